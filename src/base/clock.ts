@@ -1,0 +1,39 @@
+/** The first door: time. Whoever needs "now" or a pause asks a `Clock`, so that tests can own time. */
+import { Canceled } from './errors.ts';
+
+/** Milliseconds since the Unix epoch. */
+export type Instant = number;
+
+export interface Clock {
+  now(): Instant;
+  /** Resolves after `ms`; rejects with `Canceled` as soon as `signal` aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The real clock. `setTimeout` and `Date` appear here and nowhere else. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(canceledBy(signal));
+      const onAbort = () => {
+        clearTimeout(timer);
+        reject(canceledBy(signal));
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    }),
+};
+
+/** The error a wait ends with when its signal fires; a `Canceled` given as reason is passed on as it is. */
+export function canceledBy(signal?: AbortSignal): Canceled {
+  const reason: unknown = signal?.reason;
+  return reason instanceof Canceled ? reason : new Canceled(undefined, reason);
+}
+
+export function throwIfCanceled(signal?: AbortSignal): void {
+  if (signal?.aborted) throw canceledBy(signal);
+}

@@ -1,0 +1,55 @@
+/**
+ * The one shape of every problem and warning, whoever shows it: terminal, JSON, plugin protocol.
+ * How it is rendered is the business of the front doors; `formatDiagnostic` is the plain-text form they share.
+ */
+
+export type Severity = 'error' | 'warning';
+
+/** Whatever pins a problem down; every part is optional because each layer knows a different one. */
+export interface Where {
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** A resource's name inside the stack, such as `vm.web`. */
+  readonly address?: string;
+  readonly step?: string;
+  readonly endpoint?: string;
+  /** Method and API path, such as `POST /nodes/pve1/qemu/9000/clone`. */
+  readonly request?: string;
+  readonly upid?: string;
+}
+
+export interface Diagnostic {
+  readonly severity: Severity;
+  readonly code: string;
+  /** What happened: constant for its code, a few words, no names, no full stop. */
+  readonly summary: string;
+  /** Why, in full sentences, with the values involved and the server's own words in quotes. */
+  readonly detail: string;
+  readonly where?: Where;
+  /** What to do next, as something that can be done or typed. */
+  readonly hint?: string;
+  readonly cause?: Diagnostic;
+}
+
+export function formatWhere(where: Where): string {
+  const position = where.file && [where.file, where.line, where.column].filter((part) => part !== undefined).join(':');
+  const subject = [where.address, where.step && `step ${where.step}`].filter(Boolean).join(', ');
+  const api = where.request ?? where.endpoint;
+  return [position, subject, api, where.upid && `task ${where.upid}`].filter(Boolean).join(' — ');
+}
+
+export function formatDiagnostic(diagnostic: Diagnostic): string {
+  const place = diagnostic.where && formatWhere(diagnostic.where);
+  const lines = [
+    `${diagnostic.severity}: ${diagnostic.summary} [${diagnostic.code}]`,
+    place && `  at ${place}`,
+    ...indented(diagnostic.detail),
+    ...indented(diagnostic.hint ?? ''),
+  ];
+  return lines.filter(Boolean).join('\n');
+}
+
+function indented(text: string): string[] {
+  return text === '' ? [] : text.split('\n').map((line) => `  ${line}`);
+}

@@ -1,0 +1,138 @@
+/**
+ * A clock that moves only when nothing else can run. All waits of one test live here, so a whole afternoon of
+ * polling passes in milliseconds, always in the same order, and a program that waits for something which never
+ * comes is reported as "stalled" instead of hanging.
+ */
+import { type Clock, canceledBy, type Instant } from './clock.ts';
+import { Bug } from './errors.ts';
+
+interface Timer {
+  readonly due: Instant;
+  readonly order: number;
+  readonly fire: () => void;
+}
+
+/** An arbitrary but fixed start, so that times in test output are recognisable: 2026-01-01T00:00:00Z. */
+const DEFAULT_START: Instant = Date.UTC(2026, 0, 1);
+
+export class VirtualClock implements Clock {
+  readonly #timers = new TimerHeap();
+  #now: Instant;
+  #order = 0;
+
+  constructor(start: Instant = DEFAULT_START) {
+    this.#now = start;
+  }
+
+  now(): Instant {
+    return this.#now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(canceledBy(signal));
+      let settled = false;
+      const onAbort = () => {
+        settled = true;
+        reject(canceledBy(signal));
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#timers.push({
+        due: this.#now + Math.max(0, ms),
+        order: this.#order++,
+        fire: () => {
+          signal?.removeEventListener('abort', onAbort);
+          if (!settled) resolve();
+        },
+      });
+    });
+  }
+
+  /** Runs `work` to its end, advancing time whenever everything is waiting. Time stands still afterwards. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    let outcome: { ok: true; value: T } | { ok: false; error: unknown } | undefined;
+    work().then(
+      (value) => {
+        outcome = { ok: true, value };
+      },
+      (error: unknown) => {
+        outcome = { ok: false, error };
+      },
+    );
+    for (;;) {
+      await everythingRunnable();
+      if (outcome) break;
+      if (!this.#fireNext()) {
+        throw new Bug({
+          code: 'STALLED',
+          detail: `Stalled at ${new Date(this.#now).toISOString()}: the work has not ended and no timer is left.`,
+        });
+      }
+    }
+    if (outcome.ok) return outcome.value;
+    throw outcome.error;
+  }
+
+  /** Lets `ms` of virtual time pass, firing everything due in between. For tests without a main task. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await everythingRunnable();
+    for (let next = this.#timers.peek(); next && next.due <= end; next = this.#timers.peek()) {
+      this.#fireNext();
+      await everythingRunnable();
+    }
+    this.#now = end;
+  }
+
+  #fireNext(): boolean {
+    const timer = this.#timers.pop();
+    if (!timer) return false;
+    this.#now = Math.max(this.#now, timer.due);
+    timer.fire();
+    return true;
+  }
+}
+
+/** One turn of the event loop: by then every chain of resolved promises has run to its next real wait. */
+const everythingRunnable = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Earliest first, first come first served among equals: that order is what makes a run repeatable. */
+class TimerHeap {
+  readonly #items: Timer[] = [];
+
+  peek(): Timer | undefined {
+    return this.#items[0];
+  }
+
+  push(timer: Timer): void {
+    const items = this.#items;
+    let index = items.push(timer) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!before(timer, items[parent] as Timer)) break;
+      items[index] = items[parent] as Timer;
+      index = parent;
+    }
+    items[index] = timer;
+  }
+
+  pop(): Timer | undefined {
+    const items = this.#items;
+    const first = items[0];
+    const last = items.pop();
+    if (!first || !last || items.length === 0) return first;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= items.length) break;
+      if (child + 1 < items.length && before(items[child + 1] as Timer, items[child] as Timer)) child++;
+      if (!before(items[child] as Timer, last)) break;
+      items[index] = items[child] as Timer;
+      index = child;
+    }
+    items[index] = last;
+    return first;
+  }
+}
+
+const before = (a: Timer, b: Timer) => a.due < b.due || (a.due === b.due && a.order < b.order);
