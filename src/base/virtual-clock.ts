@@ -10,17 +10,19 @@ interface Timer {
   readonly due: Instant;
   readonly order: number;
   readonly fire: () => void;
+  /** Set when the wait was aborted: such a timer must not drag time forward. */
+  canceled: boolean;
 }
 
 /** An arbitrary but fixed start, so that times in test output are recognisable: 2026-01-01T00:00:00Z. */
-const DEFAULT_START: Instant = Date.UTC(2026, 0, 1);
+export const VIRTUAL_START: Instant = Date.UTC(2026, 0, 1);
 
 export class VirtualClock implements Clock {
   readonly #timers = new TimerHeap();
   #now: Instant;
   #order = 0;
 
-  constructor(start: Instant = DEFAULT_START) {
+  constructor(start: Instant = VIRTUAL_START) {
     this.#now = start;
   }
 
@@ -31,20 +33,21 @@ export class VirtualClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(canceledBy(signal));
-      let settled = false;
       const onAbort = () => {
-        settled = true;
+        timer.canceled = true;
         reject(canceledBy(signal));
       };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#timers.push({
+      const timer: Timer = {
         due: this.#now + Math.max(0, ms),
         order: this.#order++,
+        canceled: false,
         fire: () => {
           signal?.removeEventListener('abort', onAbort);
-          if (!settled) resolve();
+          resolve();
         },
-      });
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#timers.push(timer);
     });
   }
 
@@ -77,16 +80,22 @@ export class VirtualClock implements Clock {
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await everythingRunnable();
-    for (let next = this.#timers.peek(); next && next.due <= end; next = this.#timers.peek()) {
+    for (let next = this.#nextTimer(); next && next.due <= end; next = this.#nextTimer()) {
       this.#fireNext();
       await everythingRunnable();
     }
     this.#now = end;
   }
 
+  #nextTimer(): Timer | undefined {
+    while (this.#timers.peek()?.canceled) this.#timers.pop();
+    return this.#timers.peek();
+  }
+
   #fireNext(): boolean {
-    const timer = this.#timers.pop();
+    const timer = this.#nextTimer();
     if (!timer) return false;
+    this.#timers.pop();
     this.#now = Math.max(this.#now, timer.due);
     timer.fire();
     return true;

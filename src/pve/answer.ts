@@ -1,0 +1,60 @@
+/** Takes answers apart: the `data` inside, its shape, or the error that the answer stands for. */
+import type { ZodType } from 'zod';
+import { ConnectError, type ProxwrightError } from '../base/errors.ts';
+import type { WireResponse } from '../base/transport.ts';
+import { badAnswer, errorFromResponse, type RequestContext, whereOf } from './errors/failures.ts';
+
+export interface Answer {
+  readonly data: unknown;
+  /** Number of entries before paging, where the server counts them. */
+  readonly total: number | undefined;
+  readonly context: RequestContext;
+}
+
+export type Reading =
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'error'; readonly error: ProxwrightError };
+
+export function readAnswer(context: RequestContext, response: WireResponse): Reading {
+  if (response.status < 200 || response.status >= 300) {
+    return { kind: 'error', error: errorFromResponse(context, response) };
+  }
+  const envelope = parseEnvelope(response.body);
+  if (typeof envelope !== 'string') return { kind: 'answer', answer: { ...envelope, context } };
+  return { kind: 'error', error: unreadableAnswer(context, envelope) };
+}
+
+/** A changing request was carried out, or at least begun, when an answer to it arrives damaged. */
+function unreadableAnswer(context: RequestContext, what: string): ConnectError {
+  const error = badAnswer(context, what);
+  if (!context.changes) return error;
+  return new ConnectError({
+    code: 'OUTCOME_UNKNOWN',
+    detail: `${error.diagnostic.detail} The request was probably carried out.`,
+    where: whereOf(context),
+    cause: error,
+  });
+}
+
+function parseEnvelope(body: string): { data: unknown; total: number | undefined } | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    if (/^\s*</.test(body)) return 'it is a web page.';
+    return body.trim() === '' ? 'it is empty.' : `it is not JSON, or was cut off (${body.length} characters).`;
+  }
+  if (typeof value !== 'object' || value === null || !('data' in value)) return 'it has no "data".';
+  const total = 'total' in value ? Number(value.total) : undefined;
+  return { data: value.data, total: Number.isFinite(total) ? total : undefined };
+}
+
+/** The data in the shape that we rely on. Unknown keys stay; a wrong shape is an error that says what and where. */
+export function decodeAnswer<T>(answer: Answer, schema: ZodType<T>): T {
+  const result = schema.safeParse(answer.data);
+  if (result.success) return result.data;
+  const issues = result.error.issues
+    .slice(0, 3)
+    .map((issue) => `${['data', ...issue.path].join('.')}: ${issue.message}`);
+  throw badAnswer(answer.context, `${issues.join('; ')}.`);
+}

@@ -1,0 +1,58 @@
+/** `/access`: what a user or token may do, and the roles there are. */
+import { z } from 'zod';
+import type { CallOptions } from '../../exchange.ts';
+import { apiPath } from '../../path.ts';
+import type { Api } from '../../request.ts';
+import { commaList, flag, maybe, numeric, text } from '../shapes.ts';
+
+/** A privilege that is there is granted; its value only says whether it is passed on to deeper paths. */
+const permissionsSchema = z.record(z.string(), z.record(z.string(), flag));
+export type Permissions = z.output<typeof permissionsSchema>;
+
+const roleSchema = z.looseObject({ roleid: z.string(), privs: commaList, special: maybe(flag) });
+export type Role = z.output<typeof roleSchema>;
+
+const aclEntrySchema = z.looseObject({
+  path: z.string(),
+  type: z.enum(['user', 'group', 'token']),
+  ugid: z.string(),
+  roleid: z.string(),
+  propagate: maybe(flag),
+});
+export type AclEntry = z.output<typeof aclEntrySchema>;
+
+const tokenSchema = z.looseObject({
+  tokenid: z.string(),
+  privsep: maybe(flag),
+  expire: maybe(numeric),
+  comment: maybe(text),
+});
+export type TokenEntry = z.output<typeof tokenSchema>;
+
+export class Access {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** One's own, always readable. Without a path, deeper paths that inherit are not listed: ask for each. */
+  permissions(
+    params: { readonly path?: string | undefined; readonly userid?: string | undefined } = {},
+    options?: CallOptions,
+  ): Promise<Permissions> {
+    return this.#api.get(apiPath`/access/permissions`, permissionsSchema, { ...params }, options);
+  }
+
+  roles(options?: CallOptions): Promise<Role[]> {
+    return this.#api.get(apiPath`/access/roles`, z.array(roleSchema), {}, options);
+  }
+
+  acl(options?: CallOptions): Promise<AclEntry[]> {
+    return this.#api.get(apiPath`/access/acl`, z.array(aclEntrySchema), {}, options);
+  }
+
+  tokens(userid: string, options?: CallOptions): Promise<TokenEntry[]> {
+    return this.#api.get(apiPath`/access/users/${userid}/token`, z.array(tokenSchema), {}, options);
+  }
+}

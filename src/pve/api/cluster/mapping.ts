@@ -1,0 +1,44 @@
+/** `/cluster/mapping`: named devices, the only way for a token to pass hardware through. */
+import { z } from 'zod';
+import type { CallOptions } from '../../exchange.ts';
+import { apiPath } from '../../path.ts';
+import type { Api } from '../../request.ts';
+import { anything, maybe, text } from '../shapes.ts';
+
+const mappingSchema = z.looseObject({
+  id: z.string(),
+  description: maybe(text),
+  /** Property strings such as `node=pve1,path=0000:01:00.0,id=10de:2204`. */
+  map: z.array(z.string()),
+  /** Only when asked with a node to check. */
+  checks: maybe(z.array(z.looseObject({ severity: z.string(), message: z.string() }))),
+});
+export type DeviceMapping = z.output<typeof mappingSchema>;
+
+export class Mappings {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Proxmox lets a VM name a mapping that does not exist, so whoever relies on one looks here first. */
+  pci(params: { readonly 'check-node'?: string | undefined } = {}, options?: CallOptions): Promise<DeviceMapping[]> {
+    return this.#api.get(apiPath`/cluster/mapping/pci`, z.array(mappingSchema), { ...params }, options);
+  }
+
+  usb(params: { readonly 'check-node'?: string | undefined } = {}, options?: CallOptions): Promise<DeviceMapping[]> {
+    return this.#api.get(apiPath`/cluster/mapping/usb`, z.array(mappingSchema), { ...params }, options);
+  }
+
+  createPci(
+    params: { readonly id: string; readonly map: readonly string[]; readonly description?: string | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#api.post(apiPath`/cluster/mapping/pci`, anything, { ...params }, options);
+  }
+
+  deletePci(id: string, options?: CallOptions): Promise<void> {
+    return this.#api.delete(apiPath`/cluster/mapping/pci/${id}`, anything, {}, options);
+  }
+}

@@ -1,0 +1,78 @@
+/** `/nodes/{node}/qemu/{vmid}/status`: what the VM does, and the switches. Each switch starts a task. */
+import { z } from 'zod';
+import type { CallOptions } from '../../../exchange.ts';
+import type { FormParams } from '../../../wire/form.ts';
+import type { Upid } from '../../../wire/upid.ts';
+import { flag, maybe, numeric, text, vmidShape } from '../../shapes.ts';
+import { type VmScope, vmPath } from './scope.ts';
+
+const currentSchema = z.looseObject({
+  vmid: vmidShape,
+  status: z.enum(['running', 'stopped']),
+  /** Finer than `status`: paused, prelaunch, io-error and others. */
+  qmpstatus: maybe(z.string()),
+  name: maybe(text),
+  template: maybe(flag),
+  lock: maybe(z.string()),
+  tags: maybe(text),
+  uptime: maybe(numeric),
+  agent: maybe(flag),
+  maxmem: maybe(numeric),
+  cpus: maybe(numeric),
+  ha: maybe(z.looseObject({ managed: maybe(flag), state: maybe(z.string()) })),
+});
+export type VmStatus = z.output<typeof currentSchema>;
+
+export class VmStatusHandle {
+  readonly #scope: VmScope;
+
+  constructor(scope: VmScope) {
+    this.#scope = scope;
+  }
+
+  current(options?: CallOptions): Promise<VmStatus> {
+    return this.#scope.api.get(vmPath(this.#scope, '/status/current'), currentSchema, {}, options);
+  }
+
+  /** A VM that runs already fails inside the task with `ALREADY_RUNNING`. */
+  start(params: { readonly timeout?: number | undefined } = {}, options?: CallOptions): Promise<Upid> {
+    return this.#switch('start', { ...params }, options);
+  }
+
+  /** Pulls the plug. A VM that is stopped already is fine. */
+  stop(
+    params: { readonly timeout?: number | undefined; readonly 'overrule-shutdown'?: boolean | undefined } = {},
+    options?: CallOptions,
+  ): Promise<Upid> {
+    return this.#switch('stop', { ...params }, options);
+  }
+
+  /** Asks the guest; `forceStop` pulls the plug when it does not obey within `timeout` seconds. */
+  shutdown(
+    params: { readonly timeout?: number | undefined; readonly forceStop?: boolean | undefined } = {},
+    options?: CallOptions,
+  ): Promise<Upid> {
+    return this.#switch('shutdown', { ...params }, options);
+  }
+
+  /** The task ends when the guest is down; it comes up again by itself a moment later. */
+  reboot(params: { readonly timeout?: number | undefined } = {}, options?: CallOptions): Promise<Upid> {
+    return this.#switch('reboot', { ...params }, options);
+  }
+
+  reset(options?: CallOptions): Promise<Upid> {
+    return this.#switch('reset', {}, options);
+  }
+
+  resume(options?: CallOptions): Promise<Upid> {
+    return this.#switch('resume', {}, options);
+  }
+
+  suspend(params: { readonly todisk?: boolean | undefined } = {}, options?: CallOptions): Promise<Upid> {
+    return this.#switch('suspend', { ...params }, options);
+  }
+
+  #switch(verb: string, params: FormParams, options?: CallOptions): Promise<Upid> {
+    return this.#scope.api.dispatch({ method: 'POST', path: vmPath(this.#scope, `/status/${verb}`), params }, options);
+  }
+}

@@ -1,0 +1,52 @@
+/** `/pools`. Pool names may hold slashes, so they travel as a parameter and never in the path. */
+import { z } from 'zod';
+import type { CallOptions } from '../exchange.ts';
+import { apiPath } from '../path.ts';
+import type { Api } from '../request.ts';
+import { anything, maybe, numeric, text } from './shapes.ts';
+
+const poolSchema = z.looseObject({
+  poolid: z.string(),
+  comment: maybe(text),
+  /** Only when one pool is asked for. */
+  members: maybe(
+    z.array(z.looseObject({ id: z.string(), type: z.string(), vmid: maybe(numeric), storage: maybe(z.string()) })),
+  ),
+});
+export type Pool = z.output<typeof poolSchema>;
+
+export class Pools {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(options?: CallOptions): Promise<Pool[]> {
+    return this.#api.get(apiPath`/pools`, z.array(poolSchema), {}, options);
+  }
+
+  /** With its members. An unknown pool fails with `NOT_FOUND`. */
+  async get(poolid: string, options?: CallOptions): Promise<Pool | undefined> {
+    return (await this.#api.get(apiPath`/pools`, z.array(poolSchema), { poolid }, options))[0];
+  }
+
+  create(
+    params: { readonly poolid: string; readonly comment?: string | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#api.post(apiPath`/pools`, anything, { ...params }, options);
+  }
+
+  addVms(poolid: string, vmids: readonly number[], options?: CallOptions): Promise<void> {
+    return this.#api.put(apiPath`/pools`, anything, { poolid, vms: vmids.join(',') }, options);
+  }
+
+  removeVms(poolid: string, vmids: readonly number[], options?: CallOptions): Promise<void> {
+    return this.#api.put(apiPath`/pools`, anything, { poolid, vms: vmids.join(','), delete: true }, options);
+  }
+
+  delete(poolid: string, options?: CallOptions): Promise<void> {
+    return this.#api.delete(apiPath`/pools`, anything, { poolid }, options);
+  }
+}

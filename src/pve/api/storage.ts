@@ -1,0 +1,33 @@
+/** `/storage`: how storages are configured, for the whole cluster. */
+import { z } from 'zod';
+import type { CallOptions } from '../exchange.ts';
+import { apiPath } from '../path.ts';
+import type { Api } from '../request.ts';
+import { commaList, flag, maybe } from './shapes.ts';
+
+const storageSchema = z.looseObject({
+  storage: z.string(),
+  type: z.string(),
+  content: maybe(commaList),
+  /** Absent: on every node. */
+  nodes: maybe(commaList),
+  shared: maybe(flag),
+  disable: maybe(flag),
+});
+export type StorageDefinition = z.output<typeof storageSchema>;
+
+export class StorageDefinitions {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(options?: CallOptions): Promise<StorageDefinition[]> {
+    return this.#api.get(apiPath`/storage`, z.array(storageSchema), {}, options);
+  }
+
+  get(storage: string, options?: CallOptions): Promise<StorageDefinition> {
+    return this.#api.get(apiPath`/storage/${storage}`, storageSchema, {}, options);
+  }
+}

@@ -1,0 +1,46 @@
+/** Questions that callers ask about an error. They answer from codes and from what was recognised, never from text. */
+import { ProxwrightError as Base, BusyError, type ProxwrightError } from '../../base/errors.ts';
+import type { Subject } from './phrases.ts';
+
+const SUBJECTS = new WeakMap<ProxwrightError, Subject>();
+
+/** Remembers what it was that a server did not find. */
+export function withSubject<E extends ProxwrightError>(error: E, subject: Subject | undefined): E {
+  if (subject) SUBJECTS.set(error, subject);
+  return error;
+}
+
+/** Certain to have had no effect: it never reached a worker, or nobody let it in. It may simply be sent again. */
+export function isNotExecuted(error: unknown): boolean {
+  return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'CERT_UNTRUSTED');
+}
+
+/** A request that was sent and may have had its effect: read the world before sending it again. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (hasCode(error, 'OUTCOME_UNKNOWN')) return true;
+  // An answer came, so the request was carried out; only what it said is lost.
+  return error instanceof Base && error.code === 'BAD_ANSWER' && !isRead(error);
+}
+
+/** Somebody else holds a lock: nothing was changed, and trying again later is right. */
+export function isLockContention(error: unknown): boolean {
+  return error instanceof BusyError;
+}
+
+export function isNotFound(error: unknown, subject?: Subject): boolean {
+  if (!(error instanceof Base) || error.code !== 'NOT_FOUND') return false;
+  return subject === undefined || SUBJECTS.get(error) === subject;
+}
+
+/** The server or the way to it failed just now; the request was only a question. */
+export function isConnectionTrouble(error: unknown): boolean {
+  return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN');
+}
+
+function isRead(error: ProxwrightError): boolean {
+  return error.diagnostic.where?.request?.startsWith('GET ') ?? false;
+}
+
+function hasCode(error: unknown, ...codes: readonly ProxwrightError['code'][]): error is ProxwrightError {
+  return error instanceof Base && codes.includes(error.code);
+}

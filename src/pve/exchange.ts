@@ -1,0 +1,142 @@
+/**
+ * One request and its answer, without knowing who asks: encoding, the bound on concurrency, and repeating what may be
+ * repeated. A question is asked again after a hitch; anything else only when it certainly was not carried out.
+ */
+import { Buffer } from 'node:buffer';
+import { type Clock, throwIfCanceled } from '../base/clock.ts';
+import { Canceled, type ProxwrightError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import { Secret } from '../base/secret.ts';
+import {
+  type Method,
+  type Transport,
+  TransportFailure,
+  type WireRequest,
+  type WireResponse,
+} from '../base/transport.ts';
+import { type Answer, type Reading, readAnswer } from './answer.ts';
+import { errorFromTransport, type RequestContext } from './errors/failures.ts';
+import type { Gate } from './http/gate.ts';
+import type { ApiPath } from './path.ts';
+import { encodeForm, type FormParams } from './wire/form.ts';
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** For one attempt, from the first byte sent to the last byte received. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface Call {
+  readonly method: Method;
+  readonly path: ApiPath;
+  readonly params?: FormParams | undefined;
+  /** Changes nothing although it is no GET: a login, a ping. */
+  readonly isQuestion?: true;
+  /** A body that is no form: the multipart of an upload. */
+  readonly body?: { readonly contentType: string; readonly bytes: Uint8Array };
+}
+
+export interface ExchangeParts {
+  readonly transport: Transport;
+  readonly endpoint: string;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const MAX_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 300;
+
+/** Headers that prove who we are, with what must not be repeated in messages. */
+export interface Identity {
+  readonly principal: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly Secret[];
+}
+
+export class Exchange {
+  readonly #parts: ExchangeParts;
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+  }
+
+  async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
+    const { clock, random, logger, endpoint } = this.#parts;
+    const context: RequestContext = {
+      changes: call.method !== 'GET' && !call.isQuestion,
+      request: `${call.method} ${call.path.shown}`,
+      endpoint,
+      principal: identity.principal,
+      secrets: [...identity.secrets, ...secretsOf(call.params)],
+    };
+    const wire = toWire(call, identity.headers);
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#attempt(context, wire, options);
+      if (outcome.kind === 'answer') return outcome.answer;
+      if (attempt >= MAX_ATTEMPTS || !mayBeRepeated(outcome.error)) throw outcome.error;
+      // Spread out, so that many callers hit by one hitch do not come back in step.
+      const pauseMs = Math.round(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random.next() / 2));
+      logger.log('debug', `${context.request}: ${outcome.error.code}, asking again in ${pauseMs} ms`, {
+        attempt,
+        attempts: MAX_ATTEMPTS,
+        code: outcome.error.code,
+      });
+      await clock.sleep(pauseMs, options.signal);
+    }
+  }
+
+  async #attempt(context: RequestContext, wire: WireRequest, options: CallOptions): Promise<Reading> {
+    const { transport, gate } = this.#parts;
+    let underWay = false;
+    try {
+      const response: WireResponse = await gate.run(() => {
+        throwIfCanceled(options.signal);
+        underWay = true;
+        return transport.send(wire, options);
+      }, options.signal);
+      return readAnswer(context, response);
+    } catch (thrown) {
+      if (thrown instanceof TransportFailure) return { kind: 'error', error: errorFromTransport(context, thrown) };
+      if (thrown instanceof Canceled && underWay && context.changes) {
+        throw new Canceled(
+          `Stopped while ${context.request} was under way; whether it took effect is not known.`,
+          thrown,
+        );
+      }
+      throw thrown;
+    }
+  }
+}
+
+/** By construction these codes mean "not carried out", or that it was only a question. */
+const mayBeRepeated = (error: ProxwrightError) => error.code === 'NOT_EXECUTED' || error.code === 'UNREACHABLE';
+
+function toWire(call: Call, headers: Readonly<Record<string, string>>): WireRequest {
+  const form = encodeForm(call.params ?? {});
+  const base = `/api2/json${call.path.encoded}`;
+  // Proxmox refuses a body on GET and DELETE; their parameters go into the query.
+  const inQuery = call.method === 'GET' || call.method === 'DELETE' || call.body !== undefined;
+  const target = inQuery && form !== '' ? `${base}?${form}` : base;
+  const body = call.body?.bytes ?? (inQuery ? undefined : form);
+  if (body === undefined) return { method: call.method, target, headers: { accept: 'application/json', ...headers } };
+  return {
+    method: call.method,
+    target,
+    headers: {
+      accept: 'application/json',
+      'content-type': call.body?.contentType ?? 'application/x-www-form-urlencoded',
+      'content-length': String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength),
+      ...headers,
+    },
+    body,
+  };
+}
+
+function secretsOf(params: FormParams = {}): Secret[] {
+  return Object.values(params)
+    .flat()
+    .filter((value) => value instanceof Secret);
+}

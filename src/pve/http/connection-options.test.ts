@@ -1,0 +1,160 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { ProxwrightError } from '../../base/errors.ts';
+import { connectionFromEnvironment, requireConnection } from './connection-options.ts';
+import { parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
+import { parseEndpoint } from './endpoint.ts';
+import { caTrust, fingerprintTrust } from './trust.ts';
+
+const SECRET = '8a4c1f1e-0000-4000-8000-123456789abc';
+const FINGERPRINT = Array.from({ length: 32 }, (_, i) => (i + 160).toString(16).toUpperCase()).join(':');
+
+function errorFrom(work: () => unknown): ProxwrightError {
+  try {
+    work();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ProxwrightError);
+    return error as ProxwrightError;
+  }
+  throw new Error('expected an error');
+}
+
+describe('an endpoint', () => {
+  it.each([
+    ['https://pve1.lab', 'https://pve1.lab:8006'],
+    ['pve1.lab:8006', 'https://pve1.lab:8006'],
+    ['pve1', 'https://pve1:8006'],
+    ['https://pve1.lab:8006/', 'https://pve1.lab:8006'],
+    ['https://pve1.lab:8006/api2/json', 'https://pve1.lab:8006'],
+    ['https://pve1.lab:8006/api2/json/', 'https://pve1.lab:8006'],
+    ['https://proxy.lab:443', 'https://proxy.lab:443'],
+    ['10.0.0.7', 'https://10.0.0.7:8006'],
+    ['https://[fd00::7]:8006', 'https://[fd00::7]:8006'],
+    ['  https://PVE1.lab:8007  ', 'https://pve1.lab:8007'],
+  ])('%s is %s', (text, url) => expect(parseEndpoint(text).url).toBe(url));
+
+  it('names an IPv6 host without brackets, as sockets want it', () => {
+    expect(parseEndpoint('https://[fd00::7]')).toMatchObject({ host: 'fd00::7', port: 8006 });
+  });
+
+  it.each(['http://pve1:8006', 'ftp://pve1', 'https://pve1/web', 'https://pve1/?x=1', '', 'https://', 'https://pve 1'])(
+    '%j is refused',
+    (text) => expect(errorFrom(() => parseEndpoint(text)).code).toBe('BAD_VALUE'),
+  );
+
+  it('with a password in it is refused without repeating the password', () => {
+    const error = errorFrom(() => parseEndpoint('https://root:hunter2@pve1:8006'));
+    expect(error.code).toBe('BAD_VALUE');
+    expect(error.message).not.toContain('hunter2');
+  });
+});
+
+describe('a token', () => {
+  it.each([`deploy@pve!ci=${SECRET}`, ` PVEAPIToken=deploy@pve!ci=${SECRET}\n`])('is read from %j', (text) => {
+    const token = parseToken(text);
+    expect(token.tokenId).toBe('deploy@pve!ci');
+    expect(token.secret.reveal()).toBe(SECRET);
+    expect(inspect(token) + JSON.stringify(token)).not.toContain(SECRET);
+  });
+
+  it.each([
+    [SECRET, 'no "="'],
+    [`deploy!ci=${SECRET}`, 'lacks the realm'],
+    [`deploy@pve=${SECRET}`, 'lacks "!"'],
+    [`deploy@pve!=${SECRET}`, 'not of the form'],
+    ['deploy@pve!ci=', 'is empty'],
+    ['deploy@pve!ci=a b', 'not a UUID'],
+    [`=${SECRET}`, 'lacks the realm'],
+  ])('%j is refused: %s', (text, reason) => {
+    const error = errorFrom(() => parseToken(text));
+    expect(error.code).toBe('BAD_CREDENTIALS');
+    expect(error.diagnostic.detail).toContain(reason);
+    expect(error.message).not.toContain(SECRET);
+    expect(error.diagnostic.hint).toContain('pveum user token add');
+  });
+
+  it('may come in two parts', () => {
+    expect(tokenFrom('root@pam!tf', SECRET).tokenId).toBe('root@pam!tf');
+  });
+});
+
+describe('a user name', () => {
+  it('takes the realm from either place', () => {
+    expect(passwordCredentials({ username: 'root', realm: 'pam', password: 'x' }).username).toBe('root@pam');
+    expect(passwordCredentials({ username: 'root@pam', password: 'x' }).username).toBe('root@pam');
+  });
+
+  it('without a realm is refused', () => {
+    expect(errorFrom(() => passwordCredentials({ username: 'root', password: 'x' })).code).toBe('BAD_CREDENTIALS');
+  });
+});
+
+describe('trust', () => {
+  it.each([FINGERPRINT, FINGERPRINT.toLowerCase(), FINGERPRINT.replaceAll(':', ''), `SHA256:${FINGERPRINT}`])(
+    'reads the fingerprint %s',
+    (text) => expect(fingerprintTrust(text)).toEqual({ kind: 'fingerprint', sha256: FINGERPRINT }),
+  );
+
+  it('refuses what is no SHA-256 fingerprint', () => {
+    expect(errorFrom(() => fingerprintTrust('AA:BB')).code).toBe('BAD_VALUE');
+  });
+
+  it.each(['', 'hello', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'])(
+    'refuses the CA file %j',
+    (pem) => {
+      const error = errorFrom(() => caTrust(pem, './ca.pem'));
+      expect(error.code).toBe('CERT_UNREADABLE');
+      expect(error.diagnostic.where?.file).toBe('./ca.pem');
+    },
+  );
+});
+
+describe('the environment', () => {
+  it('is understood in the names of bpg', () => {
+    const found = connectionFromEnvironment({
+      PROXMOX_VE_ENDPOINT: 'https://pve1:8006/',
+      PROXMOX_VE_API_TOKEN: `deploy@pve!ci=${SECRET}`,
+      PROXMOX_VE_FINGERPRINT: FINGERPRINT,
+      PROXMOX_VE_CA_FILE: '/etc/ca.pem',
+    });
+    expect(found.endpoint?.url).toBe('https://pve1:8006');
+    expect(found.credentials).toMatchObject({ kind: 'token', tokenId: 'deploy@pve!ci' });
+    expect(found.trust).toEqual({ kind: 'fingerprint', sha256: FINGERPRINT });
+    expect(found.caFile).toBe('/etc/ca.pem');
+  });
+
+  it('is understood in the names of Telmate', () => {
+    const found = connectionFromEnvironment({
+      PM_API_URL: 'https://pve1:8006/api2/json',
+      PM_API_TOKEN_ID: 'deploy@pve!ci',
+      PM_API_TOKEN_SECRET: SECRET,
+    });
+    expect(requireConnection(found).endpoint.url).toBe('https://pve1:8006');
+    expect(found.credentials).toMatchObject({ tokenId: 'deploy@pve!ci' });
+  });
+
+  it('may give user name and password', () => {
+    const found = connectionFromEnvironment({ PROXMOX_VE_USERNAME: 'root@pam', PROXMOX_VE_PASSWORD: 'hunter2' });
+    expect(found.credentials).toMatchObject({ kind: 'password', username: 'root@pam' });
+  });
+
+  it('with half a token says which half is missing', () => {
+    const error = errorFrom(() => connectionFromEnvironment({ PM_API_TOKEN_SECRET: SECRET }));
+    expect(error.diagnostic.detail).toContain('without PM_API_TOKEN_ID');
+    expect(error.message).not.toContain(SECRET);
+  });
+
+  it('cannot switch verification off, and is told what to paste instead', () => {
+    const error = errorFrom(() => connectionFromEnvironment({ PROXMOX_VE_INSECURE: 'true' }));
+    expect(error.code).toBe('CERT_UNTRUSTED');
+    expect(error.diagnostic.hint).toContain('PROXMOX_VE_FINGERPRINT=');
+    expect(connectionFromEnvironment({ PROXMOX_VE_INSECURE: 'false' })).toEqual({});
+  });
+
+  it('may say nothing; what is missing in the end is named', () => {
+    expect(connectionFromEnvironment({})).toEqual({});
+    expect(errorFrom(() => requireConnection({})).diagnostic.hint).toContain('PROXMOX_VE_ENDPOINT');
+    const endpoint = parseEndpoint('pve1');
+    expect(errorFrom(() => requireConnection({ endpoint })).diagnostic.hint).toContain('PROXMOX_VE_API_TOKEN');
+  });
+});

@@ -1,0 +1,38 @@
+/** API paths, built from a template so that no variable part can ever change the shape of the path. */
+import { invariant } from '../base/assert.ts';
+import { percentEncode } from './wire/percent.ts';
+
+export interface ApiPath {
+  /** Percent-encoded, without the `/api2/json` in front. */
+  readonly encoded: string;
+  /** As people read it in messages. */
+  readonly shown: string;
+}
+
+/**
+ * apiPath`/nodes/${node}/qemu/${vmid}`. The server decodes a path before it splits it and drops empty components,
+ * so an empty part or one with a slash would address something else: it is refused as our own mistake.
+ */
+export function apiPath(texts: TemplateStringsArray, ...parts: readonly (string | number)[]): ApiPath {
+  for (const part of parts) {
+    invariant(
+      part !== '' && !/^\.{1,2}$|\//.test(String(part)),
+      `${JSON.stringify(part)} cannot stand in the API path ${texts.join('{}')}.`,
+    );
+  }
+  return {
+    encoded: texts
+      .map((text, index) => text + (index < parts.length ? percentEncode(String(parts[index])) : ''))
+      .join(''),
+    shown: texts.map((text, index) => text + String(parts[index] ?? '')).join(''),
+  };
+}
+
+/** The one component in which slashes are at home: a volume id, always the last. */
+export function volumePath(base: ApiPath, volumeId: string): ApiPath {
+  invariant(/^[^:/]+:[^/]/.test(volumeId), `${JSON.stringify(volumeId)} is not a volume id.`);
+  return {
+    encoded: `${base.encoded}/${volumeId.split('/').map(percentEncode).join('/')}`,
+    shown: `${base.shown}/${volumeId}`,
+  };
+}

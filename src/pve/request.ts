@@ -1,0 +1,61 @@
+/**
+ * What the typed handles are written with: a call, the shape of its answer, and options. Everything below (login,
+ * encoding, limits, retries, errors) happens on the way.
+ */
+import type { ZodType } from 'zod';
+import type { Logger } from '../base/log.ts';
+import { decodeAnswer } from './answer.ts';
+import { upidShape } from './api/shapes.ts';
+import type { Call, CallOptions } from './exchange.ts';
+import type { Gate } from './http/gate.ts';
+import type { Session } from './http/session.ts';
+import type { ApiPath } from './path.ts';
+import type { FormParams } from './wire/form.ts';
+import type { Upid } from './wire/upid.ts';
+
+export class Api {
+  readonly #session: Session;
+  readonly #logger: Logger;
+  /** Agent calls block one of the server's three workers for up to 3 s each, so they have a narrower gate. */
+  readonly agentGate: Gate;
+
+  constructor(session: Session, logger: Logger, agentGate: Gate) {
+    this.#session = session;
+    this.#logger = logger;
+    this.agentGate = agentGate;
+  }
+
+  get<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions): Promise<T> {
+    return this.call({ method: 'GET', path, params }, shape, options);
+  }
+
+  post<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions): Promise<T> {
+    return this.call({ method: 'POST', path, params }, shape, options);
+  }
+
+  put<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions): Promise<T> {
+    return this.call({ method: 'PUT', path, params }, shape, options);
+  }
+
+  delete<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions): Promise<T> {
+    return this.call({ method: 'DELETE', path, params }, shape, options);
+  }
+
+  /** One page of a list, with the number of entries there are in all. */
+  async page<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions) {
+    const answer = await this.#session.send({ method: 'GET', path, params }, options);
+    return { entries: decodeAnswer(answer, shape), total: answer.total };
+  }
+
+  async call<T>(call: Call, shape: ZodType<T>, options?: CallOptions): Promise<T> {
+    return decodeAnswer(await this.#session.send(call, options), shape);
+  }
+
+  /** Starts a task and returns its name; waiting for it is another matter. */
+  async dispatch(call: Call, options?: CallOptions): Promise<Upid> {
+    const answer = await this.#session.send(call, options);
+    const upid = decodeAnswer(answer, upidShape);
+    this.#logger.log('debug', `${answer.context.request} started a task`, { upid });
+    return upid;
+  }
+}

@@ -1,0 +1,76 @@
+/** The errors that waiting for a task can end with. */
+import { Canceled, type ProxwrightError, TaskError } from '../../base/errors.ts';
+import { hintFor } from '../errors/failures.ts';
+import { withSubject } from '../errors/kinds.ts';
+import { findPhrase, findPhraseInLog } from '../errors/phrases.ts';
+import { parseUpid, type Upid } from '../wire/upid.ts';
+
+export interface TaskContext {
+  readonly upid: Upid;
+  readonly endpoint: string;
+  readonly principal: string;
+}
+
+/** A lock, a taken id and the like keep their own class, because callers act on it; all else is a failed task. */
+export function taskFailed(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
+  const lines = log.filter((line) => !line.startsWith('TASK ERROR:'));
+  const detail = [
+    `${taskName(context.upid)} ended with: "${exitstatus}".`,
+    ...(lines.length > 0 ? ['Last lines of its log:', ...lines.map((line) => `  ${line}`)] : []),
+  ].join('\n');
+  const init = { detail, where: whereOf(context) };
+  const phrase = findPhrase(exitstatus) ?? findPhraseInLog(lines);
+  if (!phrase) return new TaskError({ ...init, code: 'TASK_FAILED' });
+  const hint = hintFor(phrase, exitstatus, context.principal);
+  return withSubject(phrase.build({ ...init, ...(hint && { hint }) }), phrase.subject);
+}
+
+export function taskUnclear(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
+  const failed = taskFailed(context, exitstatus, log);
+  return new TaskError({
+    code: 'TASK_FAILED',
+    detail: `${failed.diagnostic.detail}\nIts worker was killed, or the node went down: what it had begun may be half done.`,
+    where: whereOf(context),
+  });
+}
+
+export function taskVanished(context: TaskContext, forMs: number): TaskError {
+  return new TaskError({
+    code: 'TASK_VANISHED',
+    detail: `The node does not know ${taskName(context.upid)}, also after ${durationText(forMs)} of asking.`,
+    where: whereOf(context),
+    hint: 'Its log was removed, or the node was set up anew. Look at the VM itself to see what was done.',
+  });
+}
+
+export function taskTimedOut(context: TaskContext, timeoutMs: number, lastLine: string | undefined): TaskError {
+  return new TaskError({
+    code: 'TASK_TIMEOUT',
+    detail: [
+      `Waited ${durationText(timeoutMs)} for ${taskName(context.upid)}, the whole time allowed. It goes on at the server.`,
+      ...(lastLine ? [`Its log ends with: "${lastLine}".`] : []),
+    ].join('\n'),
+    where: whereOf(context),
+    hint: 'Allow more time, or look at the task in the web interface.',
+  });
+}
+
+export function waitCanceled(context: TaskContext, cause: Canceled): Canceled {
+  const name = taskName(context.upid);
+  return new Canceled(`Stopped waiting for ${name}. The task itself goes on at the server: ${context.upid}`, cause);
+}
+
+/** `qmclone 9000 on pve1`. */
+export function taskName(upid: Upid): string {
+  const parts = parseUpid(upid);
+  return parts ? `${[parts.type, parts.id].filter(Boolean).join(' ')} on ${parts.node}` : upid;
+}
+
+export function durationText(ms: number): string {
+  if (ms < 60_000) return `${Math.round(ms / 100) / 10}s`;
+  const seconds = Math.round(ms / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  return [hours > 0 && `${hours}h`, `${minutes}m`, hours === 0 && `${seconds % 60}s`].filter(Boolean).join(' ');
+}
+
+const whereOf = (context: TaskContext) => ({ endpoint: context.endpoint, upid: context.upid });

@@ -1,0 +1,177 @@
+/**
+ * Who may do what where: evaluates the access control list. Nothing is cached here, so a change of a role, group, token
+ * or pool counts from the next check on.
+ */
+import type { World } from '../world/world.ts';
+import { type AclNode, aclNodes, aclTree } from './acl-tree.ts';
+import { parseTokenName, ROOT } from './ids.ts';
+import { levelsOf } from './paths.ts';
+import { ADMINISTRATOR, NO_ACCESS } from './roles.ts';
+
+/** Whether a grant reaches below its path. Being there at all is the grant. */
+export type Propagate = 0 | 1;
+export type Grants = ReadonlyMap<string, Propagate>;
+
+/**
+ * The roles a user or token has on a path by the list itself, pools left aside.
+ *
+ * Rule [source AC AccessControl.pm roles]: level by level from the root; entries of the token or user beat those of
+ * groups; a level with any applicable entry replaces everything from above; an entry that does not propagate applies
+ * on its own path only; NoAccess cancels whatever stands beside it.
+ */
+export function rolesOnPath(world: World, authid: string, path: string): Grants {
+  const token = parseTokenName(authid);
+  if (token) {
+    const info = world.access.tokens.get(authid);
+    if (!info) return NO_GRANTS;
+    if (!info.privsep) return rolesOnPath(world, token.userid, path);
+  }
+  let roles: Map<string, Propagate> | undefined;
+  let node: AclNode | undefined = aclTree(world.access);
+  const levels = levelsOf(path);
+  for (const [index, level] of levels.entries()) {
+    if (level !== '') node = node?.children.get(level);
+    if (!node) break;
+    const isFinal = index === levels.length - 1;
+    roles = rolesAtLevel(world, node, authid, isFinal) ?? roles;
+  }
+  const noAccess = roles?.get(NO_ACCESS);
+  return noAccess === undefined ? (roles ?? NO_GRANTS) : new Map([[NO_ACCESS, noAccess]]);
+}
+
+/**
+ * Privilege → whether it propagates.
+ *
+ * Rule [source AC RPCEnvironment.pm permissions]: root@pam has everything everywhere; a token without privilege
+ * separation has what its user has; one with separation has what both have. Whether the user is enabled does not
+ * matter here, only at login.
+ */
+export function permissionsOn(world: World, authid: string, path: string | undefined): Map<string, Propagate> {
+  if (authid === ROOT) return new Map([...everyPrivilege(world)].map((privilege) => [privilege, 1]));
+  if (path === undefined) return new Map();
+  const token = parseTokenName(authid);
+  if (!token) return privilegesOf(world, rolesWithPools(world, authid, path));
+  const info = world.access.tokens.get(authid);
+  if (!info) return new Map();
+  const owner = permissionsOn(world, token.userid, path);
+  if (!info.privsep) return owner;
+  const own = privilegesOf(world, rolesWithPools(world, authid, path));
+  if (token.userid === ROOT) return own;
+  const common = new Map<string, Propagate>();
+  for (const [privilege, propagate] of own) {
+    const ownerPropagate = owner.get(privilege);
+    if (ownerPropagate !== undefined) common.set(privilege, ownerPropagate && propagate);
+  }
+  return common;
+}
+
+/** A quick test for privileges on one path: the same answer as `permissionsOn(…).has(…)` without building the map. */
+export function privilegeTest(world: World, authid: string, path: string | undefined): (privilege: string) => boolean {
+  if (authid === ROOT) return (privilege) => everyPrivilege(world).has(privilege);
+  if (path === undefined) return never;
+  const token = parseTokenName(authid);
+  if (!token) return anyRoleHas(world, rolesWithPools(world, authid, path));
+  const info = world.access.tokens.get(authid);
+  if (!info) return never;
+  const owner = privilegeTest(world, token.userid, path);
+  if (!info.privsep) return owner;
+  const own = anyRoleHas(world, rolesWithPools(world, authid, path));
+  return (privilege) => own(privilege) && owner(privilege);
+}
+
+/** The paths worth showing when somebody asks for all permissions. */
+export function notablePaths(world: World): Set<string> {
+  // Rule [source AC RPCEnvironment.pm get_effective_permissions]: the top paths, every path of the list and the ones
+  // between, and the members of pools; paths that merely inherit are not listed.
+  const paths = new Set(['/', '/access', '/access/groups', '/nodes', '/pool', '/sdn', '/storage', '/vms']);
+  for (const node of aclNodes(aclTree(world.access))) paths.add(node.path);
+  for (const pool of world.pools.values()) {
+    for (const vmid of pool.vms) paths.add(`/vms/${vmid}`);
+    for (const storage of pool.storages) paths.add(`/storage/${storage}`);
+  }
+  return paths;
+}
+
+function rolesAtLevel(
+  world: World,
+  node: AclNode,
+  authid: string,
+  isFinal: boolean,
+): Map<string, Propagate> | undefined {
+  const own =
+    applicable(node, 'token', authid, isFinal, undefined) ?? applicable(node, 'user', authid, isFinal, undefined);
+  if (own || node.members.group.size === 0) return own;
+  let fromGroups: Map<string, Propagate> | undefined;
+  for (const groupid of world.access.users.get(authid)?.groups ?? []) {
+    if (world.access.groups.has(groupid)) fromGroups = applicable(node, 'group', groupid, isFinal, fromGroups);
+  }
+  return fromGroups;
+}
+
+function applicable(
+  node: AclNode,
+  kind: 'user' | 'group' | 'token',
+  ugid: string,
+  isFinal: boolean,
+  found: Map<string, Propagate> | undefined,
+): Map<string, Propagate> | undefined {
+  let result = found;
+  for (const [role, entry] of node.members[kind].get(ugid) ?? []) {
+    if (!isFinal && !entry.propagate) continue;
+    result ??= new Map();
+    result.set(role, entry.propagate ? 1 : 0);
+  }
+  return result;
+}
+
+/**
+ * Rule [source AC RPCEnvironment.pm compile_acl_path]: members of a pool get the roles of the pool's path on top, never
+ * propagating; NoAccess on either side wins.
+ */
+function rolesWithPools(world: World, authid: string, path: string): Grants {
+  const direct = rolesOnPath(world, authid, path);
+  if (direct.has(NO_ACCESS) || world.pools.size === 0) return direct;
+  const fromPools = poolRoles(world, authid, path);
+  if (fromPools.size === 0) return direct;
+  if (fromPools.has(NO_ACCESS)) return new Map([[NO_ACCESS, 0]]);
+  const roles = new Map(direct);
+  for (const role of fromPools) if (!roles.has(role)) roles.set(role, 0);
+  return roles;
+}
+
+function poolRoles(world: World, authid: string, path: string): Set<string> {
+  const member = /^\/(vms|storage)\/([^/]+)$/.exec(path);
+  const roles = new Set<string>();
+  if (!member) return roles;
+  const [, kind, name = ''] = member;
+  for (const pool of world.pools.values()) {
+    const isMember = kind === 'vms' ? pool.vms.has(Number(name)) : pool.storages.has(name);
+    if (!isMember) continue;
+    for (const role of rolesOnPath(world, authid, `/pool/${pool.poolid}`).keys()) roles.add(role);
+  }
+  return roles;
+}
+
+function privilegesOf(world: World, roles: Grants): Map<string, Propagate> {
+  const privileges = new Map<string, Propagate>();
+  for (const [role, propagate] of roles) {
+    for (const privilege of world.access.roles.get(role)?.privileges ?? []) {
+      privileges.set(privilege, privileges.get(privilege) || propagate);
+    }
+  }
+  return privileges;
+}
+
+function anyRoleHas(world: World, roles: Grants): (privilege: string) => boolean {
+  return (privilege) => {
+    for (const role of roles.keys()) if (world.access.roles.get(role)?.privileges.has(privilege)) return true;
+    return false;
+  };
+}
+
+function everyPrivilege(world: World): ReadonlySet<string> {
+  return world.access.roles.get(ADMINISTRATOR)?.privileges ?? new Set();
+}
+
+const NO_GRANTS: Grants = new Map();
+const never = () => false;

@@ -1,0 +1,115 @@
+/** /access/acl: the access control list. */
+
+import { splitList } from '../../../pve/wire/index.ts';
+import { type Propagate, permissionsOn } from '../../access/acl.ts';
+import { type AclKind, aclNodes, aclTree, removeAclEntries, setAclEntry } from '../../access/acl-tree.ts';
+import { permissionsToModify } from '../../access/checks.ts';
+import { parseTokenName, verifyUserName } from '../../access/ids.ts';
+import { isAclPath, normalizePath } from '../../access/paths.ts';
+import { NO_ACCESS } from '../../access/roles.ts';
+import { changeUserConfig } from '../../access/user-config.ts';
+import { requireToken } from '../../access/users.ts';
+import { type Call, flag, type Routes, requiredText, text } from '../../core/call.ts';
+import { dieFault, paramFault } from '../../http/response.ts';
+import type { AclEntry, Role, World } from '../../world/world.ts';
+
+export const aclRoutes: Routes = { 'GET /access/acl': readAcl, 'PUT /access/acl': updateAcl };
+
+/** Rule [source AC API2/ACL.pm read_acl]: auditors see all of it, others the paths they could hand out rights on. */
+function readAcl(call: Call): unknown {
+  const mayAudit = call.may('/access', ['Sys.Audit']);
+  const entries: AclEntry[] = [];
+  for (const node of aclNodes(aclTree(call.runtime.world.access))) {
+    const members = Object.values(node.members);
+    if (members.every((each) => each.size === 0)) continue;
+    if (!mayAudit && !call.may(node.path, permissionsToModify(node.path), { any: true })) continue;
+    for (const roles of members.flatMap((each) => [...each.values()])) entries.push(...roles.values());
+  }
+  return entries.map(({ path, kind, ugid, role, propagate }) => ({
+    path,
+    type: kind,
+    ugid,
+    roleid: role,
+    propagate: propagate ? 1 : 0,
+  }));
+}
+
+async function updateAcl(call: Call): Promise<void> {
+  const { params, runtime, caller } = call;
+  const { world } = runtime;
+  if (!text(params, 'users') && !text(params, 'groups') && !text(params, 'tokens')) {
+    const complaint = "either 'users', 'groups' or 'tokens' is required.";
+    throw paramFault({ users: complaint, groups: complaint, tokens: complaint });
+  }
+  const givenPath = requiredText(params, 'path');
+  const path = normalizePath(givenPath);
+  const isRemoval = flag(params, 'delete') ?? false;
+  // Rule [source AC API2/ACL.pm update_acl]: entries on paths that are no longer allowed can still be removed.
+  if (path === undefined || (!isRemoval && !isAclPath(path))) {
+    throw paramFault({ path: `invalid ACL path '${givenPath}'` });
+  }
+  await changeUserConfig(runtime, 'ACL update failed', () => {
+    const own = permissionsOn(world, caller.authid, path);
+    const propagate = flag(params, 'propagate') ?? true;
+    const changes: AclEntry[] = [];
+    for (const roleid of splitList(requiredText(params, 'roles'))) {
+      const role = world.access.roles.get(roleid);
+      if (!role) throw dieFault(`role '${roleid}' does not exist`);
+      if (!own.has('Permissions.Modify')) assertMayHandOut(role, own, propagate, isRemoval);
+      for (const member of membersGiven(world, call)) changes.push({ path, role: roleid, propagate, ...member });
+    }
+    for (const change of changes) {
+      if (isRemoval) removeAclEntries(world.access, (entry) => isSameEntry(entry, change));
+      else setAclEntry(world.access, change);
+    }
+  });
+}
+
+/** Rule [source AC API2/ACL.pm update_acl]: groups are looked up first, then users, then tokens; the first unknown ends it. */
+function membersGiven(world: World, { params }: Call): { kind: AclKind; ugid: string }[] {
+  const given = (name: string) => splitList(text(params, name) ?? '');
+  const groups = given('groups').map((groupid) => {
+    if (!world.access.groups.has(groupid)) throw dieFault(`group '${groupid}' does not exist`);
+    return { kind: 'group' as const, ugid: groupid };
+  });
+  const users = given('users').map((userid) => {
+    verifyUserName(userid);
+    if (!world.access.users.has(userid)) throw dieFault(`user '${userid}' does not exist`);
+    return { kind: 'user' as const, ugid: userid };
+  });
+  const tokens = given('tokens').map((authid) => {
+    const name = parseTokenName(authid);
+    if (!name) {
+      throw dieFault(`'${authid}' is not a valid token ID - not able to split into user and token parts`);
+    }
+    requireToken(world, name.userid, name.tokenid);
+    return { kind: 'token' as const, ugid: authid };
+  });
+  return [...groups, ...users, ...tokens];
+}
+
+/**
+ * Rule [source AC API2/ACL.pm update_acl]: without Permissions.Modify one may only hand on what one has oneself, with
+ * propagation only if one's own rights propagate.
+ */
+function assertMayHandOut(
+  role: Role,
+  own: ReadonlyMap<string, Propagate>,
+  propagate: boolean,
+  isRemoval: boolean,
+): void {
+  const verb = isRemoval ? 'remove' : 'add';
+  const refuse = (rest: string) => paramFault({ role: `Cannot ${verb} role '${role.roleid}' ${rest}` });
+  for (const privilege of role.privileges) {
+    const ownPropagate = own.get(privilege);
+    if (ownPropagate === undefined) throw refuse("- requires 'Permissions.Modify' or superset of privileges.");
+    if (propagate && !isRemoval && ownPropagate !== 1) {
+      throw refuse("with propagation - requires 'Permissions.Modify' or propagated superset of privileges.");
+    }
+  }
+  if (role.roleid === NO_ACCESS) throw refuse("- requires 'Permissions.Modify'");
+}
+
+function isSameEntry(a: AclEntry, b: AclEntry): boolean {
+  return a.path === b.path && a.kind === b.kind && a.ugid === b.ugid && a.role === b.role;
+}

@@ -1,0 +1,100 @@
+/** /access/ticket: logging in with a password, or renewing a login with the ticket itself. */
+
+import { splitList } from '../../../pve/wire/index.ts';
+import { permissionsOn, privilegeTest } from '../../access/acl.ts';
+import { aclNodes, aclTree } from '../../access/acl-tree.ts';
+import { ROOT } from '../../access/ids.ts';
+import { checkPassword } from '../../access/passwords.ts';
+import { normalizePath } from '../../access/paths.ts';
+import { issueCsrfToken, issueTicket, verifyTicket } from '../../access/tickets.ts';
+import { findUser, isUsable } from '../../access/users.ts';
+import { type Call, type Routes, requiredText, text } from '../../core/call.ts';
+import { ApiFault } from '../../http/response.ts';
+import type { User, World } from '../../world/world.ts';
+
+export const ticketRoutes: Routes = { 'GET /access/ticket': () => null, 'POST /access/ticket': createTicket };
+
+function createTicket(call: Call): unknown {
+  const { params, runtime } = call;
+  const { world } = runtime;
+  const realm = text(params, 'realm');
+  const userid = requiredText(params, 'username') + (realm ? `@${realm}` : '');
+  const user = findUser(world, userid);
+  // Rule [recorded auth-ticket-csrf]: whatever is wrong, the answer is the same, so that users cannot be guessed.
+  if (!user || !isUsable(runtime, user) || !isProven(call, user)) throw authenticationFailure();
+  const path = text(params, 'path');
+  const privileges = text(params, 'privs');
+  const isVerification = path && privileges;
+  if (isVerification && !holdsAll(world, userid, path, privileges)) throw authenticationFailure();
+  return {
+    username: userid,
+    ...(isVerification
+      ? {}
+      : { ticket: issueTicket(runtime, userid), CSRFPreventionToken: issueCsrfToken(runtime, userid) }),
+    cap: capabilities(world, userid),
+    ...(world.clusterName !== undefined && privilegeTest(world, userid, '/')('Sys.Audit')
+      ? { clustername: world.clusterName }
+      : {}),
+  };
+}
+
+/**
+ * Rule [source AC API2/AccessControl.pm create_ticket_do, verify_auth]: the user's own ticket is as good as the password;
+ * root's ticket makes one for anybody, but proves nothing when privileges are to be verified.
+ */
+function isProven({ params, runtime }: Call, user: User): boolean {
+  // Second factors are not simulated, so there is never a challenge to answer.
+  if (text(params, 'tfa-challenge') !== undefined) return false;
+  const secret = requiredText(params, 'password');
+  const ticketUser = verifyTicket(runtime, secret);
+  const isVerification = text(params, 'path') && text(params, 'privs');
+  if (ticketUser === user.userid || (ticketUser === ROOT && !isVerification)) return true;
+  if (text(params, 'otp') !== undefined) return false;
+  try {
+    checkPassword(runtime.world, user, secret);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiFault) return false;
+    throw error;
+  }
+}
+
+function holdsAll(world: World, userid: string, path: string, privileges: string): boolean {
+  const normal = normalizePath(path);
+  const wanted = splitList(privileges);
+  return normal !== undefined && wanted.length > 0 && wanted.every(privilegeTest(world, userid, normal));
+}
+
+function authenticationFailure(): ApiFault {
+  return new ApiFault(401, 'authentication failure\n');
+}
+
+/** Which privileges matter in which part of the interface. */
+const CAPABILITY_AREAS: Readonly<Record<string, RegExp>> = {
+  vms: /^(VM\.|Permissions\.Modify)/,
+  access: /^((User|Group)\.|Permissions\.Modify)/,
+  storage: /^(Datastore\.|Permissions\.Modify)/,
+  nodes: /^(Sys\.|Permissions\.Modify)/,
+  sdn: /^(SDN\.|Permissions\.Modify)/,
+  dc: /^(Sys\.Audit|Sys\.Modify|SDN\.)/,
+  mapping: /^(Mapping\.|Permissions.Modify)/,
+};
+
+const CAPABILITY_PATHS = ['/', '/nodes', '/access/groups', '/vms', '/storage', '/sdn', '/mapping'];
+
+/** Rule [source AC RPCEnvironment.pm compute_api_permission]: what the user has anywhere in each area. */
+function capabilities(world: World, userid: string): Record<string, Record<string, 1>> {
+  const result = new Map(Object.keys(CAPABILITY_AREAS).map((area) => [area, {} as Record<string, 1>]));
+  const grant = (area: string, privilege: string) => {
+    const granted = result.get(area);
+    if (granted && CAPABILITY_AREAS[area]?.test(privilege)) granted[privilege] = 1;
+  };
+  const listed = [...aclNodes(aclTree(world.access))].map((node) => node.path);
+  for (const path of new Set([...CAPABILITY_PATHS, ...listed])) {
+    const top = /^\/(\w+)/.exec(path)?.[1] ?? 'dc';
+    // A pool's rights reach its guests and storages.
+    const areas = top === 'pool' ? ['vms', 'storage'] : [top];
+    for (const privilege of permissionsOn(world, userid, path).keys()) for (const area of areas) grant(area, privilege);
+  }
+  return Object.fromEntries(result);
+}

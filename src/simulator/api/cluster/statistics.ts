@@ -1,0 +1,164 @@
+/**
+ * The statistics every node broadcasts about once in 10 s, which is all that /cluster/resources knows of names, states and
+ * sizes. Nothing ticks: whoever asks, or is about to change something, first lets the board catch up with the clock.
+ * `observeStatistics` therefore belongs in front of every request.
+ */
+import type { Instant } from '../../../base/clock.ts';
+import { type Random, randomInteger } from '../../../base/random.ts';
+import type { Runtime } from '../../core/runtime.ts';
+import { type StorageSpace, storageSpace } from '../../storage/space.ts';
+import { cpuCount, vmStatus } from '../../vm/status.ts';
+import type { SimNode, World } from '../../world/world.ts';
+
+export type Statistics = Readonly<Record<string, string | number>>;
+
+interface Snapshot {
+  readonly takenAt: Instant;
+  /** By `qemu/100`, `node/pve1`, `storage/pve1/local`. */
+  readonly entries: ReadonlyMap<string, Statistics>;
+}
+
+/** Rule [recorded resources-new-vm]: a change shows 8 to 11 s later. */
+const BROADCAST_MS = 10_000;
+/** Rule [recorded resources-new-vm]: three pveproxy workers keep what they have read for up to 2 s, each for itself. */
+const WORKERS = 3;
+const WORKER_DELAY_MS = { min: 600, max: 2_000 };
+/** Rule [assumed]: the cluster file system forgets statistics nobody renewed for 5 minutes; a re-used id shows the old VM's. */
+const RETENTION_MS = 300_000;
+
+class NodeBoard {
+  readonly #phaseMs: number;
+  readonly #random: Random;
+  #round: number | undefined;
+  #latest: Snapshot = { takenAt: 0, entries: new Map() };
+  #previous: Snapshot = this.#latest;
+  #visibleAt: Instant[] = [];
+  readonly #lastSeen = new Map<string, Instant>();
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#phaseMs = randomInteger(random, 0, BROADCAST_MS - 1);
+  }
+
+  catchUp(now: Instant, take: () => Map<string, Statistics>): void {
+    const round = Math.floor((now - this.#phaseMs) / BROADCAST_MS);
+    if (round === this.#round) return;
+    const missed = this.#round === undefined ? Number.POSITIVE_INFINITY : round - this.#round;
+    this.#round = round;
+    const snapshot = { takenAt: now, entries: this.#withForgotten(take(), now) };
+    // After a long silence the round before the last one showed the same.
+    this.#previous = missed > 1 ? snapshot : this.#latest;
+    this.#latest = snapshot;
+    const instant = round * BROADCAST_MS + this.#phaseMs;
+    this.#visibleAt = Array.from(
+      { length: WORKERS },
+      () => instant + randomInteger(this.#random, WORKER_DELAY_MS.min, WORKER_DELAY_MS.max),
+    );
+  }
+
+  /** What the worker that happens to answer knows. */
+  entries(now: Instant): ReadonlyMap<string, Statistics> {
+    const worker = randomInteger(this.#random, 0, WORKERS - 1);
+    return (now >= (this.#visibleAt[worker] ?? 0) ? this.#latest : this.#previous).entries;
+  }
+
+  #withForgotten(current: Map<string, Statistics>, now: Instant): Map<string, Statistics> {
+    for (const key of current.keys()) this.#lastSeen.set(key, now);
+    for (const [key, seenAt] of this.#lastSeen) {
+      if (seenAt === now) continue;
+      const old = this.#latest.entries.get(key);
+      if (now - seenAt > RETENTION_MS || !old) this.#lastSeen.delete(key);
+      else current.set(key, old);
+    }
+    return current;
+  }
+}
+
+const boards = new WeakMap<World, Map<string, NodeBoard>>();
+
+/** Lets every node broadcast if its time has come. Cheap when it has not. */
+export function observeStatistics(runtime: Runtime): void {
+  const now = runtime.clock.now();
+  for (const node of runtime.world.nodes.values()) {
+    if (node.online) boardOf(runtime, node.name).catchUp(now, () => takeStatistics(runtime, node));
+  }
+}
+
+/** All statistics of one node as one pveproxy worker knows them; ask once per request. */
+export function knownStatistics(runtime: Runtime, node: string): ReadonlyMap<string, Statistics> {
+  observeStatistics(runtime);
+  return boardOf(runtime, node).entries(runtime.clock.now());
+}
+
+function boardOf(runtime: Runtime, node: string): NodeBoard {
+  const ofWorld = boards.get(runtime.world) ?? new Map<string, NodeBoard>();
+  boards.set(runtime.world, ofWorld);
+  const board = ofWorld.get(node) ?? new NodeBoard(runtime.random.fork(`statistics/${node}`));
+  ofWorld.set(node, board);
+  return board;
+}
+
+function takeStatistics(runtime: Runtime, node: SimNode): Map<string, Statistics> {
+  const { world } = runtime;
+  const entries = new Map<string, Statistics>([[`node/${node.name}`, nodeStatistics(runtime, node)]]);
+  for (const vm of world.vms.values()) {
+    if (vm.node !== node.name) continue;
+    const status = vmStatus(runtime, vm);
+    entries.set(`qemu/${vm.vmid}`, {
+      name: String(status.name),
+      status: String(status.status),
+      template: status.template === 1 ? 1 : 0,
+      uptime: Number(status.uptime),
+      maxcpu: cpuCount(runtime, vm),
+      cpu: Number(status.cpu),
+      maxmem: Number(status.maxmem),
+      mem: Number(status.mem),
+      memhost: Number(status.memhost),
+      maxdisk: Number(status.maxdisk),
+      disk: 0,
+      netin: Number(status.netin),
+      netout: Number(status.netout),
+      diskread: 0,
+      diskwrite: 0,
+    });
+  }
+  for (const storage of world.storages.values()) {
+    const space = storageSpace(world, storage, node.name);
+    if (space) {
+      entries.set(`storage/${node.name}/${storage.id}`, { maxdisk: space.totalBytes, disk: space.usedBytes });
+    }
+  }
+  return entries;
+}
+
+export function nodeStatistics(runtime: Runtime, node: SimNode): Statistics {
+  const root = rootSpace(runtime.world, node);
+  return {
+    uptime: Math.floor((runtime.clock.now() - node.bootedAt) / 1000),
+    cpu: 0.02,
+    mem: usedMemoryBytes(runtime, node),
+    disk: root.usedBytes,
+    maxcpu: node.cpus,
+    maxmem: node.memoryBytes,
+    maxdisk: root.totalBytes,
+  };
+}
+
+/** Rule [assumed]: the host itself needs 1 GB; running guests add what they use. */
+export function usedMemoryBytes(runtime: Runtime, node: SimNode): number {
+  let used = 1_000_000_000;
+  for (const vm of runtime.world.vms.values()) {
+    if (vm.node === node.name && vm.process) used += Number(vmStatus(runtime, vm).memhost);
+  }
+  return Math.min(used, node.memoryBytes);
+}
+
+/** Rule [assumed]: the root file system is the one that holds the storage `local`, else the first storage of the node. */
+export function rootSpace(world: World, node: SimNode): StorageSpace {
+  const candidates = [world.storages.get('local'), ...world.storages.values()];
+  for (const storage of candidates) {
+    const space = storage && !storage.shared && storageSpace(world, storage, node.name);
+    if (space) return space;
+  }
+  return { totalBytes: 0, usedBytes: 0, availableBytes: 0 };
+}

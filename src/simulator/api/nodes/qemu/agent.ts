@@ -1,0 +1,143 @@
+/** …/agent: talking to the guest agent. Order and texts of the refusals are the server's; the answers are the guest's. */
+import { type Call, type Handler, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import { type AgentSession, agentCommand, executionStatus, startExecution } from '../../../guests/agent.ts';
+import { readGuestFile, writeGuestFile } from '../../../guests/files.ts';
+import { guestState } from '../../../guests/guest.ts';
+import { ApiFault, dieFault } from '../../../http/response.ts';
+import { loadVm } from '../../../vm/config-file.ts';
+import { AGENT_PING_WAIT_MS, pressPowerButton, suspendProcess } from '../../../vm/power.ts';
+import type { Vm } from '../../../world/world.ts';
+import { indexOf } from '../../indexes.ts';
+import { vmidOf } from './status.ts';
+
+const BASE = '/nodes/{node}/qemu/{vmid}/agent';
+const GET_COMMANDS =
+  'get-fsinfo get-host-name get-memory-block-info get-memory-blocks get-osinfo get-time get-timezone get-users get-vcpus info network-get-interfaces'.split(
+    ' ',
+  );
+const POST_COMMANDS =
+  'fsfreeze-freeze fsfreeze-status fsfreeze-thaw fstrim ping shutdown suspend-disk suspend-hybrid suspend-ram'.split(
+    ' ',
+  );
+const OTHER_COMMANDS = ['exec', 'exec-status', 'file-read', 'file-write', 'set-user-password'];
+
+/** Rule [recorded guest-agent]: each exchange with the agent takes about a tenth of a second under emulation. */
+const EXCHANGE_MS = 60;
+const MISSING_PROGRAM_MS = 5_000;
+const LARGEST_READ_BYTES = 16 * 1024 * 1024;
+
+export const agentRoutes: Routes = {
+  // Rule [recorded unknown-vm]: the list does not look whether the VM exists.
+  [`GET ${BASE}`]: () => indexOf('name', [...GET_COMMANDS, ...POST_COMMANDS, ...OTHER_COMMANDS].sort()),
+  [`POST ${BASE}`]: (call) => generic(call, requiredText(call.params, 'command')),
+  ...generated('GET', GET_COMMANDS),
+  ...generated('POST', POST_COMMANDS),
+  [`POST ${BASE}/exec`]: execute,
+  [`GET ${BASE}/exec-status`]: readExecution,
+  [`GET ${BASE}/file-read`]: readFile,
+  [`POST ${BASE}/file-write`]: writeFile,
+  [`POST ${BASE}/set-user-password`]: async (call) => {
+    await openSession(call);
+    return { result: {} };
+  },
+};
+
+function generated(method: string, commands: readonly string[]): Record<string, Handler> {
+  return Object.fromEntries(
+    commands.map((command) => [`${method} ${BASE}/${command}`, (call: Call) => generic(call, command)]),
+  );
+}
+
+async function generic(call: Call, command: string): Promise<{ result: unknown }> {
+  return { result: agentCommand(await openSession(call), command) };
+}
+
+/** Rule [recorded agent-errors]: configuration, `agent` key, process, a ping of 3 s — in this order. */
+async function openSession(call: Call): Promise<AgentSession> {
+  const { runtime } = call;
+  const vm = loadVm(runtime.world, call.node, vmidOf(call.params));
+  if (!vm.config.current.has('agent')) throw dieFault('No QEMU guest agent configured');
+  if (!vm.process) throw dieFault(`VM ${vm.vmid} is not running`);
+  if (!(await ping(call, vm)) || !vm.process) throw dieFault('QEMU guest agent is not running');
+  const { process } = vm;
+  return {
+    runtime,
+    vm,
+    process,
+    power: {
+      off: () => pressPowerButton(runtime, vm, process),
+      sleep: () => suspendProcess(runtime, process, 'suspended'),
+    },
+  };
+}
+
+/**
+ * Rule [source QS QMPClient.pm open_connection]: the agent's socket serves one client; the others wait their turn, and who
+ * waits longer than the ping may take believes that nobody is there.
+ */
+async function ping(call: Call, vm: Vm): Promise<boolean> {
+  const { clock } = call.runtime;
+  const now = clock.now();
+  const busyMs = Math.max(0, (vm.process?.agentBusyUntil ?? now) - now);
+  if (busyMs + EXCHANGE_MS > AGENT_PING_WAIT_MS || !guestState(vm.process, now + busyMs).agentAnswers) {
+    await clock.sleep(AGENT_PING_WAIT_MS);
+    return false;
+  }
+  // Ping and the command itself are two exchanges.
+  const doneAt = now + busyMs + 2 * EXCHANGE_MS;
+  if (vm.process) vm.process.agentBusyUntil = doneAt;
+  await clock.sleep(doneAt - now);
+  return guestState(vm.process, doneAt).agentAnswers;
+}
+
+async function execute(call: Call): Promise<{ pid: number }> {
+  const session = await openSession(call);
+  const given = call.params.command;
+  const command = Array.isArray(given) ? given.map(String) : [String(given)];
+  const pid = startExecution(session, command, text(call.params, 'input-data') ?? '');
+  if (pid === undefined) {
+    // Rule [recorded guest-agent]: the agent's complaint has typographic quotes, the answer cannot be written, and the
+    // proxy gives up on the broken connection.
+    await call.runtime.clock.sleep(MISSING_PROGRAM_MS);
+    throw new ApiFault(596, 'Broken pipe');
+  }
+  return { pid };
+}
+
+async function readExecution(call: Call): Promise<unknown> {
+  const session = await openSession(call);
+  const status = executionStatus(session, integer(call.params, 'pid') ?? 0);
+  // Rule [recorded guest-agent]: the agent's own message has lost its number.
+  if (!status) throw dieFault('Agent error: PID ld does not exist');
+  return status;
+}
+
+/** Rule [source QS API2/Qemu/Agent.pm file-read]: `truncated` unless the agent met the end of the file. */
+async function readFile(call: Call): Promise<Record<string, unknown>> {
+  const session = await openSession(call);
+  const path = requiredText(call.params, 'file');
+  const content = readGuestFile(session.vm, session.process, path);
+  if (content === undefined) {
+    throw dieFault(`Agent error: failed to open file '${path}' (mode: 'r'): No such file or directory`);
+  }
+  const offset = integer(call.params, 'offset') ?? 0;
+  const count = integer(call.params, 'count') ?? LARGEST_READ_BYTES;
+  const bytes = Buffer.from(content).subarray(offset);
+  const shown = bytes.subarray(0, count);
+  return {
+    content: shown.toString(integer(call.params, 'decode') === 0 ? 'base64' : 'utf8'),
+    'bytes-read': shown.length,
+    ...(count <= bytes.length ? { truncated: 1 } : {}),
+  };
+}
+
+async function writeFile(call: Call): Promise<null> {
+  const session = await openSession(call);
+  const path = requiredText(call.params, 'file');
+  const content = requiredText(call.params, 'content');
+  const decoded = integer(call.params, 'encode') === 0 ? Buffer.from(content, 'base64').toString() : content;
+  if (!writeGuestFile(session.vm, path, decoded)) {
+    throw dieFault(`Agent error: failed to open file '${path}' (mode: 'wb'): No such file or directory`);
+  }
+  return null;
+}

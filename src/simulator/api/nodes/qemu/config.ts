@@ -1,0 +1,217 @@
+/** /nodes/{node}/qemu/{vmid}/config, …/pending and …/unlink: reading and changing a configuration. */
+
+import { randomUuid } from '../../../../base/random.ts';
+import { checkBridgeAccess, checkStorageAccess, checkVmModifyPermissions } from '../../../access/vm-checks.ts';
+import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import { dieFault, paramFault } from '../../../http/response.ts';
+import { splitList } from '../../../schema/perl-text.ts';
+import type { ParamValue } from '../../../schema/types.ts';
+import { effectiveConfig, loadVm, wireValue } from '../../../vm/config-file.ts';
+import { isConfigKey, isNetKey } from '../../../vm/config-keys.ts';
+import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
+import { withVmLock } from '../../../vm/locking.ts';
+import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
+import { printNicWithMac } from '../../../vm/nic.ts';
+import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update.ts';
+
+/** Parameters that steer the call instead of being configuration. */
+const CONTROL = new Set([
+  'node',
+  'vmid',
+  'digest',
+  'background_delay',
+  'import-working-storage',
+  'skiplock',
+  'delete',
+  'revert',
+  'force',
+]);
+
+const PASSWORD_MASK = '**********';
+
+function getConfig(call: Call): Record<string, string | number> {
+  const vm = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0);
+  const snapshot = text(call.params, 'snapshot');
+  const current = flag(call.params, 'current') ?? false;
+  if (snapshot !== undefined && snapshot !== '') {
+    // Rule [source QS API2/Qemu.pm vm_config].
+    if (current)
+      throw paramFault({
+        snapshot: "cannot use 'snapshot' parameter with 'current'",
+        current: "cannot use 'snapshot' parameter with 'current'",
+      });
+    const section = vm.config.snapshots.get(snapshot);
+    if (!section) throw dieFault(`snapshot '${snapshot}' does not exist`);
+    return wireConfig(section, vm.config.digest);
+  }
+  return wireConfig(current ? vm.config.current : effectiveConfig(vm), vm.config.digest);
+}
+
+export function wireConfig(config: ReadonlyMap<string, string>, digest: string): Record<string, string | number> {
+  const answer: Record<string, string | number> = { digest };
+  for (const [key, value] of config) answer[key] = key === 'cipassword' ? PASSWORD_MASK : wireValue(key, value);
+  return answer;
+}
+
+interface PendingEntry {
+  key: string;
+  value?: string | number;
+  pending?: string | number;
+  delete?: number;
+}
+
+/** Rule [recorded run-refusals]: value in effect, pending value, and 1 (or 2 with `force`) for a pending delete. */
+function getPending(call: Call): PendingEntry[] {
+  const vm = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0);
+  const { current, pending, pendingDeletes, digest } = vm.config;
+  const entries: PendingEntry[] = [{ key: 'digest', value: digest }];
+  for (const [key, value] of current) {
+    const entry: PendingEntry = { key, value: key === 'cipassword' ? PASSWORD_MASK : wireValue(key, value) };
+    const change = pending.get(key);
+    if (change !== undefined) entry.pending = key === 'cipassword' ? `${PASSWORD_MASK} ` : wireValue(key, change);
+    const deleted = pendingDeletes.get(key);
+    if (deleted !== undefined) entry.delete = deleted ? 2 : 1;
+    entries.push(entry);
+  }
+  for (const [key, value] of pending) {
+    if (!current.has(key))
+      entries.push({ key, pending: key === 'cipassword' ? `${PASSWORD_MASK} ` : wireValue(key, value) });
+  }
+  for (const [key, force] of pendingDeletes) {
+    if (!current.has(key) && !pending.has(key)) entries.push({ key, delete: force ? 2 : 1 });
+  }
+  return entries;
+}
+
+async function putConfig(call: Call): Promise<null> {
+  const request = prepareUpdate(call);
+  earlyUpdateChecks(call, request);
+  await withVmLock(call.runtime, call.node, request.vmid, {}, () => runUpdate(call, request, undefined));
+  return null;
+}
+
+async function postConfig(call: Call): Promise<string | null> {
+  const request = prepareUpdate(call);
+  earlyUpdateChecks(call, request);
+  const upid = call.fork('qmconfig', String(request.vmid), (task) =>
+    withVmLock(call.runtime, call.node, request.vmid, { task }, () => runUpdate(call, request, task)),
+  );
+  const delaySeconds = integer(call.params, 'background_delay');
+  return delaySeconds === undefined ? upid : waitBriefly(call, request.vmid, upid, delaySeconds);
+}
+
+/** Rule [source QS API2/Qemu.pm $update_vm_api]: null if it ended well in time, its failure as 500, else the UPID. */
+async function waitBriefly(call: Call, vmid: number, upid: string, delaySeconds: number): Promise<string | null> {
+  const end = call.runtime.clock.now() + delaySeconds * 1000;
+  while (call.runtime.tasks.isRunning(upid) && call.runtime.clock.now() < end) await call.runtime.clock.sleep(100);
+  if (call.runtime.tasks.isRunning(upid)) return upid;
+  const status = call.runtime.world.tasks.get(upid)?.exitStatus ?? '';
+  if (status === 'OK' || status.startsWith('WARNINGS:')) return null;
+  throw dieFault(`failed to update VM ${vmid}: ${status}`);
+}
+
+/** Rule [source QS API2/Qemu.pm unlink]: nothing but `delete` under another name. */
+async function unlink(call: Call): Promise<null> {
+  const params: Record<string, ParamValue> = { ...call.params, delete: requiredText(call.params, 'idlist') };
+  delete params['idlist'];
+  return putConfig({ ...call, params });
+}
+
+/** Everything that is checked synchronously, in the genuine order. */
+function prepareUpdate(call: Call): UpdateRequest {
+  const { params } = call;
+  const vmid = integer(params, 'vmid') ?? 0;
+  const summary = summarise(params);
+  const skipLock = flag(params, 'skiplock') ?? false;
+  if (skipLock && !call.caller.isRoot) throw paramFault({ skiplock: 'Only root may use this option.' });
+  const values = configValues(params);
+  const sshKeys = values.get('sshkeys');
+  if (sshKeys !== undefined && sshKeys !== null) assertSshKeys(decodeURIComponent(sshKeys));
+  const cpuUnits = values.get('cpuunits');
+  if (cpuUnits !== undefined && cpuUnits !== null) values.set('cpuunits', clampCpuUnits(cpuUnits));
+  const deleteList = text(params, 'delete') ?? '';
+  const revertList = text(params, 'revert') ?? '';
+  if (deleteList === '' && revertList === '' && values.size === 0) throw dieFault('no options specified');
+
+  const present = new Map([...values].filter((entry): entry is [string, string] => entry[1] !== null));
+  resolveCdromAlias(present);
+  const { reverts, deletes } = checkLists(revertList, deleteList, present);
+  checkDriveParams(call.runtime.world, present);
+  completeValues(call, present);
+  checkVmModifyPermissions(call, vmid, undefined, deletes);
+  checkVmModifyPermissions(call, vmid, undefined, [...present.keys()]);
+  checkStorageAccess(call, vmid, present, undefined);
+  checkBridgeAccess(call, present);
+
+  const complete = new Map<string, string | null>(present);
+  for (const [key, value] of values) if (value === null) complete.set(key, null);
+  return {
+    vmid,
+    values: complete,
+    deletes,
+    reverts,
+    force: flag(params, 'force') ?? false,
+    digest: text(params, 'digest'),
+    skipLock,
+    summary,
+  };
+}
+
+function checkLists(
+  revertList: string,
+  deleteList: string,
+  values: ReadonlyMap<string, string>,
+): { reverts: string[]; deletes: string[] } {
+  const reverts = splitList(revertList);
+  for (const key of reverts) {
+    if (!isConfigKey(key)) throw paramFault({ revert: `unknown option '${key}'` });
+    if (values.has(key)) throw paramFault({ delete: `you can't use '-${key}' and -revert ${key}' at the same time` });
+  }
+  const deletes = splitList(deleteList).map((key) => (key === 'cdrom' ? 'ide2' : key));
+  for (const key of deletes) {
+    if (values.has(key)) throw paramFault({ delete: `you can't use '-${key}' and -delete ${key}' at the same time` });
+    if (reverts.includes(key)) {
+      throw paramFault({ revert: `you can't use '-delete ${key}' and -revert ${key}' at the same time` });
+    }
+    if (!isConfigKey(key)) throw paramFault({ delete: `unknown option '${key}'` });
+  }
+  return { reverts, deletes };
+}
+
+/** MAC addresses and a generation id are filled in before permissions are looked at. */
+function completeValues(call: Call, values: Map<string, string>): void {
+  for (const [key, value] of values) {
+    if (isNetKey(key)) values.set(key, printNicWithMac(call.runtime, value));
+    else if (key === 'vmgenid' && value === '1') values.set(key, randomUuid(call.runtime.random));
+  }
+}
+
+export function configValues(
+  params: Call['params'],
+  control: ReadonlySet<string> = CONTROL,
+): Map<string, string | null> {
+  const values = new Map<string, string | null>();
+  for (const [key, value] of Object.entries(params)) {
+    if (!control.has(key)) values.set(key, value === null ? null : (text(params, key) ?? ''));
+  }
+  return values;
+}
+
+const NOT_IN_SUMMARY = new Set(['node', 'vmid', 'digest', 'background_delay', 'import-working-storage']);
+
+/** Rule [recorded config-put-post]: the log names the parameters sorted, a password hidden. */
+function summarise(params: Call['params']): string {
+  return Object.keys(params)
+    .filter((key) => !NOT_IN_SUMMARY.has(key))
+    .sort()
+    .map((key) => `-${key} ${key === 'cipassword' ? '<hidden>' : (text(params, key) ?? '')}`)
+    .join(' ');
+}
+
+export const configRoutes: Routes = {
+  'GET /nodes/{node}/qemu/{vmid}/config': getConfig,
+  'PUT /nodes/{node}/qemu/{vmid}/config': putConfig,
+  'POST /nodes/{node}/qemu/{vmid}/config': postConfig,
+  'GET /nodes/{node}/qemu/{vmid}/pending': getPending,
+  'PUT /nodes/{node}/qemu/{vmid}/unlink': unlink,
+};

@@ -1,0 +1,193 @@
+/** POST /nodes/{node}/qemu: creating a VM from nothing. */
+import { randomUuid } from '../../../../base/random.ts';
+import { printTags } from '../../../../pve/wire/index.ts';
+import { addVmToPool, checkPoolExists } from '../../../access/pools.ts';
+import {
+  checkBridgeAccess,
+  checkCpuModelAccess,
+  checkCreateDevicePermissions,
+  checkStorageAccess,
+  checkTagPermissions,
+  checkVmModifyPermissions,
+  checkVmPermission,
+  checkVolumeAccess,
+} from '../../../access/vm-checks.ts';
+import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
+import { nowSeconds } from '../../../core/runtime.ts';
+import type { Task } from '../../../core/tasks.ts';
+import { dieFault, permFault } from '../../../http/response.ts';
+import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
+import { isNetKey } from '../../../vm/config-keys.ts';
+import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
+import { defaultBootOrder } from '../../../vm/drive.ts';
+import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
+import { withVmLock } from '../../../vm/locking.ts';
+import { assertSshKeys, clampCpuUnits, pinnedMachine } from '../../../vm/machine.ts';
+import { printNicWithMac } from '../../../vm/nic.ts';
+import { startVm } from '../../../vm/power.ts';
+import { uniqueTags } from '../../../vm/tags.ts';
+import { printBootOrder } from '../../../vm/update.ts';
+import type { Vm } from '../../../world/world.ts';
+import { configValues } from './config.ts';
+
+/** Parameters that steer the creation instead of being configuration. */
+const CONTROL = new Set([
+  'node',
+  'vmid',
+  'archive',
+  'bwlimit',
+  'force',
+  'pool',
+  'start',
+  'ha-managed',
+  'storage',
+  'unique',
+  'live-restore',
+  'import-working-storage',
+]);
+
+interface Creation {
+  readonly vmid: number;
+  readonly pool: string | undefined;
+  readonly storage: string | undefined;
+  readonly values: Map<string, string>;
+  readonly start: boolean;
+}
+
+async function create(call: Call): Promise<string> {
+  const creation = prepare(call);
+  const { vmid } = creation;
+  const prefix = `unable to create VM ${vmid} - `;
+  await prefixErrors(prefix, () => reserveId(call, vmid));
+  return call.fork('qmcreate', String(vmid), async (task) => {
+    try {
+      await withVmLock(call.runtime, call.node, vmid, { waitMs: 1000, task }, () => fill(call, creation, task, prefix));
+    } catch (error) {
+      // Rule [recorded create-invalid-storage]: whatever fails, the reserved configuration goes.
+      call.runtime.world.vms.delete(vmid);
+      throw error;
+    }
+    if (creation.start) await autostart(call, vmid, task);
+  });
+}
+
+/** Rule [source QS API2/Qemu.pm create_vm]: the synchronous checks, in the genuine order. */
+function prepare(call: Call): Creation {
+  const { params } = call;
+  const vmid = integer(params, 'vmid') ?? 0;
+  const pool = text(params, 'pool');
+  const storage = text(params, 'storage');
+  const start = flag(params, 'start') ?? false;
+  const values = new Map([...configValues(params, CONTROL)].map(([key, value]) => [key, value ?? '']));
+  const sshKeys = values.get('sshkeys');
+  if (sshKeys !== undefined) assertSshKeys(decodeURIComponent(sshKeys));
+  const cpuUnits = values.get('cpuunits');
+  if (cpuUnits !== undefined) values.set('cpuunits', clampCpuUnits(cpuUnits));
+  if (pool !== undefined) checkPoolExists(call.runtime.world, pool);
+  if (storage !== undefined) call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
+  if (flag(params, 'ha-managed')) call.require('/', ['Sys.Console']);
+  if (start) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
+  const mayAllocate =
+    call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
+  if (!mayAllocate) throw permFault();
+  if (text(params, 'archive') !== undefined) throw dieFault('restoring backups is not simulated');
+  if (values.size > 0) {
+    resolveCdromAlias(values);
+    checkStorageAccess(call, vmid, values, storage);
+    checkVmModifyPermissions(call, vmid, pool, [...values.keys()]);
+    checkCreateDevicePermissions(call, vmid, pool, values);
+    checkBridgeAccess(call, values);
+    checkCpuModelAccess(call, values, undefined);
+    checkDriveParams(call.runtime.world, values);
+    for (const [key, value] of values) if (isNetKey(key)) values.set(key, printNicWithMac(call.runtime, value));
+  }
+  return { vmid, pool, storage, values, start };
+}
+
+/** Rule [recorded create-duplicate]: the id is taken before the UPID is returned; 5 s for the lock. */
+async function reserveId(call: Call, vmid: number): Promise<void> {
+  await withVmLock(call.runtime, call.node, vmid, { waitMs: 5000 }, () => {
+    const existing = call.runtime.world.vms.get(vmid);
+    if (existing) throw dieFault(`VM ${vmid} already exists on node '${existing.node}'`);
+    const draft = emptyDraft();
+    draft.current.set('lock', 'create');
+    createVm(call.runtime, call.node, vmid, writtenConfig(draft));
+  });
+}
+
+async function fill(call: Call, creation: Creation, task: Task, prefix: string): Promise<void> {
+  const { runtime, node } = call;
+  const { vmid, pool } = creation;
+  const vm = runtime.world.vms.get(vmid);
+  if (!vm) throw dieFault(`Configuration file 'nodes/${node}/qemu-server/${vmid}.conf' does not exist`);
+  const config = new Map(creation.values);
+  config.set('meta', `creation-qemu=${runtime.world.version.qemu},ctime=${nowSeconds(runtime)}`);
+  const job: DiskJob = {
+    runtime,
+    node,
+    vmid,
+    task,
+    config: creation.values,
+    pending: new Map(),
+    defaultStorage: creation.storage,
+    checkVolumeAccess: (volid) => checkVolumeAccess(call, vmid, volid),
+  };
+  const volumes: string[] = [];
+  try {
+    const created = await createDisks(job, creation.values);
+    volumes.push(...created.volumes);
+    for (const [key, value] of created.values) config.set(key, value);
+    await prefixErrors('', () => completeAndWrite(call, vm, config));
+  } catch (error) {
+    await freeVolumes(job, volumes);
+    throw prefixed(prefix, error);
+  }
+  // Rule [source QS API2/Qemu.pm create_vm]: the pool comes after the configuration; its failure leaves volumes behind.
+  if (pool !== undefined) await addVmToPool(runtime, vmid, pool);
+}
+
+/** Rule [recorded create-minimal]: what the server adds by itself. */
+function completeAndWrite(call: Call, vm: Vm, config: Map<string, string>): void {
+  const { runtime } = call;
+  if (!config.get('boot')) config.set('boot', printBootOrder(defaultBootOrder(config)));
+  if (!config.get('smbios1')) config.set('smbios1', `uuid=${randomUuid(runtime.random)}`);
+  const generation = config.get('vmgenid');
+  if ((generation === undefined || generation === '1') && config.get('arch') !== 'aarch64') {
+    config.set('vmgenid', randomUuid(runtime.random));
+  }
+  const machine = pinnedMachine(runtime.world, config.get('machine'), config.get('ostype'));
+  if (machine) config.set('machine', machine);
+  const tags = config.get('tags');
+  if (tags !== undefined) {
+    checkTagPermissions(call, vm.vmid, '', tags);
+    config.set('tags', printTags(uniqueTags(runtime.world, tags)));
+  }
+  const draft = draftOf(vm.config);
+  draft.current = config;
+  saveConfig(vm, draft);
+}
+
+/** Rule [recorded create-start-template-flags]: a failed start is only a line in the log; the task stays OK. */
+async function autostart(call: Call, vmid: number, task: Task): Promise<void> {
+  task.log('Execute autostart');
+  try {
+    await startVm(call.runtime, { node: call.node, vmid, task });
+  } catch (error) {
+    task.log(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function prefixErrors(prefix: string, work: () => Promise<void> | void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw prefixed(prefix, error);
+  }
+}
+
+/** A die inside `eval` becomes text again: the exception's class and status are lost. */
+function prefixed(prefix: string, error: unknown): Error {
+  return dieFault(`${prefix}${error instanceof Error ? error.message.trimEnd() : String(error)}`);
+}
+
+export const createRoutes: Routes = { 'POST /nodes/{node}/qemu': create };

@@ -1,0 +1,28 @@
+/** …/monitor and …/sendkey: only their refusals are simulated; nobody listens behind a running VM's monitor here. */
+import { type Call, type Routes, requiredText } from '../../../core/call.ts';
+import { dieFault, notImplemented } from '../../../http/response.ts';
+import { loadVm } from '../../../vm/config-file.ts';
+import { withVmLock } from '../../../vm/locking.ts';
+import { vmidOf } from './status.ts';
+
+const HARMLESS_COMMANDS = new Set(['info', 'help', '?']);
+
+export const monitorRoutes: Routes = {
+  'POST /nodes/{node}/qemu/{vmid}/monitor': (call) => {
+    // Rule [source QS API2/Qemu.pm monitor]: commands that change something need Sys.Modify on /.
+    const [name = ''] = requiredText(call.params, 'command').trim().split(/\s+/);
+    if (!HARMLESS_COMMANDS.has(name)) call.require('/', ['Sys.Modify']);
+    const vm = loadVm(call.runtime.world, call.node, vmidOf(call.params));
+    // Rule [source QS API2/Qemu.pm monitor]: what goes wrong with QEMU is the answer, not a failure.
+    if (!vm.process) return `ERROR: VM ${vm.vmid} not running\n`;
+    throw notImplemented('POST', `/nodes/${call.node}/qemu/${vm.vmid}/monitor`);
+  },
+  'PUT /nodes/{node}/qemu/{vmid}/sendkey': (call) =>
+    withVmLock(call.runtime, call.node, vmidOf(call.params), {}, () => sendKey(call)),
+};
+
+function sendKey(call: Call): never {
+  const vm = loadVm(call.runtime.world, call.node, vmidOf(call.params));
+  if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);
+  throw notImplemented('PUT', `/nodes/${call.node}/qemu/${vm.vmid}/sendkey`);
+}

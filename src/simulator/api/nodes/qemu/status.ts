@@ -1,0 +1,166 @@
+/** /nodes/{node}/qemu (list) and …/{vmid}/status: what a VM does, and the power switches. */
+import { type Call, flag, integer, type Params, type Routes, text } from '../../../core/call.ts';
+import { dieFault, paramFault } from '../../../http/response.ts';
+import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
+import {
+  isPaused,
+  type PowerRequest,
+  pauseVm,
+  rebootVm,
+  resetVm,
+  resumeVm,
+  shutdownVm,
+  startVm,
+  stopVm,
+} from '../../../vm/power.ts';
+import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/status.ts';
+import type { Vm } from '../../../world/world.ts';
+import { indexOf } from '../../indexes.ts';
+
+export const statusRoutes: Routes = {
+  'GET /nodes/{node}/qemu': listVms,
+  'GET /nodes/{node}/qemu/{vmid}/status': statusIndex,
+  'GET /nodes/{node}/qemu/{vmid}/status/current': (call) =>
+    currentVmStatus(call.runtime, loadVm(call.runtime.world, call.node, vmidOf(call.params))),
+  'POST /nodes/{node}/qemu/{vmid}/status/start': start,
+  'POST /nodes/{node}/qemu/{vmid}/status/stop': stop,
+  'POST /nodes/{node}/qemu/{vmid}/status/shutdown': shutdown,
+  'POST /nodes/{node}/qemu/{vmid}/status/reboot': reboot,
+  'POST /nodes/{node}/qemu/{vmid}/status/reset': reset,
+  'POST /nodes/{node}/qemu/{vmid}/status/suspend': suspend,
+  'POST /nodes/{node}/qemu/{vmid}/status/resume': resume,
+};
+
+export function vmidOf(params: Params): number {
+  return integer(params, 'vmid') ?? 0;
+}
+
+/** Rule [recorded perm-readonly-checks]: VMs the caller may not see are left out without a word. */
+function listVms(call: Call): VmStatus[] {
+  const { runtime } = call;
+  const statusOf = flag(call.params, 'full') ? fullVmStatus : vmStatus;
+  const shown: VmStatus[] = [];
+  for (const vm of runtime.world.vms.values()) {
+    if (vm.node === call.node && call.may(`/vms/${vm.vmid}`, ['VM.Audit'])) shown.push(statusOf(runtime, vm));
+  }
+  return shown;
+}
+
+function statusIndex(call: Call): unknown {
+  loadVm(call.runtime.world, call.node, vmidOf(call.params));
+  return indexOf('subdir', ['current', 'start', 'stop', 'reset', 'shutdown', 'suspend', 'reboot']);
+}
+
+/** Rule [recorded skiplock]: options for real root; a token of root is not root. */
+function refuseUnlessRoot(call: Call, names: readonly string[]): void {
+  for (const name of names) {
+    const value = text(call.params, name);
+    if (value !== undefined && value !== '' && value !== '0' && !call.caller.isRoot) {
+      throw paramFault({ [name]: 'Only root may use this option.' });
+    }
+  }
+}
+
+/** Rule [recorded unknown-vm]: start, stop and shutdown return a UPID even for a VM that does not exist. */
+function start(call: Call): string {
+  refuseUnlessRoot(call, ['stateuri', 'skiplock', 'migratedfrom', 'migration_type', 'migration_network']);
+  refuseUnlessRoot(call, ['targetstorage', 'force-cpu', 'with-conntrack-state', 'nets-host-mtu']);
+  return forkPower(call, 'qmstart', startVm);
+}
+
+function stop(call: Call): string {
+  refuseUnlessRoot(call, ['skiplock', 'keepActive', 'migratedfrom']);
+  const timeoutSeconds = integer(call.params, 'timeout');
+  return forkPower(call, 'qmstop', async (runtime, request) => {
+    if (flag(call.params, 'overrule-shutdown')) await abortShutdowns(call, request);
+    await stopVm(runtime, { ...request, timeoutSeconds });
+  });
+}
+
+/** Rule [source GC GuestHelpers.pm abort_guest_tasks]: own tasks, or anybody's with Sys.Modify on the node. */
+async function abortShutdowns(call: Call, request: PowerRequest): Promise<void> {
+  const { tasks, world } = call.runtime;
+  const mayAbortAll = call.may(`/nodes/${call.node}`, ['Sys.Modify']);
+  const aborted = [...world.tasks.values()].filter(
+    (task) =>
+      task.type === 'qmshutdown' &&
+      task.node === call.node &&
+      task.id === String(request.vmid) &&
+      tasks.isRunning(task.upid) &&
+      (mayAbortAll || task.user === call.caller.authid),
+  );
+  for (const task of aborted) await tasks.stop(task.upid);
+  if (aborted.length > 0) {
+    request.task.log(`overruled qmshutdown tasks: ${aborted.map((task) => task.upid).join(', ')}`);
+  }
+}
+
+/** Rule [source QS API2/Qemu.pm vm_shutdown]: a paused guest hears nothing, so only force helps. */
+function shutdown(call: Call): string {
+  refuseUnlessRoot(call, ['skiplock', 'keepActive']);
+  const force = flag(call.params, 'forceStop') ?? false;
+  const timeoutSeconds = integer(call.params, 'timeout');
+  const paused = isPaused(findVm(call.runtime.world, call.node, vmidOf(call.params)));
+  if (paused && !force) throw dieFault('VM is paused - cannot shutdown');
+  const end = paused ? stopVm : shutdownVm;
+  return forkPower(call, 'qmshutdown', (runtime, request) => end(runtime, { ...request, timeoutSeconds, force }));
+}
+
+function reboot(call: Call): string {
+  if (isPaused(findVm(call.runtime.world, call.node, vmidOf(call.params)))) {
+    throw dieFault('VM is paused - cannot shutdown');
+  }
+  runningVm(call);
+  const timeoutSeconds = integer(call.params, 'timeout');
+  return forkPower(call, 'qmreboot', (runtime, request) => rebootVm(runtime, { ...request, timeoutSeconds }));
+}
+
+function reset(call: Call): string {
+  refuseUnlessRoot(call, ['skiplock']);
+  runningVm(call);
+  return forkPower(call, 'qmreset', resetVm);
+}
+
+/** Rule [assumed]: suspending to disk is refused here with what the genuine server says when the state cannot be saved. */
+function suspend(call: Call): string {
+  refuseUnlessRoot(call, ['skiplock']);
+  const vm = runningVm(call);
+  if (!flag(call.params, 'todisk')) return forkPower(call, 'qmpause', pauseVm);
+  call.require(`/vms/${vm.vmid}`, ['VM.Config.Disk']);
+  if ([...vm.config.current.keys()].some((key) => /^hostpci\d+$/.test(key))) {
+    throw dieFault(
+      'cannot suspend VM to disk due to passed-through PCI device(s), which lack the possibility to save/restore their internal state',
+    );
+  }
+  call.require(`/storage/${text(call.params, 'statestorage') ?? 'local'}`, ['Datastore.AllocateSpace']);
+  return forkPower(call, 'qmsuspend', async () => {
+    throw dieFault('savevm not active');
+  });
+}
+
+/** Rule [source QS API2/Qemu.pm vm_resume]: a VM suspended to disk is resumed by starting it. */
+function resume(call: Call): string {
+  refuseUnlessRoot(call, ['skiplock', 'nocheck']);
+  const vm = findVm(call.runtime.world, call.node, vmidOf(call.params));
+  if (vm?.config.current.get('lock') === 'suspended') return forkPower(call, 'qmresume', startVm);
+  runningVm(call);
+  return forkPower(call, 'qmresume', resumeVm);
+}
+
+/** Rule [recorded run-start-stop]: these need a running VM and say so at once. */
+function runningVm(call: Call): Vm {
+  const vm = assertVmExists(call.runtime.world, call.node, vmidOf(call.params));
+  if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);
+  return vm;
+}
+
+function forkPower(
+  call: Call,
+  type: string,
+  act: (runtime: Call['runtime'], request: PowerRequest) => Promise<void>,
+): string {
+  const { runtime, node, params } = call;
+  const vmid = vmidOf(params);
+  const skipLock = flag(params, 'skiplock') ?? false;
+  return call.fork(type, String(vmid), (task) => act(runtime, { node, vmid, task, skipLock }));
+}

@@ -1,0 +1,87 @@
+/**
+ * Finds the endpoint for a method and path. The tree is built from the facts about every endpoint of the API, so that a
+ * path that exists but is not simulated can be told apart from one that Proxmox itself does not have.
+ */
+import { API_FACTS } from '../schema/api-facts.generated.ts';
+import type { EndpointFacts } from '../schema/types.ts';
+import type { Handler, Routes } from './call.ts';
+
+export interface Endpoint {
+  readonly name: string;
+  readonly facts: EndpointFacts;
+  /** Absent where Proxmox has the endpoint and the simulator does not. */
+  readonly handler: Handler | undefined;
+}
+
+export interface RouteMatch {
+  readonly endpoint: Endpoint;
+  readonly pathParams: Readonly<Record<string, string>>;
+}
+
+interface TreeNode {
+  readonly literals: Map<string, TreeNode>;
+  variable: { readonly name: string; readonly node: TreeNode } | undefined;
+  readonly methods: Map<string, Endpoint>;
+}
+
+/** Endpoints that are not in the facts but were recorded or are needed as plain lists: no parameters of their own. */
+export type ExtraFacts = Readonly<Record<string, EndpointFacts>>;
+
+export class Router {
+  readonly #root = newTreeNode();
+
+  constructor(routes: Routes, extraFacts: ExtraFacts = {}) {
+    const facts: Readonly<Record<string, EndpointFacts>> = { ...API_FACTS, ...extraFacts };
+    for (const [name, endpointFacts] of Object.entries(facts)) {
+      this.#add({ name, facts: endpointFacts, handler: routes[name] });
+    }
+    const unknown = Object.keys(routes).filter((name) => !(name in facts));
+    if (unknown.length > 0) throw new Error(`Routes without facts: ${unknown.join(', ')}`);
+  }
+
+  find(method: string, segments: readonly string[]): RouteMatch | undefined {
+    const pathParams: Record<string, string> = {};
+    let node = this.#root;
+    for (const [index, segment] of segments.entries()) {
+      const literal = node.literals.get(segment);
+      if (literal) {
+        node = literal;
+        continue;
+      }
+      if (!node.variable) return undefined;
+      // Rule [source PC RESTHandler.pm map_path_to_methods]: a volume id swallows the rest of the path, slashes included.
+      if (GREEDY.has(node.variable.name) && index < segments.length - 1) {
+        pathParams[node.variable.name] = segments.slice(index).join('/');
+        node = node.variable.node;
+        break;
+      }
+      pathParams[node.variable.name] = segment;
+      node = node.variable.node;
+    }
+    const endpoint = node.methods.get(method);
+    return endpoint && { endpoint, pathParams };
+  }
+
+  #add(endpoint: Endpoint): void {
+    const [method = '', path = ''] = endpoint.name.split(' ');
+    let node = this.#root;
+    for (const segment of path.split('/').filter(Boolean)) node = childOf(node, segment);
+    node.methods.set(method, endpoint);
+  }
+}
+
+const GREEDY = new Set(['volume']);
+
+function newTreeNode(): TreeNode {
+  return { literals: new Map(), variable: undefined, methods: new Map() };
+}
+
+function childOf(node: TreeNode, segment: string): TreeNode {
+  if (segment.startsWith('{')) {
+    node.variable ??= { name: segment.slice(1, -1), node: newTreeNode() };
+    return node.variable.node;
+  }
+  const existing = node.literals.get(segment) ?? newTreeNode();
+  node.literals.set(segment, existing);
+  return existing;
+}

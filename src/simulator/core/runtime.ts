@@ -1,0 +1,21 @@
+/** The engine room of a simulator: the world plus everything that moves it. Handlers reach it through their `Call`. */
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { World } from '../world/world.ts';
+import type { LockTable } from './locks.ts';
+import type { TaskRunner } from './tasks.ts';
+
+export interface Runtime {
+  readonly world: World;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly locks: LockTable;
+  readonly tasks: TaskRunner;
+  readonly log: Logger;
+}
+
+/** Epoch seconds, as Proxmox reports times. */
+export function nowSeconds(runtime: Runtime): number {
+  return Math.floor(runtime.clock.now() / 1000);
+}

@@ -1,0 +1,293 @@
+/**
+ * A Proxmox VE API in memory: one function from request to answer over a `World`. The path of a request is the path of
+ * the genuine one: decode, login, route, declared permissions, forwarding, schema, handler, answer.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { type Logger, silentLogger } from '../../base/log.ts';
+import { type Random, randomHex } from '../../base/random.ts';
+import { type Transport, TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
+import { authenticate, sentApiToken } from '../access/authenticate.ts';
+import { checkPermissions, makeCheckers, tokenNotAllowed } from '../access/checks.ts';
+import { EXTRA_FACTS } from '../api/extra-facts.ts';
+import { ROUTES } from '../api/index.ts';
+import { type Faults, noFaults } from '../faults/faults.ts';
+import { type DecodedRequest, decodeRequest } from '../http/request.ts';
+import {
+  ApiFault,
+  dieFault,
+  faultResponse,
+  loginRefusedResponse,
+  notImplemented,
+  paramFault,
+  plainResponse,
+  successResponse,
+} from '../http/response.ts';
+import { validateParams } from '../schema/validate.ts';
+import type { World } from '../world/world.ts';
+import { type Call, type Caller, Paged } from './call.ts';
+import { LockTable } from './locks.ts';
+import { type RouteMatch, Router } from './router.ts';
+import type { Runtime } from './runtime.ts';
+import { Semaphore } from './semaphore.ts';
+import { TaskRunner } from './tasks.ts';
+
+export interface SimulatorOptions {
+  readonly world: World;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log?: Logger;
+  readonly faults?: Faults;
+}
+
+type DecodedCall = Extract<DecodedRequest, { kind: 'call' }>;
+
+/** Rule [recorded version-and-auth]: every refused login is late by this much. */
+const LOGIN_REFUSED_MS = 3_000;
+/** Rule [source HS AnyEvent.pm proxy_request]: how long pveproxy waits for the daemon. */
+const PROXY_TIMEOUT_MS = 30_000;
+/** Rule [recorded http-bodies]: a connection that gets no answer is closed when it has been idle this long. */
+const IDLE_MS = 5_000;
+/** Rule [source PM Service/pvedaemon.pm]: handlers run synchronously in one of three workers. */
+const DAEMON_WORKERS = 3;
+
+const ROUTER = new Router(ROUTES, EXTRA_FACTS);
+
+export class Simulator {
+  readonly runtime: Runtime;
+  readonly #faults: Faults;
+  readonly #daemons = new Map<string, Semaphore>();
+
+  constructor(options: SimulatorOptions) {
+    const { world, clock, random } = options;
+    this.#faults = options.faults ?? noFaults;
+    this.runtime = {
+      world,
+      clock,
+      random: random.fork('world'),
+      locks: new LockTable(clock),
+      tasks: new TaskRunner(world, clock, random.fork('tasks'), this.#faults.tasks),
+      log: options.log ?? silentLogger,
+    };
+    this.#faults.attach?.(this.runtime);
+  }
+
+  get world(): World {
+    return this.runtime.world;
+  }
+
+  /** In-process access: what a client uses instead of the network. */
+  transport(): Transport {
+    return {
+      send: (request, options) =>
+        withTimeout(this.runtime.clock, this.handle(request), options?.timeoutMs, options?.signal),
+      close: async () => {},
+    };
+  }
+
+  /** Answers a request; rejects with a `TransportFailure` where a real connection would just end. */
+  async handle(request: WireRequest): Promise<WireResponse> {
+    const decoded = decodeRequest(request);
+    const answer = await this.#answer(request, decoded);
+    this.runtime.log.log('debug', `${request.method} ${request.target.replace(/\?.*/, '')} → ${answer.status}`);
+    return answer;
+  }
+
+  async #answer(request: WireRequest, decoded: DecodedRequest): Promise<WireResponse> {
+    if (decoded.kind === 'refusedAtOnce') return plainResponse(decoded.fault, this.#now());
+    const match = ROUTER.find(decoded.target.method, decoded.target.segments);
+    const fault = this.#faults.onRequest({
+      method: decoded.target.method,
+      path: decoded.target.path,
+      endpoint: match?.endpoint.name,
+    });
+    switch (fault?.kind) {
+      case 'cut-before':
+        throw new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'connection reset by peer' });
+      case 'not-executed':
+        return plainResponse({ status: 595, message: fault.reason, hasBody: false }, this.#now());
+      case 'refuse':
+        return faultResponse(new ApiFault(fault.status, `${fault.message}\n`), this.#now());
+      case 'cut-after':
+        await this.#answerHonestly(request, decoded, match);
+        throw new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'connection reset by peer' });
+      case 'proxy-timeout':
+        this.#answerHonestly(request, decoded, match).catch(() => {});
+        await this.runtime.clock.sleep(PROXY_TIMEOUT_MS);
+        return proxyTimeout(this.runtime.clock.now());
+      case undefined:
+        return this.#answerHonestly(request, decoded, match);
+    }
+  }
+
+  async #answerHonestly(
+    request: WireRequest,
+    decoded: Exclude<DecodedRequest, { kind: 'refusedAtOnce' }>,
+    match: RouteMatch | undefined,
+  ): Promise<WireResponse> {
+    const { method, path } = decoded.target;
+    const format = decoded.kind === 'call' ? decoded.format : 'json';
+    const answerOptions = { ...this.#now(), format };
+    try {
+      const login = authenticate(this.runtime, { method, path, headers: request.headers });
+      if (!login.ok) {
+        await this.runtime.clock.sleep(LOGIN_REFUSED_MS);
+        return loginRefusedResponse(login.reason, this.#now());
+      }
+      if (decoded.kind === 'refusedAfterLogin') return plainResponse(decoded.fault, this.#now());
+      if (decoded.kind === 'unanswered') {
+        await this.runtime.clock.sleep(IDLE_MS);
+        throw new TransportFailure({
+          kind: 'cut',
+          delivered: 'perhaps',
+          message: 'connection closed without an answer',
+        });
+      }
+      return await this.#dispatch(request, decoded, match, login.caller);
+    } catch (error) {
+      if (error instanceof TransportFailure) throw error;
+      if (error instanceof ApiFault) return faultResponse(error, answerOptions);
+      // A defect of the simulator must be seen as one, not mistaken for an answer of Proxmox.
+      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.runtime.log.log('error', `simulator defect in ${method} ${path}: ${detail}`);
+      return faultResponse(
+        dieFault(`simulator defect: ${error instanceof Error ? error.message : String(error)}`),
+        answerOptions,
+      );
+    }
+  }
+
+  async #dispatch(
+    request: WireRequest,
+    decoded: DecodedCall,
+    match: RouteMatch | undefined,
+    caller: Caller,
+  ): Promise<WireResponse> {
+    const { method, path } = decoded.target;
+    if (!match) throw notImplemented(method, path);
+    const { endpoint, pathParams } = match;
+    const params = mergeParams(decoded.params, pathParams);
+    if (endpoint.facts.allowtoken === false && sentApiToken(request.headers)) throw tokenNotAllowed(path);
+    checkPermissions(this.world, caller, endpoint.facts.permissions, params);
+    const node = this.#resolveNode(endpoint.facts.proxyto, pathParams);
+    if (!this.world.nodes.get(node)?.online) {
+      return plainResponse({ status: 595, message: 'No route to host', hasBody: false }, this.#now());
+    }
+    const validated = validateParams(endpoint.facts, params);
+    if (!validated.ok) throw paramFault(validated.errors);
+    const { handler } = endpoint;
+    if (!handler) throw new ApiFault(501, `Method '${method} ${path}' is not simulated`);
+    const call = this.#makeCall(decoded, caller, node, validated.values);
+    const work = endpoint.facts.protected
+      ? this.#daemonOf(node).run(async () => handler(call))
+      : Promise.resolve(handler(call));
+    const outcome = endpoint.facts.protected ? await this.#proxied(work) : { data: await work };
+    if (!outcome) return proxyTimeout(this.runtime.clock.now());
+    const { data } = outcome;
+    const options = { ...this.#now(), format: decoded.format };
+    return data instanceof Paged
+      ? successResponse(data.data, { ...options, total: data.total })
+      : successResponse(data, options);
+  }
+
+  /** The answer of the daemon, or undefined when pveproxy stops waiting; the work itself goes on. */
+  async #proxied(work: Promise<unknown>): Promise<{ data: unknown } | undefined> {
+    const timer = new AbortController();
+    const timedOut = this.runtime.clock.sleep(PROXY_TIMEOUT_MS, timer.signal).then(
+      () => undefined,
+      () => undefined,
+    );
+    const answered = work.then((data) => ({ data }));
+    // Once pveproxy has given up nobody is there to hear of a failure.
+    answered.catch(() => {});
+    try {
+      return await Promise.race([answered, timedOut]);
+    } finally {
+      timer.abort();
+    }
+  }
+
+  #daemonOf(node: string): Semaphore {
+    const daemon = this.#daemons.get(node) ?? new Semaphore(DAEMON_WORKERS);
+    this.#daemons.set(node, daemon);
+    return daemon;
+  }
+
+  #resolveNode(proxyTo: string | undefined, pathParams: Readonly<Record<string, string>>): string {
+    const wanted = pathParams['node'];
+    if (wanted === undefined || wanted === 'localhost') return this.world.entryNode;
+    if (this.world.nodes.has(wanted)) return wanted;
+    // Rule [recorded unknown-vm]: an unknown node is a failed name lookup, for calls that are forwarded at all.
+    if (proxyTo === undefined) return this.world.entryNode;
+    throw dieFault(
+      `hostname lookup '${wanted}' failed - failed to get address info for: ${wanted}: Temporary failure in name resolution`,
+    );
+  }
+
+  #makeCall(decoded: DecodedCall, caller: Caller, node: string, params: Call['params']): Call {
+    const { runtime } = this;
+    return {
+      runtime,
+      caller,
+      params,
+      node,
+      ...makeCheckers(runtime.world, caller),
+      ...(decoded.upload && {
+        upload: {
+          fileName: decoded.upload.fileName,
+          sizeBytes: decoded.upload.content.length,
+          content: decoded.upload.content,
+          temporaryName: `pveupload-${randomHex(runtime.random, 32)}`,
+        },
+      }),
+      fork: (type, id, job) => runtime.tasks.fork(node, type, id, caller.authid, job),
+    };
+  }
+
+  #now(): { nowMs: number } {
+    return { nowMs: this.runtime.clock.now() };
+  }
+}
+
+export function createSimulator(options: SimulatorOptions): Simulator {
+  return new Simulator(options);
+}
+
+/** Rule [source PM HTTPServer.pm rest_handler]: the same name in path and body must have the same value. */
+function mergeParams(
+  params: DecodedCall['params'],
+  pathParams: Readonly<Record<string, string>>,
+): DecodedCall['params'] {
+  for (const [name, value] of Object.entries(pathParams)) {
+    const other = params[name];
+    if (other !== undefined && String(other) !== value) {
+      throw paramFault({ [name]: 'duplicate parameter (already defined in URI) with conflicting values!' });
+    }
+  }
+  return { ...params, ...pathParams };
+}
+
+function proxyTimeout(nowMs: number): WireResponse {
+  return plainResponse({ status: 596, message: 'Connection timed out', hasBody: false }, { nowMs });
+}
+
+/** The client's own patience, on the simulator's clock. */
+async function withTimeout(
+  clock: Clock,
+  answer: Promise<WireResponse>,
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<WireResponse> {
+  if (timeoutMs === undefined && signal === undefined) return answer;
+  const timer = new AbortController();
+  const limit = AbortSignal.any([timer.signal, ...(signal ? [signal] : [])]);
+  const tooLate = clock.sleep(timeoutMs ?? 2 ** 40, limit).then(() => {
+    throw new TransportFailure({ kind: 'timeout', delivered: 'perhaps', message: `no answer within ${timeoutMs} ms` });
+  });
+  tooLate.catch(() => {});
+  try {
+    return await Promise.race([answer, tooLate]);
+  } finally {
+    timer.abort();
+    answer.catch(() => {});
+  }
+}

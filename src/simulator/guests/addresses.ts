@@ -1,0 +1,136 @@
+/** The network as the guest sees it: one interface per NIC, with addresses from cloud-init or from the bridge's DHCP. */
+import { randomInteger, seededRandom } from '../../base/random.ts';
+import { splitProperty } from '../../pve/wire/index.ts';
+import type { Runtime } from '../core/runtime.ts';
+import { parseNic } from '../vm/nic.ts';
+import type { Bridge, QemuProcess, Vm, World } from '../world/world.ts';
+import { guestState, readsCloudInit } from './guest.ts';
+
+export interface GuestAddress {
+  readonly address: string;
+  readonly family: 'ipv4' | 'ipv6';
+  readonly prefix: number;
+}
+
+export interface GuestInterface {
+  readonly name: string;
+  readonly mac: string;
+  readonly addresses: readonly GuestAddress[];
+}
+
+interface Lease {
+  readonly address: string;
+  readonly vm: Vm;
+}
+
+/** DHCP leases by bridge (`node/bridge`) and MAC; a lease outlives the VM until its address is needed. */
+const leasesOfWorld = new WeakMap<World, Map<string, Map<string, Lease>>>();
+
+/** The interfaces of a running guest besides `lo`, in the order of its NICs. */
+export function guestInterfaces(runtime: Runtime, vm: Vm, process: QemuProcess): GuestInterface[] {
+  const { networkUp } = guestState(process, runtime.clock.now());
+  const interfaces: GuestInterface[] = [];
+  for (let index = 0; index < 32; index++) {
+    const nic = parseNic(vm.config.current.get(`net${index}`) ?? '');
+    const mac = nic?.get('macaddr')?.toLowerCase();
+    if (!nic || mac === undefined) continue;
+    const isConnected = networkUp && nic.get('link_down') !== '1' && process.launched.has(`net${index}`);
+    const bridge = runtime.world.nodes.get(vm.node)?.bridges.get(nic.get('bridge') ?? '');
+    // Rule [assumed]: the DHCP server of a bridge serves its untagged network only.
+    const dhcp = nic.get('tag') === undefined ? bridge : undefined;
+    const addresses = isConnected ? addressesOf(runtime.world, vm, process, index, mac, dhcp) : [];
+    interfaces.push({ name: `eth${interfaces.length}`, mac, addresses });
+  }
+  return interfaces;
+}
+
+/** Whether a connection to this address and port would be accepted right now. */
+export function isPortOpen(runtime: Runtime, address: string, port: number): boolean {
+  for (const vm of runtime.world.vms.values()) {
+    if (!vm.process?.guest?.ports.includes(port)) continue;
+    const found = guestInterfaces(runtime, vm, vm.process).some((nic) =>
+      nic.addresses.some((entry) => entry.address === address),
+    );
+    if (found) return true;
+  }
+  return false;
+}
+
+function addressesOf(
+  world: World,
+  vm: Vm,
+  process: QemuProcess,
+  index: number,
+  mac: string,
+  bridge: Bridge | undefined,
+): GuestAddress[] {
+  const linkLocal: GuestAddress = { address: linkLocalAddress(mac), family: 'ipv6', prefix: 64 };
+  const configured = readsCloudInit(process) ? ipConfigOf(process.launched.get(`ipconfig${index}`)) : { ip: 'dhcp' };
+  const addresses: GuestAddress[] = [];
+  if (configured.ip === 'dhcp') {
+    const leased = bridge?.dhcp && leaseFor(world, vm, bridge, mac);
+    if (leased !== undefined && bridge?.dhcp) addresses.push({ address: leased, family: 'ipv4', prefix: bridge.dhcp.prefix });
+  } else if (configured.ip !== undefined) {
+    addresses.push(...staticAddress(configured.ip, 'ipv4'));
+  }
+  if (configured.ip6 !== undefined) addresses.push(...staticAddress(configured.ip6, 'ipv6'));
+  return [...addresses, linkLocal];
+}
+
+/** Rule [recorded guest-agent]: the image's ipconfigN decides; Rule [assumed]: a NIC without one stays unconfigured. */
+function ipConfigOf(text: string | undefined): { ip?: string; ip6?: string } {
+  const result: { ip?: string; ip6?: string } = {};
+  for (const { key, value } of splitProperty(text ?? '')) {
+    if (key === 'ip' || key === 'ip6') result[key] = value;
+  }
+  return result;
+}
+
+function staticAddress(cidr: string, family: 'ipv4' | 'ipv6'): GuestAddress[] {
+  const [address = '', prefix] = cidr.split('/');
+  return prefix === undefined ? [] : [{ address, family, prefix: Number(prefix) }];
+}
+
+/** The same MAC gets the same address again; a full pool takes back what stopped or destroyed VMs still hold. */
+function leaseFor(world: World, vm: Vm, bridge: Bridge, mac: string): string | undefined {
+  const pool = bridge.dhcp;
+  if (!pool) return undefined;
+  const allLeases = leasesOfWorld.get(world) ?? new Map<string, Map<string, Lease>>();
+  leasesOfWorld.set(world, allLeases);
+  const key = `${vm.node}/${bridge.name}`;
+  const leases = allLeases.get(key) ?? new Map<string, Lease>();
+  allLeases.set(key, leases);
+
+  const existing = leases.get(mac);
+  if (existing) return existing.address;
+  const first = addressNumber(pool.first);
+  const count = addressNumber(pool.last) - first + 1;
+  if (leases.size >= count) {
+    for (const [oldMac, lease] of leases) if (!lease.vm.process) leases.delete(oldMac);
+  }
+  const taken = new Set([...leases.values()].map((lease) => lease.address));
+  const start = randomInteger(seededRandom(mac), 0, count - 1);
+  for (let step = 0; step < count; step++) {
+    const address = printAddress(first + ((start + step) % count));
+    if (taken.has(address)) continue;
+    leases.set(mac, { address, vm });
+    return address;
+  }
+  return undefined;
+}
+
+function addressNumber(address: string): number {
+  return address.split('.').reduce((number, octet) => number * 256 + Number(octet), 0);
+}
+
+function printAddress(number: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
+}
+
+/** Rule [recorded guest-agent]: the link-local address is made from the MAC (EUI-64). */
+export function linkLocalAddress(mac: string): string {
+  const octets = mac.split(':').map((octet) => Number.parseInt(octet, 16));
+  const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0, sixth = 0] = octets;
+  const groups = [((first ^ 2) << 8) | second, (third << 8) | 0xff, 0xfe00 | fourth, (fifth << 8) | sixth];
+  return `fe80::${groups.map((group) => group.toString(16)).join(':')}`;
+}

@@ -1,0 +1,175 @@
+/**
+ * Turning a configuration into a running QEMU process: what must exist for it, and which guest then boots. The checks come
+ * in the order of the genuine start, because a VM may have several problems and only the first is reported.
+ */
+import { formatOfKey, parseBootOrder, parseProperty, splitProperty } from '../../pve/wire/index.ts';
+import type { Runtime } from '../core/runtime.ts';
+import type { Task } from '../core/tasks.ts';
+import { dieFault } from '../http/response.ts';
+import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
+import { drivesOf, parseDrive } from '../vm/drive.ts';
+import { parseNic } from '../vm/nic.ts';
+import type { GuestProfile, MappingKind, SimNode, Vm, World } from '../world/world.ts';
+import { pciMappingProblem } from './pci-mapping.ts';
+
+type Config = ReadonlyMap<string, string>;
+
+export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
+  const node = runtime.world.nodes.get(vm.node);
+  if (!node) throw dieFault(`no such cluster node '${vm.node}'`);
+  const config = vm.config.current;
+  try {
+    assertVolumesExist(runtime.world, vm);
+    warnAboutEfiCertificates(vm, config, task);
+    assertKvm(node, config);
+    assertMappedDevices(runtime.world, node, config);
+    assertCpusAndMemory(node, config);
+    assertBridges(node, config);
+    assertIommu(node, config);
+  } catch (error) {
+    // Rule [recorded mapping-pci]: cleaning up after the failure stumbles over a bad PCI device once more and logs it.
+    const pciProblem = firstPciProblem(runtime.world, node, config);
+    if (pciProblem !== undefined) task.log(pciProblem);
+    throw error;
+  }
+}
+
+/** Rule [assumed]: the firmware tries the boot devices in order and takes the first that holds an operating system. */
+export function bootingGuest(world: World, vm: Vm): GuestProfile | undefined {
+  const config = vm.config.current;
+  const order = parseBootOrder(config.get('boot'));
+  const devices = order?.kind === 'order' ? order.devices : [config.get('bootdisk') ?? ''];
+  for (const key of devices) {
+    const drive = parseDrive(key, config.get(key) ?? '');
+    const guest = drive && findVolume(world, vm.node, drive.file)?.guest;
+    if (guest) return guest;
+  }
+  return undefined;
+}
+
+/** Rule [recorded start-no-kvm]: every volume, CD images included, is looked for before anything else. */
+function assertVolumesExist(world: World, vm: Vm): void {
+  for (const drive of drivesOf(vm.config.current)) {
+    const storageId = storageOfFile(drive.file);
+    if (storageId === undefined) continue;
+    checkStorageEnabled(world, storageId, vm.node);
+    if (!findVolume(world, vm.node, drive.file)) throw dieFault(`volume '${drive.file}' does not exist`);
+  }
+}
+
+/** The storage of a volume id; undefined for `none`, `cdrom` and paths. */
+export function storageOfFile(file: string): string | undefined {
+  return /^([^/:]+):./.exec(file)?.[1];
+}
+
+/** Rule [source QS QemuServer.pm check_efi_vars]: only with OVMF, and only for disks with enrolled keys. */
+function warnAboutEfiCertificates(vm: Vm, config: Config, task: Task): void {
+  const disk = parseDrive('efidisk0', config.get('efidisk0') ?? '');
+  if (config.get('bios') !== 'ovmf' || !disk) return;
+  if (disk.options.get('pre-enrolled-keys') !== '1' || disk.options.get('ms-cert') === '2023k') return;
+  task.warn(
+    "EFI disk without 'ms-cert=2023k' option, suggesting that not all UEFI 2023\ncertificates from Microsoft are enrolled yet.",
+  );
+  task.log('The UEFI 2011 certificates expire in June 2026! The new certificates are required');
+  task.log('for secure boot update for Windows and common Linux distributions.');
+  task.log("Use 'Disk Action > Enroll Updated Certificates' in the UI or, while the VM is");
+  task.log(`shut down, run 'qm enroll-efi-keys ${vm.vmid}' to enroll the new certificates.`);
+  task.log('');
+  task.log('For Windows with BitLocker, run the following command inside Powershell:');
+  task.log('  manage-bde -protectors -disable <drive>');
+  task.log("for each drive with BitLocker (for example, <drive> could be 'C:').");
+  task.log('This is required for each drive with BitLocker before proceeding with enrollment.');
+  task.log('Otherwise, you will be prompted for the BitLocker recovery key on the next boot.');
+}
+
+/** Rule [recorded start-no-kvm]. */
+function assertKvm(node: SimNode, config: Config): void {
+  if (config.get('kvm') === '0' || node.kvm) return;
+  throw dieFault(
+    'KVM virtualisation configured, but not available. Either disable in VM configuration or enable in BIOS.',
+  );
+}
+
+function assertMappedDevices(world: World, node: SimNode, config: Config): void {
+  const pciProblem = firstPciProblem(world, node, config);
+  if (pciProblem !== undefined) throw dieFault(pciProblem);
+  for (const [key, value] of config) {
+    if (!/^usb\d+$/.test(key)) continue;
+    const mapping = splitProperty(value).find((part) => part.key === 'mapping')?.value;
+    // Rule [source QS QemuServer/USB.pm parse_usb_device].
+    if (mapping !== undefined && mappingsOnNode(world, 'usb', mapping, node.name).length === 0) {
+      throw dieFault(`USB device mapping not found for '${mapping}'`);
+    }
+  }
+}
+
+/** Rule [source QS QemuServer/PCI.pm parse_hostpci]: mapping first, then the device itself. */
+function firstPciProblem(world: World, node: SimNode, config: Config): string | undefined {
+  for (const [key, value] of config) {
+    if (!/^hostpci\d+$/.test(key)) continue;
+    const parts = splitProperty(value);
+    const mapping = parts.find((part) => part.key === 'mapping')?.value;
+    if (mapping !== undefined) {
+      const entries = mappingsOnNode(world, 'pci', mapping, node.name);
+      if (entries.length === 0) return `PCI device mapping not found for '${mapping}'`;
+      for (const entry of entries) {
+        const problem = pciMappingProblem(node, mapping, entry, world.mappings.pci.get(mapping)?.options);
+        if (problem !== undefined) return `PCI device mapping invalid (hardware probably changed): ${problem}`;
+      }
+    } else {
+      const host = parts.find((part) => part.key === undefined || part.key === 'host')?.value ?? '';
+      for (const id of host.split(';')) {
+        if (!node.pciDevices.some((device) => isSamePciDevice(device.id, id))) return `no PCI device found for '${id}'`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** A device may be written with or without its domain and its function. */
+function isSamePciDevice(full: string, written: string): boolean {
+  const withDomain = /^[0-9a-f]{4}:[0-9a-f]{2}:/i.test(written) ? written : `0000:${written}`;
+  return full === withDomain || full.startsWith(`${withDomain}.`);
+}
+
+export function mappingsOnNode(world: World, kind: MappingKind, id: string, node: string): Map<string, string>[] {
+  return (world.mappings[kind].get(id)?.map ?? [])
+    .map((text) => new Map(splitProperty(text).map((part) => [part.key ?? '', part.value])))
+    .filter((entry) => entry.get('node') === node);
+}
+
+function assertCpusAndMemory(node: SimNode, config: Config): void {
+  const cpus = Number(config.get('sockets') ?? 1) * Number(config.get('cores') ?? 1);
+  // Rule [source QS QemuServer.pm config_to_command]: more virtual than physical CPUs are refused.
+  if (cpus > node.cpus) throw dieFault(`MAX ${node.cpus} vcpus allowed per VM on this node`);
+  const hotplug = config.get('hotplug') ?? '';
+  if (hotplug.includes('memory') && config.get('numa') !== '1') {
+    throw dieFault('NUMA needs to be enabled for memory hotplug');
+  }
+}
+
+/** Rule [recorded create-start-template-flags]: a missing bridge is noticed at start, not before. */
+function assertBridges(node: SimNode, config: Config): void {
+  for (let index = 0; index < 32; index++) {
+    const bridge = parseNic(config.get(`net${index}`) ?? '')?.get('bridge');
+    if (bridge === undefined || node.bridges.get(bridge)?.active) continue;
+    throw dieFault(`bridge '${bridge}' does not exist`);
+  }
+}
+
+/** Rule [source QS QemuServer/PCI.pm prepare_pci_device]: the last obstacle for a device that is handed to the guest. */
+function assertIommu(node: SimNode, config: Config): void {
+  const usesPci = [...config.keys()].some((key) => /^hostpci\d+$/.test(key));
+  if (usesPci && node.pciDevices.every((device) => device.iommuGroup < 0)) {
+    throw dieFault('cannot prepare PCI pass-through, IOMMU not present');
+  }
+}
+
+/** Rule [source QS QemuServer/Memory.pm get_current_memory]: 512 MiB where nothing is said. */
+export function memoryBytes(config: Config): number {
+  const format = formatOfKey('memory');
+  const text = config.get('memory');
+  const parsed = format && text !== undefined ? parseProperty(format, text) : undefined;
+  const mebibytes = parsed?.ok ? Number(parsed.value.get('current') ?? text) : Number(text ?? 512);
+  return (Number.isFinite(mebibytes) ? mebibytes : 512) * 1024 * 1024;
+}

@@ -1,0 +1,66 @@
+/**
+ * Formats of ids and names of cluster things: VMs, nodes, storages, tags, HA resources, tasks.
+ * [source PC JSONSchema.pm; HA Tools.pm]
+ */
+import { splitList, withoutFinalNewline } from '../perl-text.ts';
+import type { PropertyFormat } from '../types.ts';
+import { matching, type Verifier } from './format.ts';
+
+const NODE_NAME = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
+
+/** Ids of storages: at least two characters, a letter first, no punctuation last. */
+export const verifyStorageId: Verifier = (text) => {
+  if (text.length < 2) return `storage ID '${text}' cannot be shorter than 2 characters\n`;
+  return /^[a-z][a-z0-9\-_.]*[a-z0-9]\n?$/i.test(text)
+    ? undefined
+    : `storage ID '${text}' contains illegal characters\n`;
+};
+
+const verifyBridgeId = matching(/^[\p{L}\p{M}\p{N}\p{Pc}.-]+$/u, (text) => `invalid bridge ID '${text}'`);
+
+/** One entry of a map: `1` for the identity, `source:target`, or a default target. Its complaints pile up line feeds. */
+function pairOf(verify: Verifier): Verifier {
+  return (text) => {
+    for (const entry of splitList(text)) {
+      if (entry === '1') continue;
+      const pair = /^([^:]+):([^:]+)$/.exec(entry);
+      const ids = pair ? [pair[1] ?? '', pair[2] ?? ''] : [entry];
+      const complaint = ids.map(verify).find((message) => message !== undefined);
+      if (complaint !== undefined) return `entry '${entry}' contains invalid ID - ${complaint}\n\n`;
+    }
+    return undefined;
+  };
+}
+
+/** Parts may stand in any order and repeat; an empty text or `0` is not an order. */
+const verifyStartupOrder: Verifier = (text) => {
+  const parts = text.split(',').filter((part) => !/^\s*$/.test(part));
+  const readable = parts.every((part) => /^(?:(?:order=)?|up=|down=)\d+$/.test(withoutFinalNewline(part)));
+  return text !== '' && text !== '0' && readable ? undefined : 'unable to parse startup options\n';
+};
+
+export const identifierFormats: Readonly<Record<string, Verifier>> = {
+  string: () => undefined,
+  urlencoded: matching(/^[-%a-zA-Z0-9_.!~*'()]*$/, (text) => `invalid urlencoded string: ${text}`),
+  'pve-configid': matching(/^[a-z][a-z0-9_-]+$/i, (text) => `invalid configuration ID '${text}'`),
+  'pve-storage-id': verifyStorageId,
+  'pve-bridge-id': verifyBridgeId,
+  'pve-vmid': matching(/^[1-9][0-9]{2,8}$/, 'value does not look like a valid VM ID'),
+  'pve-node': matching(new RegExp(`^${NODE_NAME}$`), 'value does not look like a valid node name'),
+  'storage-pair': pairOf(verifyStorageId),
+  'bridge-pair': pairOf(verifyBridgeId),
+  'pve-startup-order': verifyStartupOrder,
+  'pve-tag': matching(/^[a-z0-9_][a-z0-9_\-+.]*$/i, 'invalid characters in tag'),
+  'pve-task-status-type': matching(/^(ok|error|warning|unknown)$/i, (text) => `invalid status '${text}'`),
+  'pve-ha-resource-id': matching(/^[a-z]+:\S+$/, 'value does not look like a valid ha resource id'),
+  'pve-ha-resource-or-vm-id': matching(/^([a-z]+:\S+|\d+)$/, 'value does not look like a valid ha resource id'),
+  'pve-ha-node': matching(new RegExp(`^${NODE_NAME}(:\\d+)?$`), 'value does not look like a valid ha node'),
+};
+
+export const identifierProperties: Readonly<Record<string, PropertyFormat>> = {
+  'pve-node-location': {
+    latitude: { type: 'number', minimum: -90, maximum: 90 },
+    longitude: { type: 'number', minimum: -180, maximum: 180 },
+    name: { type: 'string', optional: true, maxLength: 128 },
+  },
+};

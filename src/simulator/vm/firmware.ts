@@ -1,0 +1,29 @@
+/** EFI variable stores: which template they are made from and how large they are. */
+
+/** Rule [recorded disk-efi-tpm]: 528 KiB for the 4m store, 128 KiB for the legacy one, whatever size was asked for. */
+const SIZE_4M_BYTES = 540_672;
+const SIZE_LEGACY_BYTES = 131_072;
+
+export function efiVarsSizeBytes(options: ReadonlyMap<string, string>): number {
+  return options.get('efitype') === '4m' ? SIZE_4M_BYTES : SIZE_LEGACY_BYTES;
+}
+
+/**
+ * Rule [recorded disk-efi-tpm]: the chatter of making an EFI disk; with pre-enrolled keys the firmware tool reports what
+ * it reads. The paths are those of Proxmox's firmware package.
+ */
+export function efiDiskLog(options: ReadonlyMap<string, string>): string[] {
+  const size = options.get('efitype') === '4m' ? '528.0 KiB' : '128.0 KiB';
+  const lines = [
+    `transferred 0.0 B of ${size} (0.00%)`,
+    `transferred ${size} of ${size} (100.00%)`,
+    `transferred ${size} of ${size} (100.00%)`,
+  ];
+  if (options.get('pre-enrolled-keys') !== '1') return lines;
+  const file = options.get('efitype') === '4m' ? 'OVMF_VARS_4M.ms.fd' : 'OVMF_VARS.fd';
+  return [
+    ...lines,
+    `INFO: reading raw edk2 varstore from /usr/share/pve-edk2-firmware//${file}`,
+    'INFO: var store range: 0x64 -> 0x40000',
+  ];
+}

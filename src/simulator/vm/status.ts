@@ -1,0 +1,120 @@
+/** What Proxmox reports about a VM: the entries of the VM list and of `status/current`. */
+import { parseBootOrder, parseSize } from '../../pve/wire/index.ts';
+import type { Runtime } from '../core/runtime.ts';
+import { agentEnabled } from '../guests/guest.ts';
+import { memoryBytes } from '../guests/launch.ts';
+import type { QemuProcess, Vm } from '../world/world.ts';
+import { isTemplate } from './config-file.ts';
+import { isDriveKey, parseDrive } from './drive.ts';
+
+export type VmStatus = Record<string, unknown>;
+
+/** Rule [recorded run-start-stop]: the list entry; fields of the process only while it runs. */
+export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
+  const config = vm.config.current;
+  const { process } = vm;
+  const maxmem = memoryBytes(config);
+  const memhost = process ? Math.floor(maxmem * 0.4) : 0;
+  const status: VmStatus = {
+    vmid: vm.vmid,
+    name: vmName(vm),
+    status: process ? 'running' : 'stopped',
+    cpus: cpuCount(runtime, vm),
+    cpu: process ? 0.02 : 0,
+    maxmem,
+    mem: memhost,
+    memhost,
+    maxdisk: bootDiskBytes(config),
+    disk: 0,
+    uptime: uptimeSeconds(runtime, process),
+    netin: traffic(runtime, vm, 60),
+    netout: traffic(runtime, vm, 40),
+  };
+  const balloon = Number(config.get('balloon') ?? 0);
+  if (balloon > 0) {
+    status.balloon_min = balloon * 1024 * 1024;
+    status.shares = Number(config.get('shares') ?? 1000);
+  }
+  if (isTemplate(config)) status.template = 1;
+  if ([...config.keys()].some((key) => /^serial\d+$/.test(key))) status.serial = 1;
+  for (const key of ['lock', 'tags']) {
+    const value = config.get(key);
+    if (value !== undefined) status[key] = value;
+  }
+  if (process) Object.assign(status, { pid: process.pid, ...NO_PRESSURE });
+  return status;
+}
+
+/** Rule [source QS QemuServer.pm vmstatus]: with `full`, QEMU itself is asked; a stopped VM's state repeats its status. */
+export function fullVmStatus(runtime: Runtime, vm: Vm): VmStatus {
+  const status: VmStatus = { ...vmStatus(runtime, vm), qmpstatus: vm.process?.qmpStatus ?? 'stopped' };
+  const taps = vm.process ? nicIndexes(vm).map((index) => `tap${vm.vmid}i${index}`) : [];
+  if (taps.length > 0) {
+    const share = (bytes: unknown) => Math.floor(Number(bytes) / taps.length);
+    status.nics = Object.fromEntries(
+      taps.map((tap) => [tap, { netin: share(status.netin), netout: share(status.netout) }]),
+    );
+  }
+  return status;
+}
+
+/** Rule [recorded guest-agent]: `clipboard` is null as soon as there is a `vga` key without one. */
+export function currentVmStatus(runtime: Runtime, vm: Vm): VmStatus {
+  const status: VmStatus = { ...fullVmStatus(runtime, vm), ha: { managed: 0 } };
+  const vga = vm.config.current.get('vga');
+  if (vga !== undefined) {
+    const type = /^(?:type=)?([^,=]+)(?:,|$)/.exec(vga)?.[1] ?? '';
+    // Rule [source QS API2/Qemu.pm vm_status]: virtio displays and qxl support SPICE.
+    if (/^(virtio|qxl)/.test(type)) status.spice = 1;
+    status.clipboard = /(?:^|,)clipboard=([^,]+)/.exec(vga)?.[1] ?? null;
+  }
+  if (agentEnabled(vm.config.current)) status.agent = 1;
+  return status;
+}
+
+/** Rule [recorded start-no-kvm]: a VM without a name is called after its id. */
+export function vmName(vm: Vm): string {
+  return vm.config.current.get('name') || `VM ${vm.vmid}`;
+}
+
+export function uptimeSeconds(runtime: Runtime, process: QemuProcess | undefined): number {
+  return process ? Math.floor((runtime.clock.now() - process.startedAt) / 1000) : 0;
+}
+
+/** Rule [source QS QemuServer.pm vmstatus]: never more than the node has, unless `vcpus` says so. */
+export function cpuCount(runtime: Runtime, vm: Vm): number {
+  const config = vm.config.current;
+  const configured = Number(config.get('sockets') ?? 1) * Number(config.get('cores') ?? 1);
+  const vcpus = Number(config.get('vcpus') ?? 0);
+  return vcpus > 0 ? vcpus : Math.min(configured, runtime.world.nodes.get(vm.node)?.cpus ?? configured);
+}
+
+/** Rule [source QS QemuServer/Drive.pm bootdisk_size]: `size=` of the first disk in the boot order, else 0. */
+export function bootDiskBytes(config: ReadonlyMap<string, string>): number {
+  const order = parseBootOrder(config.get('boot'));
+  const devices = order?.kind === 'order' ? order.devices : [config.get('bootdisk') ?? ''];
+  for (const key of devices) {
+    if (!isDriveKey(key)) continue;
+    const drive = parseDrive(key, config.get(key) ?? '');
+    if (drive && !drive.isCdrom) return parseSize(drive.options.get('size') ?? '') ?? 0;
+  }
+  return 0;
+}
+
+const NO_PRESSURE = {
+  pressurecpufull: 0,
+  pressurecpusome: 0,
+  pressureiofull: 0,
+  pressureiosome: 0,
+  pressurememoryfull: 0,
+  pressurememorysome: 0,
+};
+
+function nicIndexes(vm: Vm): string[] {
+  return [...vm.config.current.keys()].flatMap((key) => /^net(\d+)$/.exec(key)?.[1] ?? []);
+}
+
+/** Rule [assumed]: a few bytes a second, so that counters grow. */
+function traffic(runtime: Runtime, vm: Vm, bytesPerSecond: number): number {
+  return nicIndexes(vm).length === 0 ? 0 : uptimeSeconds(runtime, vm.process) * bytesPerSecond;
+}

@@ -1,0 +1,114 @@
+/** The storages of a world and the volumes on them: those the file lists, and those its VMs refer to. */
+import type { Instant } from '../../base/clock.ts';
+import { parseSize } from '../../pve/wire/index.ts';
+import { addVolume } from '../storage/catalogue.ts';
+import { parseVolumeName } from '../storage/names.ts';
+import { drivesOf } from '../vm/drive.ts';
+import type { GuestProfile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
+import type { CompleteWorldFile } from './world-file.ts';
+
+export interface StorageSurroundings {
+  readonly entryNode: string;
+  readonly vms: ReadonlyMap<number, Vm>;
+  readonly now: Instant;
+  readonly guestNamed: (name: string, where: string) => GuestProfile;
+  readonly fail: (detail: string) => never;
+}
+
+const SHARED_TYPES = new Set(['nfs', 'rbd']);
+
+export function buildStorages(file: CompleteWorldFile, around: StorageSurroundings): Map<string, Storage> {
+  const storages = new Map<string, Storage>();
+  for (const [id, storage] of Object.entries(file.storages)) {
+    const path =
+      storage.path ?? (storage.type === 'dir' ? `/srv/${id}` : storage.type === 'nfs' ? `/mnt/pve/${id}` : undefined);
+    storages.set(id, {
+      id,
+      type: storage.type,
+      content: new Set(storage.content),
+      shared: storage.shared ?? SHARED_TYPES.has(storage.type),
+      disabled: storage.disabled,
+      nodes: storage.nodes && new Set(storage.nodes),
+      path,
+      filesystem: storage.filesystem,
+      bandwidthBytesPerSecond: storage.bandwidth,
+      options: new Map(Object.entries(storage.options)),
+      volumes: new Map(),
+    });
+  }
+  for (const [id, storage] of Object.entries(file.storages)) {
+    for (const listed of storage.volumes) addListed(storages, id, listed, around);
+  }
+  for (const vm of around.vms.values()) addReferenced(storages, vm, around);
+  return storages;
+}
+
+type ListedVolume = CompleteWorldFile['storages'][string]['volumes'][number];
+
+function addListed(
+  storages: Map<string, Storage>,
+  id: string,
+  listed: ListedVolume,
+  around: StorageSurroundings,
+): void {
+  const where = `storages.${id}.volumes "${listed.name}"`;
+  const storage = storages.get(id) as Storage; // made from the same list
+  const node = listed.node ?? around.entryNode;
+  const sizeBytes = listed.size ?? 0;
+  addVolume(
+    storage,
+    node,
+    newVolume(storage, listed.name, around, where, {
+      sizeBytes,
+      usedBytes: listed.used ?? listed.data ?? sizeBytes,
+      dataBytes: listed.data ?? listed.used ?? sizeBytes,
+      ctime: listed.ctime === undefined ? around.now : listed.ctime * 1000,
+      guest: listed.guest === undefined ? undefined : around.guestNamed(listed.guest, where),
+      ...(listed.virtual_size !== undefined && { virtualSizeBytes: listed.virtual_size }),
+    }),
+  );
+}
+
+/** A disk in a configuration that the file does not list is made with the size its drive states. */
+function addReferenced(storages: Map<string, Storage>, vm: Vm, around: StorageSurroundings): void {
+  for (const drive of drivesOf(vm.config.current, { unused: true })) {
+    const [storageId = '', name] = drive.file.split(/:(.*)/s);
+    const storage = name === undefined ? undefined : storages.get(storageId);
+    const where = `vms.${vm.vmid}.config.${drive.key}`;
+    if (name === undefined || drive.file.startsWith('/')) continue;
+    if (!storage) return around.fail(`${where}: there is no storage "${storageId}".`);
+    const volumes = storage.volumes.get(storage.shared ? '*' : vm.node);
+    if (volumes?.has(name)) continue;
+    const sizeBytes = parseSize(drive.options.get('size') ?? '4M') ?? 0;
+    const contents = { sizeBytes, usedBytes: 0, dataBytes: 0, ctime: around.now, guest: undefined };
+    addVolume(storage, vm.node, newVolume(storage, name, around, where, contents));
+  }
+}
+
+type Contents = Pick<Volume, 'sizeBytes' | 'usedBytes' | 'dataBytes' | 'ctime' | 'guest'> & {
+  virtualSizeBytes?: number;
+};
+
+function newVolume(
+  storage: Storage,
+  name: string,
+  around: StorageSurroundings,
+  where: string,
+  contents: Contents,
+): Volume {
+  try {
+    const parsed = parseVolumeName(storage, name);
+    return {
+      storage: storage.id,
+      name,
+      content: parsed.content,
+      format: parsed.format as VolumeFormat, // the name's format is one of ours
+      vmid: parsed.vmid,
+      parent: parsed.base?.name,
+      snapshots: new Map(),
+      ...contents,
+    };
+  } catch (error) {
+    return around.fail(`${where}: ${error instanceof Error ? error.message.trimEnd() : String(error)}.`);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * The form in which a world is written down: what `proxwright sim --world FILE` reads. Everything has a default that makes
+ * a small file useful; sizes are bytes or text with a binary unit (`20G`).
+ */
+import { z } from 'zod';
+import { parseSize } from '../../pve/wire/index.ts';
+
+const size = z
+  .union([z.number().int().nonnegative(), z.string()])
+  .transform((value, context) => {
+    const bytes = typeof value === 'number' ? value : parseSize(value.replace(/i?B?$/, ''));
+    if (bytes === undefined) {
+      context.addIssue({ code: 'custom', message: `"${value}" is not a size; write bytes or something like "20G"` });
+      return z.NEVER;
+    }
+    return bytes;
+  })
+  .describe('Bytes, or text with a binary unit: 512K, 64M, 20G, 1T.');
+
+const duration = z.number().nonnegative().describe('Milliseconds.');
+
+const guest = z.strictObject({
+  boot_ms: z.union([duration, z.literal('never')]).default(9_000),
+  agent_ms: z.union([duration, z.enum(['none', 'silent'])]).default(2_000),
+  network_ms: duration.default(3_000),
+  shutdown_ms: z.union([duration, z.literal('ignored')]).default(2_500),
+  cloud_init: z.boolean().default(true),
+  os: z
+    .strictObject({ id: z.string(), name: z.string(), version: z.string(), kernel: z.string() })
+    .default({ id: 'linux', name: 'Linux', version: '1', kernel: '6.8.0' }),
+  ports: z.array(z.number().int().min(1).max(65_535)).default([22]),
+});
+
+const volume = z.strictObject({
+  name: z.string().min(1).describe('Behind the colon of the volume id: iso/debian.iso, 100/vm-100-disk-0.raw.'),
+  node: z.string().optional().describe('For storage that is not shared; the entry node by default.'),
+  size: size.optional().describe('Virtual size of images, length of other files.'),
+  virtual_size: size.optional().describe('Of an import file: size of the image inside.'),
+  used: size.optional(),
+  data: size.optional().describe('Data in it: what a copy has to transfer.'),
+  ctime: z.number().int().optional().describe('Epoch seconds.'),
+  guest: z.string().optional().describe('What boots from it: a guest profile.'),
+});
+
+const storage = z.strictObject({
+  type: z.enum(['dir', 'nfs', 'lvmthin', 'lvm', 'zfspool', 'rbd']).default('dir'),
+  content: z.array(z.enum(['images', 'rootdir', 'iso', 'vztmpl', 'backup', 'snippets', 'import'])).default(['images']),
+  path: z.string().optional(),
+  shared: z.boolean().optional(),
+  disabled: z.boolean().default(false),
+  nodes: z.array(z.string()).optional(),
+  filesystem: z.string().default('root'),
+  bandwidth: size.default(1024 ** 3).describe('Bytes a second, shared between running copies.'),
+  options: z.record(z.string(), z.string()).default({}),
+  volumes: z.array(volume).default([]),
+});
+
+const bridge = z.strictObject({
+  cidr: z.string().optional(),
+  vlan_aware: z.boolean().default(false),
+  active: z.boolean().default(true),
+  dhcp: z.strictObject({ first: z.string(), last: z.string(), prefix: z.number().int().default(24) }).optional(),
+});
+
+const filesystem = z.strictObject({
+  total: size,
+  foreign: size.default(0).describe('Used by things outside this world.'),
+  reserved: size.default(0),
+});
+
+const pciDevice = z.strictObject({
+  id: z.string(),
+  class: z.string().default('0x030000'),
+  vendor: z.string(),
+  device: z.string(),
+  vendor_name: z.string().default(''),
+  device_name: z.string().default(''),
+  subsystem_vendor: z.string().default('0x0000'),
+  subsystem_device: z.string().default('0x0000'),
+  iommu_group: z.number().int().default(-1),
+});
+
+const node = z.strictObject({
+  address: z.string().default('127.0.0.1'),
+  online: z.boolean().default(true),
+  cpus: z.number().int().positive().default(8),
+  memory: size.default(32 * 1024 ** 3),
+  kvm: z.boolean().default(true),
+  uptime: z.number().int().nonnegative().default(86_400).describe('Seconds since the host was started.'),
+  bridges: z.record(z.string(), bridge).default({ vmbr0: bridge.parse({}) }),
+  filesystems: z.record(z.string(), filesystem).default({ root: { total: 500 * 1024 ** 3, foreign: 0, reserved: 0 } }),
+  pci: z.array(pciDevice).default([]),
+  ssl_fingerprint: z.string().default(Array.from({ length: 32 }, () => '00').join(':')),
+});
+
+const token = z.strictObject({
+  secret: z.string().min(1),
+  privsep: z.boolean().default(true),
+  expire: z.number().int().nonnegative().default(0),
+  comment: z.string().optional(),
+});
+
+const user = z.strictObject({
+  password: z.string().optional(),
+  enable: z.boolean().default(true),
+  expire: z.number().int().nonnegative().default(0),
+  groups: z.array(z.string()).default([]),
+  tokens: z.record(z.string(), token).default({}),
+});
+
+const acl = z.strictObject({
+  path: z.string().startsWith('/'),
+  role: z.string(),
+  user: z.string().optional(),
+  group: z.string().optional(),
+  token: z.string().optional(),
+  propagate: z.boolean().default(true),
+});
+
+const vm = z.strictObject({
+  node: z.string().optional(),
+  running: z.boolean().default(false),
+  config: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+});
+
+const download = z.strictObject({
+  size,
+  virtual_size: size.optional(),
+  format: z.enum(['iso', 'qcow2', 'raw', 'vmdk', 'ova', 'other']).default('qcow2'),
+  mimetype: z.string().default('application/octet-stream'),
+  checksums: z.record(z.string(), z.string()).default({}),
+  status: z.number().int().default(200),
+  guest: z.string().optional(),
+});
+
+const mapping = z.strictObject({
+  map: z.array(z.string()).default([]),
+  options: z.record(z.string(), z.string()).default({}),
+});
+
+export const worldFileSchema = z.strictObject({
+  version: z
+    .strictObject({
+      version: z.string().default('9.2.11'),
+      release: z.string().default('9.2'),
+      repoid: z.string().default('14a22df35955d97d'),
+      qemu: z.string().default('10.0.13'),
+    })
+    .prefault({}),
+  cluster: z.string().optional().describe('Name of the cluster; leave out for a stand-alone node.'),
+  entry_node: z.string().optional().describe('The node whose API is served; the first by default.'),
+  datacenter: z.record(z.string(), z.string()).default({}),
+  nodes: z.record(z.string().regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?$/), node),
+  storages: z.record(z.string(), storage).default({}),
+  guests: z.record(z.string(), guest).default({}).describe('Guest profiles of your own, by name.'),
+  vms: z.record(z.string().regex(/^[1-9][0-9]{2,8}$/), vm).default({}),
+  users: z.record(z.string(), user).default({}),
+  groups: z.record(z.string(), z.strictObject({ comment: z.string().optional() })).default({}),
+  roles: z.record(z.string(), z.array(z.string())).default({}),
+  acl: z.array(acl).default([]),
+  pools: z
+    .record(
+      z.string(),
+      z.strictObject({
+        comment: z.string().optional(),
+        vms: z.array(z.number().int()).default([]),
+        storages: z.array(z.string()).default([]),
+      }),
+    )
+    .default({}),
+  mappings: z
+    .strictObject({
+      pci: z.record(z.string(), mapping).default({}),
+      usb: z.record(z.string(), mapping).default({}),
+      dir: z.record(z.string(), mapping).default({}),
+    })
+    .prefault({}),
+  downloads: z.record(z.string(), download).default({}).describe('What a download would find, by URL.'),
+});
+
+/** As written, defaults left out. */
+export type WorldFile = z.input<typeof worldFileSchema>;
+/** With every default filled in. */
+export type CompleteWorldFile = z.output<typeof worldFileSchema>;

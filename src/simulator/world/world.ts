@@ -1,0 +1,290 @@
+/**
+ * What a simulated cluster consists of: plain data, no behaviour. Everything the API can show or change is here;
+ * how it changes is the business of the handlers in `api/` and of the folders they use.
+ */
+import type { Instant } from '../../base/clock.ts';
+
+export interface World {
+  readonly version: PveVersion;
+  /** Absent on a stand-alone node. */
+  readonly clusterName: string | undefined;
+  /** The node whose pveproxy answers the API. */
+  readonly entryNode: string;
+  /** datacenter.cfg, as written. */
+  readonly datacenter: Map<string, string>;
+  readonly nodes: Map<string, SimNode>;
+  readonly storages: Map<string, Storage>;
+  readonly vms: Map<number, Vm>;
+  readonly access: AccessState;
+  readonly pools: Map<string, Pool>;
+  readonly mappings: Readonly<Record<MappingKind, Map<string, ResourceMapping>>>;
+  readonly tasks: Map<string, TaskRecord>;
+  /** What a download from the outside world would find, by URL. */
+  readonly downloads: Map<string, RemoteFile>;
+}
+
+export interface PveVersion {
+  /** Such as `9.2.11`. */
+  readonly version: string;
+  readonly release: string;
+  readonly repoid: string;
+  /** Of the QEMU binary; shows in `meta` and in pinned machine types. */
+  readonly qemu: string;
+}
+
+export interface SimNode {
+  readonly name: string;
+  readonly address: string;
+  online: boolean;
+  /** When the host was started. */
+  readonly bootedAt: Instant;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly kvm: boolean;
+  readonly bridges: Map<string, Bridge>;
+  /** File systems and pools of the node, by name; several storages may share one. */
+  readonly filesystems: Map<string, FileSystem>;
+  readonly pciDevices: readonly PciDevice[];
+  readonly sslFingerprint: string;
+}
+
+export interface Bridge {
+  readonly name: string;
+  readonly cidr: string | undefined;
+  readonly vlanAware: boolean;
+  readonly active: boolean;
+  /** Where a DHCP server answers, the addresses it hands out. */
+  readonly dhcp: { readonly first: string; readonly last: string; readonly prefix: number } | undefined;
+}
+
+export interface FileSystem {
+  readonly name: string;
+  readonly totalBytes: number;
+  /** What lies there apart from the volumes of this world. */
+  readonly foreignBytes: number;
+  /** Free for us may be less than total minus used (reserved blocks, quota). */
+  readonly reservedBytes: number;
+}
+
+export interface PciDevice {
+  readonly id: string;
+  readonly class: string;
+  readonly vendor: string;
+  readonly device: string;
+  readonly vendorName: string;
+  readonly deviceName: string;
+  readonly subsystemVendor: string;
+  readonly subsystemDevice: string;
+  readonly iommuGroup: number;
+}
+
+export type StorageType = 'dir' | 'nfs' | 'lvmthin' | 'lvm' | 'zfspool' | 'rbd';
+export type ContentType = 'images' | 'rootdir' | 'iso' | 'vztmpl' | 'backup' | 'snippets' | 'import';
+
+export interface Storage {
+  readonly id: string;
+  readonly type: StorageType;
+  readonly content: ReadonlySet<ContentType>;
+  readonly shared: boolean;
+  readonly disabled: boolean;
+  /** Restricted to these nodes; undefined means all. */
+  readonly nodes: ReadonlySet<string> | undefined;
+  /** Directory of file-based storages, as in storage.cfg. */
+  readonly path: string | undefined;
+  /** Name of the `FileSystem` that holds it, on every node that has it (for shared storage: on the entry node). */
+  readonly filesystem: string;
+  /** Shared between the copies running on it. */
+  readonly bandwidthBytesPerSecond: number;
+  /** Further lines of storage.cfg (`format`, `thinpool`, `pool`, …), shown by GET /storage. */
+  readonly options: ReadonlyMap<string, string>;
+  /** Volumes by name, per node; shared storages use the key `*`. */
+  readonly volumes: Map<string, Map<string, Volume>>;
+}
+
+export type VolumeFormat = 'raw' | 'qcow2' | 'vmdk' | 'iso' | 'tgz' | 'snippet' | 'ova' | 'subvol';
+
+export interface Volume {
+  readonly storage: string;
+  /** The part of the volume id behind the colon: `100/vm-100-disk-0.raw`, `iso/x.iso`, `vm-100-disk-0`. */
+  name: string;
+  readonly content: ContentType;
+  readonly format: VolumeFormat;
+  /** Virtual size of images; of other files their length. */
+  sizeBytes: number;
+  /** Of a file with an image inside (content `import`): the virtual size of that image. */
+  readonly virtualSizeBytes?: number;
+  /** Allocated on the storage. */
+  usedBytes: number;
+  /** Data in it, which is what a copy must transfer. */
+  dataBytes: number;
+  readonly vmid: number | undefined;
+  ctime: Instant;
+  /** Name of the volume it is a linked clone of. */
+  parent: string | undefined;
+  readonly snapshots: Map<string, { readonly sizeBytes: number }>;
+  /** What boots from it; copied with the data. */
+  guest: GuestProfile | undefined;
+  /** Of uploaded and downloaded files. */
+  readonly sha256?: string;
+}
+
+export interface RemoteFile {
+  readonly sizeBytes: number;
+  readonly mimetype: string;
+  readonly format: 'iso' | 'qcow2' | 'raw' | 'vmdk' | 'ova' | 'other';
+  /** Checksums by algorithm (`sha256`, `md5`, …). */
+  readonly checksums: Readonly<Record<string, string>>;
+  readonly virtualSizeBytes: number | undefined;
+  readonly guest: GuestProfile | undefined;
+  /** HTTP status of the download; anything but 200 fails it. */
+  readonly status: number;
+}
+
+/** How the operating system on a disk behaves once it is started. */
+export interface GuestProfile {
+  readonly name: string;
+  /** From power-on until user space runs; `never` hangs in the boot loader. */
+  readonly bootMs: number | 'never';
+  /** From user space until the guest agent answers; `none`: not installed; `silent`: installed and hung. */
+  readonly agentMs: number | 'none' | 'silent';
+  /** From user space until addresses are configured. */
+  readonly networkMs: number;
+  /** How long a clean shutdown takes; `ignored`: the guest does not react to the power button. */
+  readonly shutdownMs: number | 'ignored';
+  /** Whether it reads the cloud-init drive (addresses, host name, user). */
+  readonly cloudInit: boolean;
+  readonly os: { readonly id: string; readonly name: string; readonly version: string; readonly kernel: string };
+  /** TCP ports that answer once the network is up (the Talos API on 50000, for example). */
+  readonly ports: readonly number[];
+}
+
+export interface Vm {
+  readonly vmid: number;
+  node: string;
+  config: VmConfigFile;
+  process: QemuProcess | undefined;
+}
+
+/**
+ * The configuration file, section by section; values are text exactly as a reader of the file gets them. Handlers change a
+ * copy and hand it to `saveConfig`, which writes and re-reads it, because that is where Proxmox's oddities come from.
+ */
+export interface VmConfigFile {
+  readonly current: ReadonlyMap<string, string>;
+  /** [PENDING], without its `delete` line. */
+  readonly pending: ReadonlyMap<string, string>;
+  /** The `delete` line of [PENDING]; true means with the volume (`force`). */
+  readonly pendingDeletes: ReadonlyMap<string, boolean>;
+  readonly snapshots: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** [special:cloudinit]: what the generated image still holds for keys changed since, and `added` ones. */
+  readonly cloudInit: ReadonlyMap<string, string> | undefined;
+  /** SHA-1 of the file's text. */
+  readonly digest: string;
+}
+
+export interface QemuProcess {
+  readonly pid: number;
+  readonly startedAt: Instant;
+  /** QMP run state: running, paused, prelaunch … */
+  qmpStatus: string;
+  /** The configuration QEMU was started with. */
+  readonly launched: ReadonlyMap<string, string>;
+  /** When the guest began to boot last (a reset boots it again). */
+  guestBootedAt: Instant;
+  readonly guest: GuestProfile | undefined;
+  /** Processes started in the guest through the agent. */
+  readonly executions: Map<number, GuestExecution>;
+  agentBusyUntil: Instant;
+}
+
+export interface GuestExecution {
+  readonly pid: number;
+  readonly endsAt: Instant;
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface AccessState {
+  readonly users: Map<string, User>;
+  readonly groups: Map<string, Group>;
+  readonly roles: Map<string, Role>;
+  /** Keyed by `user@realm!tokenid`. */
+  readonly tokens: Map<string, ApiToken>;
+  readonly acl: AclEntry[];
+  readonly realms: Map<string, { readonly type: string; readonly comment: string }>;
+}
+
+export interface User {
+  readonly userid: string;
+  enable: boolean;
+  /** Epoch seconds, 0 = never. */
+  expire: number;
+  /** firstname, lastname, email, comment, keys as given. */
+  readonly details: Map<string, string>;
+  readonly groups: Set<string>;
+  password: string | undefined;
+}
+
+export interface Group {
+  readonly groupid: string;
+  comment: string | undefined;
+}
+
+export interface Role {
+  readonly roleid: string;
+  readonly privileges: Set<string>;
+  /** Built in: cannot be modified. */
+  readonly special: boolean;
+}
+
+export interface ApiToken {
+  readonly userid: string;
+  readonly tokenid: string;
+  secret: string;
+  privsep: boolean;
+  expire: number;
+  comment: string | undefined;
+}
+
+export interface AclEntry {
+  readonly path: string;
+  readonly kind: 'user' | 'group' | 'token';
+  /** User id, group id or full token id. */
+  readonly ugid: string;
+  readonly role: string;
+  propagate: boolean;
+}
+
+export interface Pool {
+  readonly poolid: string;
+  comment: string | undefined;
+  readonly vms: Set<number>;
+  readonly storages: Set<string>;
+}
+
+export type MappingKind = 'pci' | 'usb' | 'dir';
+
+export interface ResourceMapping {
+  readonly id: string;
+  /** One property string per node, as given. */
+  map: string[];
+  readonly options: Map<string, string>;
+}
+
+export interface TaskRecord {
+  readonly upid: string;
+  readonly node: string;
+  readonly pid: number;
+  readonly pstart: number;
+  readonly type: string;
+  readonly id: string;
+  /** User or full token id that started it. */
+  readonly user: string;
+  readonly startedAt: Instant;
+  readonly log: string[];
+  endedAt: Instant | undefined;
+  exitStatus: string | undefined;
+  /** When the node's task list notices the end: it is rewritten with a delay. */
+  archivedAt: Instant | undefined;
+}
