@@ -82,18 +82,20 @@ function sizeRules({ sizes, storages }: Substitution): readonly Rule[] {
       from: new RegExp(`(?<=^transferred .* of )${escaped(progressText(fromKiB))}(?= \\()`, 'g'),
       to: () => progressText(toKiB),
     },
-    ...(gib
-      ? [
-          {
-            from: new RegExp(
-              `(?<=(?<!\\w)(?:${[...storages.keys()].join('|')}):)${escaped(gib.from)}(?=[,\\s]|$)`,
-              'g',
-            ),
-            to: () => gib.to,
-          },
-        ]
-      : []),
+    ...(gib ? requestedSizeRules(gib, [...storages.keys()]) : []),
   ]);
+}
+
+/** A size asked for as `STORAGE:GiB`, and the complaint of a server that takes it for the name of a volume. */
+function requestedSizeRules(gib: { from: string; to: string }, storages: readonly string[]): readonly Rule[] {
+  const surroundings = [
+    [`(?<=(?<!\\w)(?:${storages.join('|')}):)`, '(?=[,\\s]|$)'],
+    ["(?<=\\bvolume name ')", "(?=')"],
+  ] as const;
+  return surroundings.map(([before, after]) => ({
+    from: new RegExp(before + escaped(gib.from) + after, 'g'),
+    to: () => gib.to,
+  }));
 }
 
 function vmidRules({ vmids }: Substitution): readonly Rule[] {
@@ -141,7 +143,10 @@ function storageRules({ storages }: Substitution): readonly Rule[] {
 
 function nameRules({ names }: Substitution): readonly Rule[] {
   return [...names].flatMap(([from, to]) => [
-    { from: new RegExp(`(?<=-name |\\bhostname: |\\bfqdn: )${escaped(from)}(?=[\\s.]|$)`, 'g'), to: () => to },
+    {
+      from: new RegExp(`(?<=-name |\\bhostname: |\\bfqdn: |^Copy-of-VM-)${escaped(from)}(?=[\\s.]|$)`, 'g'),
+      to: () => to,
+    },
     { from: new RegExp(`^${escaped(from)}(?=\\n$)`, 'g'), to: () => to }, // /etc/hostname, read in the guest
   ]);
 }

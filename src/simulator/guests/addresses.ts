@@ -69,7 +69,8 @@ function addressesOf(
   const addresses: GuestAddress[] = [];
   if (configured.ip === 'dhcp') {
     const leased = bridge?.dhcp && leaseFor(world, vm, bridge, mac);
-    if (leased !== undefined && bridge?.dhcp) addresses.push({ address: leased, family: 'ipv4', prefix: bridge.dhcp.prefix });
+    if (leased !== undefined && bridge?.dhcp)
+      addresses.push({ address: leased, family: 'ipv4', prefix: bridge.dhcp.prefix });
   } else if (configured.ip !== undefined) {
     addresses.push(...staticAddress(configured.ip, 'ipv4'));
   }

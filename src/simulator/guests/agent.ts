@@ -39,9 +39,7 @@ export function agentCommand(session: AgentSession, command: string): unknown {
     return agentError('CommandNotFound', `Command guest-${command} has been disabled: the agent is in frozen state`);
   }
   const answer = ANSWERS[command];
-  return answer
-    ? answer(session)
-    : agentError('CommandNotFound', `The command guest-${command} has not been found`);
+  return answer ? answer(session) : agentError('CommandNotFound', `The command guest-${command} has not been found`);
 }
 
 /** The process id in the guest, or undefined when there is no such program. */

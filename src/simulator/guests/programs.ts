@@ -60,7 +60,11 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 };
 
 /** Undefined when there is no such program, which the agent reports instead of starting anything. */
-export function runProgram(command: readonly string[], context: GuestContext, input: string): ProgramResult | undefined {
+export function runProgram(
+  command: readonly string[],
+  context: GuestContext,
+  input: string,
+): ProgramResult | undefined {
   const [path = '', ...args] = command;
   const name = programName(path);
   if (name === 'sh' || name === 'bash') {

@@ -110,9 +110,7 @@ function allocateBlock(allocation: Allocation): Volume {
   if (storage.type === 'lvm' && named !== format) {
     const stem = name.replace(/\.[^.]+$/, '');
     const suggested = format === 'qcow2' ? `${stem}.qcow2` : stem;
-    throw dieFault(
-      `volume name '${name}' does not match requested format '${format}' (did you mean '${suggested}'?)`,
-    );
+    throw dieFault(`volume name '${name}' does not match requested format '${format}' (did you mean '${suggested}'?)`);
   }
   const sizeBytes = sizing(storage, allocation.sizeBytes);
   const freeBytes = availableBytes(runtime.world, storage, node);
@@ -170,7 +168,8 @@ function refuseFormat(storage: Storage, format: VolumeFormat): void {
 
 /** Rule [assumed]: the words of the tools below Proxmox when a name is taken. */
 function alreadyExists(storage: Storage, name: string): string {
-  if (storage.type === 'zfspool') return `zfs error: cannot create '${zfsPool(storage)}/${name}': dataset already exists`;
+  if (storage.type === 'zfspool')
+    return `zfs error: cannot create '${zfsPool(storage)}/${name}': dataset already exists`;
   if (storage.type === 'rbd') return `rbd create '${name}' error: rbd: create error: (17) File exists`;
   const group = volumeGroup(storage);
   return `lvcreate '${group}/${name}' error:   Logical Volume "${name}" already exists in volume group "${group}"`;
@@ -230,7 +229,8 @@ function reportMissing(storage: Storage, name: string, log: LogLine): void {
   switch (storage.type) {
     case 'dir':
     case 'nfs':
-      return log(`disk image '${volumePath(storage, name)}' does not exist`);
+      log(`disk image '${volumePath(storage, name)}' does not exist`);
+      return;
     case 'lvmthin':
     case 'zfspool':
       return;

@@ -37,7 +37,8 @@ export async function copyVolume(runtime: Runtime, input: CopyInput): Promise<vo
   // Rule [recorded clone-busy-short, clone-busy-config]: only the data counts, for the time and for the limit.
   const dataBytes = source.dataBytes;
   const sizeBytes = source.virtualSizeBytes ?? source.sizeBytes;
-  const steps = input.tool === 'dd' ? [{ afterBytes: dataBytes, line: undefined }] : progressSteps(sizeBytes, dataBytes);
+  const steps =
+    input.tool === 'dd' ? [{ afterBytes: dataBytes, line: undefined }] : progressSteps(sizeBytes, dataBytes);
   const growth = new Growth(runtime, storage, node, target);
   const limit = input.bwlimitKiB ? input.bwlimitKiB * 1024 : Number.POSITIVE_INFINITY;
   await runtime.clock.sleep(START_MS);

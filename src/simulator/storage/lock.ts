@@ -1,6 +1,7 @@
 /** The lock around allocating, freeing and cloning on a storage. */
-import type { Runtime } from '../core/runtime.ts';
+
 import type { Release } from '../core/locks.ts';
+import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage } from '../world/world.ts';
 

@@ -54,7 +54,10 @@ export async function resizeVolume(runtime: Runtime, input: ResizeInput): Promis
 function resizeFile(storage: Storage, name: string, isBase: boolean, sizeBytes: number, log: LogLine): void {
   const path = volumePath(storage, name);
   const format = parseVolumeName(storage, name).format;
-  if (!isBase) return log('Image resized.');
+  if (!isBase) {
+    log('Image resized.');
+    return;
+  }
   // Rule [recorded template-convert]: the file of a base volume is immutable.
   log(`qemu-img: Could not open '${path}': Could not open '${path}': Operation not permitted`);
   const preallocation = `--preallocation=${preallocationOf(storage, format)}`;

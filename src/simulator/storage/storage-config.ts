@@ -114,11 +114,11 @@ export function storageEntry(world: World, storage: Storage): Record<string, str
     content: contentText(storage),
     digest: storageConfigDigest(world),
   };
-  if (storage.path !== undefined) entry['path'] = storage.path;
+  if (storage.path !== undefined) entry.path = storage.path;
   for (const [key, value] of storage.options) entry[key] = NUMERIC_OPTIONS.has(key) ? Number(value) : value;
-  if (storage.nodes) entry['nodes'] = [...storage.nodes].sort().join(',');
-  if (storage.shared) entry['shared'] = 1;
-  if (storage.disabled) entry['disable'] = 1;
+  if (storage.nodes) entry.nodes = [...storage.nodes].sort().join(',');
+  if (storage.shared) entry.shared = 1;
+  if (storage.disabled) entry.disable = 1;
   return entry;
 }
 

@@ -32,7 +32,9 @@ export function dumpCloudInit(config: Config, vmid: number, type: DumpType, mask
   if (type === 'user') return userData(config, vmid, maskPassword);
   if (type === 'network') return network();
   // Rule [recorded cloudinit-keys]: the instance id is a hash of the other two, so a change makes the guest start afresh.
-  const instanceId = createHash('sha1').update(`${userData(config, vmid, false)}${network()}`).digest('hex');
+  const instanceId = createHash('sha1')
+    .update(`${userData(config, vmid, false)}${network()}`)
+    .digest('hex');
   if (isNoCloud) return `instance-id: ${instanceId}\n`;
   return `{\n     "uuid": "${instanceId}",\n     "network_config": { "content_path": "/content/0000" }\n}\n`;
 }

@@ -220,8 +220,9 @@ function attachExisting(job: DiskJob, drive: Drive, made: ReadonlyMap<string, st
   }
   if (drive.isCloudInit) refuseSecondCloudInit(job, drive, made);
   const volume = findVolume(job.runtime.world, job.node, drive.file);
-  if (!volume) throw dieFault(`volume ${drive.file} does not exist`);
-  return withOptions(drive, { size: printSize(volume.sizeBytes) });
+  if (!volume) throw dieFault(`volume '${drive.file}' does not exist`);
+  // Rule [recorded disk-cdrom]: sizes are those of QEMU, which counts whole sectors of 512 bytes.
+  return withOptions(drive, { size: printSize(Math.ceil(volume.sizeBytes / 512) * 512) });
 }
 
 function refuseSecondCloudInit(job: DiskJob, drive: Drive, made: ReadonlyMap<string, string>): void {

@@ -5,9 +5,10 @@
 import { shuffled } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
-import { freeVolume } from '../storage/allocate.ts';
-import { parseVolumeName, splitVolid } from '../storage/volumes.ts';
-import type { Vm } from '../world/world.ts';
+import { allocateVolume, freeVolume } from '../storage/allocate.ts';
+import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
+import type { Vm, VolumeFormat } from '../world/world.ts';
+import { CLOUD_INIT_SIZE_BYTES } from './clone-disk.ts';
 import { draftOf, saveConfig } from './config-file.ts';
 import { isDriveKey, isUnusedKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
@@ -72,7 +73,25 @@ export async function applyPendingCold(context: ApplyContext, vm: Vm): Promise<R
     if (isDriveKey(key) && parseDrive(key, value)?.isCloudInit) draft.cloudInit = undefined;
   }
   saveConfig(vm, draft);
+  await ensureCloudInitVolume(context, vm);
   return errors;
+}
+
+/** Rule [recorded roundtrip-put-back]: putting the same drive back frees its volume first; generating makes it anew. */
+async function ensureCloudInitVolume(context: ApplyContext, vm: Vm): Promise<void> {
+  const drive = drivesOf(vm.config.current).find((candidate) => candidate.isCloudInit);
+  if (!drive || findVolume(context.runtime.world, context.node, drive.file)) return;
+  const { storage: storageId, name } = splitVolid(drive.file);
+  const { file, format } = parseVolumeName(storageConfig(context.runtime.world, storageId), name);
+  await allocateVolume(context.runtime, {
+    node: context.node,
+    storageId,
+    vmid: context.vmid,
+    format: format as VolumeFormat, // the name of an image states one of ours
+    name: file,
+    sizeKiB: CLOUD_INIT_SIZE_BYTES / 1024,
+    log: () => {},
+  });
 }
 
 /** Rule [source GC AbstractConfig.pm cleanup_pending]: what is already so (as text), or already gone, is not pending. */

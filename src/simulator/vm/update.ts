@@ -201,7 +201,9 @@ async function stageChange(
   modified.add(key);
   const draft = draftOf(vm.config);
   if (draft.pending.get(key) !== undefined && draft.pending.get(key) === value) return;
-  // Rule [recorded json-vs-form-values]: JSON null arrives as an undefined value, which the type check at writing refuses.
+  // Rule [recorded json-vs-form-values]: JSON null arrives as an undefined value, which the type check at writing refuses;
+  // only the description is not checked there and simply stays.
+  if (value === null && key === 'description') return;
   if (value === null) throw dieFault(`unable to parse value of '${key}' - got undefined value`);
   const current = draft.current.get(key);
   if (isDriveKey(key)) {

@@ -2,7 +2,8 @@
 import type { Instant } from '../../base/clock.ts';
 import { parseSize } from '../../pve/wire/index.ts';
 import { addVolume } from '../storage/catalogue.ts';
-import { parseVolumeName } from '../storage/names.ts';
+import { type ParsedVolumeName, parseVolumeName } from '../storage/names.ts';
+import { imageFormat } from '../storage/volumes.ts';
 import { drivesOf } from '../vm/drive.ts';
 import type { GuestProfile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
 import type { CompleteWorldFile } from './world-file.ts';
@@ -76,7 +77,10 @@ function addReferenced(storages: Map<string, Storage>, vm: Vm, around: StorageSu
     const storage = name === undefined ? undefined : storages.get(storageId);
     const where = `vms.${vm.vmid}.config.${drive.key}`;
     if (name === undefined || drive.file.startsWith('/')) continue;
-    if (!storage) return around.fail(`${where}: there is no storage "${storageId}".`);
+    if (!storage) {
+      around.fail(`${where}: there is no storage "${storageId}".`);
+      continue;
+    }
     const volumes = storage.volumes.get(storage.shared ? '*' : vm.node);
     if (volumes?.has(name)) continue;
     const sizeBytes = parseSize(drive.options.get('size') ?? '4M') ?? 0;
@@ -102,7 +106,7 @@ function newVolume(
       storage: storage.id,
       name,
       content: parsed.content,
-      format: parsed.format as VolumeFormat, // the name's format is one of ours
+      format: fileFormat(parsed),
       vmid: parsed.vmid,
       parent: parsed.base?.name,
       snapshots: new Map(),
@@ -110,5 +114,18 @@ function newVolume(
     };
   } catch (error) {
     return around.fail(`${where}: ${error instanceof Error ? error.message.trimEnd() : String(error)}.`);
+  }
+}
+
+function fileFormat(parsed: ParsedVolumeName): VolumeFormat {
+  switch (parsed.content) {
+    case 'iso':
+      return 'iso';
+    case 'vztmpl':
+      return 'tgz';
+    case 'snippets':
+      return 'snippet';
+    default:
+      return parsed.format === 'ova' ? 'ova' : imageFormat(parsed.format);
   }
 }

@@ -1,5 +1,5 @@
 /** /cluster/ha: high availability that manages nothing. Reading works; making something managed is not simulated. */
-import { type Call, requiredText, type Routes } from '../../core/call.ts';
+import { type Call, type Routes, requiredText } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 
 export const haRoutes: Routes = {

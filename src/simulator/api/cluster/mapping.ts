@@ -1,7 +1,7 @@
 /** /cluster/mapping: names for devices and directories that differ from node to node. One set of rules for three kinds. */
 import { createHash } from 'node:crypto';
 import { splitList } from '../../../pve/wire/index.ts';
-import { type Call, type Params, requiredText, type Routes, text } from '../../core/call.ts';
+import { type Call, type Params, type Routes, requiredText, text } from '../../core/call.ts';
 import { mappingsOnNode } from '../../guests/launch.ts';
 import { pciMappingProblem } from '../../guests/pci-mapping.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
@@ -13,7 +13,7 @@ const KINDS: readonly MappingKind[] = ['pci', 'usb', 'dir'];
 const WORDS: Readonly<Record<MappingKind, { readonly failure: string; readonly name: string }>> = {
   pci: { failure: 'hardware mapping failed', name: 'pci' },
   usb: { failure: 'hardware mapping failed', name: 'usb' },
-  dir: { failure: 'dir mapping failed', name: 'dir' },
+  dir: { failure: 'directory mapping failed', name: 'dir' },
 };
 
 export const mappingRoutes: Routes = Object.assign(
@@ -56,7 +56,7 @@ function listMappings(call: Call, kind: MappingKind): unknown[] {
 }
 
 function checksKey(kind: MappingKind): string {
-  return kind === 'usb' ? 'error' : 'checks';
+  return kind === 'usb' ? 'errors' : 'checks';
 }
 
 /** Rule [recorded mapping-pci]: whether the mapping fits the hardware of the node that is asked. */

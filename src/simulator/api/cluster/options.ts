@@ -9,9 +9,7 @@ export const optionsRoutes: Routes = {
 };
 
 /** Rule [source CL DataCenterConfig.pm parse_datacenter_config]: these are parsed into objects, tag lists into arrays. */
-const PROPERTY_STRINGS = new Set(
-  'migration ha crs next-id notify tag-style user-tag-access u2f webauthn'.split(' '),
-);
+const PROPERTY_STRINGS = new Set('migration ha crs next-id notify tag-style user-tag-access u2f webauthn'.split(' '));
 const NUMBER = /^\d+$/;
 /** Rule [recorded perm-readonly-checks]: without Sys.Audit on / only these remain. */
 const PUBLIC_KEYS = ['console', 'tag-style'];

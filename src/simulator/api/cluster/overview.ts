@@ -9,7 +9,18 @@ export const clusterOverviewRoutes: Routes = {
   'GET /cluster': () =>
     indexOf('name', [
       ...['acme', 'backup', 'backup-info', 'bulk-action', 'ceph', 'config', 'firewall', 'ha', 'jobs', 'log', 'mapping'],
-      ...['metrics', 'notifications', 'nextid', 'options', 'qemu', 'replication', 'resources', 'status', 'tasks', 'sdn'],
+      ...[
+        'metrics',
+        'notifications',
+        'nextid',
+        'options',
+        'qemu',
+        'replication',
+        'resources',
+        'status',
+        'tasks',
+        'sdn',
+      ],
     ]),
   'GET /cluster/status': clusterStatus,
   'GET /cluster/nextid': nextId,

@@ -74,7 +74,9 @@ function storageEntries(call: Call, view: ResourceView): ResourceEntry[] {
   return [...storages.values()]
     .filter((storage) => call.may(`/storage/${storage.id}`, ['Datastore.Audit']))
     .flatMap((storage) =>
-      [...nodes.keys()].filter((node) => !storage.disabled && isOnNode(storage, node)).map((node) => view.storage(storage, node)),
+      [...nodes.keys()]
+        .filter((node) => !storage.disabled && isOnNode(storage, node))
+        .map((node) => view.storage(storage, node)),
     );
 }
 

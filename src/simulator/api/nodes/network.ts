@@ -1,5 +1,5 @@
 /** /nodes/{node}/network and the SDN view of it: the bridges of a node. Read-only. */
-import { type Call, requiredText, type Routes, text } from '../../core/call.ts';
+import { type Call, type Routes, requiredText, text } from '../../core/call.ts';
 import { paramFault } from '../../http/response.ts';
 import type { Bridge } from '../../world/world.ts';
 

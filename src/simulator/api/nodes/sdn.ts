@@ -1,15 +1,11 @@
 /** Software-defined networking, which nobody has configured: only the built-in zone of local bridges exists. */
-import { type Call, requiredText, type Routes } from '../../core/call.ts';
+import { type Call, type Routes, requiredText } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 import { bridgesOf, maySeeBridge } from './network.ts';
 
 export const sdnRoutes: Routes = {
   'GET /cluster/sdn/zones': () => [],
   'GET /cluster/sdn/vnets': () => [],
-  'GET /nodes/{node}/sdn/zones': (call) =>
-    call.may('/sdn/zones/localnetwork', ['SDN.Audit', 'SDN.Use'], { any: true })
-      ? [{ zone: 'localnetwork', status: 'available' }]
-      : [],
   'GET /nodes/{node}/sdn/zones/{zone}/bridges': listBridges,
 };
 

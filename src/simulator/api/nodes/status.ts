@@ -5,7 +5,12 @@ import { rootSpace, usedMemoryBytes } from '../cluster/statistics.ts';
 
 export const nodeStatusRoutes: Routes = { 'GET /nodes/{node}/status': readStatus };
 
-const KERNEL = { sysname: 'Linux', release: '6.17.4-1-pve', version: '#1 SMP PREEMPT_DYNAMIC PMX 6.17.4-1', machine: 'x86_64' };
+const KERNEL = {
+  sysname: 'Linux',
+  release: '6.17.4-1-pve',
+  version: '#1 SMP PREEMPT_DYNAMIC PMX 6.17.4-1',
+  machine: 'x86_64',
+};
 
 /** Rule [recorded perm-readonly-checks]: the fields; what stands in them depends on the host. */
 function readStatus(call: Call): Record<string, unknown> {

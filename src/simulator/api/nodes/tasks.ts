@@ -1,6 +1,6 @@
 /** /nodes/{node}/tasks: lists of tasks, and status, log and end of one. */
 import { parseUpid, splitList, type UpidParts } from '../../../pve/wire/index.ts';
-import { type Call, flag, integer, Paged, requiredText, type Routes, text } from '../../core/call.ts';
+import { type Call, flag, integer, Paged, type Routes, requiredText, text } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { TaskRecord } from '../../world/world.ts';
 import { indexOf } from '../indexes.ts';
@@ -29,7 +29,13 @@ function listTasks(call: Call): Paged {
   }
   const matches = matcher(call);
   const found: TaskEntry[] = [];
-  if (source !== 'archive') found.push(...active.reverse().filter((task) => matches(task, true)).map(activeEntry));
+  if (source !== 'archive')
+    found.push(
+      ...active
+        .reverse()
+        .filter((task) => matches(task, true))
+        .map(activeEntry),
+    );
   if (source !== 'active') {
     // The archive is read from its end: what was filed last comes first.
     const newestFirst = archived.reverse().sort((a, b) => (b.archivedAt ?? 0) - (a.archivedAt ?? 0));
@@ -64,7 +70,9 @@ function matcher(call: Call): (task: TaskRecord, isActive: boolean) => boolean {
 
 function wantedOutcomes(statusFilter: string | undefined, errorsOnly: boolean): ReadonlySet<string> {
   if (errorsOnly) return new Set(['warning', 'error', 'unknown']);
-  return new Set(statusFilter === undefined ? ['ok', 'warning', 'error', 'unknown'] : splitList(statusFilter.toLowerCase()));
+  return new Set(
+    statusFilter === undefined ? ['ok', 'warning', 'error', 'unknown'] : splitList(statusFilter.toLowerCase()),
+  );
 }
 
 /** Rule [source PC UPID.pm normalize_status_type]. */

@@ -1,5 +1,5 @@
 /** /nodes/{node}/qemu/{vmid}/cloudinit: what the drive holds, what it would hold, and making it anew. */
-import { type Call, integer, requiredText, type Routes } from '../../../core/call.ts';
+import { type Call, integer, type Routes, requiredText } from '../../../core/call.ts';
 import { dieFault } from '../../../http/response.ts';
 import { splitList } from '../../../schema/perl-text.ts';
 import { activateStorage } from '../../../storage/space.ts';
@@ -36,7 +36,7 @@ function getDrift(call: Call): DriftEntry[] {
   const added = splitList(cloudInit?.get('added') ?? '');
   const shown = (key: string, value: string) => (key === 'cipassword' ? PASSWORD_MASK : wireValue(key, value));
   // Rule [source QS API2/Qemu.pm cloudinit_pending]: a value of 0 counts as none (Perl truth).
-  const valueOf = (section: ReadonlyMap<string, string> | undefined, key: string) => {
+  const trueValue = (section: ReadonlyMap<string, string> | undefined, key: string) => {
     const value = section?.get(key);
     return value === undefined || value === '' || value === '0' ? undefined : shown(key, value);
   };
@@ -45,13 +45,13 @@ function getDrift(call: Call): DriftEntry[] {
     return value === undefined ? { key } : { key, pending: shown(key, value) };
   });
   for (const key of SHOWN_KEYS) {
-    const now = valueOf(current, key);
+    const now = trueValue(current, key);
     if (now === undefined || added.includes(key)) continue;
-    const inImage = valueOf(cloudInit, key);
+    const inImage = trueValue(cloudInit, key);
     entries.push(inImage === undefined ? { key, value: now } : { key, value: inImage, pending: now });
   }
   for (const key of cloudInit?.keys() ?? []) {
-    if (key !== 'added' && valueOf(current, key) === undefined) entries.push({ key, delete: 1 });
+    if (key !== 'added' && trueValue(current, key) === undefined) entries.push({ key, delete: 1 });
   }
   return entries;
 }

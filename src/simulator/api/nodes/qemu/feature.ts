@@ -1,5 +1,5 @@
 /** GET /nodes/{node}/qemu/{vmid}/feature: whether all disks of a VM can be snapshotted, cloned or copied. */
-import { type Call, integer, requiredText, type Routes, text } from '../../../core/call.ts';
+import { type Call, integer, type Routes, requiredText, text } from '../../../core/call.ts';
 import { dieFault } from '../../../http/response.ts';
 import { hasFeature, type VolumeFeature } from '../../../storage/features.ts';
 import { storageConfig } from '../../../storage/volumes.ts';

@@ -1,18 +1,13 @@
 /** …/firewall: an untouched firewall. It can be read, not changed. */
 import { createHash } from 'node:crypto';
 import type { Routes } from '../../../core/call.ts';
-import { indexOf } from '../../indexes.ts';
 
 /** Rule [recorded ha-and-mappings-empty]: the digest of a file that does not exist is that of an empty one. */
-export const EMPTY_FILE_DIGEST = createHash('sha1').update('').digest('hex');
+const EMPTY_FILE_DIGEST = createHash('sha1').update('').digest('hex');
 
 export const firewallRoutes: Routes = {
-  'GET /nodes/{node}/qemu/{vmid}/firewall': () => indexOf('name', ['rules', 'aliases', 'ipset', 'refs', 'options']),
   // Rule [recorded unknown-vm]: answered even for a VM that does not exist.
   'GET /nodes/{node}/qemu/{vmid}/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
   'GET /nodes/{node}/qemu/{vmid}/firewall/rules': () => [],
-  'GET /nodes/{node}/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
-  'GET /nodes/{node}/firewall/rules': () => [],
   'GET /cluster/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
-  'GET /cluster/firewall/rules': () => [],
 };

@@ -1,4 +1,4 @@
-/** …/monitor and …/sendkey: only their refusals are simulated; nobody listens behind a running VM's monitor here. */
+/** …/monitor, …/sendkey, …/rrddata: only their refusals are simulated; there is neither a monitor nor a history here. */
 import { type Call, type Routes, requiredText } from '../../../core/call.ts';
 import { dieFault, notImplemented } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
@@ -16,6 +16,16 @@ export const monitorRoutes: Routes = {
     // Rule [source QS API2/Qemu.pm monitor]: what goes wrong with QEMU is the answer, not a failure.
     if (!vm.process) return `ERROR: VM ${vm.vmid} not running\n`;
     throw notImplemented('POST', `/nodes/${call.node}/qemu/${vm.vmid}/monitor`);
+  },
+  'GET /nodes/{node}/qemu/{vmid}/rrddata': (call) => {
+    const vmid = vmidOf(call.params);
+    // Rule [recorded unknown-vm]: the history is looked for by file, not by configuration.
+    if (!call.runtime.world.vms.has(vmid)) {
+      throw dieFault(
+        `RRD error: rrdcached@unix:/var/run/rrdcached.sock: rrd_fetch_r failed: opening '/var/lib/rrdcached/db/pve-vm-9.0/${vmid}': No such file or directory`,
+      );
+    }
+    throw notImplemented('GET', `/nodes/${call.node}/qemu/${vmid}/rrddata`);
   },
   'PUT /nodes/{node}/qemu/{vmid}/sendkey': (call) =>
     withVmLock(call.runtime, call.node, vmidOf(call.params), {}, () => sendKey(call)),

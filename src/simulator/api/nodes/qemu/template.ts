@@ -2,9 +2,12 @@
 import { type Call, integer, type Routes, text } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
+import { convertToBase } from '../../../storage/clone.ts';
+import { hasFeature } from '../../../storage/features.ts';
 import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
+import { type Drive, printDrive, withOptions } from '../../../vm/drive.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { createTemplate } from '../../../vm/template.ts';
+import { orderedDrives } from '../../../vm/snapshots.ts';
 import type { Vm } from '../../../world/world.ts';
 
 function convert(call: Call): string {
@@ -32,7 +35,22 @@ async function runConversion(call: Call, vmid: number, disk: string | undefined,
   // Rule [recorded template-refusals]: the flag is set even when only one disk, or one that does not exist, was named.
   draft.current.set('template', '1');
   saveConfig(vm, draft);
-  await createTemplate(call.runtime, vm, { only: disk, log: (line) => task.log(line) });
+  for (const drive of orderedDrives(vm.config.current)) {
+    if (disk !== undefined && drive.key !== disk) continue;
+    const base = await baseOf(call, drive, task);
+    if (!base) continue;
+    // Rule [source QS QemuServer.pm template_create]: written disk by disk, so a failure leaves the earlier ones converted.
+    const next = draftOf(vm.config);
+    next.current.set(drive.key, printDrive(base));
+    saveConfig(vm, next);
+  }
+}
+
+/** The drive on its base volume; undefined where there is nothing to convert (CDs, storages without templates). */
+export async function baseOf(call: Call, drive: Drive, task: Task): Promise<Drive | undefined> {
+  if (drive.isCdrom || !hasFeature(call.runtime.world, call.node, 'template', drive.file)) return undefined;
+  const log = (line: string) => task.log(line);
+  return withOptions(drive, {}, await convertToBase(call.runtime, { node: call.node, volid: drive.file, log }));
 }
 
 export const templateRoutes: Routes = { 'POST /nodes/{node}/qemu/{vmid}/template': convert };

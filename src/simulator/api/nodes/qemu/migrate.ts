@@ -1,0 +1,159 @@
+/** …/migrate: moving a VM to another node, offline or running; its local disks are copied along. */
+import { parseSize, splitList, splitProperty } from '../../../../pve/wire/index.ts';
+import { type Call, flag, type Routes, requiredText, text } from '../../../core/call.ts';
+import { mappingsOnNode, storageOfFile } from '../../../guests/launch.ts';
+import { dieFault, paramFault } from '../../../http/response.ts';
+import { checkStorageEnabled, isOnNode } from '../../../storage/volumes.ts';
+import { checkLock, loadVm } from '../../../vm/config-file.ts';
+import { type Drive, drivesOf } from '../../../vm/drive.ts';
+import { migrateVm } from '../../../vm/migration.ts';
+import type { MappingKind, Vm } from '../../../world/world.ts';
+import { vmidOf } from './status.ts';
+
+export const migrateRoutes: Routes = {
+  'GET /nodes/{node}/qemu/{vmid}/migrate': preconditions,
+  'POST /nodes/{node}/qemu/{vmid}/migrate': migrate,
+};
+
+/** Rule [recorded migrate-refusals]: what stands in the way, for each of the other nodes. */
+function preconditions(call: Call): Record<string, unknown> {
+  const { world } = call.runtime;
+  const vm = loadVm(world, call.node, vmidOf(call.params));
+  checkLock(vm);
+  const mapped = mappedResources(vm);
+  const notAllowed: Record<string, Record<string, string[]>> = {};
+  const allowed: string[] = [];
+  for (const node of world.nodes.keys()) {
+    if (node === call.node) continue;
+    const storages = unavailableStorages(call, vm, node);
+    const devices = mapped.filter(({ kind, id }) => mappingsOnNode(world, kind, id, node).length === 0);
+    if (storages.length + devices.length === 0) allowed.push(node);
+    else {
+      notAllowed[node] = {
+        ...(storages.length > 0 ? { unavailable_storages: storages } : {}),
+        ...(devices.length > 0 ? { 'unavailable-resources': devices.map(({ key }) => key) } : {}),
+      };
+    }
+  }
+  return {
+    running: vm.process ? 1 : 0,
+    allowed_nodes: allowed,
+    not_allowed_nodes: notAllowed,
+    local_disks: drivesOf(vm.config.current, { unused: true }).flatMap((drive) => localDiskView(call, drive)),
+    local_resources: localResources(vm),
+    'mapped-resources': mapped.map(({ key }) => key).sort(),
+    'mapped-resource-info': Object.fromEntries(mapped.map(({ key, id }) => [key, { name: id }])),
+    'has-dbus-vmstate': 1,
+  };
+}
+
+function localDiskView(call: Call, drive: Drive): Record<string, unknown>[] {
+  const storageId = storageOfFile(drive.file);
+  if (storageId !== undefined && call.runtime.world.storages.get(storageId)?.shared) return [];
+  if (drive.file === 'none' || drive.options.get('shared') === '1') return [];
+  const isUnused = drive.key.startsWith('unused');
+  const size = drive.options.get('size');
+  return [
+    {
+      volid: drive.file,
+      drivename: drive.key,
+      cdrom: drive.isCdrom && !drive.isCloudInit ? 1 : 0,
+      is_attached: isUnused ? 0 : 1,
+      is_unused: isUnused ? 1 : 0,
+      is_cloudinit: drive.isCloudInit ? 1 : 0,
+      is_tpmstate: drive.key === 'tpmstate0' ? 1 : 0,
+      is_vmstate: 0,
+      replicate: drive.options.get('replicate') === '0' ? 0 : 1,
+      shared: 0,
+      ...(size === undefined ? {} : { size: parseSize(size) }),
+    },
+  ];
+}
+
+function unavailableStorages(call: Call, vm: Vm, node: string): string[] {
+  const storages = new Set(drivesOf(vm.config.current).map((drive) => storageOfFile(drive.file)));
+  return [...storages]
+    .filter((id) => id !== undefined)
+    .filter((id) => {
+      const storage = call.runtime.world.storages.get(id);
+      return !storage || storage.disabled || !isOnNode(storage, node);
+    })
+    .sort();
+}
+
+/** Rule [source QS QemuMigrate/Helpers.pm check_local_resources]: sockets are made anew on the other side. */
+function localResources(vm: Vm): string[] {
+  return [...vm.config.current]
+    .filter(([key, value]) => /^(usb|hostpci|serial|parallel|virtiofs)\d+$/.test(key) && !/^(socket|spice)/.test(value))
+    .map(([key]) => key)
+    .filter((key) => vm.process || !key.startsWith('hostpci') || !isMapped(vm, key));
+}
+
+function isMapped(vm: Vm, key: string): boolean {
+  return mappedResources(vm).some((resource) => resource.key === key);
+}
+
+function mappedResources(vm: Vm): { key: string; kind: MappingKind; id: string }[] {
+  return [...vm.config.current].flatMap(([key, value]) => {
+    const kind = key.startsWith('hostpci') ? 'pci' : /^usb\d/.test(key) ? 'usb' : undefined;
+    const id = splitProperty(value).find((part) => part.key === 'mapping')?.value;
+    return kind && id !== undefined ? [{ key, kind, id }] : [];
+  });
+}
+
+/** Rule [recorded migrate-refusals]: the target is looked at before the VM. */
+function migrate(call: Call): string {
+  const { runtime, params } = call;
+  const { world } = runtime;
+  const target = requiredText(params, 'target');
+  if (target === call.node) throw paramFault({ target: 'target is local node.' });
+  if (!world.nodes.has(target)) throw dieFault(`no such cluster node '${target}'`);
+  for (const name of ['force', 'migration_type', 'migration_network']) {
+    const value = text(params, name);
+    if (value !== undefined && value !== '0' && !call.caller.isRoot) {
+      throw paramFault({ [name]: 'Only root may use this option.' });
+    }
+  }
+  const vmid = vmidOf(params);
+  const vm = loadVm(world, call.node, vmid);
+  checkLock(vm);
+  if (vm.process && !flag(params, 'online')) throw dieFault("can't migrate running VM without --online");
+  const storageMap = storageMapOf(text(params, 'targetstorage'));
+  if (storageMap) requireTargetStorages(call, vm, storageMap, target);
+  const targetOf = (id: string) => storageMap?.get(id) ?? storageMap?.get('*') ?? id;
+  for (const drive of drivesOf(vm.config.current)) {
+    const storageId = storageOfFile(drive.file);
+    if (storageId === undefined) continue;
+    const storage = checkStorageEnabled(world, storageId, call.node);
+    checkStorageEnabled(world, storage.shared ? storageId : targetOf(storageId), target);
+  }
+  return call.fork('qmigrate', String(vmid), (task) =>
+    migrateVm(runtime, {
+      node: call.node,
+      vmid,
+      target,
+      task,
+      withLocalDisks: flag(params, 'with-local-disks') ?? false,
+      targetStorageOf: targetOf,
+    }),
+  );
+}
+
+/** `a:b,c` maps a to b and everything else to c; `1` maps each storage to itself. */
+function storageMapOf(list: string | undefined): Map<string, string> | undefined {
+  if (list === undefined) return undefined;
+  const entries = splitList(list).filter((item) => item !== '1');
+  return new Map(entries.map((item) => (item.includes(':') ? (item.split(':') as [string, string]) : ['*', item])));
+}
+
+function requireTargetStorages(call: Call, vm: Vm, map: ReadonlyMap<string, string>, target: string): void {
+  if (map.size > 0) call.require(`/vms/${vm.vmid}`, ['VM.Config.Disk']);
+  for (const storageId of map.values()) {
+    call.require(`/storage/${storageId}`, ['Datastore.AllocateSpace']);
+    const storage = checkStorageEnabled(call.runtime.world, storageId, target);
+    // Rule [source QS API2/Qemu.pm $check_storage_access_migrate].
+    if (!storage.content.has('images')) {
+      throw paramFault({ storage: `storage '${storageId}' does not support vm images` });
+    }
+  }
+}

@@ -1,0 +1,193 @@
+/** POST /nodes/{node}/qemu/{vmid}/move_disk: a disk goes to another storage, to another format or to another VM. */
+import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Task } from '../../../core/tasks.ts';
+import { dieFault, paramFault } from '../../../http/response.ts';
+import { freeVolume } from '../../../storage/allocate.ts';
+import { checkStorageEnabled, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
+import { cloneDisk } from '../../../vm/clone-disk.ts';
+import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
+import { isUnusedKey } from '../../../vm/config-keys.ts';
+import type { ConfigDraft } from '../../../vm/config-text.ts';
+import { type Drive, isPlainCdrom, parseDrive, printDrive } from '../../../vm/drive.ts';
+import { withVmLock } from '../../../vm/locking.ts';
+import { addUnused, isInUse } from '../../../vm/pending.ts';
+import { checkedReassignment, type ReassignRequest, runReassignment } from '../../../vm/reassign.ts';
+import type { Vm, VolumeFormat } from '../../../world/world.ts';
+import { baseOf } from './template.ts';
+
+interface MoveRequest {
+  readonly vmid: number;
+  readonly disk: string;
+  readonly storage: string;
+  readonly format: VolumeFormat | undefined;
+  readonly deleteSource: boolean;
+  readonly digest: string | undefined;
+  readonly bwlimitKiB: number | undefined;
+}
+
+interface MovePlan {
+  readonly vm: Vm;
+  readonly drive: Drive;
+  readonly oldStorage: string;
+  readonly hasSnapshots: boolean;
+}
+
+/** Rule [recorded move-disk-reassign]: either a storage or a VM, and exactly one of them. */
+function moveDisk(call: Call): string {
+  const storage = text(call.params, 'storage');
+  const targetVmid = integer(call.params, 'target-vmid');
+  if (targetVmid && storage) throw bothParams("either set 'storage' or 'target-vmid', but not both");
+  if (targetVmid) return reassign(call, targetVmid);
+  if (storage) return moveToStorage(call, storage);
+  throw bothParams("both 'storage' and 'target-vmid' missing, either needs to be set");
+}
+
+function bothParams(message: string): Error {
+  return paramFault({ 'target-vmid': message, storage: message });
+}
+
+function reassign(call: Call, targetVmid: number): string {
+  const { params } = call;
+  const disk = requiredText(params, 'disk');
+  const request: ReassignRequest = {
+    vmid: integer(params, 'vmid') ?? 0,
+    disk,
+    targetVmid,
+    targetDisk: text(params, 'target-disk') ?? disk,
+    digest: text(params, 'digest'),
+    targetDigest: text(params, 'target-digest'),
+  };
+  const { vmid, targetDisk } = request;
+  if (!call.caller.isRoot) call.require(`/vms/${targetVmid}`, ['VM.Config.Disk']);
+  if (vmid === targetVmid) throw paramFault({ 'target-vmid': 'must be different than source VMID to reassign disk' });
+  const { drive } = checkedReassignment(call, request);
+  call.require(`/storage/${splitVolid(drive.file).storage}`, ['Datastore.AllocateSpace']);
+  return call.fork('qmmove', `${vmid}-${disk}>${targetVmid}-${targetDisk}`, (task) =>
+    withVmLock(call.runtime, call.node, vmid, { task }, () =>
+      withVmLock(call.runtime, call.node, targetVmid, { task }, () => runReassignment(call, request, task)),
+    ),
+  );
+}
+
+function moveToStorage(call: Call, storage: string): string {
+  const { params } = call;
+  const request: MoveRequest = {
+    vmid: integer(params, 'vmid') ?? 0,
+    disk: requiredText(params, 'disk'),
+    storage,
+    format: text(params, 'format') as VolumeFormat | undefined, // the schema admits raw, qcow2 and vmdk
+    deleteSource: flag(params, 'delete') ?? false,
+    digest: text(params, 'digest'),
+    bwlimitKiB: integer(params, 'bwlimit') || undefined,
+  };
+  call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
+  checkedMove(call, request);
+  return call.fork('qmmove', String(request.vmid), (task) =>
+    withVmLock(call.runtime, call.node, request.vmid, { task }, () => runMove(call, request, task)),
+  );
+}
+
+/** Rule [source QS API2/Qemu.pm move_vm_disk $load_and_check_move]: before the fork and again under the lock. */
+function checkedMove(call: Call, request: MoveRequest): MovePlan {
+  const { world } = call.runtime;
+  const { disk, storage, format } = request;
+  const vm = loadVm(world, call.node, request.vmid);
+  checkLock(vm);
+  if (request.digest && request.digest !== vm.config.digest) {
+    throw dieFault('detected modified configuration - file changed by other user? Try again.');
+  }
+  const value = vm.config.current.get(disk);
+  if (!value) throw dieFault(`disk '${disk}' does not exist`);
+  const drive = parseDrive(disk, value);
+  if (!drive) throw dieFault(`disk '${disk}' has no associated volume`);
+  if (isPlainCdrom(drive)) throw dieFault("you can't move a cdrom");
+  const { storage: oldStorage, name } = splitVolid(drive.file);
+  const oldFormat = parseVolumeName(storageConfig(world, oldStorage), name).format;
+  if (oldStorage === storage && (!format || oldFormat === format)) {
+    throw dieFault("you can't move to the same storage with same format");
+  }
+  if (!checkStorageEnabled(world, storage, call.node).content.has('images')) {
+    throw paramFault({ storage: `storage '${storage}' does not support vm images` });
+  }
+  const hasSnapshots = isInUse(draftOf(vm.config), drive);
+  if (hasSnapshots && request.deleteSource) {
+    throw dieFault("you can't move a disk with snapshots and delete the source");
+  }
+  return { vm, drive, oldStorage, hasSnapshots };
+}
+
+async function runMove(call: Call, request: MoveRequest, task: Task): Promise<void> {
+  const plan = checkedMove(call, request);
+  const { drive, oldStorage } = plan;
+  const log = (line: string) => task.log(line);
+  log(`copying volume '${drive.file}' from current storage '${oldStorage}' to target storage '${request.storage}'`);
+  const created: string[] = [];
+  try {
+    await copyAndSwitch(call, request, plan, task, created);
+  } catch (error) {
+    for (const volid of created) await freeOrLog(call, volid, log);
+    throw dieFault(`storage migration failed: ${messageOf(error)}`);
+  }
+  if (!request.deleteSource) return;
+  log(`removing source volume '${drive.file}' after successful copy`);
+  // Rule [source QS API2/Qemu.pm move_vm_disk]: a source that cannot be removed does not fail the move.
+  await freeOrLog(call, drive.file, log);
+}
+
+async function copyAndSwitch(
+  call: Call,
+  request: MoveRequest,
+  plan: MovePlan,
+  task: Task,
+  created: string[],
+): Promise<void> {
+  const { vm, drive } = plan;
+  const { disk, vmid, storage, format, bwlimitKiB } = request;
+  if (plan.hasSnapshots) task.log('moving disk with snapshots, snapshots will not be moved!');
+  // Rule [source QS QemuServer.pm clone_disk]: the TPM state is not QEMU's, so it cannot be mirrored.
+  if (vm.process && disk === 'tpmstate0') throw dieFault('cannot move TPM state while VM is running');
+  const moved = await cloneDisk(call.runtime, {
+    node: call.node,
+    source: { key: disk, drive },
+    target: { vmid, key: disk, storage, format },
+    full: true,
+    bwlimitKiB,
+    task,
+    created,
+  });
+  const draft = draftOf(vm.config);
+  draft.current.set(disk, printDrive(moved));
+  if (!request.deleteSource) await keepSource(call, draft, drive, task);
+  // Rule [source QS API2/Qemu.pm move_vm_disk]: a template's disk becomes a base volume on its new storage, too.
+  const base = isTemplate(draft.current) ? await baseOf(call, moved, task) : undefined;
+  if (base) draft.current.set(disk, printDrive(base));
+  saveConfig(vm, draft);
+}
+
+/** Rule [recorded move-disk]: the source stays as `unusedN`; an old cloud-init image is worth nothing and goes. */
+async function keepSource(call: Call, draft: ConfigDraft, source: Drive, task: Task): Promise<void> {
+  const log = (line: string) => task.log(line);
+  let key: string | undefined;
+  if (source.isCloudInit) {
+    log(`found unused cloudinit disk '${source.file}', removing it`);
+    await freeVolume(call.runtime, { node: call.node, volid: source.file, log });
+  } else {
+    addUnused(draft, source.file);
+    key = [...draft.current].find(([name, value]) => isUnusedKey(name) && value === source.file)?.[0];
+  }
+  log(`adding source volume '${source.file}' as '${key ?? ''}' to config`);
+}
+
+async function freeOrLog(call: Call, volid: string, log: (line: string) => void): Promise<void> {
+  try {
+    await freeVolume(call.runtime, { node: call.node, volid, log });
+  } catch (error) {
+    log(messageOf(error));
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.trimEnd() : String(error);
+}
+
+export const moveDiskRoutes: Routes = { 'POST /nodes/{node}/qemu/{vmid}/move_disk': moveDisk };

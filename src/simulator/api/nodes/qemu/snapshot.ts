@@ -1,0 +1,132 @@
+/** /nodes/{node}/qemu/{vmid}/snapshot and below: listing, taking, describing, rolling back and deleting snapshots. */
+import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Task } from '../../../core/tasks.ts';
+import { dieFault } from '../../../http/response.ts';
+import { checkLock, draftOf, loadVm, saveConfig, wireValue } from '../../../vm/config-file.ts';
+import { withVmLock } from '../../../vm/locking.ts';
+import { startVm } from '../../../vm/power.ts';
+import {
+  assertSavable,
+  createSnapshot,
+  deleteSnapshot,
+  rollbackSnapshot,
+  type SnapshotJob,
+} from '../../../vm/snapshots.ts';
+
+const vmidOf = (call: Call) => integer(call.params, 'vmid') ?? 0;
+
+interface SnapshotEntry {
+  readonly name: string;
+  readonly description: string;
+  readonly snaptime?: number;
+  readonly vmstate?: number;
+  readonly parent?: string;
+  readonly snapstate?: string;
+  readonly digest?: string;
+  readonly running?: number;
+}
+
+/** Rule [recorded snapshots]: the present comes last, as a snapshot called `current`. */
+function list(call: Call): SnapshotEntry[] {
+  const vm = loadVm(call.runtime.world, call.node, vmidOf(call));
+  const { current, snapshots, digest } = vm.config;
+  const optional = (section: ReadonlyMap<string, string>, key: string) => {
+    const value = section.get(key);
+    return value ? { [key]: value } : {};
+  };
+  const entries: SnapshotEntry[] = [...snapshots].map(([name, section]) => ({
+    name,
+    snaptime: Number(section.get('snaptime') ?? 0),
+    vmstate: section.get('vmstate') ? 1 : 0,
+    description: section.get('description') ?? '',
+    ...optional(section, 'parent'),
+    ...optional(section, 'snapstate'),
+  }));
+  const running = vm.process ? 1 : 0;
+  return [
+    ...entries,
+    { name: 'current', digest, running, description: 'You are here!', ...optional(current, 'parent') },
+  ];
+}
+
+function jobOf(call: Call, task: Task): SnapshotJob {
+  return {
+    runtime: call.runtime,
+    node: call.node,
+    vmid: vmidOf(call),
+    name: requiredText(call.params, 'snapname'),
+    task,
+  };
+}
+
+function take(call: Call): string {
+  const name = requiredText(call.params, 'snapname');
+  const withMemory = flag(call.params, 'vmstate') ?? false;
+  const description = text(call.params, 'description');
+  // Rule [recorded snapshots]: names of the configuration file's own sections.
+  if (name === 'current') throw dieFault("unable to use snapshot name 'current' (reserved name)");
+  if (name.toLowerCase() === 'pending') throw dieFault("unable to use snapshot name 'pending' (reserved name)");
+  assertSavable(loadVm(call.runtime.world, call.node, vmidOf(call)).config.current, withMemory);
+  return call.fork('qmsnapshot', String(vmidOf(call)), (task) =>
+    createSnapshot(jobOf(call, task), { description, withMemory }),
+  );
+}
+
+function index(): { cmd: string }[] {
+  return [{ cmd: 'rollback' }, { cmd: 'config' }];
+}
+
+/** Rule [recorded snapshots]: the section as it is, without a digest and with nothing masked. */
+function getSnapshotConfig(call: Call): Record<string, string | number> {
+  const name = requiredText(call.params, 'snapname');
+  const section = loadVm(call.runtime.world, call.node, vmidOf(call)).config.snapshots.get(name);
+  if (!section) throw dieFault(`snapshot '${name}' does not exist`);
+  return Object.fromEntries([...section].map(([key, value]) => [key, wireValue(key, value)]));
+}
+
+/** Rule [source QS API2/Qemu.pm update_snapshot_config]: only the description can change; without one nothing is looked at. */
+async function putSnapshotConfig(call: Call): Promise<null> {
+  const name = requiredText(call.params, 'snapname');
+  const description = text(call.params, 'description');
+  if (description === undefined) return null;
+  await withVmLock(call.runtime, call.node, vmidOf(call), {}, () => {
+    const vm = loadVm(call.runtime.world, call.node, vmidOf(call));
+    checkLock(vm);
+    const draft = draftOf(vm.config);
+    const section = draft.snapshots.get(name);
+    if (!section) throw dieFault(`snapshot '${name}' does not exist`);
+    section.set('description', description);
+    saveConfig(vm, draft);
+  });
+  return null;
+}
+
+function rollback(call: Call): string {
+  const vmid = vmidOf(call);
+  const start = flag(call.params, 'start') ?? false;
+  // Rule [recorded perm-privileges-needed]: starting afterwards wants the right to start.
+  if (start) call.require(`/vms/${vmid}`, ['VM.PowerMgmt']);
+  return call.fork('qmrollback', String(vmid), async (task) => {
+    const { runtime, node } = call;
+    await rollbackSnapshot(jobOf(call, task));
+    // Rule [source QS API2/Qemu.pm rollback]: the start is a task of its own, whose end nobody waits for.
+    if (start && !runtime.world.vms.get(vmid)?.process) {
+      call.fork('qmstart', String(vmid), (starting) => startVm(runtime, { node, vmid, task: starting }));
+    }
+  });
+}
+
+function remove(call: Call): string {
+  const force = flag(call.params, 'force') ?? false;
+  return call.fork('qmdelsnapshot', String(vmidOf(call)), (task) => deleteSnapshot(jobOf(call, task), force));
+}
+
+export const snapshotRoutes: Routes = {
+  'GET /nodes/{node}/qemu/{vmid}/snapshot': list,
+  'POST /nodes/{node}/qemu/{vmid}/snapshot': take,
+  'GET /nodes/{node}/qemu/{vmid}/snapshot/{snapname}': index,
+  'DELETE /nodes/{node}/qemu/{vmid}/snapshot/{snapname}': remove,
+  'GET /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/config': getSnapshotConfig,
+  'PUT /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/config': putSnapshotConfig,
+  'POST /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/rollback': rollback,
+};

@@ -1,0 +1,117 @@
+/** /storage: the definitions of storages. [source ST API2/Storage/Config.pm] */
+import { type Call, type Params, type Routes, requiredText, text } from '../core/call.ts';
+import { ApiFault, dieFault } from '../http/response.ts';
+import { activationFailure, storageSpace } from '../storage/space.ts';
+import {
+  changedStorage,
+  isStorageType,
+  newStorage,
+  splitList,
+  storageConfigDigest,
+  storageEntry,
+} from '../storage/storage-config.ts';
+import { isOnNode, storageConfig } from '../storage/volumes.ts';
+
+const SEEN_WITH = ['Datastore.Audit', 'Datastore.AllocateSpace'];
+
+export const storageRoutes: Routes = {
+  'GET /storage': list,
+  'POST /storage': create,
+  'GET /storage/{storage}': (call) =>
+    storageEntry(call.runtime.world, storageConfig(call.runtime.world, requiredText(call.params, 'storage'))),
+  'PUT /storage/{storage}': update,
+  'DELETE /storage/{storage}': remove,
+};
+
+/** Rule [recorded perm-token-sees-nothing]: storages one may not see are left out, without complaint. */
+function list(call: Call): unknown {
+  const { world } = call.runtime;
+  const type = text(call.params, 'type');
+  return [...world.storages.values()]
+    .filter((storage) => type === undefined || storage.type === type)
+    .filter((storage) => call.may(`/storage/${storage.id}`, SEEN_WITH, { any: true }))
+    .map((storage) => storageEntry(world, storage));
+}
+
+function create(call: Call): unknown {
+  const { world } = call.runtime;
+  const id = requiredText(call.params, 'storage');
+  const type = requiredText(call.params, 'type');
+  if (!isStorageType(type)) {
+    throw new ApiFault(501, `Storages of type '${type}' are not simulated`);
+  }
+  const storage = newStorage(world, id, type, settingsOf(call.params));
+  return locked('create', () => {
+    if (world.storages.has(id)) throw dieFault(`storage ID '${id}' already defined`);
+    // Rule [source ST API2/Storage/Config.pm create]: tried out on this node at once, if it is meant for it.
+    const isTried = !storage.disabled && isOnNode(storage, call.node);
+    if (isTried && !storageSpace(world, storage, call.node)) throw dieFault(activationFailure(storage));
+    world.storages.set(id, storage);
+    return { storage: id, type };
+  });
+}
+
+function update(call: Call): unknown {
+  const { world } = call.runtime;
+  const id = requiredText(call.params, 'storage');
+  return locked('update', () => {
+    const digest = text(call.params, 'digest');
+    if (digest !== undefined && digest !== storageConfigDigest(world)) {
+      throw dieFault('detected modified configuration - file changed by other user? Try again.');
+    }
+    const storage = storageConfig(world, id);
+    const deletions = splitList(text(call.params, 'delete') ?? '');
+    world.storages.set(id, changedStorage(storage, settingsOf(call.params), deletions));
+    return { storage: id, type: storage.type };
+  });
+}
+
+/** Rule [source AC AccessControl.pm remove_storage_access]: its ACLs and pool memberships go with it; the data stays. */
+function remove(call: Call): null {
+  const { world } = call.runtime;
+  const id = requiredText(call.params, 'storage');
+  return locked('delete', () => {
+    storageConfig(world, id);
+    const isUsed = [...world.storages.values()].some((other) => other.options.get('base')?.startsWith(`${id}:`));
+    if (isUsed) throw dieFault("can't remove storage - storage is used as base of another storage");
+    world.storages.delete(id);
+    const kept = world.access.acl.filter(
+      ({ path }) => path !== `/storage/${id}` && !path.startsWith(`/storage/${id}/`),
+    );
+    world.access.acl.splice(0, world.access.acl.length, ...kept);
+    for (const pool of world.pools.values()) pool.storages.delete(id);
+    return null;
+  });
+}
+
+/** Rule [source ST Storage.pm lock_storage_config]: whatever fails under the lock says which operation failed. */
+function locked<T>(operation: 'create' | 'update' | 'delete', work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ApiFault) || error.status !== 500) throw error;
+    throw dieFault(`${operation} storage failed: ${error.message.trimEnd()}`);
+  }
+}
+
+/** Rule [source ST Storage/Plugin.pm sensitive_properties]: passwords and keys go to files of their own, never into storage.cfg. */
+const NOT_STORED = new Set([
+  'storage',
+  'type',
+  'digest',
+  'delete',
+  'keyring',
+  'password',
+  'encryption-key',
+  'master-pubkey',
+]);
+
+function settingsOf(params: Params): Map<string, string> {
+  const settings = new Map<string, string>();
+  for (const key of Object.keys(params).sort()) {
+    const value = text(params, key);
+    if (value === undefined || NOT_STORED.has(key) || (key === 'nodes' && value === '')) continue;
+    settings.set(key, value);
+  }
+  return settings;
+}

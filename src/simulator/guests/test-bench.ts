@@ -1,0 +1,68 @@
+/** A recorded world on a virtual clock with one VM more, for the tests of power, guests and views. */
+import { silentLogger } from '../../base/log.ts';
+import { seededRandom } from '../../base/random.ts';
+import { VIRTUAL_START, VirtualClock } from '../../base/virtual-clock.ts';
+import type { Call, Params } from '../core/call.ts';
+import { LockTable } from '../core/locks.ts';
+import type { Runtime } from '../core/runtime.ts';
+import { type Job, TaskRunner } from '../core/tasks.ts';
+import { createVm, emptyDraft, writtenConfig } from '../vm/config-file.ts';
+import { buildWorld } from '../world/build-world.ts';
+import { RECORDED_WORLD } from '../world/recorded-world.ts';
+import type { TaskRecord, Vm } from '../world/world.ts';
+
+export class TestBench {
+  readonly clock = new VirtualClock();
+  readonly runtime: Runtime;
+  readonly node = 'pve1';
+
+  constructor(seed = 'test') {
+    const { clock } = this;
+    const world = buildWorld(RECORDED_WORLD, { now: VIRTUAL_START, file: 'recorded' });
+    const random = seededRandom(seed);
+    this.runtime = {
+      world,
+      clock,
+      random,
+      locks: new LockTable(clock),
+      tasks: new TaskRunner(world, clock, random.fork('tasks'), {}),
+      log: silentLogger,
+    };
+  }
+
+  addVm(vmid: number, config: Readonly<Record<string, string>>): Vm {
+    const draft = { ...emptyDraft(), current: new Map(Object.entries(config)) };
+    return createVm(this.runtime, this.node, vmid, writtenConfig(draft));
+  }
+
+  /** Runs a job as a worker and returns its record once it has ended. */
+  async task(job: Job, type = 'test', user = 'root@pam'): Promise<TaskRecord> {
+    const upid = this.runtime.tasks.fork(this.node, type, '', user, job);
+    await this.clock.run(() => this.runtime.tasks.ended(upid));
+    const record = this.runtime.world.tasks.get(upid);
+    if (!record) throw new Error(`${upid} is not on record`);
+    return record;
+  }
+
+  /** A call of somebody who may do everything (or, with `may`, only what that says). */
+  call(params: Params, options: { authid?: string; may?: (path: string, privilege: string) => boolean } = {}): Call {
+    const authid = options.authid ?? 'root@pam';
+    const may = options.may ?? (() => true);
+    const allowed: Call['may'] = (path, privileges, { any = false } = {}) =>
+      any ? privileges.some((privilege) => may(path, privilege)) : privileges.every((privilege) => may(path, privilege));
+    return {
+      runtime: this.runtime,
+      params,
+      node: this.node,
+      caller: { userid: authid.split('!')[0] ?? authid, tokenid: authid.split('!')[1], authid, isRoot: authid === 'root@pam' },
+      may: allowed,
+      require: (path, privileges, any) => {
+        if (!allowed(path, privileges, any)) throw new Error(`403 ${path}, ${privileges.join('|')}`);
+      },
+      fork: (type, id, job) => this.runtime.tasks.fork(this.node, type, id, authid, job),
+    };
+  }
+}
+
+/** A disk in the recorded world with a Debian that answers through its agent. */
+export const DEBIAN_DISK = 'local:9100/base-9100-disk-0.qcow2,size=2500M';

@@ -1,0 +1,227 @@
+/**
+ * A store in a local directory: one file a document, 0600, written atomically, flushed to disk before we say so. `node:fs`
+ * appears here and in no other file below the front doors.
+ */
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join, relative, sep } from 'node:path';
+import { z } from 'zod';
+import { invariant } from '../base/assert.ts';
+import { StateError } from '../base/errors.ts';
+import { lockedBy } from './lock-refusal.ts';
+import type { LockOwner, StateStore, StoreLock } from './store.ts';
+
+const LOCK_FILE = 'lock';
+const TEMPORARY = '.tmp-';
+const PRIVATE = 0o600;
+const PRIVATE_DIRECTORY = 0o700;
+
+const ownerSchema = z.object({
+  runId: z.string(),
+  who: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  since: z.string(),
+  command: z.string(),
+});
+
+export class DirectoryStore implements StateStore {
+  readonly directory: string;
+  readonly #host: string;
+
+  constructor(directory: string) {
+    this.directory = directory;
+    this.#host = hostname();
+  }
+
+  async read(name: string): Promise<string | undefined> {
+    try {
+      return await readFile(this.#path(name), 'utf8');
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw unusable(this.#path(name), error);
+    }
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    const path = this.#path(name);
+    const temporary = join(this.directory, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
+    await this.#guard(path, async () => {
+      await makeDirectory(path);
+      await withFile(temporary, 'wx', async (file) => {
+        await file.writeFile(text);
+        await file.sync();
+      });
+      await rename(temporary, path);
+      await syncDirectory(join(path, '..'));
+    });
+  }
+
+  async append(name: string, line: string): Promise<void> {
+    invariant(!line.includes('\n'), 'A line of a log has no line break in it.');
+    const path = this.#path(name);
+    await this.#guard(path, async () => {
+      await makeDirectory(path);
+      await withFile(path, 'a', async (file) => {
+        await file.appendFile(`${line}\n`);
+        await file.datasync();
+      });
+    });
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#guard(this.#path(name), () => rm(this.#path(name), { force: true }));
+  }
+
+  async list(prefix = ''): Promise<string[]> {
+    const entries = await readdir(this.directory, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return [];
+      throw unusable(this.directory, error);
+    });
+    return entries
+      .filter(
+        (entry) =>
+          entry.isFile() &&
+          entry.name !== LOCK_FILE &&
+          entry.name !== `${LOCK_FILE}.takeover` &&
+          !entry.name.startsWith(TEMPORARY),
+      )
+      .map((entry) => relative(this.directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
+      .filter((name) => name.startsWith(prefix))
+      .sort();
+  }
+
+  /** The lock is a file that only one process can create; one whose process is gone is taken over. */
+  async lock(owner: LockOwner): Promise<StoreLock> {
+    const path = join(this.directory, LOCK_FILE);
+    await this.#guard(path, () => makeDirectory(path));
+    if (await this.#tryCreateLock(path, owner)) return this.#held(path, owner, undefined);
+    const holder = await this.#readOwner(path);
+    if (!holder || !this.#isStale(holder)) throw lockedBy(holder ?? UNREADABLE_OWNER, path);
+    return this.#takeOver(path, owner, holder);
+  }
+
+  /** Several runs may find the same lock stale; the one that creates the takeover file may replace it. */
+  async #takeOver(path: string, owner: LockOwner, dead: LockOwner): Promise<StoreLock> {
+    const permit = `${path}.takeover`;
+    if (!(await this.#tryCreateLock(permit, owner))) throw lockedBy((await this.#readOwner(permit)) ?? dead, path);
+    try {
+      const holder = await this.#readOwner(path);
+      if (holder && holder.runId !== dead.runId) throw lockedBy(holder, path);
+      await rm(path, { force: true });
+      if (await this.#tryCreateLock(path, owner)) return this.#held(path, owner, dead);
+      throw lockedBy((await this.#readOwner(path)) ?? dead, path);
+    } finally {
+      await rm(permit, { force: true });
+    }
+  }
+
+  async #tryCreateLock(path: string, owner: LockOwner): Promise<boolean> {
+    try {
+      await withFile(path, 'wx', async (file) => {
+        await file.writeFile(`${JSON.stringify(owner, undefined, 2)}\n`);
+        await file.sync();
+      });
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw unusable(path, error);
+    }
+  }
+
+  #held(path: string, owner: LockOwner, takenOverFrom: LockOwner | undefined): StoreLock {
+    return {
+      owner,
+      takenOverFrom,
+      release: async () => {
+        const holder = await this.#readOwner(path);
+        if (holder?.runId === owner.runId) await unlink(path).catch(() => {});
+      },
+    };
+  }
+
+  async #readOwner(path: string): Promise<LockOwner | undefined> {
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    try {
+      return text === undefined ? undefined : ownerSchema.parse(JSON.parse(text));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Only a process of this host can be looked up; a lock of another host is always taken seriously. */
+  #isStale(owner: LockOwner): boolean {
+    if (owner.host !== this.#host) return false;
+    try {
+      process.kill(owner.pid, 0);
+      return false;
+    } catch (error) {
+      return codeOf(error) === 'ESRCH';
+    }
+  }
+
+  #path(name: string): string {
+    invariant(
+      /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/.test(name),
+      `"${name}" cannot be the name of a document.`,
+    );
+    return join(this.directory, name);
+  }
+
+  async #guard<T>(path: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw unusable(path, error);
+    }
+  }
+}
+
+const UNREADABLE_OWNER: LockOwner = {
+  runId: '',
+  who: 'somebody',
+  host: 'an unknown host',
+  pid: 0,
+  since: 'an unknown time',
+  command: 'an unknown command',
+};
+
+async function makeDirectory(path: string): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true, mode: PRIVATE_DIRECTORY });
+}
+
+async function withFile(path: string, flags: string, work: (file: FileHandle) => Promise<void>): Promise<void> {
+  const file = await open(path, flags, PRIVATE);
+  try {
+    await work(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** A rename survives a power cut only once the directory itself is on disk. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+function unusable(path: string, cause: unknown): StateError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new StateError({
+    code: 'STATE_UNWRITABLE',
+    where: { file: path },
+    detail: `The operating system says: "${reason}".`,
+    hint: 'Check that the directory exists, belongs to you and has free space.',
+    cause,
+  });
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DirectoryStore } from './directory-store.ts';
+import { MemoryStore } from './memory-store.ts';
+import type { LockOwner, StateStore } from './store.ts';
+
+const owner = (runId: string, changes: Partial<LockOwner> = {}): LockOwner => ({
+  runId,
+  who: 'operator',
+  host: hostname(),
+  pid: process.pid,
+  since: '2026-01-01T00:00:00Z',
+  command: 'apply',
+  ...changes,
+});
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'proxwright-store-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe.each([
+  ['MemoryStore', (): StateStore => new MemoryStore()],
+  ['DirectoryStore', (): StateStore => new DirectoryStore(join(directory, 'stack'))],
+])('%s', (_name, create) => {
+  it('remembers documents and forgets removed ones', async () => {
+    const store = create();
+    expect(await store.read('state.json')).toBeUndefined();
+    await store.write('state.json', '{"a":1}');
+    await store.write('state.json', '{"a":2}');
+    expect(await store.read('state.json')).toBe('{"a":2}');
+    await store.remove('state.json');
+    expect(await store.read('state.json')).toBeUndefined();
+  });
+
+  it('appends lines in order and lists documents by prefix', async () => {
+    const store = create();
+    await store.append('runs/1.jsonl', 'first');
+    await store.append('runs/1.jsonl', 'second');
+    await store.write('state.json', '{}');
+    expect(await store.read('runs/1.jsonl')).toBe('first\nsecond\n');
+    expect(await store.list()).toEqual(['runs/1.jsonl', 'state.json']);
+    expect(await store.list('runs/')).toEqual(['runs/1.jsonl']);
+  });
+
+  it('refuses a second run while the first lives, saying who and since when', async () => {
+    const store = create();
+    const lock = await store.lock(owner('one'));
+    await expect(store.lock(owner('two'))).rejects.toMatchObject({
+      code: 'STATE_LOCKED',
+      diagnostic: { detail: expect.stringContaining('since 2026-01-01T00:00:00Z') },
+    });
+    await lock.release();
+    await (await store.lock(owner('two'))).release();
+  });
+});
+
+describe('DirectoryStore', () => {
+  it('keeps its files to the owner', async () => {
+    const store = new DirectoryStore(join(directory, 'stack'));
+    await store.write('state.json', '{}');
+    await store.append('journal.jsonl', 'x');
+    for (const name of ['state.json', 'journal.jsonl']) {
+      expect((await stat(join(directory, 'stack', name))).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('takes over the lock of a process that is gone, but not one of another host', async () => {
+    const store = new DirectoryStore(directory);
+    const dead = owner('dead', { pid: 2 ** 22 + 1 });
+    await writeFile(join(directory, 'lock'), JSON.stringify(dead));
+    const lock = await store.lock(owner('next'));
+    expect(lock.takenOverFrom).toEqual(dead);
+    await lock.release();
+    await writeFile(join(directory, 'lock'), JSON.stringify({ ...dead, host: 'elsewhere' }));
+    await expect(store.lock(owner('other'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+  });
+
+  it('lets exactly one of many runs take over a stale lock', async () => {
+    await writeFile(join(directory, 'lock'), JSON.stringify(owner('dead', { pid: 2 ** 22 + 1 })));
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, index) => new DirectoryStore(directory).lock(owner(`run-${index}`))),
+    );
+    expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('does not release a lock that is no longer its own', async () => {
+    const store = new DirectoryStore(directory);
+    const lock = await store.lock(owner('one'));
+    await writeFile(join(directory, 'lock'), JSON.stringify(owner('two')));
+    await lock.release();
+    await expect(store.lock(owner('three'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+  });
+
+  it('explains a directory that cannot be written', async () => {
+    await writeFile(join(directory, 'file'), '');
+    const store = new DirectoryStore(join(directory, 'file', 'below'));
+    await expect(store.write('state.json', '{}')).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
+  });
+});
