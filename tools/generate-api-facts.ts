@@ -35,6 +35,14 @@ const copiedKeys = ['type', 'enum', 'pattern', 'requires', 'alias', 'keyAlias'];
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
 
+/**
+ * Patterns that say the same in a way that cannot be matched in exponentially many ways: Perl's engine remembers where
+ * it failed before, JavaScript's does not.
+ */
+function tamePattern(pattern: string): string {
+  return pattern.replaceAll('(?:[._]|__|[-]*)', '(?:[._]|__|-+)');
+}
+
 function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -47,6 +55,7 @@ function cleanSchema(name: string, input: JsonObject): JsonObject {
   const fallback = input.default ?? null;
   if (fallback !== null && !/\s/.test(String(fallback))) schema.default = fallback;
   for (const key of numericKeys) if (input[key] !== undefined) schema[key] = Number(input[key]);
+  if (typeof schema.pattern === 'string') schema.pattern = tamePattern(schema.pattern);
   for (const key of ['optional', 'default_key']) if (input[key]) schema[key] = true;
   if (isObject(input.format)) schema.format = cleanSchemas(input.format);
   else if (input.format !== undefined) schema.format = input.format;

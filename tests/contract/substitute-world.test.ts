@@ -15,7 +15,7 @@ describe('a substituted world', () => {
       vmid: 14000,
       config: {
         current: new Map([
-          ['name', 'other-tpl-qcow2'],
+          ['name', 'uqm-rdpx2'],
           ['scsi0', 'depot:14000/base-14000-disk-0.qcow2,size=3G'],
           ['memory', '128'],
         ]),

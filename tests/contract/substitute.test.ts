@@ -12,7 +12,14 @@ import { type Substitution, substitutionFor } from './substitution.ts';
 import { SUBSTITUTION_LIMITS } from './substitution-limits.ts';
 
 /** Numbers and words that only look like an id or a storage. */
-const COINCIDENCES = [/iops=100\b/g, /^transferred .*/g, /\bunused\d+/g, /\bfe80::[0-9a-f:]+/g, /is local node/g];
+const COINCIDENCES = [
+  /iops=100\b/g,
+  /^\+100M$/g,
+  /^transferred .*/g,
+  /\bunused\d+/g,
+  /\bfe80::[0-9a-f:]+/g,
+  /is local node/g,
+];
 
 describe('the substitution', () => {
   it('names only existing scenarios in its limits', () => {
@@ -47,7 +54,7 @@ describe('the substitution', () => {
 function leftovers(scenario: Scenario, substitution: Substitution): readonly string[] {
   const words = [...substitution.vmids.keys(), ...substitution.storages.keys()];
   if (words.length === 0) return [];
-  const old = new RegExp(`(?<![\\w-])(?:${words.join('|')})(?![\\w-])`);
+  const old = new RegExp(`(?<![a-z0-9])(?:${words.join('|')})(?![a-z0-9])`);
   return scenario.steps.flatMap((step) =>
     textsIn(withoutRemarks(step)).filter((text) =>
       old.test(COINCIDENCES.reduce((rest, coincidence) => rest.replaceAll(coincidence, ''), text)),

@@ -102,7 +102,8 @@ function vmidRules({ vmids }: Substitution): readonly Rule[] {
   if (vmids.size === 0) return [];
   const surroundings = [
     [String.raw`(?<=\/)`, String.raw`(?!\d)`], // /qemu/100, /vms/100, images/100/, 9000/base-…/100/vm-…
-    [String.raw`(?<=\b(?:vm|base)-)`, '(?=-)'],
+    [String.raw`(?<=(?:\b|%2F)(?:vm|base)-)`, '(?=-)'],
+    ['(?<=^|[:>])', String.raw`(?=-[a-z]+\d)`], // a disk that goes from one VM to another: 237-scsi1>238-scsi0
     [String.raw`(?<=\b(?:VM|vm|ID|VMID|vmid) '?)`, String.raw`(?!\d)`],
     [String.raw`(?<=\bvm:|\bvmid=)`, String.raw`(?!\d)`], // HA's name of a VM, a query
     [String.raw`(?<=\btap)`, String.raw`(?=i\d)`],

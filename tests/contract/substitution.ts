@@ -53,7 +53,7 @@ export function substitutionFor(scenario: Scenario): Substitution {
   const vmids = [...vmidsOf(scenario)].filter((vmid) => allowed('lowVmids') || !LOW_VMIDS.includes(vmid));
   return {
     vmids: new Map(allowed('vmids') ? vmids.map((vmid) => [String(vmid), String(vmid + VMID_SHIFT)]) : []),
-    names: new Map(allowed('names') ? [...namesOf(scenario)].map((name) => [name, `other-${name}`]) : []),
+    names: new Map(allowed('names') ? [...namesOf(scenario)].map((name) => [name, otherName(name)]) : []),
     storages: allowed('storages') ? STORAGES : new Map(),
     sizes: allowed('sizes') ? SIZES : [],
   };
@@ -62,6 +62,11 @@ export function substitutionFor(scenario: Scenario): Substitution {
 /** As the server computes it from a number of GiB: whole KiB, rounded up. */
 function kibOf(gib: number): number {
   return Math.ceil(gib * 1024 * 1024);
+}
+
+/** Every letter becomes the next one; the length stays, because answers count the bytes of a host name. */
+function otherName(name: string): string {
+  return name.replace(/[a-z]/gi, (letter) => (/z/i.test(letter) ? 'a' : String.fromCharCode(letter.charCodeAt(0) + 1)));
 }
 
 /** Every id that is somebody's: of the base world, in a path or as a parameter; out-of-range ones stay as they are. */

@@ -283,7 +283,7 @@ export const PHRASES: readonly Phrase[] = [
   },
   {
     ...missing('volume'),
-    pattern: exact(`volume '[^']+' does not exist|volume_size_info on '[^']+' failed|failed to stat '[^']+'$`),
+    pattern: exact(`volume '[^']+' does not exist|failed to stat '[^']+'$`),
     sample: "unable to create VM 213 - volume 'local:iso/nosuch.iso' does not exist",
     source: 'pve-storage Storage.pm; qemu-server QemuServer.pm',
   },

@@ -18,11 +18,13 @@ export class ConnectionAgent extends Agent {
   readonly #target: TlsTarget;
   readonly #requestCounts = new WeakMap<Duplex, number>();
   readonly #refused = new WeakSet<Duplex>();
+  readonly #idleMs: number;
 
-  constructor(target: TlsTarget) {
+  constructor(target: TlsTarget, idleMs: number) {
     // Our own `createConnection` offers no session for resumption; the cache size says so once more.
     super({ keepAlive: true, maxCachedSessions: 0 });
     this.#target = target;
+    this.#idleMs = idleMs;
   }
 
   override createConnection(_options: unknown, callback?: (error: Error | null, stream: Duplex) => void): undefined {
@@ -43,7 +45,7 @@ export class ConnectionAgent extends Agent {
   override keepSocketAlive(socket: Duplex): boolean {
     const exhausted = (this.#requestCounts.get(socket) ?? 0) >= REQUESTS_PER_CONNECTION;
     if (exhausted || this.#refused.has(socket) || !(socket instanceof TLSSocket)) return false;
-    socket.setTimeout(IDLE_MS);
+    socket.setTimeout(this.#idleMs);
     // An idle connection must not keep the process alive.
     socket.unref();
     return true;

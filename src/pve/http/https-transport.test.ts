@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Canceled } from '../../base/errors.ts';
 import { type Transport, TransportFailure, type WireRequest } from '../../base/transport.ts';
 import { startTestServer, type TestCertificate, type TestServer, testCertificate } from '../testing/tls-server.ts';
-import { REQUESTS_PER_CONNECTION } from './connection-agent.ts';
+import { IDLE_MS, REQUESTS_PER_CONNECTION } from './connection-agent.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { createHttpsTransport, type HttpsTransportOptions } from './https-transport.ts';
 import { caTrust, fingerprintTrust, type Trust } from './trust.ts';
@@ -160,6 +160,17 @@ describe('connections', () => {
     expect(REQUESTS_PER_CONNECTION).toBeLessThan(100);
     expect(server.connections).toHaveLength(2);
     expect(server.requests.filter(({ connection }) => connection === 0)).toHaveLength(REQUESTS_PER_CONNECTION);
+  });
+
+  it('are left when nothing was asked for a while, before the server does so after 5 s', async () => {
+    const server = await serve((_, response) => response.end('{}'));
+    const transport = connect(server.port, { idleMs: 20 });
+    await transport.send(GET);
+    const [first] = server.connections;
+    await new Promise((resolve) => (first?.destroyed ? resolve(undefined) : first?.once('close', resolve)));
+    await transport.send(GET);
+    expect(server.connections).toHaveLength(2);
+    expect(IDLE_MS).toBeLessThan(5_000);
   });
 
   it('never exceed their number, however many requests wait', async () => {

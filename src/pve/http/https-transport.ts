@@ -14,7 +14,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../../base/transport.ts';
-import { ConnectionAgent } from './connection-agent.ts';
+import { ConnectionAgent, IDLE_MS } from './connection-agent.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Gate } from './gate.ts';
 import { systemTrust, type Trust } from './trust.ts';
@@ -23,6 +23,8 @@ export interface HttpsTransportOptions {
   readonly endpoint: Endpoint;
   readonly trust?: Trust | undefined;
   readonly connectTimeoutMs?: number;
+  /** How long an unused connection is kept. */
+  readonly idleMs?: number;
   /** For calls that name no time-out of their own. Above the 30 s after which Proxmox itself answers 596. */
   readonly defaultTimeoutMs?: number;
   readonly maxConnections?: number;
@@ -31,12 +33,8 @@ export interface HttpsTransportOptions {
 
 export function createHttpsTransport(options: HttpsTransportOptions): Transport {
   const { host, port } = options.endpoint;
-  const agent = new ConnectionAgent({
-    host,
-    port,
-    trust: options.trust ?? systemTrust,
-    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-  });
+  const { trust = systemTrust, connectTimeoutMs = 10_000, idleMs = IDLE_MS } = options;
+  const agent = new ConnectionAgent({ host, port, trust, connectTimeoutMs }, idleMs);
   // The agent counts a connection only once it is open; counting exchanges bounds connections from the first moment.
   const gate = new Gate(options.maxConnections ?? 16);
   const limits = {

@@ -21,7 +21,7 @@ export class TaskScheduler {
   constructor(clock: Clock, limits: TaskSchedulerLimits = DEFAULT_POLL_LIMITS) {
     this.#clock = clock;
     this.#gate = new Gate(limits.inFlight);
-    this.#spacingMs = 1000 / limits.perSecond;
+    this.#spacingMs = Math.ceil(1000 / limits.perSecond);
   }
 
   poll<T>(question: () => Promise<T>, signal?: AbortSignal): Promise<T> {

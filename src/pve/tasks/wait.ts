@@ -126,7 +126,7 @@ class Watch {
       if (end) return this.#conclude(end);
       await this.#reportProgress();
       if (clock.now() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
-      pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.4);
+      pauseMs = Math.min(MAX_PAUSE_MS, Math.round(pauseMs * 1.4));
     }
   }
 

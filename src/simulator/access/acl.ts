@@ -29,11 +29,12 @@ export function rolesOnPath(world: World, authid: string, path: string): Grants 
   let roles: Map<string, Propagate> | undefined;
   let node: AclNode | undefined = aclTree(world.access);
   const levels = levelsOf(path);
-  for (const [index, level] of levels.entries()) {
+  let remaining = levels.length;
+  for (const level of levels) {
     if (level !== '') node = node?.children.get(level);
     if (!node) break;
-    const isFinal = index === levels.length - 1;
-    roles = rolesAtLevel(world, node, authid, isFinal) ?? roles;
+    remaining--;
+    roles = rolesAtLevel(world, node, authid, remaining === 0) ?? roles;
   }
   const noAccess = roles?.get(NO_ACCESS);
   return noAccess === undefined ? (roles ?? NO_GRANTS) : new Map([[NO_ACCESS, noAccess]]);
@@ -115,8 +116,10 @@ function applicable(
   isFinal: boolean,
   found: Map<string, Propagate> | undefined,
 ): Map<string, Propagate> | undefined {
+  const entries = node.members[kind].get(ugid);
+  if (!entries) return found;
   let result = found;
-  for (const [role, entry] of node.members[kind].get(ugid) ?? []) {
+  for (const [role, entry] of entries) {
     if (!isFinal && !entry.propagate) continue;
     result ??= new Map();
     result.set(role, entry.propagate ? 1 : 0);
@@ -140,13 +143,13 @@ function rolesWithPools(world: World, authid: string, path: string): Grants {
 }
 
 function poolRoles(world: World, authid: string, path: string): Set<string> {
-  const member = /^\/(vms|storage)\/([^/]+)$/.exec(path);
   const roles = new Set<string>();
-  if (!member) return roles;
-  const [, kind, name = ''] = member;
+  const isVm = path.startsWith('/vms/');
+  if (!isVm && !path.startsWith('/storage/')) return roles;
+  const name = path.slice(path.indexOf('/', 1) + 1);
+  const vmid = Number(name);
   for (const pool of world.pools.values()) {
-    const isMember = kind === 'vms' ? pool.vms.has(Number(name)) : pool.storages.has(name);
-    if (!isMember) continue;
+    if (!(isVm ? pool.vms.has(vmid) : pool.storages.has(name))) continue;
     for (const role of rolesOnPath(world, authid, `/pool/${pool.poolid}`).keys()) roles.add(role);
   }
   return roles;

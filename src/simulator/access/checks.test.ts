@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../core/runtime.ts';
-import { findEndpoint } from '../schema/lookup.ts';
+import { API_FACTS } from '../schema/api-facts.generated.ts';
 import type { Permissions, RawParams } from '../schema/types.ts';
 import { ANONYMOUS } from './authenticate.ts';
 import { checkPermissions, tokenNotAllowed } from './checks.ts';
@@ -20,8 +20,7 @@ function refusal(endpoint: string, params: RawParams, authid = USER): string | u
 }
 
 function declared(endpoint: string): Permissions {
-  const [method = '', path = ''] = endpoint.split(' ');
-  const facts = findEndpoint(method, path);
+  const facts = API_FACTS[endpoint];
   if (!facts) throw new Error(`no facts about ${endpoint}`);
   return facts.permissions;
 }

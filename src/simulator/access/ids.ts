@@ -41,6 +41,8 @@ export interface TokenName {
 
 /** Rule [source AC AccessControl.pm split_tokenid]. */
 export function parseTokenName(authid: string): TokenName | undefined {
+  // Asked at every check of every user, so the usual answer comes without the pattern.
+  if (!authid.includes('!')) return undefined;
   const match = TOKEN_ID.exec(authid);
   return match ? { userid: match[1] ?? '', tokenid: match[2] ?? '' } : undefined;
 }

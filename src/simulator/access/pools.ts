@@ -35,12 +35,6 @@ export async function addVmToPool(runtime: Runtime, vmid: number, poolid: string
   });
 }
 
-export async function removeVmFromPool(runtime: Runtime, vmid: number): Promise<void> {
-  await changeUserConfig(runtime, `pool cleanup for VM ${vmid} failed`, () => {
-    poolOfVm(runtime.world, vmid)?.vms.delete(vmid);
-  });
-}
-
 /** A guest is in one pool at most. */
 export function poolOfVm(world: World, vmid: number): Pool | undefined {
   for (const pool of world.pools.values()) if (pool.vms.has(vmid)) return pool;

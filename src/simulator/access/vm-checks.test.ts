@@ -251,7 +251,8 @@ describe('tags', () => {
 
   it('limits users to the tags the datacenter allows', () => {
     grant(runtime, USER, '/vms', ['VM.Config.Options', 'VM.Audit']);
-    runtime.world.vms.get(100)?.config.current.set('tags', 'seen');
+    const vm = runtime.world.vms.get(100);
+    if (vm) vm.config = { ...vm.config, current: new Map([...vm.config.current, ['tags', 'seen']]) };
     runtime.world.datacenter.set('user-tag-access', 'user-allow=list,user-allow-list=a;b');
     expect(change('', 'a')).toBeUndefined();
     expect(change('', 'c')).toBe(denied("/, Sys.Modify for modifying tag 'c'"));

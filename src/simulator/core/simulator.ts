@@ -145,6 +145,10 @@ export class Simulator {
       return await this.#dispatch(request, decoded, match, login.caller);
     } catch (error) {
       if (error instanceof TransportFailure) throw error;
+      // Rule [recorded guest-agent]: what pveproxy itself reports (59x) has a reason phrase and no body.
+      if (error instanceof ApiFault && error.status >= 595) {
+        return plainResponse({ status: error.status, message: error.message, hasBody: false }, this.#now());
+      }
       if (error instanceof ApiFault) return faultResponse(error, answerOptions);
       // A defect of the simulator must be seen as one, not mistaken for an answer of Proxmox.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,5 +1,4 @@
 /** The network as the guest sees it: one interface per NIC, with addresses from cloud-init or from the bridge's DHCP. */
-import { randomInteger, seededRandom } from '../../base/random.ts';
 import { splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { parseNic } from '../vm/nic.ts';
@@ -110,7 +109,7 @@ function leaseFor(world: World, vm: Vm, bridge: Bridge, mac: string): string | u
     for (const [oldMac, lease] of leases) if (!lease.vm.process) leases.delete(oldMac);
   }
   const taken = new Set([...leases.values()].map((lease) => lease.address));
-  const start = randomInteger(seededRandom(mac), 0, count - 1);
+  const start = macHash(mac) % count;
   for (let step = 0; step < count; step++) {
     const address = printAddress(first + ((start + step) % count));
     if (taken.has(address)) continue;
@@ -118,6 +117,13 @@ function leaseFor(world: World, vm: Vm, bridge: Bridge, mac: string): string | u
     return address;
   }
   return undefined;
+}
+
+/** Rule [recorded guest-agent]: dnsmasq derives the first address it tries from the MAC with the sdbm hash. */
+function macHash(mac: string): number {
+  let hash = 0;
+  for (const octet of mac.split(':')) hash = (Number.parseInt(octet, 16) + (hash << 6) + (hash << 16) - hash) | 0;
+  return hash >>> 0;
 }
 
 function addressNumber(address: string): number {

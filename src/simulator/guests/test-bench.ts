@@ -49,12 +49,19 @@ export class TestBench {
     const authid = options.authid ?? 'root@pam';
     const may = options.may ?? (() => true);
     const allowed: Call['may'] = (path, privileges, { any = false } = {}) =>
-      any ? privileges.some((privilege) => may(path, privilege)) : privileges.every((privilege) => may(path, privilege));
+      any
+        ? privileges.some((privilege) => may(path, privilege))
+        : privileges.every((privilege) => may(path, privilege));
     return {
       runtime: this.runtime,
       params,
       node: this.node,
-      caller: { userid: authid.split('!')[0] ?? authid, tokenid: authid.split('!')[1], authid, isRoot: authid === 'root@pam' },
+      caller: {
+        userid: authid.split('!')[0] ?? authid,
+        tokenid: authid.split('!')[1],
+        authid,
+        isRoot: authid === 'root@pam',
+      },
       may: allowed,
       require: (path, privileges, any) => {
         if (!allowed(path, privileges, any)) throw new Error(`403 ${path}, ${privileges.join('|')}`);

@@ -47,7 +47,7 @@ export async function linkedClone(runtime: Runtime, input: LinkedCloneInput): Pr
       dataBytes: source.dataBytes,
       vmid: newVmid,
       ctime: runtime.clock.now(),
-      parent: isFileBased(storage) ? `${parsed.vmid}/${parsed.file}` : parsed.file,
+      parent: parsed.file,
       snapshots: new Map(),
       guest: source.guest,
     };

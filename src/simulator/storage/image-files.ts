@@ -33,6 +33,7 @@ export function formattingLine(path: string, format: string, sizeBytes: number, 
         `Formatting '${path}', fmt=qcow2 cluster_size=65536 extended_l2=off preallocation=${preallocation} ` +
         `compression_type=zlib size=${sizeBytes} lazy_refcounts=off refcount_bits=16`
       );
+    // Rule [assumed]: the same line with the options of that format.
     case 'vmdk':
       return `Formatting '${path}', fmt=vmdk size=${sizeBytes} compat6=off hwversion=undefined`;
     default:

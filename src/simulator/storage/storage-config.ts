@@ -1,109 +1,12 @@
-/** storage.cfg: which options each kind of storage has, how an entry is shown, made and changed. */
+/** storage.cfg: how an entry is shown, made and changed. */
 import { createHash } from 'node:crypto';
 import { dieFault } from '../http/response.ts';
 import type { ContentType, Storage, StorageType, World } from '../world/world.ts';
-
-interface TypeRules {
-  readonly contents: readonly ContentType[];
-  readonly defaultContents: readonly ContentType[];
-  readonly required: readonly string[];
-  /** Cannot be changed later. */
-  readonly fixed: readonly string[];
-  readonly optional: readonly string[];
-  readonly isAlwaysShared: boolean;
-}
-
-const EVERY_CONTENT: readonly ContentType[] = ['images', 'rootdir', 'vztmpl', 'iso', 'backup', 'snippets', 'import'];
-const COMMON = ['nodes', 'disable', 'content', 'bwlimit'];
-const FILE_OPTIONS = [
-  ...COMMON,
-  'content-dirs',
-  'prune-backups',
-  'max-protected-backups',
-  'format',
-  'mkdir',
-  'create-base-path',
-  'create-subdirs',
-  'preallocation',
-  'snapshot-as-volume-chain',
-];
-
-/** Rule [source ST Storage/*Plugin.pm plugindata, options]. */
-const RULES: Readonly<Record<StorageType, TypeRules>> = {
-  dir: {
-    contents: EVERY_CONTENT,
-    defaultContents: ['images', 'rootdir'],
-    required: ['path'],
-    fixed: ['path', 'snapshot-as-volume-chain'],
-    optional: [...FILE_OPTIONS, 'shared', 'is_mountpoint'],
-    isAlwaysShared: false,
-  },
-  nfs: {
-    contents: EVERY_CONTENT,
-    defaultContents: ['images'],
-    required: ['server', 'export'],
-    fixed: ['path', 'server', 'export', 'snapshot-as-volume-chain'],
-    optional: [...FILE_OPTIONS, 'path', 'options'],
-    isAlwaysShared: true,
-  },
-  lvmthin: {
-    contents: ['images', 'rootdir'],
-    defaultContents: ['images', 'rootdir'],
-    required: ['thinpool', 'vgname'],
-    fixed: ['thinpool', 'vgname'],
-    optional: COMMON,
-    isAlwaysShared: false,
-  },
-  lvm: {
-    contents: ['images', 'rootdir'],
-    defaultContents: ['images'],
-    required: ['vgname'],
-    fixed: ['vgname', 'base'],
-    optional: [
-      ...COMMON,
-      'shared',
-      'base',
-      'saferemove',
-      'saferemove-stepsize',
-      'saferemove_throughput',
-      'tagged_only',
-      'snapshot-as-volume-chain',
-    ],
-    isAlwaysShared: false,
-  },
-  zfspool: {
-    contents: ['images', 'rootdir'],
-    defaultContents: ['images', 'rootdir'],
-    required: ['pool'],
-    fixed: ['pool'],
-    optional: [...COMMON, 'blocksize', 'sparse', 'mountpoint'],
-    isAlwaysShared: false,
-  },
-  rbd: {
-    contents: ['images', 'rootdir'],
-    defaultContents: ['images'],
-    required: [],
-    fixed: [],
-    optional: [...COMMON, 'monhost', 'pool', 'data-pool', 'namespace', 'username', 'krbd', 'keyring'],
-    isAlwaysShared: true,
-  },
-};
-
-const NUMERIC_OPTIONS = new Set([
-  'mkdir',
-  'create-base-path',
-  'create-subdirs',
-  'max-protected-backups',
-  'snapshot-as-volume-chain',
-  'saferemove',
-  'saferemove-stepsize',
-  'tagged_only',
-  'sparse',
-  'krbd',
-]);
+import { filesystemFor } from './storage-placement.ts';
+import { NUMERIC_OPTIONS, STORAGE_TYPES, type StorageTypeRules } from './storage-types.ts';
 
 export function isStorageType(type: string): type is StorageType {
-  return type in RULES;
+  return type in STORAGE_TYPES;
 }
 
 /** Rule [recorded storage-list-status]: the content types come in no particular order; booleans and integers as numbers. */
@@ -145,7 +48,7 @@ export function newStorage(
   type: StorageType,
   settings: ReadonlyMap<string, string>,
 ): Storage {
-  const rules = RULES[type];
+  const rules = STORAGE_TYPES[type];
   for (const key of settings.keys()) {
     if (!isOption(rules, key)) throw dieFault(`unexpected property '${key}'`);
   }
@@ -182,7 +85,7 @@ export function changedStorage(
   settings: ReadonlyMap<string, string>,
   deletions: readonly string[],
 ): Storage {
-  const rules = RULES[storage.type];
+  const rules = STORAGE_TYPES[storage.type];
   for (const key of settings.keys()) {
     if (rules.fixed.includes(key)) throw dieFault(`can't change value of fixed parameter '${key}'`);
     if (!isOption(rules, key)) throw dieFault(`unexpected property '${key}'`);
@@ -207,7 +110,7 @@ export function changedStorage(
   return withSettings(kept, settings);
 }
 
-function isOption(rules: TypeRules, key: string): boolean {
+function isOption(rules: StorageTypeRules, key: string): boolean {
   return rules.required.includes(key) || rules.optional.includes(key);
 }
 
@@ -224,7 +127,7 @@ function withSettings(storage: Storage, settings: ReadonlyMap<string, string>): 
     ...storage,
     options,
     ...(nodes !== undefined && { nodes: new Set(splitList(nodes)) }),
-    ...(shared !== undefined && { shared: shared === '1' || RULES[storage.type].isAlwaysShared }),
+    ...(shared !== undefined && { shared: shared === '1' || STORAGE_TYPES[storage.type].isAlwaysShared }),
     ...(disable !== undefined && { disabled: disable === '1' }),
     ...(content !== undefined && { content: contentSet(storage.type, content) }),
   };
@@ -232,7 +135,7 @@ function withSettings(storage: Storage, settings: ReadonlyMap<string, string>): 
 
 /** Rule [source ST Storage/Plugin.pm decode_value]: what the storage cannot hold is left out with a warning nobody sees. */
 function contentSet(type: StorageType, text: string): Set<ContentType> {
-  const rules = RULES[type];
+  const rules = STORAGE_TYPES[type];
   const asked = splitList(text);
   const contents = rules.contents.filter((content) => asked.includes(content));
   const allowsNone = type === 'dir' || type === 'nfs';
@@ -245,43 +148,4 @@ function contentSet(type: StorageType, text: string): Set<ContentType> {
 
 export function splitList(text: string): string[] {
   return text.split(/[,;\s]+/).filter((part) => part !== '');
-}
-
-/**
- * Rule [assumed]: a new directory lies on the file system of the storage whose path it continues, else on that of
- * `local`; pools and volume groups must exist on the node under their own name.
- */
-function filesystemFor(
-  world: World,
-  type: StorageType,
-  path: string | undefined,
-  settings: ReadonlyMap<string, string>,
-): string {
-  switch (type) {
-    case 'dir': {
-      let best: Storage | undefined = world.storages.get('local');
-      for (const storage of world.storages.values()) {
-        if (storage.type !== 'dir' || storage.path === undefined || !path?.startsWith(`${storage.path}/`)) continue;
-        if (!best?.path || !path.startsWith(`${best.path}/`) || storage.path.length > best.path.length) best = storage;
-      }
-      return best?.filesystem ?? '';
-    }
-    case 'nfs':
-      return `${settings.get('server')}:${settings.get('export')}`;
-    case 'lvmthin':
-      return existingFilesystem(world, [
-        `${settings.get('vgname')}/${settings.get('thinpool')}`,
-        settings.get('thinpool') ?? '',
-      ]);
-    case 'lvm':
-      return settings.get('vgname') ?? '';
-    case 'zfspool':
-    case 'rbd':
-      return settings.get('pool') ?? 'rbd';
-  }
-}
-
-function existingFilesystem(world: World, names: readonly string[]): string {
-  const filesystems = world.nodes.get(world.entryNode)?.filesystems;
-  return names.find((name) => filesystems?.has(name)) ?? names[0] ?? '';
 }

@@ -95,6 +95,8 @@ async function fullCopy(runtime: Runtime, input: CloneDiskInput, log: (line: str
       ...(input.bwlimitKiB !== undefined && { bwlimitKiB: input.bwlimitKiB }),
       task: input.task,
       log,
+      // Rule [source QS QemuServer.pm clone_disk_copy_data]: EFI variables are copied by `qemu-img dd`.
+      ...(target.key === 'efidisk0' && { tool: 'dd' as const }),
     });
   }
   return volume;

@@ -1,7 +1,7 @@
 /** The worker behind a migration: lock, copy what is local, move the configuration, and the process if there is one. */
 import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
-import { storageOfFile } from '../guests/launch.ts';
+import { memoryBytes, storageOfFile } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
 import { addVolume, removeVolume, volumesOf } from '../storage/catalogue.ts';
 import { findVolume, isBaseInUse, parseVolumeName, storageConfig, volidOf } from '../storage/volumes.ts';
@@ -66,9 +66,7 @@ async function move(runtime: Runtime, request: MigrationRequest, log: (line: str
       log('starting VM on remote node');
       await task.sleep(TARGET_START_MS);
       log('starting online/live migration');
-      await task.sleep(
-        Math.ceil((Number(vm.config.current.get('memory') ?? 512) * 1024 ** 2 * 1000) / MEMORY_BYTES_PER_SECOND),
-      );
+      await task.sleep(Math.ceil((memoryBytes(vm.config.current) * 1000) / MEMORY_BYTES_PER_SECOND));
       log('migration status: completed');
     }
     await task.sleep(MOVE_CONFIG_MS);

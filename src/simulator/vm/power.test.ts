@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { guestState } from '../guests/guest.ts';
 import { DEBIAN_DISK, TestBench } from '../guests/test-bench.ts';
 import type { Vm } from '../world/world.ts';
-import { isPaused, pauseVm, rebootVm, resetVm, resumeVm, shutdownVm, startVm, stopVm } from './power.ts';
+import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from './power.ts';
+import { isPaused, pauseVm, resumeVm } from './suspend.ts';
 
 const BLANK = { memory: '64', kvm: '0' };
 const DEBIAN = { ...BLANK, agent: '1', boot: 'order=scsi0', scsi0: DEBIAN_DISK };
@@ -40,7 +41,11 @@ describe('starting a VM', () => {
     ['a template', { ...BLANK, template: '1' }, "you can't start a vm if it's a template"],
     ['a locked VM', { ...BLANK, lock: 'clone' }, 'VM is locked (clone)'],
     ['a missing bridge', { ...BLANK, net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr9' }, "bridge 'vmbr9' does not exist"],
-    ['a missing volume', { ...BLANK, scsi0: 'local:500/vm-500-disk-0.raw' }, "volume 'local:500/vm-500-disk-0.raw' does not exist"],
+    [
+      'a missing volume',
+      { ...BLANK, scsi0: 'local:500/vm-500-disk-0.raw' },
+      "volume 'local:500/vm-500-disk-0.raw' does not exist",
+    ],
     ['a missing PCI mapping', { ...BLANK, hostpci0: 'mapping=gpu' }, "PCI device mapping not found for 'gpu'"],
     ['more CPUs than the node has', { ...BLANK, cores: '64' }, 'MAX 2 vcpus allowed per VM on this node'],
     [

@@ -8,7 +8,7 @@ import { observeStatistics } from '../api/cluster/statistics.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
-import { assertLaunchable, bootingGuest } from '../guests/launch.ts';
+import { assertLaunchable } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 import {
@@ -23,14 +23,8 @@ import {
 import { drivesOf } from './drive.ts';
 import { withVmLock } from './locking.ts';
 import { applyPending } from './pending.ts';
-
-export interface PowerRequest {
-  readonly node: string;
-  readonly vmid: number;
-  readonly task: Task;
-  /** Real root may ignore the `lock` property. */
-  readonly skipLock?: boolean;
-}
+import { newQemuProcess } from './process.ts';
+import { type PowerRequest, resumeProcess } from './suspend.ts';
 
 export interface StopRequest extends PowerRequest {
   readonly timeoutSeconds?: number | undefined;
@@ -51,7 +45,6 @@ const CLEANUP_PATIENCE_SECONDS = 30;
 
 const rebootRequests = new WeakSet<Vm>();
 const poweringOff = new WeakSet<QemuProcess>();
-const pausedSince = new WeakMap<QemuProcess, number>();
 
 /** Rule [source QS QemuServer.pm vm_start]: template, lock, running — in this order. */
 export async function startVm(runtime: Runtime, request: PowerRequest): Promise<void> {
@@ -76,17 +69,10 @@ async function launch(runtime: Runtime, vm: Vm, task: Task, isResume: boolean): 
   assertLaunchable(runtime, vm, task);
   await task.sleep(launchMs(vm));
   observeStatistics(runtime);
-  const now = runtime.clock.now();
-  vm.process = {
+  vm.process = newQemuProcess(runtime.world, vm, {
     pid: runtime.tasks.nextPid(),
-    startedAt: now,
-    qmpStatus: 'running',
-    launched: new Map(vm.config.current),
-    guestBootedAt: now,
-    guest: bootingGuest(runtime.world, vm),
-    executions: new Map(),
-    agentBusyUntil: now,
-  };
+    startedAt: runtime.clock.now(),
+  });
   if (isResume) forgetSavedState(vm, task);
 }
 
@@ -241,47 +227,4 @@ export async function resetVm(runtime: Runtime, request: PowerRequest): Promise<
     vm.process.guestBootedAt = runtime.clock.now();
     vm.process.executions.clear();
   });
-}
-
-/** Rule [source QS QemuServer/RunState.pm vm_suspend]: pausing is allowed during a backup. */
-export async function pauseVm(runtime: Runtime, request: PowerRequest): Promise<void> {
-  const { node, vmid, task } = request;
-  await withVmLock(runtime, node, vmid, { task }, () => {
-    const vm = loadVm(runtime.world, node, vmid);
-    if (!request.skipLock) checkLock(vm, ['backup']);
-    if (!vm.process) throw dieFault(`VM ${vmid} not running`);
-    suspendProcess(runtime, vm.process, 'paused');
-  });
-}
-
-/** Rule [source QS QemuServer/RunState.pm vm_resume]: resuming what runs is fine. */
-export async function resumeVm(runtime: Runtime, request: PowerRequest): Promise<void> {
-  const { node, vmid, task } = request;
-  await withVmLock(runtime, node, vmid, { task }, () => {
-    const vm = loadVm(runtime.world, node, vmid);
-    if (!vm.process) throw dieFault(`VM ${vmid} not running`);
-    if (isTemplate(vm.config.current)) throw dieFault(`VM ${vmid} is a template and cannot be resumed!`);
-    if (vm.process.qmpStatus === 'running') return;
-    if (!request.skipLock) checkLock(vm, ['backup']);
-    resumeProcess(runtime, vm.process);
-  });
-}
-
-export function suspendProcess(runtime: Runtime, process: QemuProcess, qmpStatus: 'paused' | 'suspended'): void {
-  if (process.qmpStatus !== 'running') return;
-  process.qmpStatus = qmpStatus;
-  pausedSince.set(process, runtime.clock.now());
-}
-
-/** Time stood still for the guest, so its boot moves along. */
-function resumeProcess(runtime: Runtime, process: QemuProcess): void {
-  const since = pausedSince.get(process);
-  if (since !== undefined) process.guestBootedAt += runtime.clock.now() - since;
-  pausedSince.delete(process);
-  process.qmpStatus = 'running';
-}
-
-/** Rule [source QS QemuServer.pm vm_is_paused]. */
-export function isPaused(vm: Vm | undefined): boolean {
-  return ['paused', 'prelaunch', 'suspended'].includes(vm?.process?.qmpStatus ?? '');
 }

@@ -77,10 +77,7 @@ function addReferenced(storages: Map<string, Storage>, vm: Vm, around: StorageSu
     const storage = name === undefined ? undefined : storages.get(storageId);
     const where = `vms.${vm.vmid}.config.${drive.key}`;
     if (name === undefined || drive.file.startsWith('/')) continue;
-    if (!storage) {
-      around.fail(`${where}: there is no storage "${storageId}".`);
-      continue;
-    }
+    if (!storage) around.fail(`${where}: there is no storage "${storageId}".`);
     const volumes = storage.volumes.get(storage.shared ? '*' : vm.node);
     if (volumes?.has(name)) continue;
     const sizeBytes = parseSize(drive.options.get('size') ?? '4M') ?? 0;

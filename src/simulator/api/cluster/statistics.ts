@@ -20,9 +20,14 @@ interface Snapshot {
 
 /** Rule [recorded resources-new-vm]: a change shows 8 to 11 s later. */
 const BROADCAST_MS = 10_000;
-/** Rule [recorded resources-new-vm]: three pveproxy workers keep what they have read for up to 2 s, each for itself. */
-const WORKERS = 3;
-const WORKER_DELAY_MS = { min: 600, max: 2_000 };
+/** Rule [recorded resources-new-vm]: pveproxy workers keep what they have read for up to 2 s. */
+const CACHE_MS = { min: 600, max: 2_000 };
+/**
+ * Rule [recorded resources-new-vm]: each worker caches for itself, so a client that polls fast sees new, old, new. Here one
+ * of the first reads of a round meets a worker that still has the old data; never the first two, which is what the
+ * genuine server showed to an unhurried client.
+ */
+const STALE_READ = { earliest: 3, latest: 6, withinMs: 1_500 };
 /** Rule [assumed]: the cluster file system forgets statistics nobody renewed for 5 minutes; a re-used id shows the old VM's. */
 const RETENTION_MS = 300_000;
 
@@ -32,7 +37,9 @@ class NodeBoard {
   #round: number | undefined;
   #latest: Snapshot = { takenAt: 0, entries: new Map() };
   #previous: Snapshot = this.#latest;
-  #visibleAt: Instant[] = [];
+  #visibleAt: Instant = 0;
+  #reads = 0;
+  #staleRead = 0;
   readonly #lastSeen = new Map<string, Instant>();
 
   constructor(random: Random) {
@@ -49,17 +56,17 @@ class NodeBoard {
     // After a long silence the round before the last one showed the same.
     this.#previous = missed > 1 ? snapshot : this.#latest;
     this.#latest = snapshot;
-    const instant = round * BROADCAST_MS + this.#phaseMs;
-    this.#visibleAt = Array.from(
-      { length: WORKERS },
-      () => instant + randomInteger(this.#random, WORKER_DELAY_MS.min, WORKER_DELAY_MS.max),
-    );
+    this.#visibleAt = round * BROADCAST_MS + this.#phaseMs + randomInteger(this.#random, CACHE_MS.min, CACHE_MS.max);
+    this.#reads = 0;
+    this.#staleRead = randomInteger(this.#random, STALE_READ.earliest, STALE_READ.latest);
   }
 
   /** What the worker that happens to answer knows. */
   entries(now: Instant): ReadonlyMap<string, Statistics> {
-    const worker = randomInteger(this.#random, 0, WORKERS - 1);
-    return (now >= (this.#visibleAt[worker] ?? 0) ? this.#latest : this.#previous).entries;
+    if (now < this.#visibleAt) return this.#previous.entries;
+    this.#reads++;
+    const isStale = this.#reads === this.#staleRead && now < this.#visibleAt + STALE_READ.withinMs;
+    return (isStale ? this.#previous : this.#latest).entries;
   }
 
   #withForgotten(current: Map<string, Statistics>, now: Instant): Map<string, Statistics> {

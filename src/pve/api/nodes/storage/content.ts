@@ -4,7 +4,7 @@ import type { CallOptions } from '../../../exchange.ts';
 import { apiPath, volumePath } from '../../../path.ts';
 import type { Upid } from '../../../wire/upid.ts';
 import { flag, maybe, numeric, text, upidShape } from '../../shapes.ts';
-import type { StorageScope } from './index.ts';
+import type { StorageScope } from './scope.ts';
 
 const volumeSchema = z.looseObject({
   volid: z.string(),

@@ -1,12 +1,12 @@
 /** `/nodes/{node}/storage`: the storages as a node sees them, and what one of them holds. */
 import { z } from 'zod';
-import type { Random } from '../../../../base/random.ts';
 import type { CallOptions } from '../../../exchange.ts';
 import { apiPath } from '../../../path.ts';
 import type { Api } from '../../../request.ts';
 import type { Upid } from '../../../wire/upid.ts';
 import { commaList, flag, maybe, numeric } from '../../shapes.ts';
 import { StorageContent } from './content.ts';
+import type { StorageScope } from './scope.ts';
 import { type DownloadUrlParams, downloadUrl, type UploadParams, upload } from './transfer.ts';
 
 const statusShape = {
@@ -50,13 +50,6 @@ export class NodeStorages {
   list(filter: StorageFilter = {}, options?: CallOptions): Promise<NodeStorageEntry[]> {
     return this.#api.get(apiPath`/nodes/${this.#node}/storage`, z.array(entrySchema), { ...filter }, options);
   }
-}
-
-export interface StorageScope {
-  readonly api: Api;
-  readonly random: Random;
-  readonly node: string;
-  readonly storage: string;
 }
 
 export class NodeStorage {

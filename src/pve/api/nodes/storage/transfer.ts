@@ -3,7 +3,7 @@ import type { CallOptions } from '../../../exchange.ts';
 import { encodeMultipart } from '../../../multipart.ts';
 import { apiPath } from '../../../path.ts';
 import type { Upid } from '../../../wire/upid.ts';
-import type { StorageScope } from './index.ts';
+import type { StorageScope } from './scope.ts';
 
 export type ChecksumAlgorithm = 'md5' | 'sha1' | 'sha224' | 'sha256' | 'sha384' | 'sha512';
 
@@ -25,6 +25,9 @@ export interface UploadParams {
   readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string } | undefined;
 }
 
+/** Images are large and lines slow; the time-out of ordinary calls would end most uploads. */
+const UPLOAD_TIMEOUT_MS = 30 * 60_000;
+
 export function downloadUrl(scope: StorageScope, params: DownloadUrlParams, options?: CallOptions): Promise<Upid> {
   const path = apiPath`/nodes/${scope.node}/storage/${scope.storage}/download-url`;
   return scope.api.dispatch({ method: 'POST', path, params: { ...params } }, options);
@@ -39,5 +42,5 @@ export function upload(scope: StorageScope, params: UploadParams, options?: Call
     fields.push(['checksum-algorithm', params.checksum.algorithm], ['checksum', params.checksum.value]);
   }
   const body = encodeMultipart(scope.random, fields, { name: params.filename, bytes: params.bytes });
-  return scope.api.dispatch({ method: 'POST', path, body }, options);
+  return scope.api.dispatch({ method: 'POST', path, body }, { timeoutMs: UPLOAD_TIMEOUT_MS, ...options });
 }

@@ -15,9 +15,10 @@ import {
 import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
 import { nowSeconds } from '../../../core/runtime.ts';
 import type { Task } from '../../../core/tasks.ts';
-import { dieFault, permFault } from '../../../http/response.ts';
+import { ApiFault, dieFault, paramFault, permFault } from '../../../http/response.ts';
+import { findVolume } from '../../../storage/volumes.ts';
 import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
-import { isNetKey } from '../../../vm/config-keys.ts';
+import { isDriveKey, isNetKey } from '../../../vm/config-keys.ts';
 import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
 import { defaultBootOrder } from '../../../vm/drive.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
@@ -90,7 +91,8 @@ function prepare(call: Call): Creation {
   const mayAllocate =
     call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
   if (!mayAllocate) throw permFault();
-  if (text(params, 'archive') !== undefined) throw dieFault('restoring backups is not simulated');
+  const archive = text(params, 'archive');
+  if (archive !== undefined) refuseRestore(call, archive, values);
   if (values.size > 0) {
     resolveCdromAlias(values);
     checkStorageAccess(call, vmid, values, storage);
@@ -102,6 +104,17 @@ function prepare(call: Call): Creation {
     for (const [key, value] of values) if (isNetKey(key)) values.set(key, printNicWithMac(call.runtime, value));
   }
   return { vmid, pool, storage, values, start };
+}
+
+/** Restoring a backup is not simulated; what Proxmox refuses before it starts is. */
+function refuseRestore(call: Call, archive: string, values: ReadonlyMap<string, string>): never {
+  for (const key of [...values.keys()].filter(isDriveKey).sort()) {
+    throw paramFault({ [key]: "option conflicts with option 'archive'" });
+  }
+  // Rule [source QS API2/Qemu.pm create_vm]: a pipe is for the command line.
+  if (archive === '-') throw dieFault('pipe requires cli environment');
+  if (!findVolume(call.runtime.world, call.node, archive)) throw dieFault(`volume '${archive}' does not exist`);
+  throw new ApiFault(501, 'Restoring a backup (POST /nodes/{node}/qemu with archive) is not simulated');
 }
 
 /** Rule [recorded create-duplicate]: the id is taken before the UPID is returned; 5 s for the lock. */

@@ -5,13 +5,10 @@ import { dieFault } from '../../../http/response.ts';
 import { checkLock, draftOf, loadVm, saveConfig, wireValue } from '../../../vm/config-file.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { startVm } from '../../../vm/power.ts';
-import {
-  assertSavable,
-  createSnapshot,
-  deleteSnapshot,
-  rollbackSnapshot,
-  type SnapshotJob,
-} from '../../../vm/snapshots.ts';
+import { rollbackSnapshot } from '../../../vm/rollback.ts';
+import { assertSavable } from '../../../vm/snapshot-memory.ts';
+import type { SnapshotJob } from '../../../vm/snapshot-steps.ts';
+import { createSnapshot, deleteSnapshot } from '../../../vm/snapshots.ts';
 
 const vmidOf = (call: Call) => integer(call.params, 'vmid') ?? 0;
 
@@ -104,7 +101,7 @@ async function putSnapshotConfig(call: Call): Promise<null> {
 function rollback(call: Call): string {
   const vmid = vmidOf(call);
   const start = flag(call.params, 'start') ?? false;
-  // Rule [recorded perm-privileges-needed]: starting afterwards wants the right to start.
+  // Rule [recorded perm-life-minus-one-a]: starting afterwards wants the right to start.
   if (start) call.require(`/vms/${vmid}`, ['VM.PowerMgmt']);
   return call.fork('qmrollback', String(vmid), async (task) => {
     const { runtime, node } = call;

@@ -1,19 +1,10 @@
 /** /nodes/{node}/qemu (list) and …/{vmid}/status: what a VM does, and the power switches. */
 import { type Call, flag, integer, type Params, type Routes, text } from '../../../core/call.ts';
-import { dieFault, paramFault } from '../../../http/response.ts';
+import { dieFault, notImplemented, paramFault } from '../../../http/response.ts';
 import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
-import {
-  isPaused,
-  type PowerRequest,
-  pauseVm,
-  rebootVm,
-  resetVm,
-  resumeVm,
-  shutdownVm,
-  startVm,
-  stopVm,
-} from '../../../vm/power.ts';
+import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from '../../../vm/power.ts';
 import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/status.ts';
+import { isPaused, type PowerRequest, pauseVm, resumeVm } from '../../../vm/suspend.ts';
 import type { Vm } from '../../../world/world.ts';
 import { indexOf } from '../../indexes.ts';
 
@@ -121,7 +112,7 @@ function reset(call: Call): string {
   return forkPower(call, 'qmreset', resetVm);
 }
 
-/** Rule [assumed]: suspending to disk is refused here with what the genuine server says when the state cannot be saved. */
+/** Rule [source QS API2/Qemu.pm vm_suspend]: the refusals of suspending to disk; the act itself is not simulated. */
 function suspend(call: Call): string {
   refuseUnlessRoot(call, ['skiplock']);
   const vm = runningVm(call);
@@ -133,9 +124,7 @@ function suspend(call: Call): string {
     );
   }
   call.require(`/storage/${text(call.params, 'statestorage') ?? 'local'}`, ['Datastore.AllocateSpace']);
-  return forkPower(call, 'qmsuspend', async () => {
-    throw dieFault('savevm not active');
-  });
+  throw notImplemented('POST', `/nodes/${call.node}/qemu/${vm.vmid}/status/suspend?todisk=1`);
 }
 
 /** Rule [source QS API2/Qemu.pm vm_resume]: a VM suspended to disk is resumed by starting it. */

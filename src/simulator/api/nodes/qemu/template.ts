@@ -7,7 +7,7 @@ import { hasFeature } from '../../../storage/features.ts';
 import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
 import { type Drive, printDrive, withOptions } from '../../../vm/drive.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { orderedDrives } from '../../../vm/snapshots.ts';
+import { orderedDrives } from '../../../vm/snapshot-steps.ts';
 import type { Vm } from '../../../world/world.ts';
 
 function convert(call: Call): string {

@@ -1,0 +1,66 @@
+/** The import order between folders: a folder imports from those named beside it, never the other way round. */
+const allowed = {
+  base: [],
+  pve: ['base'],
+  resources: ['base', 'pve'],
+  spec: ['base', 'resources'],
+  state: ['base', 'resources', 'spec'],
+  engine: ['base', 'pve', 'resources', 'spec', 'state'],
+  cli: ['base', 'pve', 'resources', 'spec', 'state', 'engine', 'simulator'],
+  provider: ['base', 'pve', 'resources', 'state', 'engine'],
+  dashboard: ['base', 'state', 'engine'],
+};
+
+const layering = Object.entries(allowed).map(([folder, imports]) => ({
+  name: `${folder}-imports`,
+  comment: `src/${folder} may import only: ${[folder, ...imports].join(', ')}`,
+  severity: 'error',
+  from: { path: `^src/${folder}/` },
+  to: { path: '^src/', pathNot: `^src/(${[folder, ...imports].join('|')})/` },
+}));
+
+/** The simulator shares the wire vocabulary with the client, never the client itself. */
+const simulator = {
+  name: 'simulator-imports',
+  comment: 'src/simulator may import only: simulator, base, pve/wire',
+  severity: 'error',
+  from: { path: '^src/simulator/' },
+  to: { path: '^src/', pathNot: '^src/(simulator|base|pve/wire)/' },
+};
+
+module.exports = {
+  forbidden: [
+    ...layering,
+    simulator,
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-tests-in-source',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.test\\.ts$|/testing/' },
+      to: { path: '\\.test\\.ts$|/testing/|^tests/' },
+    },
+    {
+      name: 'no-undeclared-packages',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-dev-packages-in-source',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '\\.test\\.ts$|/testing/' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { extensions: ['.ts', '.js', '.json'] },
+  },
+};

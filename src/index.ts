@@ -1,0 +1,30 @@
+/**
+ * The package as a library. The parts have doors of their own — `proxwright/pve`, `proxwright/engine`,
+ * `proxwright/simulator` —; this one holds what they share: errors, diagnostics and the injected doors.
+ */
+export { type Clock, systemClock } from './base/clock.ts';
+export { type Diagnostic, formatDiagnostic, type Severity, type Where } from './base/diagnostics.ts';
+export {
+  ApiError,
+  AuthError,
+  Bug,
+  BusyError,
+  Canceled,
+  ConflictError,
+  ConnectError,
+  type ErrorCode,
+  ProxwrightError,
+  ReadyError,
+  SpecError,
+  StateError,
+  TaskError,
+  toDiagnostic,
+} from './base/errors.ts';
+export { type Logger, type LogLevel, silentLogger } from './base/log.ts';
+export { type Random, seededRandom, systemRandom } from './base/random.ts';
+export { redact, Secret } from './base/secret.ts';
+export { type Transport, TransportFailure, type WireRequest, type WireResponse } from './base/transport.ts';
+export { VirtualClock } from './base/virtual-clock.ts';
+export { DirectoryStore } from './state/directory-store.ts';
+export { MemoryStore } from './state/memory-store.ts';
+export type { LockOwner, StateStore, StoreLock } from './state/store.ts';

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { readExitStatus, readLastLogLine } from './exit-status.ts';
+import { fractionIn } from './progress.ts';
+import { durationText } from './task-errors.ts';
+
+describe('an exit status', () => {
+  it.each([
+    ['OK', { kind: 'ok' }],
+    ['WARNINGS: 3', { kind: 'warnings', warnings: 3 }],
+    ['WARNINGS: 3 of them', { kind: 'failed', text: 'WARNINGS: 3 of them' }],
+    ['OK then', { kind: 'failed', text: 'OK then' }],
+    ['VM 507 already running', { kind: 'failed', text: 'VM 507 already running' }],
+    ['unexpected status', { kind: 'unclear', text: 'unexpected status' }],
+    [
+      'unable to get last line from task log - x',
+      { kind: 'unclear', text: 'unable to get last line from task log - x' },
+    ],
+    [undefined, { kind: 'unclear', text: 'no exit status' }],
+  ])('%j is read', (text, end) => expect(readExitStatus(text)).toEqual(end));
+});
+
+describe('the last line of a log', () => {
+  it.each([
+    ['TASK OK', { kind: 'ok' }],
+    ['TASK WARNINGS: 2', { kind: 'warnings', warnings: 2 }],
+    ['TASK ERROR: clone failed: x', { kind: 'failed', text: 'clone failed: x' }],
+    ['TASK OKAY', undefined],
+    ['transferred 1.0 GiB of 1.0 GiB (100.00%)', undefined],
+    [undefined, undefined],
+  ])('%j is read', (line, end) => expect(readLastLogLine(line)).toEqual(end));
+});
+
+describe('progress', () => {
+  it.each([
+    [['transferred 0.0 B of 1.0 GiB (0.00%)'], 0],
+    [['transferred 12.3 MiB of 1.0 GiB (1.20%)', 'transferred 24.6 MiB of 1.0 GiB (2.40%)'], 0.024],
+    [['drive-scsi0: transferred 32.0 MiB of 500.0 MiB (6.40%) in 1s'], 0.064],
+    [['transferred 1.0 GiB of 1.0 GiB (100.00%)', 'create full clone of drive scsi1'], 1],
+    [['creating a clone of VM 9000 with ID 312'], undefined],
+    [[], undefined],
+  ])('of %j is %s', (lines, fraction) => {
+    if (fraction === undefined) expect(fractionIn(lines)).toBeUndefined();
+    else expect(fractionIn(lines)).toBeCloseTo(fraction, 6);
+  });
+});
+
+describe('a duration', () => {
+  it.each([
+    [250, '0.3s'],
+    [14_000, '14s'],
+    [90_000, '1m 30s'],
+    [600_000, '10m 0s'],
+    [5_400_000, '1h 30m'],
+  ])('of %i ms reads %s', (ms, text) => expect(durationText(ms)).toBe(text));
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { TestBench } from '../../guests/test-bench.ts';
+import { draftOf, saveConfig } from '../../vm/config-file.ts';
+import type { Vm } from '../../world/world.ts';
+import { ResourceView } from './resource-entries.ts';
+import { observeStatistics } from './statistics.ts';
+
+function seen(bench: TestBench, vm: Vm) {
+  return new ResourceView(bench.runtime).vm(vm);
+}
+
+/** Reads every 100 ms until the entry looks as wanted, and says how long that took. */
+async function msUntil(
+  bench: TestBench,
+  vm: Vm,
+  isThere: (entry: Record<string, unknown>) => boolean,
+): Promise<number> {
+  const startedAt = bench.clock.now();
+  while (!isThere(seen(bench, vm))) {
+    await bench.clock.advance(100);
+    if (bench.clock.now() - startedAt > 60_000) throw new Error('never seen');
+  }
+  return bench.clock.now() - startedAt;
+}
+
+function rename(vm: Vm, name: string): void {
+  const draft = draftOf(vm.config);
+  draft.current.set('name', name);
+  saveConfig(vm, draft);
+}
+
+const SEEDS = Array.from({ length: 20 }, (_, index) => `seed ${index}`);
+
+describe('the statistics behind /cluster/resources', () => {
+  it.each(SEEDS)('know a new VM only by its id until the next broadcast (%s)', async (seed) => {
+    const bench = new TestBench(seed);
+    observeStatistics(bench.runtime);
+    const vm = bench.addVm(500, { name: 'fresh' });
+    await bench.clock.advance(300);
+    expect(seen(bench, vm)).toEqual({ id: 'qemu/500', vmid: 500, node: 'pve1', type: 'qemu', status: 'unknown' });
+    expect(await msUntil(bench, vm, (entry) => entry.name === 'fresh')).toBeLessThan(13_000);
+    expect(seen(bench, vm)).toMatchObject({ status: 'stopped', template: 0, uptime: 0 });
+  });
+
+  it('lag behind a rename by up to a dozen seconds', async () => {
+    const delays: number[] = [];
+    for (const seed of SEEDS) {
+      const bench = new TestBench(seed);
+      observeStatistics(bench.runtime);
+      const vm = bench.addVm(500, { name: 'before' });
+      await msUntil(bench, vm, (entry) => entry.name === 'before');
+      await bench.clock.advance(3_000);
+      observeStatistics(bench.runtime);
+      rename(vm, 'after');
+      expect(seen(bench, vm).name).toBe('before');
+      delays.push(await msUntil(bench, vm, (entry) => entry.name === 'after'));
+    }
+    expect(Math.max(...delays)).toBeLessThan(13_000);
+    expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(300);
+  });
+
+  it('may show the old state once more to a client that polls fast', async () => {
+    let flips = 0;
+    for (const seed of SEEDS) {
+      const bench = new TestBench(seed);
+      observeStatistics(bench.runtime);
+      const vm = bench.addVm(500, { name: 'before' });
+      await msUntil(bench, vm, (entry) => entry.name === 'before');
+      await bench.clock.advance(3_000);
+      observeStatistics(bench.runtime);
+      rename(vm, 'after');
+      await msUntil(bench, vm, (entry) => entry.name === 'after');
+      for (let read = 0; read < 10; read++) {
+        if (seen(bench, vm).name === 'before') flips++;
+        await bench.clock.advance(100);
+      }
+    }
+    expect(flips).toBeGreaterThan(0);
+  });
+
+  it('give a re-used id the data of the VM that had it before', async () => {
+    const bench = new TestBench();
+    observeStatistics(bench.runtime);
+    const old = bench.addVm(500, { name: 'old', template: '1' });
+    await msUntil(bench, old, (entry) => entry.name === 'old');
+    await bench.clock.advance(3_000);
+    observeStatistics(bench.runtime);
+    bench.runtime.world.vms.delete(500);
+    const fresh = bench.addVm(500, { name: 'new' });
+    expect(seen(bench, fresh)).toMatchObject({ name: 'old', template: 1 });
+    await msUntil(bench, fresh, (entry) => entry.name === 'new');
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import type { Params } from '../../../core/call.ts';
+import { DEBIAN_DISK, TestBench } from '../../../guests/test-bench.ts';
+import { volumesOf } from '../../../storage/catalogue.ts';
+import { startVm } from '../../../vm/power.ts';
+import type { SimNode } from '../../../world/world.ts';
+import { migrateRoutes } from './migrate.ts';
+
+const PATH = '/nodes/{node}/qemu/{vmid}/migrate';
+
+function twoNodes() {
+  const bench = new TestBench();
+  const { world } = bench.runtime;
+  const first = world.nodes.get('pve1') as SimNode;
+  world.nodes.set('pve2', { ...first, name: 'pve2', address: '10.99.0.2' });
+  const run = async (method: string, params: Params): Promise<unknown> => {
+    const handler = migrateRoutes[`${method} ${PATH}`];
+    return bench.clock.run(async () => handler?.(bench.call(params)));
+  };
+  const migrate = async (params: Params) => {
+    const upid = String(await run('POST', params));
+    await bench.clock.run(() => bench.runtime.tasks.ended(upid));
+    return world.tasks.get(upid);
+  };
+  return { bench, world, run, migrate };
+}
+
+describe('migrating a VM', () => {
+  it('takes its local disks along and moves the configuration', async () => {
+    const { world, run, migrate } = twoNodes();
+    expect(await run('GET', { vmid: 100 })).toMatchObject({ allowed_nodes: ['pve2'], running: 0 });
+    const record = await migrate({ vmid: 100, target: 'pve2' });
+    expect(record?.exitStatus).toBe('OK');
+    const vm = world.vms.get(100);
+    expect(vm?.node).toBe('pve2');
+    expect(vm?.config.current.has('lock')).toBe(false);
+    const local = world.storages.get('local');
+    if (!local) throw new Error('no storage');
+    expect(volumesOf(local, 'pve2').has('100/vm-100-disk-0.raw')).toBe(true);
+    expect(volumesOf(local, 'pve1').has('100/vm-100-disk-0.raw')).toBe(false);
+  });
+
+  it('locks the VM meanwhile', async () => {
+    const { bench, world } = twoNodes();
+    await bench.clock.run(async () => migrateRoutes[`POST ${PATH}`]?.(bench.call({ vmid: 100, target: 'pve2' })));
+    await bench.clock.advance(50);
+    expect(world.vms.get(100)?.config.current.get('lock')).toBe('migrate');
+  });
+
+  it('refuses a template whose disks others are based on, and leaves it as it was', async () => {
+    const { bench, world, migrate } = twoNodes();
+    const vm = bench.addVm(500, {
+      memory: '64',
+      kvm: '0',
+      scsi0: 'local:9100/base-9100-disk-0.qcow2/500/vm-500-disk-0.qcow2',
+    });
+    const local = world.storages.get('local');
+    const base = local && volumesOf(local, 'pve1').get('9100/base-9100-disk-0.qcow2');
+    if (!local || !base) throw new Error('no base');
+    const name = '9100/base-9100-disk-0.qcow2/500/vm-500-disk-0.qcow2';
+    volumesOf(local, 'pve1').set(name, { ...base, name, vmid: 500, parent: base.name });
+    const record = await migrate({ vmid: 500, target: 'pve2' });
+    expect(record?.exitStatus).toBe('migration aborted');
+    expect(record?.log.join('\n')).toContain("as it's a clone of");
+    expect(vm.node).toBe('pve1');
+    expect(vm.config.current.has('lock')).toBe(false);
+  });
+
+  it('keeps a running VM running, if it may', async () => {
+    const { bench, migrate } = twoNodes();
+    const vm = bench.addVm(500, { memory: '64', kvm: '0' });
+    await bench.task((task) => startVm(bench.runtime, { node: 'pve1', vmid: 500, task }));
+    await expect(migrate({ vmid: 500, target: 'pve2' })).rejects.toThrow("can't migrate running VM without --online\n");
+    expect((await migrate({ vmid: 500, target: 'pve2', online: 1 }))?.exitStatus).toBe('OK');
+    expect(vm.node).toBe('pve2');
+    expect(vm.process?.qmpStatus).toBe('running');
+  });
+
+  it('needs to be told to copy the disks of a running VM', async () => {
+    const { bench, migrate } = twoNodes();
+    bench.addVm(500, { memory: '64', kvm: '0', scsi0: DEBIAN_DISK });
+    await bench.task((task) => startVm(bench.runtime, { node: 'pve1', vmid: 500, task }));
+    const record = await migrate({ vmid: 500, target: 'pve2', online: 1 });
+    expect(record?.exitStatus).toBe('migration aborted');
+    expect(record?.log.join('\n')).toContain('without with-local-disks option');
+    expect((await migrate({ vmid: 500, target: 'pve2', online: 1, 'with-local-disks': 1 }))?.exitStatus).toBe('OK');
+  });
+});

@@ -1,0 +1,159 @@
+/**
+ * The simulator on a real port: HTTPS in front of `Simulator.handle`. Everything a client can notice of a connection is
+ * decided here — reason phrases, when it is kept and when it is closed —, nothing of what an answer says.
+ * [source HS AnyEvent.pm; PM Service/pveproxy.pm]
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { systemClock } from '../../base/clock.ts';
+import { Canceled } from '../../base/errors.ts';
+import { TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
+import type { Simulator } from '../core/simulator.ts';
+import { createCertificate, type ServerCertificate } from './certificate.ts';
+import { serveRedirects } from './plain-redirect.ts';
+import { headOf, parseHead, readBody, reasonOnWire } from './wire-message.ts';
+
+export interface ServeOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Made for the host unless given. */
+  readonly certificate?: ServerCertificate;
+}
+
+export interface SimulatorServer {
+  /** `https://127.0.0.1:8006`. */
+  readonly endpoint: string;
+  readonly port: number;
+  /** SHA-256 of the certificate. */
+  readonly fingerprint: string;
+  /** PEM, for clients that want an authority instead of a fingerprint. */
+  readonly certificate: string;
+  /** Stops accepting, lets running requests end for a moment, then cuts what is left. */
+  close(): Promise<void>;
+}
+
+/** Rule [source PM Service/pveproxy.pm server_config]: requests on one connection, and how long it may be idle. */
+const REQUESTS_PER_CONNECTION = 100;
+const IDLE_MS = 5_000;
+/** Rule [source HS AnyEvent.pm unshift_read_header]: from this size on a header is dropped without an answer. */
+const LARGEST_HEADER_BYTES = 8 * 1024;
+const HEADER_LINES_LIMIT = 64;
+const CLOSE_GRACE_MS = 1_000;
+
+export async function serveSimulator(simulator: Simulator, options: ServeOptions): Promise<SimulatorServer> {
+  const certificate = options.certificate ?? (await createCertificate(options.host, systemClock.now()));
+  const server = createServer({
+    key: certificate.key,
+    cert: certificate.certificate,
+    maxHeaderSize: LARGEST_HEADER_BYTES,
+    keepAliveTimeout: IDLE_MS,
+    headersTimeout: IDLE_MS,
+    connectionsCheckingInterval: 1_000,
+  });
+  server.maxHeadersCount = 0; // counted by ourselves: Node would leave the rest out and go on
+  acceptRequests(server, simulator);
+  const sockets = new Set<Socket>();
+  serveRedirects(server, IDLE_MS);
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+  });
+  await listen(server, options);
+  const { port } = server.address() as AddressInfo; // it listens on a port, not on a pipe
+  const shownHost = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    endpoint: `https://${shownHost}:${port}`,
+    port,
+    fingerprint: certificate.fingerprint,
+    certificate: certificate.certificate,
+    close: () => close(server, sockets),
+  };
+}
+
+function acceptRequests(server: Server, simulator: Simulator): void {
+  const servedOn = new WeakMap<Duplex, number>();
+  server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+    const count = (servedOn.get(message.socket) ?? 0) + 1;
+    servedOn.set(message.socket, count);
+    serve(simulator, message, response, count >= REQUESTS_PER_CONNECTION).catch((error: unknown) => {
+      if (!(error instanceof TransportFailure)) {
+        simulator.runtime.log.log('error', `${message.method} ${message.url}: ${String(error)}`);
+      }
+      message.socket.destroy();
+    });
+  });
+  server.on('connect', (message: IncomingMessage, socket: Duplex) => {
+    answerRaw(simulator, { method: 'CONNECT', target: message.url ?? '', headers: {} }, socket);
+  });
+  server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex) => {
+    // Rule [source HS AnyEvent.pm process_header]: a method nobody knows is refused in words; other nonsense just ends.
+    const request = error.code === 'HPE_INVALID_METHOD' && error.rawPacket && parseHead(error.rawPacket);
+    if (request) answerRaw(simulator, request, socket);
+    else socket.destroy();
+  });
+}
+
+async function serve(
+  simulator: Simulator,
+  message: IncomingMessage,
+  response: ServerResponse,
+  isLast: boolean,
+): Promise<void> {
+  if (message.rawHeaders.length / 2 >= HEADER_LINES_LIMIT) return void message.socket.destroy();
+  const body = await readBody(message);
+  const answer = await simulator.handle({
+    method: message.method ?? '',
+    target: message.url ?? '',
+    headers: headersOf(message),
+    ...(body.length > 0 && { body }),
+  });
+  if (response.destroyed) return;
+  response.sendDate = false; // the answer has the simulated time
+  // Rule [recorded version-and-auth]: an answer without a body has no length; the end of the connection ends it.
+  if (answer.body === '') for (const name of ['content-length', 'transfer-encoding']) response.removeHeader(name);
+  const headers = isLast ? { ...answer.headers, connection: 'close' } : answer.headers;
+  response.writeHead(answer.status, reasonOnWire(answer.reason), headers);
+  // As bytes: Node would put head and text into one string and encode the head as UTF-8 once more.
+  response.end(Buffer.from(answer.body));
+}
+
+/** What Node's parser hands over as a bare socket gets its answer written by hand; every such answer is a refusal. */
+function answerRaw(simulator: Simulator, request: WireRequest, socket: Duplex): void {
+  const write = (answer: WireResponse) =>
+    socket.end(Buffer.concat([Buffer.from(headOf(answer), 'latin1'), Buffer.from(answer.body)]));
+  simulator.handle(request).then(write, () => socket.destroy());
+}
+
+function headersOf(message: IncomingMessage): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(message.headers)) {
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return headers;
+}
+
+function listen(server: Server, { host, port }: ServeOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
+  const patience = new AbortController();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const tooLate = systemClock.sleep(CLOSE_GRACE_MS, patience.signal).catch((error: unknown) => {
+    if (!(error instanceof Canceled)) throw error;
+  });
+  await Promise.race([closed, tooLate]);
+  patience.abort();
+  for (const socket of sockets) socket.destroy();
+  await closed;
+}

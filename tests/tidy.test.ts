@@ -1,0 +1,151 @@
+/**
+ * Style that a machine can check, so that reviews can talk about design: imports flow one way, time, chance, network and
+ * disk enter through the doors only, files stay readable. Each check is also run on a planted violation, because a check
+ * that cannot fail is worth nothing.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+async function sources(folder: string): Promise<SourceFile[]> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  return Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), 'utf8') })));
+}
+
+const isTest = (path: string) => /\.test\.ts$|\/testing\//.test(path);
+
+/** What must not be used directly, and the only files that may: the real implementations of the doors. */
+const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonly allowed: RegExp }[] = [
+  {
+    name: 'the ambient clock',
+    pattern: /\bDate\.now\b|\bnew Date\(\)|\bsetTimeout\b|\bsetInterval\b|\bperformance\.now\b|node:timers/,
+    allowed: /^src\/base\/clock\.ts$|^src\/simulator\/http\/server|^src\/pve\/http\/https?-|^src\/pve\/http\/[a-z-]*transport/,
+  },
+  {
+    name: 'ambient randomness',
+    pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/,
+    allowed: /^src\/base\/random\.ts$|^src\/state\/directory-store\.ts$|^src\/simulator\/http\//,
+  },
+  {
+    name: 'the network',
+    pattern: /\bfetch\(|from '(undici|node:https?|node:net|node:tls|node:dns|node:dgram)'/,
+    allowed: /^src\/pve\/http\/|^src\/simulator\/http\//,
+  },
+  {
+    name: 'the file system',
+    pattern: /from 'node:fs(\/promises)?'/,
+    allowed: /^src\/state\/directory-store\.ts$|^src\/cli\//,
+  },
+  {
+    name: 'the process',
+    pattern: /\bprocess\.(env|argv|exit|stdout|stderr|on)\b|\bconsole\./,
+    allowed: /^src\/cli\//,
+  },
+];
+
+function ambientUses(files: readonly SourceFile[]): string[] {
+  const found: string[] = [];
+  for (const { path, text } of files) {
+    if (isTest(path)) continue;
+    for (const [index, line] of text.split('\n').entries()) {
+      if (/^\s*(\*|\/\/|\/\*)/.test(line)) continue;
+      for (const door of DOORS) {
+        if (door.pattern.test(line) && !door.allowed.test(path)) found.push(`${path}:${index + 1} uses ${door.name}`);
+      }
+    }
+  }
+  return found;
+}
+
+describe('the doors', () => {
+  it('are the only way to time, chance, network, disk and process', async () => {
+    expect(ambientUses(await sources('src'))).toEqual([]);
+  });
+
+  it.each([
+    ['const now = Date.now();', 'the ambient clock'],
+    ['await new Promise((resolve) => setTimeout(resolve, 1));', 'the ambient clock'],
+    ['const id = randomUUID();', 'ambient randomness'],
+    ["import { request } from 'undici';", 'the network'],
+    ["import { readFile } from 'node:fs/promises';", 'the file system'],
+    ["console.log('hello');", 'the process'],
+  ])('would notice %s', (line, door) => {
+    expect(ambientUses([{ path: 'src/engine/planted.ts', text: line }])).toEqual([
+      `src/engine/planted.ts:1 uses ${door}`,
+    ]);
+  });
+});
+
+describe('the import order between folders', () => {
+  const cruise = (directory: string) =>
+    promisify(execFile)(
+      process.execPath,
+      [join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs'), '--config', join(root, '.dependency-cruiser.cjs'), 'src'],
+      { cwd: directory, maxBuffer: 16 * 1024 * 1024 },
+    ).then(
+      ({ stdout }) => ({ ok: true, output: stdout }),
+      (error: { stdout?: string }) => ({ ok: false, output: error.stdout ?? String(error) }),
+    );
+
+  it('is kept', async () => {
+    const { ok, output } = await cruise(root);
+    expect(output).toMatch(/no dependency violations found \(\d{3,} modules/);
+    expect(ok).toBe(true);
+  });
+
+  it('is refused when it is broken', async () => {
+    // A copy of the tree by links, with one file that lets the base import the client.
+    const planted = await mkdtemp(join(tmpdir(), 'proxwright-tidy-'));
+    try {
+      for (const name of ['node_modules', 'tsconfig.json', 'package.json']) {
+        await symlink(join(root, name), join(planted, name));
+      }
+      const { cp } = await import('node:fs/promises');
+      await cp(join(root, 'src'), join(planted, 'src'), { recursive: true });
+      await writeFile(join(planted, 'src/base/planted.ts'), "export { parseUpid } from '../pve/wire/upid.ts';\n");
+      const { ok, output } = await cruise(planted);
+      expect(ok).toBe(false);
+      expect(output).toContain('base-imports: src/base/planted.ts');
+    } finally {
+      await rm(planted, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('files', () => {
+  it('say in their first lines what they are about', async () => {
+    const silent = (await sources('src')).filter(
+      ({ path, text }) => !isTest(path) && !/^(#!.*\n)?\/\*\*/.test(text),
+    );
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('are short enough to be about one thing', async () => {
+    const long = (await sources('src'))
+      .filter(({ path, text }) => !/\.generated\.ts$/.test(path) && text.split('\n').length > 400)
+      .map(({ path }) => path);
+    expect(long).toEqual([]);
+  });
+
+  it('carry no marks of unfinished work and no machine paths', async () => {
+    const files = [...(await sources('src')), ...(await sources('tests')), ...(await sources('tools'))];
+    const marks = files.filter(
+      ({ path, text }) => path !== 'tests/tidy.test.ts' && /\b(TODO|FIXME|XXX)\b|\/home\/|\/root\/|\bit\.only\(/.test(text),
+    );
+    expect(marks.map(({ path }) => path)).toEqual([]);
+  });
+});
