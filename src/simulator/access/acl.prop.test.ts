@@ -1,10 +1,10 @@
 /** Laws of the evaluation, on random lists of users, groups, tokens and pools. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { testRuntime } from '../testing/access.ts';
 import type { AclEntry, World } from '../world/world.ts';
 import { permissionsOn, privilegeTest } from './acl.ts';
 import { removeAclEntries, setAclEntry } from './acl-tree.ts';
-import { testRuntime } from './test-access.ts';
 
 const PATHS = ['/', '/vms', '/vms/100', '/vms/101', '/pool', '/pool/p', '/storage', '/storage/local'];
 const ROLES = ['Administrator', 'PVEVMUser', 'PVETemplateUser', 'PVEDatastoreUser', 'NoAccess'];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { grant, refusalOf, testRuntime } from '../testing/access.ts';
 import { authenticate } from './authenticate.ts';
-import { grant, refusalOf, testRuntime } from './test-access.ts';
 import { issueCsrfToken, issueTicket } from './tickets.ts';
 
 const TWO_HOURS_MS = 2 * 3600 * 1000;

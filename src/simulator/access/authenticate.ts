@@ -62,6 +62,12 @@ export function sentApiToken(headers: LoginRequest['headers']): boolean {
   return credentialsOf(headers)?.kind === 'token';
 }
 
+/** The ticket of a request, good or bad. */
+export function sentTicket(headers: LoginRequest['headers']): string | undefined {
+  const credentials = credentialsOf(headers);
+  return credentials?.kind === 'ticket' ? credentials.text : undefined;
+}
+
 interface Credentials {
   readonly kind: 'ticket' | 'token';
   readonly text: string;

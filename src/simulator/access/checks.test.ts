@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../core/runtime.ts';
 import { API_FACTS } from '../schema/api-facts.generated.ts';
 import type { Permissions, RawParams } from '../schema/types.ts';
+import { callerOf, grant, refusalOf, testRuntime } from '../testing/access.ts';
 import { ANONYMOUS } from './authenticate.ts';
 import { checkPermissions, tokenNotAllowed } from './checks.ts';
-import { callerOf, grant, refusalOf, testRuntime } from './test-access.ts';
 
 let runtime: Runtime;
 const USER = 'who@pve';

@@ -7,7 +7,7 @@ import { ApiFault, dieFault } from '../http/response.ts';
 import type { World } from '../world/world.ts';
 import { removeAclEntries } from './acl-tree.ts';
 
-const LOCK_NAME = 'cfs:file-user_cfg';
+export const USER_CONFIG_LOCK = 'cfs:file-user_cfg';
 const LOCK_WAIT_MS = 10_000;
 
 /**
@@ -15,7 +15,7 @@ const LOCK_WAIT_MS = 10_000;
  * plain 500 that begins with what was being done.
  */
 export async function changeUserConfig<T>(runtime: Runtime, whatFailed: string, change: () => T): Promise<T> {
-  const release = await runtime.locks.acquire(LOCK_NAME, 'exclusive', LOCK_WAIT_MS);
+  const release = await runtime.locks.acquire(USER_CONFIG_LOCK, 'exclusive', LOCK_WAIT_MS);
   if (!release) throw dieFault(`${whatFailed}: cfs-lock 'file-user_cfg' error: got lock request timeout`);
   try {
     const result = change();

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Call } from '../core/call.ts';
 import type { Runtime } from '../core/runtime.ts';
+import { grant, refusalOf, testCall, testRuntime } from '../testing/access.ts';
 import { allowedTags } from './tag-checks.ts';
-import { grant, refusalOf, testCall, testRuntime } from './test-access.ts';
 import {
   checkBridgeAccess,
   checkCpuModelAccess,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { addVmToPool, poolOfVm, removeStorageAccess, removeVmAccess } from '../access/pools.ts';
-import { asyncRefusalOf, grant, testCall, testRuntime } from '../access/test-access.ts';
 import type { Params } from '../core/call.ts';
 import type { Runtime } from '../core/runtime.ts';
+import { asyncRefusalOf, grant, testCall, testRuntime } from '../testing/access.ts';
 import { poolRoutes } from './pools.ts';
 
 let runtime: Runtime;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { asyncRefusalOf, testCall } from '../access/test-access.ts';
 import type { Params } from '../core/call.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { storageRuntime } from '../storage/test-storage.ts';
+import { asyncRefusalOf, testCall } from '../testing/access.ts';
+import { storageRuntime } from '../testing/storage.ts';
 import { storageRoutes } from './storage.ts';
 
 const send = async (runtime: Runtime, route: string, params: Params) =>

@@ -1,4 +1,5 @@
 /** /storage: the definitions of storages. [source ST API2/Storage/Config.pm] */
+import { removeStorageAccess } from '../access/pools.ts';
 import { type Call, type Params, type Routes, requiredText, text } from '../core/call.ts';
 import { ApiFault, dieFault } from '../http/response.ts';
 import { activationFailure, storageSpace } from '../storage/space.ts';
@@ -67,21 +68,17 @@ function update(call: Call): unknown {
 }
 
 /** Rule [source AC AccessControl.pm remove_storage_access]: its ACLs and pool memberships go with it; the data stays. */
-function remove(call: Call): null {
+async function remove(call: Call): Promise<null> {
   const { world } = call.runtime;
   const id = requiredText(call.params, 'storage');
-  return locked('delete', () => {
+  locked('delete', () => {
     storageConfig(world, id);
     const isUsed = [...world.storages.values()].some((other) => other.options.get('base')?.startsWith(`${id}:`));
     if (isUsed) throw dieFault("can't remove storage - storage is used as base of another storage");
     world.storages.delete(id);
-    const kept = world.access.acl.filter(
-      ({ path }) => path !== `/storage/${id}` && !path.startsWith(`/storage/${id}/`),
-    );
-    world.access.acl.splice(0, world.access.acl.length, ...kept);
-    for (const pool of world.pools.values()) pool.storages.delete(id);
-    return null;
   });
+  await removeStorageAccess(call.runtime, id);
+  return null;
 }
 
 /** Rule [source ST Storage.pm lock_storage_config]: whatever fails under the lock says which operation failed. */

@@ -6,11 +6,12 @@ import type { Clock } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
 import { type Random, randomHex } from '../../base/random.ts';
 import { type Transport, TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
-import { authenticate, sentApiToken } from '../access/authenticate.ts';
+import { authenticate, sentApiToken, sentTicket } from '../access/authenticate.ts';
 import { checkPermissions, makeCheckers, tokenNotAllowed } from '../access/checks.ts';
 import { EXTRA_FACTS } from '../api/extra-facts.ts';
 import { ROUTES } from '../api/index.ts';
-import { type Faults, noFaults } from '../faults/faults.ts';
+import { combineFaults, type Faults, noFaults } from '../faults/faults.ts';
+import { reservedNames } from '../faults/reserved-names.ts';
 import { type DecodedRequest, decodeRequest } from '../http/request.ts';
 import {
   ApiFault,
@@ -29,6 +30,7 @@ import { LockTable } from './locks.ts';
 import { type RouteMatch, Router } from './router.ts';
 import type { Runtime } from './runtime.ts';
 import { Semaphore } from './semaphore.ts';
+import { observeStatistics } from './statistics.ts';
 import { TaskRunner } from './tasks.ts';
 
 export interface SimulatorOptions {
@@ -59,7 +61,7 @@ export class Simulator {
 
   constructor(options: SimulatorOptions) {
     const { world, clock, random } = options;
-    this.#faults = options.faults ?? noFaults;
+    this.#faults = combineFaults(reservedNames(), options.faults ?? noFaults);
     this.runtime = {
       world,
       clock,
@@ -86,6 +88,7 @@ export class Simulator {
 
   /** Answers a request; rejects with a `TransportFailure` where a real connection would just end. */
   async handle(request: WireRequest): Promise<WireResponse> {
+    observeStatistics(this.runtime);
     const decoded = decodeRequest(request);
     const answer = await this.#answer(request, decoded);
     this.runtime.log.log('debug', `${request.method} ${request.target.replace(/\?.*/, '')} → ${answer.status}`);
@@ -99,6 +102,9 @@ export class Simulator {
       method: decoded.target.method,
       path: decoded.target.path,
       endpoint: match?.endpoint.name,
+      params: decoded.kind === 'call' ? decoded.params : {},
+      isProtected: match?.endpoint.facts.protected === true,
+      ticket: sentTicket(request.headers),
     });
     switch (fault?.kind) {
       case 'cut-before':
@@ -106,7 +112,10 @@ export class Simulator {
       case 'not-executed':
         return plainResponse({ status: 595, message: fault.reason, hasBody: false }, this.#now());
       case 'refuse':
-        return faultResponse(new ApiFault(fault.status, `${fault.message}\n`), this.#now());
+        return faultResponse(new ApiFault(fault.status, `${fault.message}\n`, fault.errors), this.#now());
+      case 'login-refused':
+        await this.runtime.clock.sleep(LOGIN_REFUSED_MS);
+        return loginRefusedResponse('Authentication failed!', this.#now());
       case 'cut-after':
         await this.#answerHonestly(request, decoded, match);
         throw new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'connection reset by peer' });
@@ -149,7 +158,10 @@ export class Simulator {
       if (error instanceof ApiFault && error.status >= 595) {
         return plainResponse({ status: error.status, message: error.message, hasBody: false }, this.#now());
       }
-      if (error instanceof ApiFault) return faultResponse(error, answerOptions);
+      if (error instanceof ApiFault) {
+        if (error.status === 401 || isRefusedUpload(error, path)) await this.runtime.clock.sleep(LOGIN_REFUSED_MS);
+        return faultResponse(error, answerOptions);
+      }
       // A defect of the simulator must be seen as one, not mistaken for an answer of Proxmox.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.runtime.log.log('error', `simulator defect in ${method} ${path}: ${detail}`);
@@ -268,6 +280,11 @@ function mergeParams(
     }
   }
   return { ...params, ...pathParams };
+}
+
+/** Rule [source PM HTTPServer.pm auth_handler]: an upload's right is checked with the login, so its refusal is late too. */
+function isRefusedUpload(fault: ApiFault, path: string): boolean {
+  return fault.status === 403 && /^\/nodes\/[^/]+\/storage\/[^/]+\/upload$/.test(path);
 }
 
 function proxyTimeout(nowMs: number): WireResponse {

@@ -4,6 +4,7 @@
  */
 import type { Runtime } from '../core/runtime.ts';
 import type { TaskHooks } from '../core/tasks.ts';
+import type { RawParams } from '../schema/types.ts';
 
 export type RequestFault =
   /** The connection is cut before the request reaches the server. */
@@ -14,8 +15,16 @@ export type RequestFault =
   | { readonly kind: 'not-executed'; readonly reason: string }
   /** pveproxy gives up waiting: the work goes on. */
   | { readonly kind: 'proxy-timeout' }
+  /** The login is not accepted any more. */
+  | { readonly kind: 'login-refused' }
   /** Answered with this refusal, not executed. */
-  | { readonly kind: 'refuse'; readonly status: number; readonly message: string };
+  | {
+      readonly kind: 'refuse';
+      readonly status: number;
+      readonly message: string;
+      /** Complaints by parameter. */
+      readonly errors?: Readonly<Record<string, string>>;
+    };
 
 export interface RequestInfo {
   readonly method: string;
@@ -23,6 +32,12 @@ export interface RequestInfo {
   readonly path: string;
   /** `PUT /nodes/{node}/qemu/{vmid}/config`, where the route is known. */
   readonly endpoint: string | undefined;
+  /** Of query and body, before any check. */
+  readonly params: RawParams;
+  /** Whether the privileged daemon carries it out. */
+  readonly isProtected: boolean;
+  /** The login ticket sent along, good or bad. */
+  readonly ticket: string | undefined;
 }
 
 export interface Faults {
@@ -33,3 +48,30 @@ export interface Faults {
 }
 
 export const noFaults: Faults = { tasks: {}, onRequest: () => undefined };
+
+/** Several sources of trouble at once; for a request the first that has something to say decides. */
+export function combineFaults(...sources: readonly Faults[]): Faults {
+  return {
+    tasks: {
+      beforeJob: (record) => {
+        for (const { tasks } of sources) tasks.beforeJob?.(record);
+      },
+      onLog: (record, line) => {
+        for (const { tasks } of sources) tasks.onLog?.(record, line);
+      },
+      beforeEnd: (task) => {
+        for (const { tasks } of sources) tasks.beforeEnd?.(task);
+      },
+    },
+    attach: (runtime) => {
+      for (const source of sources) source.attach?.(runtime);
+    },
+    onRequest: (info) => {
+      for (const source of sources) {
+        const fault = source.onRequest(info);
+        if (fault) return fault;
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { DEBIAN_DISK, TestBench } from '../testing/bench.ts';
 import { startVm } from '../vm/power.ts';
 import type { Vm } from '../world/world.ts';
 import { guestInterfaces, isPortOpen, linkLocalAddress } from './addresses.ts';
-import { DEBIAN_DISK, TestBench } from './test-bench.ts';
 
 const CLOUD_INIT = 'local:9100/vm-9100-cloudinit.qcow2,media=cdrom';
 const DEBIAN = { memory: '64', kvm: '0', agent: '1', boot: 'order=scsi0', scsi0: DEBIAN_DISK, ide2: CLOUD_INIT };

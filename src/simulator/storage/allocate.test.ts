@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { asyncRefusalOf } from '../access/test-access.ts';
+import { asyncRefusalOf } from '../testing/access.ts';
+import { addStorage, ignored, NODE, type StorageRuntime, storageRuntime } from '../testing/storage.ts';
 import { type AllocateInput, allocateVolume, freeVolume } from './allocate.ts';
 import { convertToBase, linkedClone } from './clone.ts';
 import { hasFeature } from './features.ts';
 import { renameVolume, resizeVolume } from './resize.ts';
 import { assertRollbackPossible, deleteVolumeSnapshot, rollbackVolume, snapshotVolume } from './snapshots.ts';
 import { storageSpace } from './space.ts';
-import { addStorage, ignored, NODE, type StorageRuntime, storageRuntime } from './test-storage.ts';
 import { findVolume, isBaseInUse, storageConfig, volidOf } from './volumes.ts';
 
 const GIB = 1024 ** 3;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { asyncRefusalOf } from '../access/test-access.ts';
 import type { Task } from '../core/tasks.ts';
+import { asyncRefusalOf } from '../testing/access.ts';
+import { addStorage, ignored, NODE, type StorageRuntime, storageRuntime } from '../testing/storage.ts';
 import type { Volume } from '../world/world.ts';
 import { allocateVolume } from './allocate.ts';
 import { addVolume } from './catalogue.ts';
 import { copyVolume } from './copy.ts';
 import { storageSpace } from './space.ts';
-import { addStorage, ignored, NODE, type StorageRuntime, storageRuntime } from './test-storage.ts';
 import { findVolume, storageConfig } from './volumes.ts';
 
 const MIB = 1024 ** 2;

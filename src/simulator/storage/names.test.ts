@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { refusalOf } from '../access/test-access.ts';
-import { storageRuntime } from './test-storage.ts';
+import { refusalOf } from '../testing/access.ts';
+import { storageRuntime } from '../testing/storage.ts';
 import { parseVolumeName, splitVolid, storageConfig, storageFormats, volumePath } from './volumes.ts';
 
 const { world } = storageRuntime();

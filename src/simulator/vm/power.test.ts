@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { guestState } from '../guests/guest.ts';
-import { DEBIAN_DISK, TestBench } from '../guests/test-bench.ts';
+import { DEBIAN_DISK, TestBench } from '../testing/bench.ts';
 import type { Vm } from '../world/world.ts';
 import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from './power.ts';
 import { isPaused, pauseVm, resumeVm } from './suspend.ts';

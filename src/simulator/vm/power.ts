@@ -4,8 +4,8 @@
  * makes impatient clients fail.
  */
 import { randomInteger } from '../../base/random.ts';
-import { observeStatistics } from '../api/cluster/statistics.ts';
 import type { Runtime } from '../core/runtime.ts';
+import { observeStatistics } from '../core/statistics.ts';
 import type { Task } from '../core/tasks.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
 import { assertLaunchable } from '../guests/launch.ts';

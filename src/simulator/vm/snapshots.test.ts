@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { guestState } from '../guests/guest.ts';
-import { TestBench } from '../guests/test-bench.ts';
 import { allocateVolume } from '../storage/allocate.ts';
 import { findVolume, volidOf } from '../storage/volumes.ts';
+import { TestBench } from '../testing/bench.ts';
 import { draftOf, saveConfig } from './config-file.ts';
 import { startVm } from './power.ts';
 import { rollbackSnapshot } from './rollback.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TestBench } from '../guests/test-bench.ts';
+import { TestBench } from '../testing/bench.ts';
 import { startVm } from './power.ts';
 import { bootDiskBytes, currentVmStatus, fullVmStatus, vmStatus } from './status.ts';
 

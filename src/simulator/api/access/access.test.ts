@@ -1,8 +1,8 @@
 /** The endpoints below /access, called as handlers: what they change, what they answer, what they refuse. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { permissionsOn } from '../../access/acl.ts';
-import { asyncRefusalOf, grant, testCall, testRuntime } from '../../access/test-access.ts';
 import type { Params, Routes } from '../../core/call.ts';
+import { asyncRefusalOf, grant, testCall, testRuntime } from '../../testing/access.ts';
 import { aclRoutes } from './acl.ts';
 import { domainRoutes } from './domains.ts';
 import { groupRoutes } from './groups.ts';

@@ -1,7 +1,7 @@
 /** Entries of /cluster/resources, which /pools shows as well: what is live, and what comes from the broadcast statistics. */
 import type { Runtime } from '../../core/runtime.ts';
+import { knownStatistics, type Statistics } from '../../core/statistics.ts';
 import type { SimNode, Storage, Vm } from '../../world/world.ts';
-import { knownStatistics, type Statistics } from './statistics.ts';
 
 export type ResourceEntry = Record<string, unknown>;
 

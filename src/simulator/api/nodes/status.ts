@@ -1,7 +1,7 @@
 /** GET /nodes/{node}/status: the host itself. */
 import type { Call, Routes } from '../../core/call.ts';
+import { rootSpace, usedMemoryBytes } from '../../core/statistics.ts';
 import { dieFault } from '../../http/response.ts';
-import { rootSpace, usedMemoryBytes } from '../cluster/statistics.ts';
 
 export const nodeStatusRoutes: Routes = { 'GET /nodes/{node}/status': readStatus };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Paged, Params } from '../../core/call.ts';
-import { TestBench } from '../../guests/test-bench.ts';
 import { dieFault } from '../../http/response.ts';
+import { TestBench } from '../../testing/bench.ts';
 import type { SimNode } from '../../world/world.ts';
 import { taskRoutes } from './tasks.ts';
 

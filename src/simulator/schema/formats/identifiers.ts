@@ -21,6 +21,7 @@ const verifyBridgeId = matching(/^[\p{L}\p{M}\p{N}\p{Pc}.-]+$/u, (text) => `inva
 /** One entry of a map: `1` for the identity, `source:target`, or a default target. Its complaints pile up line feeds. */
 function pairOf(verify: Verifier): Verifier {
   return (text) => {
+    if (text === '0') return undefined; // false to Perl: no map at all
     for (const entry of splitList(text)) {
       if (entry === '1') continue;
       const pair = /^([^:]+):([^:]+)$/.exec(entry);

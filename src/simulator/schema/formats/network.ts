@@ -46,9 +46,9 @@ export function isDnsName(text: string): boolean {
   return DNS_NAME.test(withoutFinalNewline(text));
 }
 
-function isCidr(text: string, isAddress: (text: string) => boolean, longestMask: number): boolean {
+function isCidr(text: string, isOfFamily: (text: string) => boolean, longestMask: number): boolean {
   const match = /^(.*)\/(\d+)$/.exec(withoutFinalNewline(text));
-  return match !== null && isAddress(match[1] ?? '') && Number(match[2]) > 7 && Number(match[2]) <= longestMask;
+  return match !== null && isOfFamily(match[1] ?? '') && Number(match[2]) > 7 && Number(match[2]) <= longestMask;
 }
 
 const isCidrV4 = (text: string) => isCidr(text, (address) => IPV4.test(address), 32);
@@ -82,6 +82,11 @@ function isHostAndPort(text: string): boolean {
   return isIpv6(subject) || isIpv6(subject.replace(/\.\d+$/, ''));
 }
 
+/** A lone zero is a name, but false to Perl, and so not found to be one. */
+function isAddress(text: string): boolean {
+  return text !== '0' && (isIpv4(text) || isIpv6(text) || isDnsName(text));
+}
+
 function satisfying(test: (text: string) => boolean, complaint: string | ((text: string) => string)): Verifier {
   return (text) => (test(text) ? undefined : `${typeof complaint === 'string' ? complaint : complaint(text)}\n`);
 }
@@ -103,10 +108,7 @@ export const networkFormats: Readonly<Record<string, Verifier>> = {
     'value does not look like a valid ipv6 network configuration',
   ),
   'dns-name': satisfying(isDnsName, 'value does not look like a valid DNS name'),
-  address: satisfying(
-    (text) => isIpv4(text) || isIpv6(text) || isDnsName(text),
-    (text) => `value does not look like a valid address: ${text}`,
-  ),
+  address: satisfying(isAddress, (text) => `value does not look like a valid address: ${text}`),
   email: matching(EMAIL, 'value does not look like a valid email address'),
   'mac-addr': matching(
     /^[a-f0-9][02468ace](?::[a-f0-9]{2}){5}$/i,
@@ -118,10 +120,7 @@ export const networkFormats: Readonly<Record<string, Verifier>> = {
   ),
   'pve-iface': matching(/^[a-z][a-z0-9_]{1,20}([:.]\d+)?$/i, (text) => `invalid network interface name '${text}'`),
   'pve-vlan-id-or-range': verifyVlanRange,
-  'pve-storage-server': satisfying(
-    (text) => isIpv4(text) || isIpv6(text) || isDnsName(text),
-    'value does not look like a valid server name or IP address',
-  ),
+  'pve-storage-server': satisfying(isAddress, 'value does not look like a valid server name or IP address'),
   'pve-storage-portal-dns': satisfying(isHostAndPort, 'value does not look like a valid portal address'),
   'pve-acme-domain': matching(
     new RegExp(`^${ACME_LABEL}(?:\\.${ACME_LABEL})+$`, 'i'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Params } from '../../../core/call.ts';
-import { DEBIAN_DISK, TestBench } from '../../../guests/test-bench.ts';
+import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
 import { draftOf, saveConfig } from '../../../vm/config-file.ts';
 import { startVm } from '../../../vm/power.ts';
 import { agentRoutes } from './agent.ts';

@@ -140,7 +140,7 @@ function prepareUpdate(call: Call): UpdateRequest {
   completeValues(call, present);
   checkVmModifyPermissions(call, vmid, undefined, deletes);
   checkVmModifyPermissions(call, vmid, undefined, [...present.keys()]);
-  checkStorageAccess(call, vmid, present, undefined);
+  checkStorageAccess(call, vmid, present, undefined, text(params, 'import-working-storage'));
   checkBridgeAccess(call, present);
 
   const complete = new Map<string, string | null>(present);

@@ -95,7 +95,7 @@ function prepare(call: Call): Creation {
   if (archive !== undefined) refuseRestore(call, archive, values);
   if (values.size > 0) {
     resolveCdromAlias(values);
-    checkStorageAccess(call, vmid, values, storage);
+    checkStorageAccess(call, vmid, values, storage, text(params, 'import-working-storage'));
     checkVmModifyPermissions(call, vmid, pool, [...values.keys()]);
     checkCreateDevicePermissions(call, vmid, pool, values);
     checkBridgeAccess(call, values);

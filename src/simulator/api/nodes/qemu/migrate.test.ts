@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Params } from '../../../core/call.ts';
-import { DEBIAN_DISK, TestBench } from '../../../guests/test-bench.ts';
 import { volumesOf } from '../../../storage/catalogue.ts';
+import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
 import { startVm } from '../../../vm/power.ts';
 import type { SimNode } from '../../../world/world.ts';
 import { migrateRoutes } from './migrate.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { TestBench } from '../../../guests/test-bench.ts';
 import { allocateVolume } from '../../../storage/allocate.ts';
 import { findVolume, volidOf } from '../../../storage/volumes.ts';
+import { TestBench } from '../../../testing/bench.ts';
 import { startVm } from '../../../vm/power.ts';
 import type { Vm } from '../../../world/world.ts';
 import { moveDiskRoutes } from './move-disk.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { asyncRefusalOf, grant, testCall } from '../../../access/test-access.ts';
 import type { Params, Routes, Upload } from '../../../core/call.ts';
-import { NODE, type StorageRuntime, storageRuntime } from '../../../storage/test-storage.ts';
 import { findVolume } from '../../../storage/volumes.ts';
+import { asyncRefusalOf, grant, testCall } from '../../../testing/access.ts';
+import { NODE, type StorageRuntime, storageRuntime } from '../../../testing/storage.ts';
 import type { RemoteFile } from '../../../world/world.ts';
 import { nodeStorageContentRoutes } from './content.ts';
 import { nodeStorageDownloadRoutes } from './download.ts';

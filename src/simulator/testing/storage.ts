@@ -1,8 +1,8 @@
 /** For tests beside the code: the recorded world with one storage of every other kind added, and a log to look at. */
 import type { VirtualClock } from '../../base/virtual-clock.ts';
-import { testRuntime } from '../access/test-access.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { FileSystem, Storage, StorageType } from '../world/world.ts';
+import { testRuntime } from './access.ts';
 
 export const NODE = 'pve1';
 const GIB = 1024 ** 3;

@@ -2,6 +2,9 @@
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
+import { setAclEntry } from '../access/acl-tree.ts';
+import { makeCheckers } from '../access/checks.ts';
+import { parseTokenName, ROOT } from '../access/ids.ts';
 import type { Call, Caller, Params } from '../core/call.ts';
 import { LockTable } from '../core/locks.ts';
 import type { Runtime } from '../core/runtime.ts';
@@ -9,9 +12,6 @@ import { TaskRunner } from '../core/tasks.ts';
 import { ApiFault } from '../http/response.ts';
 import { buildWorld } from '../world/build-world.ts';
 import { RECORDED_WORLD } from '../world/recorded-world.ts';
-import { setAclEntry } from './acl-tree.ts';
-import { makeCheckers } from './checks.ts';
-import { parseTokenName, ROOT } from './ids.ts';
 
 export function testRuntime(): Runtime & { readonly clock: VirtualClock } {
   const clock = new VirtualClock();

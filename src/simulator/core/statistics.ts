@@ -3,12 +3,12 @@
  * sizes. Nothing ticks: whoever asks, or is about to change something, first lets the board catch up with the clock.
  * `observeStatistics` therefore belongs in front of every request.
  */
-import type { Instant } from '../../../base/clock.ts';
-import { type Random, randomInteger } from '../../../base/random.ts';
-import type { Runtime } from '../../core/runtime.ts';
-import { type StorageSpace, storageSpace } from '../../storage/space.ts';
-import { cpuCount, vmStatus } from '../../vm/status.ts';
-import type { SimNode, World } from '../../world/world.ts';
+import type { Instant } from '../../base/clock.ts';
+import { type Random, randomInteger } from '../../base/random.ts';
+import { type StorageSpace, storageSpace } from '../storage/space.ts';
+import { cpuCount, vmStatus } from '../vm/status.ts';
+import type { SimNode, World } from '../world/world.ts';
+import type { Runtime } from './runtime.ts';
 
 export type Statistics = Readonly<Record<string, string | number>>;
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { TestBench } from '../../guests/test-bench.ts';
-import { draftOf, saveConfig } from '../../vm/config-file.ts';
-import type { Vm } from '../../world/world.ts';
-import { ResourceView } from './resource-entries.ts';
+import { ResourceView } from '../api/cluster/resource-entries.ts';
+import { TestBench } from '../testing/bench.ts';
+import { draftOf, saveConfig } from '../vm/config-file.ts';
+import type { Vm } from '../world/world.ts';
 import { observeStatistics } from './statistics.ts';
 
 function seen(bench: TestBench, vm: Vm) {

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { closest } from './closest.ts';
+
+describe('closest', () => {
+  it.each([
+    ['memmory', 'memory'],
+    ['stroages', 'storages'],
+    ['Cut-After', 'cut-after'],
+    ['vm', 'vms'],
+  ])('suggests what %s was meant to be', (typed, meant) => {
+    expect(closest(typed, ['memory', 'storages', 'cut-after', 'vms'])).toBe(meant);
+  });
+
+  it('suggests nothing when nothing is near', () => {
+    expect(closest('banana', ['memory', 'storages'])).toBeUndefined();
+    expect(closest('x', [])).toBeUndefined();
+  });
+
+  it('prefers the nearest of several', () => {
+    expect(closest('lock', ['locks', 'lock', 'clock'])).toBe('lock');
+  });
+});

@@ -1,0 +1,29 @@
+/** "Did you mean …?": the known word that a mistyped one is nearest to. */
+
+/** Undefined when nothing is near enough to be worth suggesting. */
+export function closest(word: string, known: Iterable<string>): string | undefined {
+  let best: { readonly word: string; readonly distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (distance < (best?.distance ?? Math.floor(Math.max(word.length, candidate.length) / 3) + 1)) {
+      best = { word: candidate, distance };
+    }
+  }
+  return best?.word;
+}
+
+/** How many letters must be inserted, removed, replaced or swapped with their neighbour. */
+function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
+  const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    rows.push(row);
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, replaced, isSwap ? at(i - 2, j - 2) + 1 : replaced));
+    }
+  }
+  return at(a.length, b.length);
+}

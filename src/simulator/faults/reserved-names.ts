@@ -1,0 +1,52 @@
+/**
+ * Names that fail on purpose, always: whoever wants to see a failure in a demo or a test just chooses one. A clone named
+ * `fail-clone-…` breaks off in the middle of its copy; a VM named `locked-…` is being backed up whenever somebody wants to
+ * change it, until it is deleted.
+ */
+import type { Runtime } from '../core/runtime.ts';
+import { dieFault } from '../http/response.ts';
+import type { Faults, RequestInfo } from './faults.ts';
+import { lockVm, unlockVm } from './strangers.ts';
+import { createdId, existingVm } from './targets.ts';
+
+const FAILING_CLONE = /^fail-clone-/;
+const LOCKED = /^locked-/;
+const LOCK = 'backup';
+
+export function reservedNames(): Faults {
+  let runtime: Runtime | undefined;
+  const failingIds = new Set<number>();
+  const failingTasks = new Set<string>();
+  const fail = (upid: string): void => {
+    if (failingTasks.delete(upid)) throw dieFault('this name fails on purpose');
+  };
+  return {
+    attach: (attached) => {
+      runtime = attached;
+    },
+    tasks: {
+      onLog: ({ type, upid }, line) => {
+        if (type !== 'qmclone') return;
+        const newid = Number(/^creating a clone of VM \d+ with ID (\d+)$/.exec(line)?.[1]);
+        if (failingIds.delete(newid)) failingTasks.add(upid);
+        else if (/^create (?:full|linked) clone of drive/.test(line)) fail(upid);
+      },
+      beforeEnd: ({ record }) => fail(record.upid),
+    },
+    onRequest: (info) => {
+      const newid = createdId(info);
+      if (newid !== undefined && info.path.endsWith('/clone') && FAILING_CLONE.test(String(info.params.name ?? ''))) {
+        failingIds.add(newid);
+      }
+      if (runtime && info.method !== 'GET') keepLocked(runtime, info);
+      return undefined;
+    },
+  };
+}
+
+function keepLocked(runtime: Runtime, info: RequestInfo): void {
+  const vm = existingVm(runtime, info);
+  if (!vm || !LOCKED.test(vm.config.current.get('name') ?? '') || info.path.includes('/agent')) return;
+  if (info.method === 'DELETE') unlockVm(runtime, vm, LOCK);
+  else lockVm(runtime, vm, LOCK);
+}

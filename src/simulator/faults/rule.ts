@@ -1,0 +1,104 @@
+/**
+ * A fault as data: what happens, to which requests or tasks, and how often. Rules can be written in a file, on the command
+ * line (`short-form.ts`) or drawn from a seed (`seeded.ts`); what each kind does is in `effects.ts` and its neighbours.
+ */
+import { z } from 'zod';
+
+const milliseconds = z.number().int().positive();
+
+const match = z.strictObject({
+  method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).optional(),
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'End of the path, or all of it with a leading slash; * is one part, ** any number, {vmid} the same as *.',
+    ),
+  task: z.string().min(1).optional().describe('Type of the task, such as qmclone; * stands for anything.'),
+});
+
+const common = {
+  match: match.default({}),
+  at: z.number().int().positive().optional().describe('Begins with the n-th match; once, unless times says more.'),
+  every: z.number().int().positive().optional().describe('Every n-th match.'),
+  every_ms: milliseconds.optional().describe('The first match after every such period.'),
+  probability: z.number().gt(0).max(1).optional().describe('Chance per match, from the seed.'),
+  times: z.number().int().positive().optional().describe('How often altogether.'),
+};
+
+const lasting = (defaultMs: number) => milliseconds.default(defaultMs);
+
+const rule = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('lock'), ...common, for_ms: lasting(5_000) }),
+  z.strictObject({
+    kind: z.literal('storage-lock'),
+    ...common,
+    storage: z.string().optional(),
+    for_ms: lasting(15_000),
+  }),
+  z.strictObject({ kind: z.literal('users-lock'), ...common, for_ms: lasting(15_000) }),
+  z.strictObject({
+    kind: z.literal('refuse'),
+    ...common,
+    status: z.number().int().min(400).max(599).default(500),
+    message: z.string().min(1).default('simulated refusal'),
+  }),
+  z.strictObject({ kind: z.literal('unreachable'), ...common, reason: z.string().default('Connection refused') }),
+  z.strictObject({ kind: z.literal('proxy-timeout'), ...common }),
+  z.strictObject({ kind: z.literal('cut-before'), ...common }),
+  z.strictObject({ kind: z.literal('cut-after'), ...common }),
+  z.strictObject({
+    kind: z.literal('task-fail'),
+    ...common,
+    percent: z.number().min(0).max(100).default(50).describe('How far it gets: 0 does nothing, 100 everything.'),
+    message: z.string().min(1).default('simulated failure'),
+  }),
+  z.strictObject({
+    kind: z.literal('task-warn'),
+    ...common,
+    message: z.string().min(1).default('simulated warning'),
+  }),
+  z.strictObject({ kind: z.literal('task-unknown'), ...common, for_ms: lasting(2_000) }),
+  z.strictObject({ kind: z.literal('ticket-expired'), ...common }),
+  z.strictObject({ kind: z.literal('daemon-down'), ...common, for_ms: lasting(10_000) }),
+  z.strictObject({
+    kind: z.literal('disk-full'),
+    ...common,
+    storage: z.string().optional(),
+    for_ms: lasting(30_000),
+  }),
+  z.strictObject({ kind: z.literal('agent-silent'), ...common, for_ms: lasting(60_000) }),
+  z.strictObject({
+    kind: z.literal('stranger-edit'),
+    ...common,
+    set: z.record(z.string(), z.string()).default({ description: 'changed by somebody else' }),
+  }),
+  z.strictObject({
+    kind: z.literal('stranger-lock'),
+    ...common,
+    lock: z.enum(['backup', 'snapshot', 'migrate']).default('backup'),
+    for_ms: lasting(60_000),
+  }),
+  z.strictObject({ kind: z.literal('stranger-id'), ...common }),
+]);
+
+const SCHEDULES = ['at', 'every', 'every_ms', 'probability'] as const;
+
+export const faultRuleSchema = rule.refine(
+  (value) => SCHEDULES.filter((name) => value[name] !== undefined).length <= 1,
+  `Give only one of ${SCHEDULES.join(', ')}.`,
+);
+
+/** With every default filled in. */
+export type FaultRule = z.output<typeof faultRuleSchema>;
+/** As written, defaults left out. */
+export type FaultRuleInput = z.input<typeof faultRuleSchema>;
+export type FaultKind = FaultRule['kind'];
+
+export const FAULT_KINDS: readonly FaultKind[] = rule.options.map((option) => option.shape.kind.value);
+
+/** The kinds that happen to tasks rather than to requests. */
+export function isTaskKind(kind: string): kind is 'task-fail' | 'task-warn' {
+  return kind === 'task-fail' || kind === 'task-warn';
+}
