@@ -10,13 +10,7 @@ describe('Secret', () => {
   const secret = new Secret('hunter2/+"');
 
   it('cannot be printed by any ordinary means', () => {
-    const texts = [
-      String(secret),
-      `${secret}`,
-      JSON.stringify({ secret }),
-      inspect(secret),
-      inspect({ secret }),
-    ];
+    const texts = [String(secret), `${secret}`, JSON.stringify({ secret }), inspect(secret), inspect({ secret })];
     for (const text of texts) expect(text).not.toContain('hunter2');
     expect(Object.keys(secret)).toEqual([]);
   });

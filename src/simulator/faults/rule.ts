@@ -1,6 +1,7 @@
 /**
  * A fault as data: what happens, to which requests or tasks, and how often. Rules can be written in a file, on the command
  * line (`short-form.ts`) or drawn from a seed (`seeded.ts`); what each kind does is in `effects.ts` and its neighbours.
+ * Rules are asked in order; a request or task that one has ended is not counted by those after it.
  */
 import { z } from 'zod';
 

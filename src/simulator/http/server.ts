@@ -64,14 +64,19 @@ export async function serveSimulator(simulator: Simulator, options: ServeOptions
   });
   await listen(server, options);
   const { port } = server.address() as AddressInfo; // it listens on a port, not on a pipe
-  const shownHost = options.host.includes(':') ? `[${options.host}]` : options.host;
   return {
-    endpoint: `https://${shownHost}:${port}`,
+    endpoint: `https://${urlHost(options.host)}:${port}`,
     port,
     fingerprint: certificate.fingerprint,
     certificate: certificate.certificate,
     close: () => close(server, sockets),
   };
+}
+
+/** A server on all addresses is reached on the loopback one, at least from here. */
+function urlHost(host: string): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return reachable.includes(':') ? `[${reachable}]` : reachable;
 }
 
 function acceptRequests(server: Server, simulator: Simulator): void {

@@ -95,7 +95,8 @@ class Growth {
 
   record(writtenBytes: number): void {
     if (isReserved(this.#storage)) return;
-    const usedBytes = this.#initialBytes + Math.max(0, writtenBytes - this.#creditBytes);
+    // A rate times a time is seldom a whole number; a file's length always is.
+    const usedBytes = this.#initialBytes + Math.max(0, Math.floor(writtenBytes) - this.#creditBytes);
     if (usedBytes > this.#target.usedBytes) setUsedBytes(this.#storage, this.#node, this.#target, usedBytes);
   }
 

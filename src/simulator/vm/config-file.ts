@@ -2,6 +2,7 @@
 
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
+import { isFalse } from '../schema/perl-text.ts';
 import type { Vm, VmConfigFile, World } from '../world/world.ts';
 import { isDriveKey, isUnusedKey, wireValue, writableValue } from './config-keys.ts';
 import { type ConfigDraft, parseConfig, renderConfig } from './config-text.ts';
@@ -73,6 +74,7 @@ export function saveConfig(vm: Vm, draft: ConfigDraft): void {
 }
 
 export function writtenConfig(draft: ConfigDraft): VmConfigFile {
+  renameSmp(draft.current);
   for (const section of [draft.current, draft.pending, ...draft.snapshots.values()]) normaliseSection(section);
   dropReattachedUnused(draft);
   if (draft.cloudInit && !cloudInitDriveKey(draft.current)) draft.cloudInit = undefined;
@@ -93,8 +95,7 @@ export function createVm(runtime: Runtime, node: string, vmid: number, config: V
 export function effectiveConfig(vm: Vm): Map<string, string> {
   const merged = new Map([...vm.config.current, ...vm.config.pending]);
   for (const key of vm.config.pendingDeletes.keys()) {
-    const value = merged.get(key);
-    if (value !== undefined && value !== '' && value !== '0') merged.delete(key);
+    if (!isFalse(merged.get(key))) merged.delete(key);
   }
   return merged;
 }
@@ -106,6 +107,16 @@ export function cloudInitDriveKey(config: ReadonlyMap<string, string>, except?: 
     if (parseDrive(key, value)?.isCloudInit) return key;
   }
   return undefined;
+}
+
+/** Rule [source QS QemuServer.pm write_vm_config]: the old `smp` becomes `sockets`, unless they are given, and drops `cores`. */
+function renameSmp(current: Map<string, string>): void {
+  const smp = current.get('smp');
+  if (isFalse(smp)) return;
+  current.delete('smp');
+  if (smp === undefined || !isFalse(current.get('sockets'))) return;
+  current.set('sockets', smp);
+  current.delete('cores');
 }
 
 function normaliseSection(section: Map<string, string>): void {

@@ -10,7 +10,17 @@ import type { ParamSchema } from '../schema/types.ts';
 const FACTS = API_FACTS['PUT /nodes/{node}/qemu/{vmid}/config']?.params ?? {};
 
 /** Parameters of the update call that are not configuration keys. */
-const NOT_KEYS = new Set(['node', 'vmid', 'delete', 'revert', 'force', 'digest', 'skiplock', 'cdrom', 'smp']);
+const NOT_KEYS = new Set([
+  'node',
+  'vmid',
+  'delete',
+  'revert',
+  'force',
+  'digest',
+  'skiplock',
+  'background_delay',
+  'import-working-storage',
+]);
 
 /** Rule [source QS QemuServer.pm json_config_properties]: in the file, but accepted by no call. */
 const FILE_ONLY: Readonly<Record<string, ParamSchema>> = {

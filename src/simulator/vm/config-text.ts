@@ -4,6 +4,8 @@
  * is dropped. Clients see those effects, so the simulator writes and re-reads like the genuine server.
  */
 import { createHash } from 'node:crypto';
+import { percentDecode } from '../../pve/wire/index.ts';
+import { splitLikePerl } from '../schema/perl-text.ts';
 import type { VmConfigFile } from '../world/world.ts';
 import { readableValue } from './config-keys.ts';
 
@@ -89,7 +91,8 @@ function renderSection(section: ReadonlyMap<string, string>, isPending: boolean)
   const description = section.get('description');
   // Rule [source QS QemuServer.pm write_vm_config]: a description of "0" or nothing is not written (Perl truth).
   if (description !== undefined && description !== '' && description !== '0') {
-    for (const line of description.replace(/\n+$/, '').split('\n')) text += `#${encodeText(line)}\n`;
+    // Rule [source QS QemuServer.pm write_vm_config]: empty lines at the end go, so nothing but line feeds is nothing.
+    for (const line of splitLikePerl(description, '\n')) text += `#${encodeText(line)}\n`;
   } else if (description !== undefined && isPending) {
     text += '#\n';
   }
@@ -106,11 +109,11 @@ function renderDeletes(deletes: ReadonlyMap<string, boolean>): string {
     .join(',');
 }
 
-/** Line breaks and percent signs are escaped, so that every line of a description stays one comment line. */
+/** Rule [source PC ParseUtils.pm encode_text]: control characters, colons, percent signs and all but ASCII, as UTF-8. */
 function encodeText(line: string): string {
-  return line.replace(/[%\r]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  return line.replace(/[^\x20-\x24\x26-\x39\x3b-\x7e]/gu, (char) =>
+    [...Buffer.from(char)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  );
 }
 
-function decodeText(line: string): string {
-  return line.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-}
+const decodeText = percentDecode;

@@ -8,23 +8,17 @@ import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume, freeVolume } from '../storage/allocate.ts';
 import { convertToBase } from '../storage/clone.ts';
-import { hasFeature } from '../storage/features.ts';
-import {
-  findVolume,
-  parseVolumeName,
-  splitVolid,
-  storageConfig,
-  storageFormats,
-  volidOf,
-  volumePath,
-} from '../storage/volumes.ts';
+import { usesVolumeChain } from '../storage/paths.ts';
+import { activateStorage } from '../storage/space.ts';
+import { findVolume, parseVolumeName, splitVolid, storageConfig, storageFormats, volidOf } from '../storage/volumes.ts';
 import type { VolumeFormat } from '../world/world.ts';
-import { CLOUD_INIT_SIZE_BYTES, cloneDisk, TPM_SIZE_BYTES } from './clone-disk.ts';
-import { cloudInitDriveKey, findVm, isTemplate } from './config-file.ts';
+import { CLOUD_INIT_SIZE_BYTES, TPM_SIZE_BYTES } from './clone-disk.ts';
+import { cloudInitDriveKey, isTemplate } from './config-file.ts';
 import { isDriveKey } from './config-keys.ts';
-import { type Drive, makeDrive, newVolumeOf, parseDrive, printDrive, withOptions } from './drive.ts';
+import { type Drive, newVolumeOf, parseDrive, printDrive, withOptions } from './drive.ts';
+import { errorText } from './error-text.ts';
 import { efiDiskLog, efiVarsSizeBytes } from './firmware.ts';
-import { withVmLock } from './locking.ts';
+import { importDisk } from './import-disk.ts';
 
 export interface DiskJob {
   readonly runtime: Runtime;
@@ -65,7 +59,11 @@ export async function createDisks(job: DiskJob, settings: ReadonlyMap<string, st
 
 export async function freeVolumes(job: DiskJob, volumes: readonly string[]): Promise<void> {
   for (const volid of volumes) {
-    await freeVolume(job.runtime, { node: job.node, volid, log: () => {} });
+    try {
+      await freeVolume(job.runtime, { node: job.node, volid, log: (line) => job.task?.log(line) });
+    } catch (error) {
+      job.task?.log(errorText(error));
+    }
   }
 }
 
@@ -92,8 +90,10 @@ async function createCloudInitDrive(
   if (!storageId) throw dieFault('no storage ID specified (and no default storage)');
   refuseSecondCloudInit(job, drive, made);
   const storage = storageConfig(job.runtime.world, storageId);
-  const format = (drive.options.get('format') ?? (storage.path ? 'qcow2' : 'raw')) as VolumeFormat;
-  const name = `vm-${job.vmid}-cloudinit${storage.path ? `.${format}` : ''}`;
+  const isChain = usesVolumeChain(storage);
+  const format = (drive.options.get('format') ?? (storage.path || isChain ? 'qcow2' : 'raw')) as VolumeFormat;
+  const isSuffixed = storage.path !== undefined || (isChain && format === 'qcow2');
+  const name = `vm-${job.vmid}-cloudinit${isSuffixed ? `.${format}` : ''}`;
   const volume = await allocateVolume(job.runtime, {
     node: job.node,
     storageId,
@@ -124,20 +124,25 @@ async function createVolume(
   }
   const defaultFormat = storageFormats(storageConfig(job.runtime.world, storageId)).default;
   const format = (drive.options.get('format') ?? defaultFormat) as VolumeFormat;
+  const log = (line: string) => job.task?.log(line);
+  const sizeKiB = Math.ceil(newVolumeBytes(drive, wanted.sizeGiB) / 1024);
   const volume = await allocateVolume(job.runtime, {
     node: job.node,
     storageId,
     vmid: job.vmid,
     format,
-    sizeKiB: Math.ceil(newVolumeBytes(drive, wanted.sizeGiB) / 1024),
-    log: (line) => job.task?.log(line),
+    sizeKiB,
+    log,
   });
-  if (drive.key === 'efidisk0') for (const line of efiDiskLog(drive.options)) job.task?.log(line);
+  if (drive.key === 'efidisk0') for (const line of efiDiskLog(drive.options)) log(line);
   let volid = volidOf(volume);
   // Rule [source QS API2/Qemu.pm create_disks]: a disk added to a template becomes a base volume at once.
-  if (isTemplate(job.config)) volid = await convertToBase(job.runtime, { node: job.node, volid, log: () => {} });
+  if (isTemplate(job.config)) volid = await convertToBase(job.runtime, { node: job.node, volid, log });
   volumes.push(volid);
-  return announced(job, withOptions(drive, { format: undefined, size: printSize(volume.sizeBytes) }, volid));
+  // Rule [source QS API2/Qemu.pm create_disks]: the size shown is the one asked for, even where the storage rounds it up;
+  // only that of an EFI disk is read from the volume.
+  const sizeBytes = drive.key === 'efidisk0' ? volume.sizeBytes : sizeKiB * 1024;
+  return announced(job, withOptions(drive, { format: undefined, size: printSize(sizeBytes) }, volid));
 }
 
 function newVolumeBytes(drive: Drive, sizeGiB: number): number {
@@ -146,67 +151,10 @@ function newVolumeBytes(drive: Drive, sizeGiB: number): number {
   return sizeGiB * 1024 ** 3;
 }
 
-/** Rule [source QS API2/Qemu.pm $import_from_volid]. */
-async function importDisk(
-  job: DiskJob,
-  drive: Drive,
-  storageId: string,
-  source: string,
-  volumes: string[],
-): Promise<Drive> {
-  const { runtime, node } = job;
-  const { storage: sourceStorage, name } = splitVolid(source);
-  const parsed = parseVolumeName(storageConfig(runtime.world, sourceStorage), name);
-  const volume = findVolume(runtime.world, node, source);
-  // Rule [recorded import-from]: a missing import file is noticed when its size is read.
-  if (!volume && parsed.content === 'import') {
-    throw dieFault(`failed to stat '${volumePath(storageConfig(runtime.world, sourceStorage), name)}'`);
-  }
-  const clone = async () => {
-    if (!volume) throw dieFault(`could not get size of ${source}`);
-    if (!hasFeature(runtime.world, node, 'copy', source, {})) {
-      throw dieFault(`cannot import from '${source}' - full clone feature is not supported`);
-    }
-    return cloneDisk(runtime, {
-      node,
-      source: { key: sourceKey, drive: sourceDrive },
-      target: {
-        vmid: job.vmid,
-        key: drive.key,
-        storage: storageId,
-        format: drive.options.get('format') as VolumeFormat | undefined,
-      },
-      full: true,
-      task: job.task,
-      created: volumes,
-    });
-  };
-  const owner = parsed.vmid === undefined ? undefined : findVm(runtime.world, node, parsed.vmid);
-  const sourceDrive = makeDrive(drive.key, source, new Map());
-  const sourceKey =
-    owner &&
-    [...owner.config.current].find(([key, value]) => isDriveKey(key) && parseDrive(key, value)?.file === source)?.[0];
-  try {
-    const copied =
-      parsed.vmid !== undefined && parsed.vmid !== job.vmid
-        ? await withVmLock(
-            runtime,
-            node,
-            parsed.vmid,
-            { mode: owner?.process ? 'exclusive' : 'shared', waitMs: 30_000 },
-            clone,
-          )
-        : await clone();
-    return withOptions(drive, { format: undefined, size: copied.options.get('size') }, copied.file);
-  } catch (error) {
-    throw prefixed(error, `cannot import from '${source}' - `);
-  }
-}
-
 function attachExisting(job: DiskJob, drive: Drive, made: ReadonlyMap<string, string>): Drive {
   job.checkVolumeAccess(drive.file);
-  // A device path of the host: nothing of ours to look up.
-  if (drive.file.startsWith('/')) return drive;
+  // Rule [assumed]: simulated hosts have no block devices to hand out.
+  if (drive.file.startsWith('/')) throw dieFault(`volume ${drive.file} does not exist`);
   const { storage: storageId, name } = splitVolid(drive.file);
   const parsed = parseVolumeName(storageConfig(job.runtime.world, storageId), name);
   if (parsed.content !== 'images' && parsed.content !== 'iso') {
@@ -219,6 +167,7 @@ function attachExisting(job: DiskJob, drive: Drive, made: ReadonlyMap<string, st
     );
   }
   if (drive.isCloudInit) refuseSecondCloudInit(job, drive, made);
+  activateStorage(job.runtime.world, storageId, job.node);
   const volume = findVolume(job.runtime.world, job.node, drive.file);
   if (!volume) throw dieFault(`volume '${drive.file}' does not exist`);
   // Rule [recorded disk-cdrom]: sizes are those of QEMU, which counts whole sectors of 512 bytes.
@@ -235,10 +184,4 @@ function refuseSecondCloudInit(job: DiskJob, drive: Drive, made: ReadonlyMap<str
 function announced(job: DiskJob, drive: Drive): Drive {
   job.task?.log(`${drive.key}: successfully created disk '${printDrive(drive)}'`);
   return drive;
-}
-
-function prefixed(error: unknown, prefix: string): Error {
-  return error instanceof Error
-    ? dieFault(`${prefix}${error.message.trimEnd()}`)
-    : dieFault(`${prefix}${String(error)}`);
 }

@@ -1,6 +1,7 @@
 /** The checks every drive parameter passes before anything is done with it. Mirrors `$check_drive_param`. */
 import { dieFault, paramFault } from '../http/response.ts';
-import { parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
+import { isFalse } from '../schema/perl-text.ts';
+import { findImageFile, parseVolumeName, splitVolid, storageConfig, volidOf } from '../storage/volumes.ts';
 import type { World } from '../world/world.ts';
 import { isDriveKey } from './config-keys.ts';
 import { type Drive, newVolumeOf, parseDrive, printDrive, withOptions } from './drive.ts';
@@ -20,7 +21,7 @@ export function checkDriveParams(world: World, values: Map<string, string>): voi
 /** `cdrom` is another name of `ide2`. Rule [source QS API2/Qemu.pm $resolve_cdrom_alias]. */
 export function resolveCdromAlias(values: Map<string, string>): void {
   const value = values.get('cdrom');
-  if (value === undefined) return;
+  if (value === undefined || isFalse(value)) return;
   values.delete('cdrom');
   values.set('ide2', value.includes('media=') ? value : `${value},media=cdrom`);
 }
@@ -28,7 +29,7 @@ export function resolveCdromAlias(values: Map<string, string>): void {
 function checkImport(drive: Drive): void {
   if (!drive.options.has('import-from')) return;
   const wanted = newVolumeOf(drive.file);
-  if (!wanted || wanted.sizeGiB !== 0) {
+  if (wanted?.sizeGiB !== 0) {
     throw paramFault({
       [drive.key]: "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>",
     });
@@ -46,26 +47,50 @@ function checkImport(drive: Drive): void {
 function cleanPath(world: World, drive: Drive): Drive {
   const isKnownForm = /^(cdrom|none)$|^\/dev\/.+|^[^:]+:.+$|^\d+$/.test(drive.file);
   if (!isKnownForm) {
-    const volid = volidOfPath(world, drive.file);
-    if (!volid) throw paramFault({ [drive.key]: `unable to associate path '${drive.file}' to any storage` });
-    return withOptions(drive, volid.includes(':iso/') ? { media: 'cdrom' } : {}, volid);
+    const found = volumeOfPath(world, drive.file);
+    if (!found) throw paramFault({ [drive.key]: `unable to associate path '${drive.file}' to any storage` });
+    const media = drive.options.get('media') ?? (found.content === 'iso' ? 'cdrom' : undefined);
+    const expected = media === 'cdrom' ? 'iso' : 'images';
+    if (media !== undefined && found.content !== expected) {
+      throw paramFault({ [drive.key]: `unexpected media type (${found.content} != ${expected})` });
+    }
+    return withOptions(drive, { media }, found.volid);
   }
   if (/^(cdrom|none)$/.test(drive.file) && !drive.options.has('media')) return withOptions(drive, { media: 'cdrom' });
   return drive;
 }
 
-/** Rule [source ST Storage.pm path_to_volume_id]: ISO images and disk images of directory storages. */
-function volidOfPath(world: World, path: string): string | undefined {
+interface FoundPath {
+  readonly content: string;
+  readonly volid: string;
+}
+
+/** Rule [source ST Storage.pm path_to_volume_id]: files of directory storages by where they lie; images must exist. */
+function volumeOfPath(world: World, path: string): FoundPath | undefined {
   for (const storage of world.storages.values()) {
     if (!storage.path || !path.startsWith(`${storage.path}/`)) continue;
     const rest = path.slice(storage.path.length + 1);
-    const iso = /^template\/iso\/(.+\.(?:iso|img))$/i.exec(rest)?.[1];
-    if (iso) return `${storage.id}:iso/${iso}`;
-    const image = /^images\/(\d+\/.+)$/.exec(rest)?.[1];
-    if (image) return `${storage.id}:${image}`;
+    const image = /^images\/(\d+)\/([^/\s]+)$/.exec(rest);
+    if (image) {
+      const volume = findImageFile(storage, world.entryNode, Number(image[1]), image[2] ?? '');
+      if (volume) return { content: 'images', volid: volidOf(volume) };
+      continue;
+    }
+    for (const [pattern, content] of PATH_FORMS) {
+      const file = pattern.exec(rest)?.[1];
+      if (file) return { content, volid: `${storage.id}:${content}/${file}` };
+    }
   }
   return undefined;
 }
+
+const PATH_FORMS: readonly (readonly [RegExp, string])[] = [
+  [/^template\/iso\/([^/]+\.(?:iso|img))$/i, 'iso'],
+  [/^template\/cache\/([^/]+\.tar(?:\.(?:gz|xz|zst|bz2))?)$/i, 'vztmpl'],
+  [/^dump\/([^/]+\.(?:tgz|(?:tar|vma)(?:\.(?:gz|lzo|zst|bz2))?))$/, 'backup'],
+  [/^snippets\/([^/]+)$/, 'snippets'],
+  [/^import\/([ \w\-.+=]+\.(?:ova|ovf|qcow2|raw|vmdk))$/, 'import'],
+];
 
 function checkIsoMedia(world: World, drive: Drive): void {
   if (newVolumeOf(drive.file) || drive.file.startsWith('/') || !drive.file.includes(':')) return;

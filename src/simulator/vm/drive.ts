@@ -89,6 +89,17 @@ export function drivesOf(config: ReadonlyMap<string, string>, options: { unused?
   return drives;
 }
 
+/** Rule [source QS QemuServer/Drive.pm valid_drive_names]: the order in which the server goes through drives, unused last. */
+export function drivesByBus(config: ReadonlyMap<string, string>, options: { unused?: boolean } = {}): Drive[] {
+  const rank = (key: string) => {
+    const position = DRIVE_ORDER.indexOf(key);
+    return position < 0 ? DRIVE_ORDER.length : position;
+  };
+  return drivesOf(config, options).sort((a, b) => rank(a.key) - rank(b.key));
+}
+
+const DRIVE_ORDER = [...BOOT_DRIVE_KEYS, 'efidisk0', 'tpmstate0'];
+
 /** Rule [source QS QemuServer.pm get_default_bootdevices]: first disk, first CD, first NIC. */
 export function defaultBootOrder(config: ReadonlyMap<string, string>): string[] {
   const first = (cdrom: boolean) =>

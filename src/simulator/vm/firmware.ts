@@ -1,4 +1,5 @@
 /** EFI variable stores: which template they are made from and how large they are. */
+import { type Drive, withOptions } from './drive.ts';
 
 /** Rule [recorded disk-efi-tpm]: 528 KiB for the 4m store, 128 KiB for the legacy one, whatever size was asked for. */
 const SIZE_4M_BYTES = 540_672;
@@ -26,4 +27,17 @@ export function efiDiskLog(options: ReadonlyMap<string, string>): string[] {
     `INFO: reading raw edk2 varstore from /usr/share/pve-edk2-firmware//${file}`,
     'INFO: var store range: 0x64 -> 0x40000',
   ];
+}
+
+/**
+ * Rule [source QS QemuServer/OVMF.pm drive_change]: marking the same EFI disk as having the certificates of 2023 enrols
+ * them — where keys were enrolled at all; without those the marker is dropped again.
+ */
+export function changedEfiDisk(before: Drive, after: Drive, log: (line: string) => void): Drive {
+  const marker = after.options.get('ms-cert');
+  if (before.file !== after.file || before.options.get('ms-cert') === marker || !marker?.startsWith('2023'))
+    return after;
+  if (after.options.get('pre-enrolled-keys') !== '1') return withOptions(after, { 'ms-cert': undefined });
+  log('efidisk0: enrolling Microsoft UEFI CA 2023');
+  return withOptions(after, { 'ms-cert': '2023k' });
 }

@@ -1,29 +1,13 @@
-/** Values that Proxmox checks or completes on its own: machine type pinning, memory, SSH keys, CPU shares. */
-import { formatOfKey, parseProperty } from '../../pve/wire/index.ts';
+/** Values that Proxmox checks or completes on its own: memory, SSH keys, CPU shares, passwords. */
+import { createHash } from 'node:crypto';
+import { type Random, randomInteger } from '../../base/random.ts';
+import { formatOfKey, parseProperty, percentDecode } from '../../pve/wire/index.ts';
 import { dieFault } from '../http/response.ts';
-import type { World } from '../world/world.ts';
 
-const WINDOWS = /^(wxp|w2k|w2k3|w2k8|wvista|win7|win8|win10|win11)$/;
+const WINDOWS = /^(wxp|w2k|w2k3|w2k8|wvista|win\d+)$/;
 
 export function isWindows(ostype: string | undefined): boolean {
   return ostype !== undefined && WINDOWS.test(ostype);
-}
-
-/**
- * Rule [recorded run-refusals]: switching to a Windows guest pins the machine version, as creation does; nothing is
- * pinned where a version is already given.
- */
-export function pinnedMachine(
-  world: World,
-  machine: string | undefined,
-  ostype: string | undefined,
-): string | undefined {
-  if (!isWindows(ostype)) return undefined;
-  const [type = 'pc', ...rest] = (machine ?? 'pc').split(',');
-  const bare = type.replace(/^type=/, '');
-  const version = world.version.qemu.split('.').slice(0, 2).join('.');
-  const pinned = bare === 'pc' ? `pc-i440fx-${version}+pve1` : bare === 'q35' ? `pc-q35-${version}+pve1` : undefined;
-  return pinned && [pinned, ...rest].join(',');
 }
 
 /** MiB of RAM a configuration gives. Rule [source QS QemuServer/Memory.pm get_current_memory]: 512 by default. */
@@ -38,10 +22,27 @@ export function clampCpuUnits(value: string): string {
   return String(Math.min(10_000, Math.max(1, Number(value))));
 }
 
-/** Rule [recorded cloudinit-keys]: the server runs ssh-keygen over the decoded keys and refuses what it cannot read. */
-export function assertSshKeys(decoded: string): void {
-  const lines = decoded.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'));
-  if (lines.length === 0 || !lines.every(isPublicKey)) throw dieFault('SSH public key validation error');
+/**
+ * Rule [recorded cloudinit-keys]: the server runs ssh-keygen over each line of the decoded keys and refuses what it cannot
+ * read. Rule [source PC Tools.pm validate_ssh_public_keys]: blank lines are passed over, so nothing at all is fine.
+ */
+export function assertSshKeys(encoded: string): void {
+  const lines = percentDecode(encoded).split('\n');
+  if (!lines.every((line) => /^\s*$/.test(line) || isPublicKey(line)))
+    throw dieFault('SSH public key validation error');
+}
+
+const SALT_LETTERS = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/**
+ * Rule [source PC Tools.pm encrypt_pw]: a salted SHA-256 crypt text, so the same password never looks the same twice.
+ * Rule [assumed]: only its form is genuine; no simulated guest checks a password against it.
+ */
+export function hashedPassword(random: Random, password: string): string {
+  const letters = (bytes: Iterable<number>) => [...bytes].map((byte) => SALT_LETTERS[byte % 64]).join('');
+  const salt = letters(Array.from({ length: 8 }, () => randomInteger(random, 0, 63)));
+  const digest = createHash('sha512').update(`${salt}${password}`).digest();
+  return `$5$${salt}$${letters(digest.subarray(0, 43))}`;
 }
 
 function isPublicKey(line: string): boolean {

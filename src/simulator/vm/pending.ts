@@ -5,14 +5,17 @@
 import { shuffled } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
-import { allocateVolume, freeVolume } from '../storage/allocate.ts';
-import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
-import type { Vm, VolumeFormat } from '../world/world.ts';
-import { CLOUD_INIT_SIZE_BYTES } from './clone-disk.ts';
+import { freeVolume } from '../storage/allocate.ts';
+import { trySplitVolid } from '../storage/names.ts';
+import { parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
+import type { Vm } from '../world/world.ts';
+import { applyCloudInit } from './cloudinit-image.ts';
 import { draftOf, saveConfig } from './config-file.ts';
 import { isDriveKey, isUnusedKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
-import { type Drive, drivesOf, isPlainCdrom, parseDrive } from './drive.ts';
+import { type Drive, drivesOf, isPlainCdrom, parseDrive, printDrive } from './drive.ts';
+import { errorText } from './error-text.ts';
+import { changedEfiDisk } from './firmware.ts';
 
 /** What applying a change may need of its surroundings. */
 export interface ApplyContext {
@@ -20,6 +23,8 @@ export interface ApplyContext {
   readonly node: string;
   readonly vmid: number;
   readonly log: (line: string) => void;
+  /** A warning that a task counts. */
+  readonly warn: (text: string) => void;
   /** Refuses the deletion of a volume on a storage where the caller has no Datastore.AllocateSpace. */
   readonly requireSpace: (storageId: string) => void;
   readonly requireDiskRight: () => void;
@@ -28,8 +33,18 @@ export interface ApplyContext {
 /** Applies all pending changes of a stopped VM without asking who may: at start and after stop the server itself does it. */
 export async function applyPending(runtime: Runtime, vm: Vm, log: (line: string) => void = () => {}): Promise<void> {
   if (vm.config.pending.size === 0 && vm.config.pendingDeletes.size === 0) return;
-  const context = { runtime, node: vm.node, vmid: vm.vmid, log, requireSpace: () => {}, requireDiskRight: () => {} };
-  await applyPendingCold(context, vm);
+  await applyPendingCold(
+    {
+      runtime,
+      node: vm.node,
+      vmid: vm.vmid,
+      log,
+      warn: (text) => log(`WARN: ${text}`),
+      requireSpace: () => {},
+      requireDiskRight: () => {},
+    },
+    vm,
+  );
 }
 
 /**
@@ -44,8 +59,9 @@ export async function applyPendingCold(context: ApplyContext, vm: Vm): Promise<R
       await work();
       return true;
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
-      errors[key] = `unable to apply pending change ${key} : ${text.trimEnd()}\n`;
+      const problem = `unable to apply pending change ${key} : ${errorText(error)}\n`;
+      errors[key] = problem;
+      context.log(problem);
       return false;
     }
   };
@@ -60,38 +76,31 @@ export async function applyPendingCold(context: ApplyContext, vm: Vm): Promise<R
     draft.current.delete(key);
   }
   cleanupPending(draft);
-  for (const [key, value] of shuffled(context.runtime.random, [...draft.pending])) {
+  let needsCloudInit = false;
+  for (const [key, pendingValue] of shuffled(context.runtime.random, [...draft.pending])) {
+    let value = pendingValue;
     const done = await attempt(key, async () => {
       const old = draft.current.get(key);
       const drive = old !== undefined && isDriveKey(key) ? parseDrive(key, old) : undefined;
-      if (drive) await registerUnused(context, draft, drive);
+      if (!drive) return;
+      await registerUnused(context, draft, drive);
+      const wanted = key === 'efidisk0' ? parseDrive(key, value) : undefined;
+      if (wanted) value = printDrive(changedEfiDisk(drive, wanted, context.log));
     });
     if (!done) continue;
     draft.pending.delete(key);
     draft.current.set(key, value);
-    // Rule [source QS QemuServer.pm vmconfig_apply_pending]: attaching a cloud-init drive generates its image.
-    if (isDriveKey(key) && parseDrive(key, value)?.isCloudInit) draft.cloudInit = undefined;
+    needsCloudInit ||= isDriveKey(key) && (parseDrive(key, value)?.isCloudInit ?? false);
   }
   saveConfig(vm, draft);
-  await ensureCloudInitVolume(context, vm);
+  // Rule [source QS QemuServer.pm vmconfig_apply_pending]: attaching a cloud-init drive generates its image, and only after
+  // the configuration is written, so a failure there leaves everything applied.
+  if (needsCloudInit) {
+    const written = draftOf(vm.config);
+    await applyCloudInit(context, written);
+    saveConfig(vm, written);
+  }
   return errors;
-}
-
-/** Rule [recorded roundtrip-put-back]: putting the same drive back frees its volume first; generating makes it anew. */
-async function ensureCloudInitVolume(context: ApplyContext, vm: Vm): Promise<void> {
-  const drive = drivesOf(vm.config.current).find((candidate) => candidate.isCloudInit);
-  if (!drive || findVolume(context.runtime.world, context.node, drive.file)) return;
-  const { storage: storageId, name } = splitVolid(drive.file);
-  const { file, format } = parseVolumeName(storageConfig(context.runtime.world, storageId), name);
-  await allocateVolume(context.runtime, {
-    node: context.node,
-    storageId,
-    vmid: context.vmid,
-    format: format as VolumeFormat, // the name of an image states one of ours
-    name: file,
-    sizeKiB: CLOUD_INIT_SIZE_BYTES / 1024,
-    log: () => {},
-  });
 }
 
 /** Rule [source GC AbstractConfig.pm cleanup_pending]: what is already so (as text), or already gone, is not pending. */
@@ -129,7 +138,7 @@ export async function deallocate(
   force: boolean,
 ): Promise<boolean> {
   if (!(force || isUnusedKey(drive.key)) || isPlainCdrom(drive)) return false;
-  if (!ownsVolume(context, drive.file)) return true;
+  if (!isOwner(context, drive.file)) return true;
   context.requireSpace(splitVolid(drive.file).storage);
   if (isInUse(draft, drive)) throw dieFault(`unable to delete '${drive.file}' - volume is still in use (snapshot?)`);
   await freeVolume(context.runtime, { node: context.node, volid: drive.file, log: context.log });
@@ -145,12 +154,18 @@ export async function registerUnused(context: ApplyContext, draft: ConfigDraft, 
     try {
       await freeVolume(context.runtime, { node: context.node, volid: drive.file, log: context.log });
     } catch (error) {
-      context.log(error instanceof Error ? error.message : String(error));
+      context.log(errorText(error));
     }
     draft.cloudInit = undefined;
     return;
   }
-  if (!drive.isCdrom && ownsVolume(context, drive.file)) addUnused(draft, drive.file);
+  const storageId = drive.isCdrom ? undefined : trySplitVolid(drive.file)?.storage;
+  if (storageId === undefined) return;
+  if (!context.runtime.world.storages.has(storageId)) {
+    context.warn(`storage '${storageId}' no longer exists, volume '${drive.file}' will be removed from config`);
+  } else if (isOwner(context, drive.file)) {
+    addUnused(draft, drive.file);
+  }
 }
 
 const MAX_UNUSED = 256;
@@ -168,16 +183,21 @@ export function addUnused(draft: ConfigDraft, volid: string): void {
   draft.current.set(free, volid);
 }
 
-export function ownsVolume(context: Pick<ApplyContext, 'runtime' | 'vmid'>, volid: string): boolean {
-  if (volid.startsWith('/') || !volid.includes(':')) return false;
-  const { storage: storageId, name } = splitVolid(volid);
-  const storage = context.runtime.world.storages.get(storageId);
-  if (!storage) return false;
+/** Rule [source QS QemuServer.pm vm_is_volid_owner]: a volume that cannot be looked up is nobody's, with a warning. */
+function isOwner(context: ApplyContext, volid: string): boolean {
+  if (volid.startsWith('/')) return false;
   try {
-    return parseVolumeName(storage, name).vmid === context.vmid;
-  } catch {
+    return volumeOwner(context.runtime, volid) === context.vmid;
+  } catch (error) {
+    context.warn(`ownership of volume '${volid}' could not be determined: ${errorText(error)}`);
     return false;
   }
+}
+
+/** Whose volume it is, judging by its name; throws where the name or its storage is unknown. */
+export function volumeOwner(runtime: Runtime, volid: string): number | undefined {
+  const { storage, name } = splitVolid(volid);
+  return parseVolumeName(storageConfig(runtime.world, storage), name).vmid;
 }
 
 /** Rule [source QS QemuServer/Drive.pm is_volume_in_use]: in another slot, or in a snapshot. */

@@ -7,57 +7,23 @@ import {
   parseProperty,
   printProperty,
 } from '../../../../pve/wire/index.ts';
-import { addVmToPool, checkPoolExists } from '../../../access/pools.ts';
-import {
-  checkBridgeAccess,
-  checkCpuModelAccess,
-  checkMappingAccess,
-  checkStorageAccessClone,
-} from '../../../access/vm-checks.ts';
+import { addVmToPool } from '../../../access/pools.ts';
 import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
 import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
-import { dieFault, paramFault } from '../../../http/response.ts';
+import { dieFault } from '../../../http/response.ts';
+import { isFalse } from '../../../schema/perl-text.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
-import { hasFeature } from '../../../storage/features.ts';
-import { checkStorageEnabled } from '../../../storage/volumes.ts';
+import { activateStorage } from '../../../storage/space.ts';
+import { findVolume, splitVolid } from '../../../storage/volumes.ts';
 import { cloneDisk } from '../../../vm/clone-disk.ts';
-import {
-  assertVmExists,
-  checkLock,
-  createVm,
-  emptyDraft,
-  isTemplate,
-  loadVm,
-  saveConfig,
-} from '../../../vm/config-file.ts';
-import { isDriveKey, isNetKey, isUnusedKey } from '../../../vm/config-keys.ts';
+import { type ClonePlan, type CloneRequest, loadAndCheck } from '../../../vm/clone-plan.ts';
+import { assertVmExists, createVm, emptyDraft, saveConfig } from '../../../vm/config-file.ts';
 import { parseConfig } from '../../../vm/config-text.ts';
-import { type Drive, isPlainCdrom, parseDrive, printDrive } from '../../../vm/drive.ts';
+import { printDrive } from '../../../vm/drive.ts';
+import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { printNicWithNewMac } from '../../../vm/nic.ts';
+import { cancelMirrors, type MirrorJobs } from '../../../vm/mirror.ts';
 import type { Vm, VolumeFormat } from '../../../world/world.ts';
-
-interface CloneRequest {
-  readonly vmid: number;
-  readonly newid: number;
-  readonly pool: string | undefined;
-  readonly snapshot: string | undefined;
-  readonly storage: string | undefined;
-  readonly format: VolumeFormat | undefined;
-  readonly target: string | undefined;
-  readonly full: boolean | undefined;
-  readonly name: string | undefined;
-  readonly description: string | undefined;
-  readonly bwlimitKiB: number | undefined;
-  readonly running: boolean;
-}
-
-interface ClonePlan {
-  readonly source: ReadonlyMap<string, string>;
-  /** The new configuration without its drives. */
-  readonly config: Map<string, string>;
-  readonly drives: readonly { readonly drive: Drive; readonly full: boolean }[];
-}
 
 function clone(call: Call): string {
   const request = readRequest(call);
@@ -91,87 +57,6 @@ function readRequest(call: Call): CloneRequest {
   };
 }
 
-/** Rule [source QS API2/Qemu.pm clone_vm $load_and_check]: run before the fork and again inside the locks. */
-function loadAndCheck(call: Call, request: CloneRequest): ClonePlan {
-  const { world } = call.runtime;
-  const { storage, target, snapshot, newid } = request;
-  if (request.pool !== undefined) checkPoolExists(world, request.pool);
-  if (target !== undefined && !world.nodes.has(target)) throw dieFault(`no such cluster node '${target}'`);
-  if (storage !== undefined) {
-    const config = checkStorageEnabled(world, storage, call.node);
-    if (!config.content.has('images')) {
-      throw paramFault({ storage: `storage '${storage}' does not support vm images` });
-    }
-    if (target !== undefined) {
-      checkStorageEnabled(world, storage, target);
-      if (!config.shared) throw dieFault(`can't clone to non-shared storage '${storage}'`);
-    }
-  }
-  const vm = loadVm(world, call.node, request.vmid);
-  checkLock(vm);
-  if ((vm.process !== undefined) !== request.running) throw dieFault('unexpected state change');
-  if (snapshot !== undefined && !vm.config.snapshots.has(snapshot)) {
-    throw dieFault(`snapshot '${snapshot}' does not exist`);
-  }
-  const full = request.full ?? !isTemplate(vm.config.current);
-  if (storage !== undefined && !full) throw dieFault("parameter 'storage' not allowed for linked clones");
-  if (request.format !== undefined && !full) throw dieFault("parameter 'format' not allowed for linked clones");
-  const source = (snapshot === undefined ? undefined : vm.config.snapshots.get(snapshot)) ?? vm.config.current;
-  const shared = checkStorageAccessClone(call, source, storage);
-  checkMappingAccess(call, source);
-  checkBridgeAccess(call, source);
-  checkCpuModelAccess(call, source, undefined);
-  if (target !== undefined && !shared) throw dieFault(`can't clone VM to node '${target}' (VM uses local storage)`);
-  if (world.vms.get(newid)?.node === call.node) {
-    throw dieFault(`unable to create VM ${newid}: config file already exists`);
-  }
-  return planOf(call, request, source, full);
-}
-
-const NOT_COPIED = new Set([
-  'parent',
-  'snaptime',
-  'vmstate',
-  'snapstate',
-  'runningcpu',
-  'runningmachine',
-  'running-nets-host-mtu',
-]);
-
-function planOf(call: Call, request: CloneRequest, source: ReadonlyMap<string, string>, full: boolean): ClonePlan {
-  const config = new Map<string, string>([['lock', 'clone']]);
-  const drives: { drive: Drive; full: boolean }[] = [];
-  for (const key of [...source.keys()].sort()) {
-    const value = source.get(key) ?? '';
-    if (NOT_COPIED.has(key) || isUnusedKey(key)) continue;
-    if (full && request.running && request.snapshot === undefined && key === 'tpmstate0') {
-      throw dieFault('cannot clone TPM state while VM is running');
-    }
-    if (isNetKey(key)) {
-      config.set(key, printNicWithNewMac(call.runtime, value));
-    } else if (isDriveKey(key)) {
-      const drive = parseDrive(key, value);
-      if (!drive) throw dieFault(`unable to parse drive options for '${key}'`);
-      if (isPlainCdrom(drive)) config.set(key, value);
-      else drives.push(planDrive(call, request, drive, full));
-    } else {
-      config.set(key, value);
-    }
-  }
-  return { source, config, drives };
-}
-
-/** Rule [source QS API2/Qemu.pm clone_vm]: cloud-init and TPM state are copied even in a linked clone. */
-function planDrive(call: Call, request: CloneRequest, drive: Drive, full: boolean): { drive: Drive; full: boolean } {
-  const copy = full || drive.isCloudInit || drive.key === 'tpmstate0';
-  const options = { running: request.running, ...(request.snapshot !== undefined && { snapshot: request.snapshot }) };
-  if (!hasFeature(call.runtime.world, call.node, copy ? 'copy' : 'clone', drive.file, options)) {
-    const subject = `${request.snapshot === undefined ? '' : ' a snapshot of'} '${drive.file}' (${drive.key})`;
-    throw dieFault(`${copy ? 'Full' : 'Linked'} clone feature is not supported for${subject}`);
-  }
-  return { drive, full: copy };
-}
-
 async function runClone(call: Call, request: CloneRequest, task: Task): Promise<void> {
   const plan = loadAndCheck(call, request);
   const { runtime, node } = call;
@@ -185,51 +70,87 @@ async function runClone(call: Call, request: CloneRequest, task: Task): Promise<
   // Rule [recorded clone-full-during]: at first the target is only a comment and a lock.
   const vm = createVm(runtime, node, newid, parseConfig('# qmclone temporary file\nlock: clone\n'));
   const created: string[] = [];
+  const jobs: MirrorJobs = new Set();
   try {
-    await copyDrives(call, request, plan, vm, task, created);
+    await copyDrives({ call, request, plan, vm, task, created, jobs });
   } catch (error) {
+    await cancelMirrors(runtime, jobs, (line) => task.log(line));
     await cleanUp(call, newid, created, task);
-    throw dieFault(`clone failed: ${error instanceof Error ? error.message.trimEnd() : String(error)}`);
+    throw dieFault(`clone failed: ${errorText(error)}`);
   }
+}
+
+interface CopyJob {
+  readonly call: Call;
+  readonly request: CloneRequest;
+  readonly plan: ClonePlan;
+  readonly vm: Vm;
+  readonly task: Task;
+  readonly created: string[];
+  readonly jobs: MirrorJobs;
 }
 
 /** Time the server spends around the copies: writing files, firewall, IPAM. */
 const OVERHEAD_MS = 30;
 
-async function copyDrives(
-  call: Call,
-  request: CloneRequest,
-  plan: ClonePlan,
-  vm: Vm,
-  task: Task,
-  created: string[],
-): Promise<void> {
+async function copyDrives({ call, request, plan, vm, task, created, jobs }: CopyJob): Promise<void> {
   const { runtime, node } = call;
+  const { config, drives, sections } = plan;
   await task.sleep(OVERHEAD_MS);
-  for (const { drive, full } of plan.drives) {
+  activateVolumes(call, drives);
+  for (const [index, { drive, full }] of drives.entries()) {
     const copied = await cloneDisk(runtime, {
       node,
-      source: { key: drive.key, drive, snapshot: drive.isCloudInit ? undefined : request.snapshot },
+      source: {
+        key: drive.key,
+        drive,
+        snapshot: drive.isCloudInit ? undefined : request.snapshot,
+        vmid: request.vmid,
+      },
       target: { vmid: request.newid, key: drive.key, storage: request.storage, format: request.format },
       full,
       bwlimitKiB: request.bwlimitKiB,
       task,
       created,
+      mirror: { jobs, completion: index < drives.length - 1 ? 'skip' : 'complete' },
     });
-    plan.config.set(drive.key, printDrive(copied));
-    writeTarget(vm, plan.config);
+    config.set(drive.key, printDrive(copied));
+    writeTarget(vm, config, sections);
     if (task.signal.aborted) throw new TaskInterrupted();
   }
-  plan.config.delete('lock');
-  writeTarget(vm, plan.config);
+  config.delete('lock');
+  writeTarget(vm, config, { ...sections, ...discardPending(sections, task) });
   await task.sleep(OVERHEAD_MS);
   if (request.target !== undefined) vm.node = request.target;
   // Rule [source QS API2/Qemu.pm clone_vm]: membership of a pool comes last.
   if (request.pool !== undefined) await addVmToPool(runtime, vm.vmid, request.pool);
 }
 
-function writeTarget(vm: Vm, config: ReadonlyMap<string, string>): void {
-  saveConfig(vm, { ...emptyDraft(), current: new Map(config) });
+/** Rule [source QS API2/Qemu.pm clone_vm]: all volumes are looked for before the first is copied; cloud-init needs none. */
+function activateVolumes(call: Call, drives: ClonePlan['drives']): void {
+  const { world } = call.runtime;
+  for (const { drive } of drives) {
+    if (drive.isCloudInit || drive.file.startsWith('/')) continue;
+    activateStorage(world, splitVolid(drive.file).storage, call.node);
+    if (!findVolume(world, call.node, drive.file)) throw dieFault(`volume '${drive.file}' does not exist`);
+  }
+}
+
+/** Rule [source QS API2/Qemu.pm clone_vm]: pending changes are copied along while the disks are, and dropped at the end. */
+function discardPending(sections: ClonePlan['sections'], task: Task): Partial<ClonePlan['sections']> {
+  const keys = [...sections.pending.keys(), ...(sections.pendingDeletes.size > 0 ? ['delete'] : [])];
+  if (keys.length > 0) task.log(`found pending changes for '${keys.join(',')}', discarding for clone`);
+  return { pending: new Map(), pendingDeletes: new Map() };
+}
+
+function writeTarget(vm: Vm, config: ReadonlyMap<string, string>, sections: ClonePlan['sections']): void {
+  saveConfig(vm, {
+    ...emptyDraft(),
+    current: new Map(config),
+    pending: new Map(sections.pending),
+    pendingDeletes: new Map(sections.pendingDeletes),
+    cloudInit: sections.cloudInit && new Map(sections.cloudInit),
+  });
 }
 
 /** Rule [recorded clone-no-space]: volumes and configuration of a failed clone are removed, after a second of rest. */
@@ -239,7 +160,7 @@ async function cleanUp(call: Call, newid: number, created: readonly string[], ta
     try {
       await freeVolume(call.runtime, { node: call.node, volid, log: (line) => task.log(line) });
     } catch (error) {
-      task.log(error instanceof Error ? error.message : String(error));
+      task.log(errorText(error));
     }
   }
   call.runtime.world.vms.delete(newid);
@@ -257,7 +178,7 @@ function completeConfig(call: Call, request: CloneRequest, plan: ClonePlan): voi
   if (generation && generation !== '0') config.set('vmgenid', randomUuid(random));
   config.delete('template');
   config.set('name', request.name || `Copy-of-VM-${source.get('name') ?? request.vmid}`);
-  if (request.description) config.set('description', request.description);
+  if (!isFalse(request.description)) config.set('description', request.description ?? '');
 }
 
 export const cloneRoutes: Routes = { 'POST /nodes/{node}/qemu/{vmid}/clone': clone };

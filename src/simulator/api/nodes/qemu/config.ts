@@ -4,11 +4,13 @@ import { randomUuid } from '../../../../base/random.ts';
 import { checkBridgeAccess, checkStorageAccess, checkVmModifyPermissions } from '../../../access/vm-checks.ts';
 import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
-import { splitList } from '../../../schema/perl-text.ts';
+import { isFalse, splitList } from '../../../schema/perl-text.ts';
 import type { ParamValue } from '../../../schema/types.ts';
+import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
 import { effectiveConfig, loadVm, wireValue } from '../../../vm/config-file.ts';
 import { isConfigKey, isNetKey } from '../../../vm/config-keys.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
+import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
 import { printNicWithMac } from '../../../vm/nic.ts';
@@ -29,17 +31,16 @@ const CONTROL = new Set([
 
 const PASSWORD_MASK = '**********';
 
+/** Rule [source QS API2/Qemu.pm vm_config]: what contradicts itself is refused before the VM is looked for. */
 function getConfig(call: Call): Record<string, string | number> {
-  const vm = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0);
   const snapshot = text(call.params, 'snapshot');
   const current = flag(call.params, 'current') ?? false;
-  if (snapshot !== undefined && snapshot !== '') {
-    // Rule [source QS API2/Qemu.pm vm_config].
-    if (current)
-      throw paramFault({
-        snapshot: "cannot use 'snapshot' parameter with 'current'",
-        current: "cannot use 'snapshot' parameter with 'current'",
-      });
+  if (snapshot && current) {
+    const problem = "cannot use 'snapshot' parameter with 'current'";
+    throw paramFault({ snapshot: problem, current: problem });
+  }
+  const vm = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0);
+  if (snapshot) {
     const section = vm.config.snapshots.get(snapshot);
     if (!section) throw dieFault(`snapshot '${snapshot}' does not exist`);
     return wireConfig(section, vm.config.digest);
@@ -49,7 +50,10 @@ function getConfig(call: Call): Record<string, string | number> {
 
 export function wireConfig(config: ReadonlyMap<string, string>, digest: string): Record<string, string | number> {
   const answer: Record<string, string | number> = { digest };
-  for (const [key, value] of config) answer[key] = key === 'cipassword' ? PASSWORD_MASK : wireValue(key, value);
+  for (const [key, value] of config) {
+    // Rule [source QS API2/Qemu.pm vm_config]: only a password that Perl takes for true is hidden.
+    answer[key] = key === 'cipassword' && !isFalse(value) ? PASSWORD_MASK : wireValue(key, value);
+  }
   return answer;
 }
 
@@ -77,9 +81,9 @@ function getPending(call: Call): PendingEntry[] {
     if (!current.has(key))
       entries.push({ key, pending: key === 'cipassword' ? `${PASSWORD_MASK} ` : wireValue(key, value) });
   }
-  for (const [key, force] of pendingDeletes) {
-    if (!current.has(key) && !pending.has(key)) entries.push({ key, delete: force ? 2 : 1 });
-  }
+  // Rule [source GC GuestHelpers.pm config_with_pending_array]: deletions of what is not set always look forced, and come
+  // as an entry of their own next to a pending value.
+  for (const key of pendingDeletes.keys()) if (!current.has(key)) entries.push({ key, delete: 2 });
   return entries;
 }
 
@@ -103,7 +107,7 @@ async function postConfig(call: Call): Promise<string | null> {
 /** Rule [source QS API2/Qemu.pm $update_vm_api]: null if it ended well in time, its failure as 500, else the UPID. */
 async function waitBriefly(call: Call, vmid: number, upid: string, delaySeconds: number): Promise<string | null> {
   const end = call.runtime.clock.now() + delaySeconds * 1000;
-  while (call.runtime.tasks.isRunning(upid) && call.runtime.clock.now() < end) await call.runtime.clock.sleep(100);
+  while (call.runtime.tasks.isRunning(upid) && call.runtime.clock.now() < end) await call.runtime.clock.sleep(50);
   if (call.runtime.tasks.isRunning(upid)) return upid;
   const status = call.runtime.world.tasks.get(upid)?.exitStatus ?? '';
   if (status === 'OK' || status.startsWith('WARNINGS:')) return null;
@@ -126,7 +130,7 @@ function prepareUpdate(call: Call): UpdateRequest {
   if (skipLock && !call.caller.isRoot) throw paramFault({ skiplock: 'Only root may use this option.' });
   const values = configValues(params);
   const sshKeys = values.get('sshkeys');
-  if (sshKeys !== undefined && sshKeys !== null) assertSshKeys(decodeURIComponent(sshKeys));
+  if (sshKeys !== undefined && sshKeys !== null) assertSshKeys(sshKeys);
   const cpuUnits = values.get('cpuunits');
   if (cpuUnits !== undefined && cpuUnits !== null) values.set('cpuunits', clampCpuUnits(cpuUnits));
   const deleteList = text(params, 'delete') ?? '';
@@ -178,11 +182,28 @@ function checkLists(
   return { reverts, deletes };
 }
 
-/** MAC addresses and a generation id are filled in before permissions are looked at. */
+/** MAC addresses and a generation id are filled in, and a hook script is looked for, before permissions are looked at. */
 function completeValues(call: Call, values: Map<string, string>): void {
   for (const [key, value] of values) {
     if (isNetKey(key)) values.set(key, printNicWithMac(call.runtime, value));
     else if (key === 'vmgenid' && value === '1') values.set(key, randomUuid(call.runtime.random));
+    else if (key === 'hookscript') checkHookScript(call, value);
+  }
+}
+
+/**
+ * Rule [source GC GuestHelpers.pm check_hookscript]: an update looks for the script, a create does not.
+ * Rule [assumed]: every snippet that is there may be executed.
+ */
+function checkHookScript(call: Call, volid: string): void {
+  const { world } = call.runtime;
+  try {
+    const { storage, name } = splitVolid(volid);
+    const { content } = parseVolumeName(storageConfig(world, storage), name);
+    if (content !== 'snippets') throw dieFault(`'${volid}' is not in the snippets directory`);
+    if (!findVolume(world, call.node, volid)) throw dieFault(`script '${volid}' does not exist`);
+  } catch (error) {
+    throw paramFault({ hookscript: `${errorText(error)}\n` });
   }
 }
 

@@ -16,18 +16,21 @@ import { type Call, flag, integer, type Routes, text } from '../../../core/call.
 import { nowSeconds } from '../../../core/runtime.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { ApiFault, dieFault, paramFault, permFault } from '../../../http/response.ts';
+import { isFalse } from '../../../schema/perl-text.ts';
 import { findVolume } from '../../../storage/volumes.ts';
+import { printBootOrder } from '../../../vm/boot-order.ts';
 import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
 import { isDriveKey, isNetKey } from '../../../vm/config-keys.ts';
 import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
-import { defaultBootOrder } from '../../../vm/drive.ts';
+import { defaultBootOrder, parseDrive } from '../../../vm/drive.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
+import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { assertSshKeys, clampCpuUnits, pinnedMachine } from '../../../vm/machine.ts';
+import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
+import { assertClipboard, checkedMachine } from '../../../vm/machine-type.ts';
 import { printNicWithMac } from '../../../vm/nic.ts';
 import { startVm } from '../../../vm/power.ts';
 import { uniqueTags } from '../../../vm/tags.ts';
-import { printBootOrder } from '../../../vm/update.ts';
 import type { Vm } from '../../../world/world.ts';
 import { configValues } from './config.ts';
 
@@ -52,7 +55,10 @@ interface Creation {
   readonly pool: string | undefined;
   readonly storage: string | undefined;
   readonly values: Map<string, string>;
+  /** Keys given as JSON null. */
+  readonly nullKeys: readonly string[];
   readonly start: boolean;
+  readonly isHaManaged: boolean;
 }
 
 async function create(call: Call): Promise<string> {
@@ -68,6 +74,8 @@ async function create(call: Call): Promise<string> {
       call.runtime.world.vms.delete(vmid);
       throw error;
     }
+    // Rule [assumed]: the HA stack is not simulated; what the log says of it is.
+    if (creation.isHaManaged) task.log('Add as HA resource');
     if (creation.start) await autostart(call, vmid, task);
   });
 }
@@ -79,20 +87,24 @@ function prepare(call: Call): Creation {
   const pool = text(params, 'pool');
   const storage = text(params, 'storage');
   const start = flag(params, 'start') ?? false;
-  const values = new Map([...configValues(params, CONTROL)].map(([key, value]) => [key, value ?? '']));
+  const isLive = flag(params, 'live-restore') ?? false;
+  const given = configValues(params, CONTROL);
+  const nullKeys = [...given.keys()].filter((key) => given.get(key) === null && key !== 'description');
+  const values = new Map([...given].filter((entry): entry is [string, string] => entry[1] !== null));
   const sshKeys = values.get('sshkeys');
-  if (sshKeys !== undefined) assertSshKeys(decodeURIComponent(sshKeys));
+  if (sshKeys !== undefined) assertSshKeys(sshKeys);
   const cpuUnits = values.get('cpuunits');
   if (cpuUnits !== undefined) values.set('cpuunits', clampCpuUnits(cpuUnits));
   if (pool !== undefined) checkPoolExists(call.runtime.world, pool);
   if (storage !== undefined) call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
-  if (flag(params, 'ha-managed')) call.require('/', ['Sys.Console']);
+  const isHaManaged = flag(params, 'ha-managed') ?? false;
+  if (isHaManaged) call.require('/', ['Sys.Console']);
   if (start) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
   const mayAllocate =
     call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
   if (!mayAllocate) throw permFault();
   const archive = text(params, 'archive');
-  if (archive !== undefined) refuseRestore(call, archive, values);
+  if (archive !== undefined) refuseRestore(call, vmid, archive, values);
   if (values.size > 0) {
     resolveCdromAlias(values);
     checkStorageAccess(call, vmid, values, storage, text(params, 'import-working-storage'));
@@ -103,18 +115,30 @@ function prepare(call: Call): Creation {
     checkDriveParams(call.runtime.world, values);
     for (const [key, value] of values) if (isNetKey(key)) values.set(key, printNicWithMac(call.runtime, value));
   }
-  return { vmid, pool, storage, values, start };
+  refuseLiveImport(call, values);
+  return { vmid, pool, storage, values, nullKeys, start: start && !isLive, isHaManaged };
 }
 
 /** Restoring a backup is not simulated; what Proxmox refuses before it starts is. */
-function refuseRestore(call: Call, archive: string, values: ReadonlyMap<string, string>): never {
+function refuseRestore(call: Call, vmid: number, archive: string, values: ReadonlyMap<string, string>): never {
   for (const key of [...values.keys()].filter(isDriveKey).sort()) {
     throw paramFault({ [key]: "option conflicts with option 'archive'" });
   }
   // Rule [source QS API2/Qemu.pm create_vm]: a pipe is for the command line.
   if (archive === '-') throw dieFault('pipe requires cli environment');
+  checkVolumeAccess(call, vmid, archive, 'backup');
   if (!findVolume(call.runtime.world, call.node, archive)) throw dieFault(`volume '${archive}' does not exist`);
   throw new ApiFault(501, 'Restoring a backup (POST /nodes/{node}/qemu with archive) is not simulated');
+}
+
+/** Starting a VM while its disks are still being imported is not simulated. */
+function refuseLiveImport(call: Call, values: ReadonlyMap<string, string>): void {
+  const isImport = [...values].some(
+    ([key, value]) => isDriveKey(key) && parseDrive(key, value)?.options.has('import-from'),
+  );
+  if (isImport && flag(call.params, 'live-restore')) {
+    throw new ApiFault(501, 'Live import (POST /nodes/{node}/qemu with live-restore) is not simulated');
+  }
 }
 
 /** Rule [recorded create-duplicate]: the id is taken before the UPID is returned; 5 s for the lock. */
@@ -150,7 +174,7 @@ async function fill(call: Call, creation: Creation, task: Task, prefix: string):
     const created = await createDisks(job, creation.values);
     volumes.push(...created.volumes);
     for (const [key, value] of created.values) config.set(key, value);
-    await prefixErrors('', () => completeAndWrite(call, vm, config));
+    completeAndWrite(call, creation, vm, config, task);
   } catch (error) {
     await freeVolumes(job, volumes);
     throw prefixed(prefix, error);
@@ -160,21 +184,30 @@ async function fill(call: Call, creation: Creation, task: Task, prefix: string):
 }
 
 /** Rule [recorded create-minimal]: what the server adds by itself. */
-function completeAndWrite(call: Call, vm: Vm, config: Map<string, string>): void {
+function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<string, string>, task: Task): void {
   const { runtime } = call;
-  if (!config.get('boot')) config.set('boot', printBootOrder(defaultBootOrder(config)));
+  if (isFalse(config.get('boot'))) config.set('boot', printBootOrder(defaultBootOrder(config)));
+  assertClipboard(config.get('vga'));
   if (!config.get('smbios1')) config.set('smbios1', `uuid=${randomUuid(runtime.random)}`);
   const generation = config.get('vmgenid');
   if ((generation === undefined || generation === '1') && config.get('arch') !== 'aarch64') {
     config.set('vmgenid', randomUuid(runtime.random));
   }
-  const machine = pinnedMachine(runtime.world, config.get('machine'), config.get('ostype'));
+  const machine = checkedMachine(runtime.world, {
+    machine: config.get('machine'),
+    ostype: config.get('ostype'),
+    arch: config.get('arch'),
+    log: (line) => task.log(line),
+  });
   if (machine) config.set('machine', machine);
   const tags = config.get('tags');
   if (tags !== undefined) {
     checkTagPermissions(call, vm.vmid, '', tags);
     config.set('tags', printTags(uniqueTags(runtime.world, tags)));
   }
+  // Rule [source QS QemuServer.pm write_vm_config]: a JSON null is found out when the file is written.
+  const [missing] = creation.nullKeys;
+  if (missing !== undefined) throw dieFault(`unable to parse value of '${missing}' - got undefined value`);
   const draft = draftOf(vm.config);
   draft.current = config;
   saveConfig(vm, draft);
@@ -186,7 +219,7 @@ async function autostart(call: Call, vmid: number, task: Task): Promise<void> {
   try {
     await startVm(call.runtime, { node: call.node, vmid, task });
   } catch (error) {
-    task.log(error instanceof Error ? error.message : String(error));
+    task.log(errorText(error));
   }
 }
 
@@ -200,7 +233,7 @@ async function prefixErrors(prefix: string, work: () => Promise<void> | void): P
 
 /** A die inside `eval` becomes text again: the exception's class and status are lost. */
 function prefixed(prefix: string, error: unknown): Error {
-  return dieFault(`${prefix}${error instanceof Error ? error.message.trimEnd() : String(error)}`);
+  return dieFault(`${prefix}${errorText(error)}`);
 }
 
 export const createRoutes: Routes = { 'POST /nodes/{node}/qemu': create };

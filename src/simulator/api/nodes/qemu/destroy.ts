@@ -4,12 +4,14 @@ import { type Call, flag, integer, type Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
-import { findVolume, isBaseInUse, splitVolid, volidOf, volumesOf } from '../../../storage/volumes.ts';
+import { isBaseInUse, volidOf, volumesOf } from '../../../storage/volumes.ts';
 import { checkLock, checkProtection, emptyDraft, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
-import { type Drive, drivesOf, isPlainCdrom } from '../../../vm/drive.ts';
+import { isUnusedKey } from '../../../vm/config-keys.ts';
+import { type Drive, drivesByBus, drivesOf, isPlainCdrom, makeDrive } from '../../../vm/drive.ts';
+import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { ownsVolume } from '../../../vm/pending.ts';
-import type { Vm } from '../../../world/world.ts';
+import { volumeOwner } from '../../../vm/pending.ts';
+import type { Vm, VmConfigFile } from '../../../world/world.ts';
 
 function destroy(call: Call): string {
   const vmid = integer(call.params, 'vmid') ?? 0;
@@ -38,12 +40,11 @@ const CLEAN_UP_MS = 40;
 
 async function runDestroy(call: Call, vm: Vm, task: Task): Promise<void> {
   const { runtime } = call;
-  refuseUsedBase(call, vm);
+  refuseUsedBase(call, vm, task);
   await task.sleep(CLEAN_UP_MS);
   const freed = new Set<string>();
-  const sections = [vm.config.current, vm.config.pending];
-  for (const drive of sections.flatMap((section) => drivesOf(section, { unused: true }))) {
-    if (isPlainCdrom(drive) || freed.has(drive.file) || !ownsVolume({ runtime, vmid: vm.vmid }, drive.file)) continue;
+  for (const drive of referencedVolumes(vm.config)) {
+    if (freed.has(drive.file) || !isOwned(call, vm.vmid, drive.file, task)) continue;
     freed.add(drive.file);
     await freeOrWarn(call, drive.file, task, `Could not remove disk '${drive.file}', check manually: `);
   }
@@ -57,19 +58,50 @@ async function runDestroy(call: Call, vm: Vm, task: Task): Promise<void> {
   runtime.world.vms.delete(vm.vmid);
 }
 
-/** Rule [recorded delete-refusals]: a template whose base is still used stays as it is. */
-function refuseUsedBase(call: Call, vm: Vm): void {
-  if (!isTemplate(vm.config.current)) return;
-  for (const drive of drivesOf(vm.config.current, { unused: true })) {
-    if (!drive.isCdrom && isUsedBase(call, drive)) {
-      throw dieFault(`base volume '${drive.file}' is still in use by linked cloned`);
-    }
+/**
+ * Rule [source QS QemuServer.pm destroy_vm]: drives and saved state of the configuration, the saved states of all
+ * snapshots, then pending drives. CDs and devices of the host are not ours to remove.
+ */
+function referencedVolumes({ current, pending, snapshots }: VmConfigFile): Drive[] {
+  const states = (section: ReadonlyMap<string, string>) => {
+    const volid = section.get('vmstate');
+    return volid === undefined ? [] : [makeDrive('vmstate', volid, new Map())];
+  };
+  const drives = [
+    ...drivesByBus(current),
+    ...states(current),
+    ...drivesOf(current, { unused: true }).filter((drive) => isUnusedKey(drive.key)),
+    ...[...snapshots.values()].flatMap(states),
+    ...drivesByBus(pending, { unused: true }),
+  ];
+  return drives.filter((drive) => !isPlainCdrom(drive) && !drive.file.startsWith('/'));
+}
+
+function isOwned(call: Call, vmid: number, volid: string, task: Task): boolean {
+  try {
+    return volumeOwner(call.runtime, volid) === vmid;
+  } catch (error) {
+    task.warn(`failed to get path and owner of volume '${volid}': ${errorText(error)}`);
+    return false;
   }
 }
 
-function isUsedBase(call: Call, drive: Drive): boolean {
-  const volume = findVolume(call.runtime.world, call.node, drive.file);
-  return volume !== undefined && isBaseInUse(call.runtime.world, call.node, drive.file);
+/** Rule [recorded delete-refusals]: a template whose base is still used stays as it is. */
+function refuseUsedBase(call: Call, vm: Vm, task: Task): void {
+  if (!isTemplate(vm.config.current)) return;
+  for (const drive of drivesByBus(vm.config.current, { unused: true })) {
+    if (drive.isCdrom || drive.file.startsWith('/')) continue;
+    if (isUsedBase(call, drive, task)) throw dieFault(`base volume '${drive.file}' is still in use by linked cloned`);
+  }
+}
+
+function isUsedBase(call: Call, drive: Drive, task: Task): boolean {
+  try {
+    return isBaseInUse(call.runtime.world, call.node, drive.file);
+  } catch (error) {
+    task.warn(`failed to check if volume '${drive.file}' is used by linked clones: ${errorText(error)}`);
+    return false;
+  }
 }
 
 function volumesOfVm(call: Call, vmid: number): string[] {
@@ -84,11 +116,10 @@ function volumesOfVm(call: Call, vmid: number): string[] {
 }
 
 async function freeOrWarn(call: Call, volid: string, task: Task, prefix: string): Promise<void> {
-  if (!call.runtime.world.storages.has(splitVolid(volid).storage)) return;
   try {
     await freeVolume(call.runtime, { node: call.node, volid, log: (line) => task.log(line) });
   } catch (error) {
-    task.warn(`${prefix}${error instanceof Error ? error.message.trimEnd() : String(error)}`);
+    task.warn(`${prefix}${errorText(error)}`);
   }
 }
 

@@ -1,0 +1,134 @@
+/** `proxwright sim`: the simulator as an HTTPS server, until somebody stops it. */
+import { systemClock } from '../../base/clock.ts';
+import { SpecError } from '../../base/errors.ts';
+import { type Random, randomUuid } from '../../base/random.ts';
+import {
+  createCertificate,
+  createSimulator,
+  defaultWorld,
+  type FaultPlan,
+  loadWorld,
+  parseRuleFile,
+  parseShortForm,
+  recordedWorld,
+  ruleFaults,
+  type SimulatorServer,
+  scaledClock,
+  seededFaults,
+  seededRandom,
+  serveSimulator,
+  type World,
+} from '../../simulator/index.ts';
+import type { CommandHost, ExitCode } from '../command-host.ts';
+import { readTextFile } from '../files.ts';
+
+export interface SimOptions {
+  readonly listen: string;
+  readonly world: string;
+  readonly seed: string;
+  readonly speed: string;
+  readonly faults?: string;
+}
+
+const FASTEST = 1_000;
+
+export async function runSim(options: SimOptions, { terminal, json, stopRequested }: CommandHost): Promise<ExitCode> {
+  const { host, port } = parseListen(options.listen);
+  const speed = parseSpeed(options.speed);
+  const random = seededRandom(options.seed);
+  const clock = speed === 1 ? systemClock : scaledClock(systemClock, speed);
+  const faults = options.faults === undefined ? undefined : await readFaults(options.faults, random.fork('faults'));
+  const world = await readWorld(options.world);
+  const token = adminToken(world, random.fork('token'));
+  const certificate = await createCertificate(host, systemClock.now());
+  presentFingerprint(world, certificate.fingerprint);
+  const simulator = createSimulator({ world, clock, random, log: terminal, ...(faults && { faults }) });
+  const stopped = stopRequested();
+  const server = await serveSimulator(simulator, { host, port, certificate }).catch((error: unknown) => {
+    throw listenFailure(error, options.listen, port);
+  });
+  announce(server, token, json, (line) => terminal.result(line));
+  const nodes = [...world.nodes.keys()].join(', ');
+  terminal.log('info', `A simulated Proxmox VE ${world.version.version} (${nodes}) listens on ${server.endpoint}.`);
+  terminal.log('info', `World ${options.world}, seed ${options.seed}, speed ${speed}. Stop it with Ctrl-C.`);
+  await stopped;
+  await server.close();
+  terminal.success('Stopped; everything it knew is gone.');
+  return 0;
+}
+
+/** Exactly what other programs need, in the form in which a shell exports it. */
+function announce(server: SimulatorServer, token: string, json: boolean, print: (line: string) => void): void {
+  const variables = {
+    PROXMOX_VE_ENDPOINT: server.endpoint,
+    PROXMOX_VE_API_TOKEN: token,
+    PROXMOX_VE_FINGERPRINT: server.fingerprint,
+  };
+  if (json) print(JSON.stringify(variables));
+  else for (const [name, value] of Object.entries(variables)) print(`${name}=${value}`);
+}
+
+async function readWorld(name: string): Promise<World> {
+  const now = systemClock.now();
+  if (name === 'default') return defaultWorld({ now });
+  if (name === 'recorded') return recordedWorld({ now });
+  const text = await readTextFile(name, 'a world', 'Give a file, or one of the built-in worlds: default, recorded.');
+  return loadWorld(text, name, { now });
+}
+
+async function readFaults(text: string, random: Random): Promise<FaultPlan> {
+  if (text === 'seeded') return seededFaults(random);
+  const rules = /\.(ya?ml|json)$/i.test(text)
+    ? parseRuleFile(await readTextFile(text, 'fault rules'), text)
+    : parseShortForm(text);
+  return ruleFaults(rules, random);
+}
+
+/** A token that may do everything, so that the printed lines work; a world without one gets one. */
+function adminToken(world: World, random: Random): string {
+  const { tokens } = world.access;
+  const known = [...tokens.values()].find((token) => token.userid === 'root@pam' && !token.privsep);
+  if (known) return `${known.userid}!${known.tokenid}=${known.secret}`;
+  const token = { userid: 'root@pam', tokenid: 'sim', secret: randomUuid(random), privsep: false, expire: 0 };
+  tokens.set('root@pam!sim', { ...token, comment: 'Made by proxwright sim.' });
+  return `root@pam!sim=${token.secret}`;
+}
+
+/** The API shows the fingerprint of the certificate that a client of the entry node really meets. */
+function presentFingerprint(world: World, sslFingerprint: string): void {
+  const node = world.nodes.get(world.entryNode);
+  if (node) world.nodes.set(node.name, { ...node, sslFingerprint });
+}
+
+function parseListen(text: string): { host: string; port: number } {
+  const [, bracketed, plain, portText] = /^(?:\[([^\]]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(portText);
+  if (host !== undefined && port <= 65_535) return { host, port };
+  throw badOption('--listen', `"${text}" is not an address with a port.`, 'For example: --listen 127.0.0.1:8006');
+}
+
+function parseSpeed(text: string): number {
+  const speed = Number(text);
+  if (text.trim() !== '' && speed > 0 && speed <= FASTEST) return speed;
+  throw badOption('--speed', `"${text}" is not a number above 0 and up to ${FASTEST}.`, 'For example: --speed 20');
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, (port: number) => readonly [detail: string, hint: string]>> = {
+  EADDRINUSE: (port) => [`Port ${port} is in use.`, 'Choose another port, or 0 for any free one.'],
+  EACCES: (port) => [`You may not listen on port ${port}.`, 'Choose a port above 1023.'],
+  EADDRNOTAVAIL: () => ['This machine does not have that address.', 'For example: --listen 127.0.0.1:8006'],
+  ENOTFOUND: () => ['That name has no address.', 'For example: --listen 127.0.0.1:8006'],
+};
+
+function listenFailure(error: unknown, listen: string, port: number): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const problem = LISTEN_PROBLEMS[code === 'EAI_AGAIN' ? 'ENOTFOUND' : code];
+  if (!problem) return error;
+  const [detail, hint] = problem(port);
+  return badOption(`--listen ${listen}`, detail, hint);
+}
+
+function badOption(option: string, detail: string, hint: string): SpecError {
+  return new SpecError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
+}

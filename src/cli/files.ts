@@ -1,0 +1,25 @@
+/** Reading files for commands: the one place where a path becomes text. */
+import { readFile } from 'node:fs/promises';
+import { SpecError } from '../base/errors.ts';
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'you may not read it',
+};
+
+/** `purpose` completes "cannot be read as …": `a world`. */
+export async function readTextFile(path: string, purpose: string, hint?: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    throw new SpecError({
+      code: 'UNREADABLE_FILE',
+      where: { file: path },
+      detail: `"${path}" cannot be read as ${purpose}: ${REASONS[code] ?? String(error)}.`,
+      ...(hint !== undefined && { hint }),
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { SpecError } from '../base/errors.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
+import { chooseLogLevel, createTerminal, type TerminalOptions } from './terminal.ts';
+
+function capture(options: Partial<TerminalOptions> = {}, stream: { isTTY?: boolean; hasColors?: () => boolean } = {}) {
+  const written = { stdout: '', stderr: '' };
+  const output = (name: keyof typeof written) => ({
+    ...stream,
+    write: (text: string) => {
+      written[name] += text;
+    },
+  });
+  const terminal = createTerminal({
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    clock: new VirtualClock(),
+    ...options,
+  });
+  return { terminal, written };
+}
+
+const PROBLEM = new SpecError({
+  code: 'UNKNOWN_FIELD',
+  where: { file: 'stack.yaml', line: 14, column: 5, address: 'vm.web' },
+  detail: '"memmory" is not a field of a vm.',
+  hint: 'Did you mean "memory"?',
+}).diagnostic;
+
+describe('the terminal', () => {
+  it('keeps results apart from messages', () => {
+    const { terminal, written } = capture();
+    terminal.log('info', 'working');
+    terminal.success('done');
+    terminal.log('warn', 'careful', { vm: 100 });
+    terminal.result('answer=42');
+    expect(written.stdout).toBe('answer=42\n');
+    expect(written.stderr).toBe('INFO    working\nSUCCESS done\nWARNING careful vm=100\n');
+  });
+
+  it('shows what is important enough', () => {
+    const { terminal, written } = capture({ level: 'warn' });
+    terminal.log('debug', 'a');
+    terminal.log('info', 'b');
+    terminal.success('c');
+    terminal.log('warn', 'd');
+    terminal.log('error', 'e');
+    expect(written.stderr).toBe('WARNING d\nERROR   e\n');
+  });
+
+  it('prints a diagnostic as people read it', () => {
+    const { terminal, written } = capture();
+    terminal.diagnostic(PROBLEM);
+    expect(written.stderr).toBe(
+      'error: Unknown field [UNKNOWN_FIELD]\n  at stack.yaml:14:5 — vm.web\n' +
+        '  "memmory" is not a field of a vm.\n  Did you mean "memory"?\n',
+    );
+  });
+
+  it('prints JSON lines with --json', () => {
+    const { terminal, written } = capture({ json: true });
+    terminal.log('info', 'working', { vm: 100 });
+    terminal.diagnostic(PROBLEM);
+    const lines = written.stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual([
+      { time: '2026-01-01T00:00:00.000Z', level: 'info', message: 'working', fields: { vm: 100 } },
+      { time: '2026-01-01T00:00:00.000Z', level: 'error', diagnostic: PROBLEM },
+    ]);
+  });
+
+  it.each([
+    ['colours on a terminal', { isTTY: true }, true],
+    ['no colours on a terminal without any', { isTTY: true, hasColors: () => false }, false],
+    ['no colours in a pipe', {}, false],
+  ])('uses %s', (_what, stream, expected) => {
+    const { terminal, written } = capture({}, stream);
+    terminal.log('error', 'no');
+    expect(written.stderr.includes('\u001b[31m')).toBe(expected);
+  });
+});
+
+describe('the log level', () => {
+  it('comes from the option, then from the environment, then is info', () => {
+    expect(chooseLogLevel('debug', { PROXMOX_LOG_LEVEL: 'error' })).toBe('debug');
+    expect(chooseLogLevel(undefined, { PROXMOX_LOG_LEVEL: 'ERROR' })).toBe('error');
+    expect(chooseLogLevel(undefined, {})).toBe('info');
+  });
+
+  it('must be a known one', () => {
+    expect(() => chooseLogLevel('loud', {})).toThrow(/"loud" is not a log level/);
+    expect(() => chooseLogLevel(undefined, { PROXMOX_LOG_LEVEL: 'loud' })).toThrow(/PROXMOX_LOG_LEVEL/);
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * What people and programs see of a command: results on standard output, everything else on standard error; coloured on a
+ * terminal, plain elsewhere, one JSON object per line with `--json`.
+ */
+import { styleText } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import { type Diagnostic, formatDiagnostic } from '../base/diagnostics.ts';
+import { SpecError } from '../base/errors.ts';
+import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
+
+/** `success` is a good end worth a word of its own; it is as important as `info`. */
+export type MessageLevel = LogLevel | 'success';
+
+export interface Terminal extends Logger {
+  /** A line of the result. */
+  result(line: string): void;
+  success(message: string): void;
+  diagnostic(diagnostic: Diagnostic): void;
+}
+
+/** The part of a stream that is needed here. */
+export interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  hasColors?(): boolean;
+}
+
+export interface TerminalOptions {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly clock: Clock;
+  readonly level?: LogLevel;
+  readonly json?: boolean;
+}
+
+const LABELS = {
+  error: { text: 'ERROR', colour: 'red' },
+  warn: { text: 'WARNING', colour: 'yellow' },
+  info: { text: 'INFO', colour: 'cyan' },
+  success: { text: 'SUCCESS', colour: 'green' },
+  debug: { text: 'DEBUG', colour: 'gray' },
+} as const;
+
+const LABEL_WIDTH = 7;
+
+export function createTerminal(options: TerminalOptions): Terminal {
+  const { stdout, stderr, clock, level: threshold = 'info', json = false } = options;
+  const limit = LOG_LEVELS.indexOf(threshold);
+  const isColoured = stderr.isTTY === true && stderr.hasColors?.() !== false;
+  const paint = (colour: 'red' | 'yellow' | 'cyan' | 'green' | 'gray', text: string) =>
+    // Whether the stream shows colours has been decided above, for the stream that is written to.
+    isColoured ? styleText(colour, text, { validateStream: false }) : text;
+  const printObject = (object: Readonly<Record<string, unknown>>) => {
+    const time = new Date(clock.now()).toISOString();
+    stderr.write(`${JSON.stringify({ time, ...object })}\n`);
+  };
+  const print = (level: MessageLevel, message: string, fields?: Readonly<Record<string, unknown>>) => {
+    if (LOG_LEVELS.indexOf(level === 'success' ? 'info' : level) > limit) return;
+    if (json) return printObject({ level, message, ...(fields && { fields }) });
+    const { text, colour } = LABELS[level];
+    const details = Object.entries(fields ?? {}).map(([name, value]) => ` ${name}=${String(value)}`);
+    stderr.write(`${paint(colour, text.padEnd(LABEL_WIDTH))} ${message}${details.join('')}\n`);
+  };
+  return {
+    log: print,
+    success: (message) => print('success', message),
+    result: (line) => {
+      stdout.write(`${line}\n`);
+    },
+    diagnostic: (diagnostic) => {
+      if (json) return printObject({ level: diagnostic.severity === 'error' ? 'error' : 'warn', diagnostic });
+      const [head = '', ...rest] = formatDiagnostic(diagnostic).split('\n');
+      const colour = diagnostic.severity === 'error' ? 'red' : 'yellow';
+      stderr.write(`${[paint(colour, head), ...rest].join('\n')}\n`);
+    },
+  };
+}
+
+/** The level from the option or, failing that, from the environment. */
+export function chooseLogLevel(
+  option: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): LogLevel {
+  const [source, text] =
+    option === undefined ? ['PROXMOX_LOG_LEVEL', environment.PROXMOX_LOG_LEVEL] : ['--log-level', option];
+  if (text === undefined || text === '') return 'info';
+  const level = text.toLowerCase();
+  if (isLogLevel(level)) return level;
+  throw new SpecError({
+    code: 'BAD_VALUE',
+    where: { file: source },
+    detail: `"${text}" is not a log level.`,
+    hint: `Choose one of ${LOG_LEVELS.join(', ')}.`,
+  });
+}

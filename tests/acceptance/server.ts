@@ -1,0 +1,88 @@
+/**
+ * The server under acceptance: a live one when PROXMOX_VE_ENDPOINT and PROXMOX_VE_API_TOKEN name it (with
+ * PROXMOX_VE_FINGERPRINT or PROXMOX_VE_CA_FILE to trust it by), else the simulator over TLS with the recorded world.
+ */
+import { readFileSync } from 'node:fs';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { scaledClock } from '../../src/base/scaled-clock.ts';
+import {
+  type Credentials,
+  caTrust,
+  connectionFromEnvironment,
+  createPve,
+  type Endpoint,
+  fingerprintTrust,
+  type Pve,
+  parseEndpoint,
+  parseToken,
+  requireConnection,
+  type Trust,
+} from '../../src/pve/index.ts';
+import { serveSimulator } from '../../src/simulator/http/server.ts';
+import { createSimulator, recordedWorld } from '../../src/simulator/index.ts';
+import { RECORDED_CREDENTIALS } from '../contract/replay/credentials.ts';
+
+export interface AcceptanceServer {
+  readonly pve: Pve;
+  /** A second client on the same server, for what must be refused. */
+  connect(changed: { readonly credentials?: Credentials; readonly trust?: Trust }): Pve;
+  readonly isLive: boolean;
+  close(): Promise<void>;
+}
+
+/** The simulated clock runs this much faster than ours, and so do the pauses of the client that waits for it. */
+const SIMULATED_SPEED = 5;
+
+export async function openServer(): Promise<AcceptanceServer> {
+  const found = connectionFromEnvironment(process.env);
+  if (!found.endpoint) return openSimulator();
+  const { endpoint, credentials } = requireConnection(found);
+  const trust = found.caFile ? caTrust(readFileSync(found.caFile, 'utf8'), found.caFile) : found.trust;
+  process.stdout.write(`acceptance against ${endpoint.url}\n`);
+  return open({ endpoint, trust, credentials, clock: systemClock }, true, async () => {});
+}
+
+async function openSimulator(): Promise<AcceptanceServer> {
+  const clock = scaledClock(systemClock, SIMULATED_SPEED);
+  const simulator = createSimulator({
+    world: recordedWorld({ now: clock.now() }),
+    clock,
+    random: seededRandom('acceptance'),
+  });
+  const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
+  process.stdout.write('acceptance against the simulator: PROXMOX_VE_ENDPOINT is not set\n');
+  const connection = {
+    endpoint: parseEndpoint(server.endpoint),
+    trust: fingerprintTrust(server.fingerprint),
+    credentials: parseToken(RECORDED_CREDENTIALS.tokens.root ?? ''),
+    clock,
+  };
+  return open(connection, false, () => server.close());
+}
+
+interface Connection {
+  readonly endpoint: Endpoint;
+  readonly trust: Trust | undefined;
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+}
+
+function open(connection: Connection, isLive: boolean, closeServer: () => Promise<void>): AcceptanceServer {
+  const opened: Pve[] = [];
+  const connect: AcceptanceServer['connect'] = (changed) => {
+    const { endpoint, trust, credentials, clock } = { ...connection, ...changed };
+    const pve = createPve({ connection: { endpoint, trust }, credentials, clock });
+    opened.push(pve);
+    return pve;
+  };
+  return {
+    pve: connect({}),
+    connect,
+    isLive,
+    close: async () => {
+      await Promise.all(opened.map((pve) => pve.close()));
+      await closeServer();
+    },
+  };
+}

@@ -1,0 +1,27 @@
+/**
+ * Rewrites the parts of the documentation that are generated: `npm run docs`. What stands between the markers
+ * `<!-- generated: name -->` and `<!-- end generated -->` is replaced; a test compares it with what would be written.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { fidelity } from './docs/fidelity.ts';
+import { withGeneratedParts } from './docs/markdown.ts';
+import { worldReference } from './docs/world-reference.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Pages with generated parts, each with its present text and the text it should have. */
+export async function generatedPages(): Promise<{ path: string; present: string; wanted: string }[]> {
+  const path = 'docs/simulator.md';
+  const present = await readFile(join(root, path), 'utf8');
+  const parts = { fidelity: await fidelity(root), 'world-file': worldReference() };
+  return [{ path, present, wanted: withGeneratedParts(present, parts) }];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const { path, present, wanted } of await generatedPages()) {
+    if (present !== wanted) await writeFile(join(root, path), wanted);
+    console.log(`${path}: ${present === wanted ? 'up to date' : 'rewritten'}`);
+  }
+}
