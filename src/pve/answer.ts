@@ -2,7 +2,7 @@
 import type { ZodType } from 'zod';
 import { ConnectError, type ProxwrightError } from '../base/errors.ts';
 import type { WireResponse } from '../base/transport.ts';
-import { badAnswer, errorFromResponse, type RequestContext, whereOf } from './errors/failures.ts';
+import { badAnswer, errorFromResponse, LOOK_FIRST, type RequestContext, whereOf } from './errors/failures.ts';
 
 export interface Answer {
   readonly data: unknown;
@@ -32,6 +32,7 @@ function unreadableAnswer(context: RequestContext, what: string): ConnectError {
     code: 'OUTCOME_UNKNOWN',
     detail: `${error.diagnostic.detail} The request was probably carried out.`,
     where: whereOf(context),
+    hint: LOOK_FIRST,
     cause: error,
   });
 }

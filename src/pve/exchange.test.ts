@@ -3,6 +3,7 @@ import { Canceled } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import { TransportFailure } from '../base/transport.ts';
 import { isLockContention, isNotExecuted, isNotFound, isOutcomeUnknown } from './errors/kinds.ts';
+import { passwordCredentials } from './http/credentials.ts';
 import { errorOf, TOKEN_SECRET, testClient } from './testing/client.ts';
 import { bare, ok, refused } from './testing/scripted-transport.ts';
 
@@ -298,6 +299,24 @@ describe('a hostile answer', () => {
     const error = await errorOf(clock, () => pve.node('pve1').vm(101).clone({ newid: 102 }));
     expect(error.code).toBe('BAD_ANSWER');
     expect(isOutcomeUnknown(error)).toBe(true);
+  });
+
+  it('to a question that is no GET leaves nothing unknown', async () => {
+    const { clock, pve } = testClient(() => bare(200, 'OK', '<html>Login</html>'));
+    const error = await errorOf(clock, () => pve.node('pve1').vm(101).agent.ping());
+    expect(error.code).toBe('BAD_ANSWER');
+    expect(isOutcomeUnknown(error)).toBe(false);
+  });
+
+  it('to the login before a change leaves nothing unknown: the change stayed behind', async () => {
+    const credentials = passwordCredentials({ username: 'root@pam', password: 'x' });
+    const web = testClient(() => bare(200, 'OK', '<html>Login</html>'), { credentials, rawLogin: true });
+    const unread = await errorOf(web.clock, () => web.pve.node('pve1').vm(101).clone({ newid: 102 }));
+    expect(isOutcomeUnknown(unread)).toBe(false);
+    const slow = testClient(() => bare(596, 'Connection timed out'), { rawLogin: true });
+    const late = await errorOf(slow.clock, () => slow.pve.node('pve1').vm(101).clone({ newid: 102 }));
+    expect(isNotExecuted(late)).toBe(true);
+    expect(slow.transport.lines()).toEqual(['GET /version']);
   });
 
   it('with an endless message is cut short', async () => {

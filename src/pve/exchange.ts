@@ -25,6 +25,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** For one attempt, from the first byte sent to the last byte received. */
   readonly timeoutMs?: number | undefined;
+  /** How often a request that may be repeated goes out at most. */
+  readonly attempts?: number | undefined;
 }
 
 export interface Call {
@@ -46,7 +48,7 @@ export interface ExchangeParts {
   readonly logger: Logger;
 }
 
-const MAX_ATTEMPTS = 4;
+const DEFAULT_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 300;
 
 /** Headers that prove who we are, with what must not be repeated in messages. */
@@ -65,6 +67,7 @@ export class Exchange {
 
   async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
     const { clock, random, logger, endpoint } = this.#parts;
+    const { attempts = DEFAULT_ATTEMPTS } = options;
     const context: RequestContext = {
       changes: call.method !== 'GET' && !call.isQuestion,
       request: `${call.method} ${call.path.shown}`,
@@ -76,12 +79,12 @@ export class Exchange {
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(context, wire, options);
       if (outcome.kind === 'answer') return outcome.answer;
-      if (attempt >= MAX_ATTEMPTS || !mayBeRepeated(outcome.error)) throw outcome.error;
+      if (attempt >= attempts || !mayBeRepeated(outcome.error)) throw outcome.error;
       // Spread out, so that many callers hit by one hitch do not come back in step.
       const pauseMs = Math.round(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random.next() / 2));
       logger.log('debug', `${context.request}: ${outcome.error.code}, asking again in ${pauseMs} ms`, {
         attempt,
-        attempts: MAX_ATTEMPTS,
+        attempts,
         code: outcome.error.code,
       });
       await clock.sleep(pauseMs, options.signal);

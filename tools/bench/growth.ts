@@ -1,7 +1,8 @@
 /**
  * What a world ten times as large costs. Each operation is measured in a small and in a large world and stated per unit:
- * lists per VM, everything else per call. A ratio near 1 means that the unit costs the same in both; a ratio near the
- * growth of the world itself means a full scan where none should be.
+ * lists per VM, everything else per call. A ratio near 1 means that the unit costs the same in both, up to 2 is the price
+ * of caches and of collecting garbage, and a ratio near the growth of the world itself means a full scan where none should
+ * be. `tests/simulation/scale.sim.test.ts` counts the same thing without a clock.
  */
 
 import type { WireRequest } from '../../src/base/transport.ts';

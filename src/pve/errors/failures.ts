@@ -3,7 +3,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { ApiError, AuthError, ConnectError, type ProxwrightError } from '../../base/errors.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
-import { withSubject } from './kinds.ts';
+import { ofChange, withSubject } from './kinds.ts';
 import { findPhrase, type Phrase } from './phrases.ts';
 import { privilegeHint } from './privileges.ts';
 import { type ServerWords, serverWords } from './server-words.ts';
@@ -56,9 +56,11 @@ function errorFromStatus(context: RequestContext, status: number, words: ServerW
   }
   // 502 to 504 never come from Proxmox itself but from a proxy in front of it, which knows as little as 596 does.
   if ((status > 595 && status < 600) || (status >= 502 && status <= 504)) {
-    if (!context.changes)
-      return new ConnectError({ ...init, code: status === 596 ? 'REQUEST_TIMEOUT' : 'UNREACHABLE' });
-    return new ConnectError({ ...init, code: 'OUTCOME_UNKNOWN', detail: `${init.detail}\n${STILL_GOING_ON}` });
+    if (!context.changes) {
+      return new ConnectError({ ...init, code: status === 596 ? 'REQUEST_TIMEOUT' : 'UNREACHABLE', hint: SLOW });
+    }
+    const detail = `${init.detail}\n${STILL_GOING_ON}`;
+    return new ConnectError({ ...init, code: 'OUTCOME_UNKNOWN', detail, hint: LOOK_FIRST });
   }
   if (status >= 300 && status < 400) {
     return new ConnectError({
@@ -75,6 +77,9 @@ function errorFromStatus(context: RequestContext, status: number, words: ServerW
 }
 
 const STILL_GOING_ON = 'The work may well be going on, or be done already.';
+export const LOOK_FIRST = 'Look at the tasks of the node and at what was to be changed before doing it again.';
+const SLOW = 'The server or the way to it is slow just now; try again.';
+const WRONG_SERVER = 'Check that the endpoint is a Proxmox VE server and not a proxy or another web page.';
 
 /** No answer at all. */
 export function errorFromTransport(context: RequestContext, failure: TransportFailure): ConnectError {
@@ -94,12 +99,20 @@ export function errorFromTransport(context: RequestContext, failure: TransportFa
   }
   if (context.changes) {
     const detail = `The request was sent to ${context.endpoint}, but ${reason}. ${STILL_GOING_ON}`;
-    return new ConnectError({ code: 'OUTCOME_UNKNOWN', detail, where, cause });
+    return new ConnectError({ code: 'OUTCOME_UNKNOWN', detail, where, cause, hint: LOOK_FIRST });
   }
   const detail = `${context.endpoint} was asked, but ${reason}.`;
-  const code =
-    failure.kind === 'timeout' ? 'REQUEST_TIMEOUT' : failure.kind === 'malformed' ? 'BAD_ANSWER' : 'UNREACHABLE';
-  return new ConnectError({ code, detail, where, cause });
+  if (failure.kind === 'timeout')
+    return new ConnectError({ code: 'REQUEST_TIMEOUT', detail, where, cause, hint: SLOW });
+  if (failure.kind === 'malformed')
+    return new ConnectError({ code: 'BAD_ANSWER', detail, where, cause, hint: WRONG_SERVER });
+  return new ConnectError({
+    code: 'UNREACHABLE',
+    detail,
+    where,
+    cause,
+    hint: 'On the node: systemctl status pveproxy',
+  });
 }
 
 function certificateError(context: RequestContext, failure: TransportFailure, reason: string): ConnectError {
@@ -118,13 +131,14 @@ function certificateError(context: RequestContext, failure: TransportFailure, re
 
 /** An answer of 2xx that is not what the API promises. */
 export function badAnswer(context: RequestContext, what: string, cause?: unknown): ConnectError {
-  return new ConnectError({
+  const error = new ConnectError({
     code: 'BAD_ANSWER',
     detail: `The answer to ${context.request} is not what Proxmox VE sends: ${redact(what, context.secrets)}`,
     where: whereOf(context),
-    hint: 'Check that the endpoint is a Proxmox VE server and not a proxy or another web page.',
+    hint: WRONG_SERVER,
     cause,
   });
+  return context.changes ? ofChange(error) : error;
 }
 
 export function whereOf(context: RequestContext): Where {

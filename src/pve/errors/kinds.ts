@@ -10,16 +10,27 @@ export function withSubject<E extends ProxwrightError>(error: E, subject: Subjec
   return error;
 }
 
-/** Certain to have had no effect: it never reached a worker, or nobody let it in. It may simply be sent again. */
+const OF_CHANGES = new WeakSet<ProxwrightError>();
+
+/** Remembers that it was a change whose answer cannot be read. */
+export function ofChange<E extends ProxwrightError>(error: E): E {
+  OF_CHANGES.add(error);
+  return error;
+}
+
+/**
+ * Certain to have had no effect: it never reached a worker, nobody let it in, or it was only a question, such as the
+ * login without which a change is not sent at all. It may simply be sent again.
+ */
 export function isNotExecuted(error: unknown): boolean {
-  return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'CERT_UNTRUSTED');
+  return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'CERT_UNTRUSTED', 'REQUEST_TIMEOUT');
 }
 
 /** A request that was sent and may have had its effect: read the world before sending it again. */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (hasCode(error, 'OUTCOME_UNKNOWN')) return true;
   // An answer came, so the request was carried out; only what it said is lost.
-  return error instanceof Base && error.code === 'BAD_ANSWER' && !isRead(error);
+  return error instanceof Base && OF_CHANGES.has(error);
 }
 
 /** Somebody else holds a lock: nothing was changed, and trying again later is right. */
@@ -35,10 +46,6 @@ export function isNotFound(error: unknown, subject?: Subject): boolean {
 /** The server or the way to it failed just now; the request was only a question. */
 export function isConnectionTrouble(error: unknown): boolean {
   return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN');
-}
-
-function isRead(error: ProxwrightError): boolean {
-  return error.diagnostic.where?.request?.startsWith('GET ') ?? false;
 }
 
 function hasCode(error: unknown, ...codes: readonly ProxwrightError['code'][]): error is ProxwrightError {

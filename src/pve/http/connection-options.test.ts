@@ -65,6 +65,12 @@ describe('a token', () => {
     ['deploy@pve!ci=', 'is empty'],
     ['deploy@pve!ci=a b', 'not a UUID'],
     [`=${SECRET}`, 'lacks the realm'],
+    // As a backup server writes it, and with a stray sign behind it.
+    [`deploy@pve!ci:${SECRET}`, 'no "="'],
+    [`deploy@pve!ci:${SECRET}=`, 'not of the form'],
+    [`${SECRET}=deploy@pve!ci`, 'lacks the realm'],
+    [`deploy@pve!ci=${SECRET}\r\nx-evil: 1`, 'not a UUID'],
+    [`"deploy@pve!ci=${SECRET}"`, 'not a UUID'],
   ])('%j is refused: %s', (text, reason) => {
     const error = errorFrom(() => parseToken(text));
     expect(error.code).toBe('BAD_CREDENTIALS');
@@ -137,6 +143,16 @@ describe('the environment', () => {
     const found = connectionFromEnvironment({ PROXMOX_VE_USERNAME: 'root@pam', PROXMOX_VE_PASSWORD: 'hunter2' });
     expect(found.credentials).toMatchObject({ kind: 'password', username: 'root@pam' });
   });
+
+  it.each([SECRET, `deploy@pve!ci:${SECRET}`, `deploy@pve=${SECRET}`, `deploy@pve!ci=${SECRET}\nx`, '=', '!@='])(
+    'with the malformed token %j says what a token looks like, and does not repeat the secret',
+    (token) => {
+      const error = errorFrom(() => connectionFromEnvironment({ PROXMOX_VE_API_TOKEN: token }));
+      expect(error.code).toBe('BAD_CREDENTIALS');
+      expect(error.diagnostic.hint).toContain('A token looks like');
+      expect(error.message).not.toContain(SECRET);
+    },
+  );
 
   it('with half a token says which half is missing', () => {
     const error = errorFrom(() => connectionFromEnvironment({ PM_API_TOKEN_SECRET: SECRET }));

@@ -69,8 +69,9 @@ export function principalOf(credentials: Credentials): string {
 const secretOf = (value: string | Secret) => (typeof value === 'string' ? new Secret(value) : value);
 
 function whyNotTokenId(tokenId: string): string {
-  // Only a text that already has the marks of a name is repeated: anything else might be the secret.
-  const shown = tokenId.includes('@') || tokenId.includes('!') ? ` "${tokenId}"` : '';
+  // Only a text that has the marks of a name, and none of a secret, is repeated.
+  const isName = /[@!]/.test(tokenId) && !/[\da-f]{8}-[\da-f]{4}-/i.test(tokenId);
+  const shown = isName ? ` "${tokenId}"` : '';
   if (!tokenId.includes('@')) return `The name of the API token${shown} lacks the realm: user@realm!id.`;
   if (!tokenId.includes('!'))
     return `The name of the API token${shown} lacks "!" and the id of the token: user@realm!id.`;

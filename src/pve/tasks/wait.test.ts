@@ -160,6 +160,17 @@ describe('waiting for a task', () => {
     expect((await clock.run(() => pve.tasks.wait(CLONE))).outcome).toBe('ok');
   });
 
+  it('asks again only with the next poll, so that trouble makes no more questions than health does', async () => {
+    const times: number[] = [];
+    const client = testClient(() => {
+      times.push(client.clock.now());
+      return times.length <= 6 ? bare(595, 'No route to host') : stopped('OK');
+    });
+    await client.clock.run(() => client.pve.tasks.wait(CLONE));
+    const pauses = times.slice(1).map((at, index) => at - (times[index] ?? at));
+    expect(pauses).toEqual([350, 490, 686, 960, 1344, 1882]);
+  });
+
   it('puts up with a strange answer now and then, but not for ever', async () => {
     const strange = () => bare(200, 'OK', '<html>maintenance</html>');
     const once = testClient(taskServer([strange, strange, running, () => stopped('OK')]));

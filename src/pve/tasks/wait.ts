@@ -134,7 +134,8 @@ class Watch {
     const { upid } = this.context;
     const { signal } = this.#options;
     try {
-      const question = () => this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS });
+      // Sent once: the next poll is the repetition, and one that keeps to the scheduler's bound.
+      const question = () => this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
       const status = await this.#parts.scheduler.poll(question, signal);
       this.#strangeAnswers = 0;
       if (status.status === 'running') return { kind: 'running' };

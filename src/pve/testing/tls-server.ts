@@ -12,7 +12,10 @@ export interface TestCertificate {
   readonly fingerprint: string;
 }
 
-export async function testCertificate(host = '127.0.0.1'): Promise<TestCertificate> {
+export async function testCertificate(
+  host = '127.0.0.1',
+  validity: { readonly notBeforeDate?: Date; readonly notAfterDate?: Date } = {},
+): Promise<TestCertificate> {
   const extensions = [
     { name: 'basicConstraints' as const, cA: true },
     {
@@ -20,7 +23,7 @@ export async function testCertificate(host = '127.0.0.1'): Promise<TestCertifica
       altNames: [host === '127.0.0.1' ? { type: 7 as const, ip: host } : { type: 2 as const, value: host }],
     },
   ];
-  const pems = await generate([{ name: 'commonName', value: host }], { keyType: 'ec', extensions });
+  const pems = await generate([{ name: 'commonName', value: host }], { keyType: 'ec', extensions, ...validity });
   return { key: pems.private, cert: pems.cert, fingerprint: new X509Certificate(pems.cert).fingerprint256 };
 }
 

@@ -65,6 +65,22 @@ describe('a full copy', () => {
     expect(ms).toBeLessThan(5100);
   });
 
+  it('fills its target by whole bytes, however odd its speed', async () => {
+    const runtime = scene(33_333_337);
+    const seen = new Set<number>();
+    await runtime.clock.run(async () => {
+      const volume = await target(runtime, 'two', 100);
+      const copying = copyMs(runtime, volume);
+      for (let sample = 0; sample < 100; sample++) {
+        seen.add(volume.usedBytes);
+        await runtime.clock.sleep(97);
+      }
+      await copying;
+    });
+    expect(seen.size).toBeGreaterThan(10);
+    expect([...seen].filter((bytes) => !Number.isInteger(bytes))).toEqual([]);
+  });
+
   it('keeps to its own limit, which counts data and not the size of the disk', async () => {
     const runtime = scene();
     const ms = await runtime.clock.run(async () =>

@@ -44,10 +44,6 @@ export function checkProtection(config: ReadonlyMap<string, string>, message: st
   if (config.get('protection') === '1') throw dieFault(`${message} - protection mode enabled`);
 }
 
-export function configDigest(vm: Vm): string {
-  return vm.config.digest;
-}
-
 export function draftOf(config: VmConfigFile): ConfigDraft {
   return {
     current: new Map(config.current),

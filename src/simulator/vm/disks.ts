@@ -3,8 +3,6 @@
  * images, checks existing volumes. Mirrors `create_disks`.
  */
 import { printSize } from '../../pve/wire/index.ts';
-import type { Runtime } from '../core/runtime.ts';
-import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume, freeVolume } from '../storage/allocate.ts';
 import { convertToBase } from '../storage/clone.ts';
@@ -15,24 +13,13 @@ import type { VolumeFormat } from '../world/world.ts';
 import { CLOUD_INIT_SIZE_BYTES, TPM_SIZE_BYTES } from './clone-disk.ts';
 import { cloudInitDriveKey, isTemplate } from './config-file.ts';
 import { isDriveKey } from './config-keys.ts';
+import type { DiskJob } from './disk-job.ts';
 import { type Drive, newVolumeOf, parseDrive, printDrive, withOptions } from './drive.ts';
 import { errorText } from './error-text.ts';
 import { efiDiskLog, efiVarsSizeBytes } from './firmware.ts';
 import { importDisk } from './import-disk.ts';
 
-export interface DiskJob {
-  readonly runtime: Runtime;
-  readonly node: string;
-  readonly vmid: number;
-  /** Absent in a synchronous call. */
-  readonly task: Task | undefined;
-  /** The configuration the drives are for. */
-  readonly config: ReadonlyMap<string, string>;
-  readonly pending: ReadonlyMap<string, string>;
-  readonly defaultStorage: string | undefined;
-  /** Refuses a volume the caller may not use. */
-  readonly checkVolumeAccess: (volid: string) => void;
-}
+export type { DiskJob } from './disk-job.ts';
 
 export interface CreatedDisks {
   /** Drive key → final property string. */

@@ -7,7 +7,7 @@ import { findVolume, parseVolumeName, splitVolid, storageConfig, volumePath } fr
 import type { VolumeFormat } from '../world/world.ts';
 import { cloneDisk } from './clone-disk.ts';
 import { findVm } from './config-file.ts';
-import type { DiskJob } from './disks.ts';
+import type { DiskJob } from './disk-job.ts';
 import { type Drive, drivesOf, isCloudInitFile, makeDrive, withOptions } from './drive.ts';
 import { errorText } from './error-text.ts';
 import { efiVarsSizeBytes } from './firmware.ts';

@@ -31,9 +31,12 @@ export function printNicWithNewMac(runtime: Runtime, text: string): string {
 
 /** Rule [source PC Tools.pm random_ether_addr]: the datacenter's prefix (BC:24:11 by default), upper case. */
 function randomMac(runtime: Runtime): string {
-  const prefix = runtime.world.datacenter.get('mac_prefix') ?? 'BC:24:11';
-  const given = prefix.split(':').length;
-  return [prefix, ...Array.from({ length: 6 - given }, () => randomOctet(runtime.random))].join(':').toUpperCase();
+  const prefix = (runtime.world.datacenter.get('mac_prefix') ?? 'BC:24:11').toUpperCase();
+  const address = Array.from({ length: 6 }, () => randomOctet(runtime.random))
+    .join(':')
+    .toUpperCase();
+  // The prefix is laid over the text, so it may end within an octet or with a colon.
+  return `${prefix}${address.slice(prefix.length)}`;
 }
 
 function randomOctet(random: Random): string {

@@ -7,12 +7,13 @@ import { dieFault } from '../http/response.ts';
 import { hasFeature } from '../storage/features.ts';
 import { renameVolume } from '../storage/resize.ts';
 import type { Vm } from '../world/world.ts';
+import { printBootOrder } from './boot-order.ts';
 import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from './config-file.ts';
 import { isUnusedKey } from './config-keys.ts';
 import type { MutableSection } from './config-text.ts';
 import { type Drive, isPlainCdrom, parseDrive, printDrive, withOptions } from './drive.ts';
 import { isInUse } from './pending.ts';
-import { earlyUpdateChecks, printBootOrder, runUpdate, type UpdateRequest } from './update.ts';
+import { earlyUpdateChecks, runUpdate, type UpdateRequest } from './update.ts';
 
 export interface ReassignRequest {
   readonly vmid: number;

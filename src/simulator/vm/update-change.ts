@@ -20,8 +20,8 @@ import { hashedPassword, isWindows } from './machine.ts';
 import { assertClipboard, assertValidMachine, checkedMachine } from './machine-type.ts';
 import { registerUnused } from './pending.ts';
 import { uniqueTags } from './tags.ts';
-import type { Update } from './update.ts';
 import { checkDevice } from './update-delete.ts';
+import type { Update } from './update-types.ts';
 
 export async function stageChange(update: Update, vm: Vm, key: string, value: string | null): Promise<void> {
   update.modified.add(key);

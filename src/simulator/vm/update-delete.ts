@@ -17,7 +17,7 @@ import { isDriveKey, isNetKey, isUnusedKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
 import { makeDrive, parseDrive } from './drive.ts';
 import { deallocate, registerUnused } from './pending.ts';
-import type { Update } from './update.ts';
+import type { Update } from './update-types.ts';
 
 export async function stageDelete(update: Update, vm: Vm, key: string): Promise<void> {
   const { call, context, request } = update;

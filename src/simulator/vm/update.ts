@@ -15,35 +15,9 @@ import { memoryMiB } from './machine.ts';
 import { type ApplyContext, applyPendingCold, cleanupPending } from './pending.ts';
 import { stageChange } from './update-change.ts';
 import { stageDelete } from './update-delete.ts';
+import type { Update, UpdateRequest } from './update-types.ts';
 
-export { printBootOrder } from './boot-order.ts';
-
-export interface UpdateRequest {
-  readonly vmid: number;
-  /** Keys to set; re-printed drives and NICs. */
-  readonly values: ReadonlyMap<string, string | null>;
-  readonly deletes: readonly string[];
-  readonly reverts: readonly string[];
-  readonly force: boolean;
-  readonly digest: string | undefined;
-  readonly skipLock: boolean;
-  /** The request as the log shows it: `-cores 2 -delete net1`. */
-  readonly summary: string;
-}
-
-/** One update under way. `revert` turns into sets and deletes once the configuration is known. */
-export interface Update {
-  readonly call: Call;
-  readonly request: UpdateRequest;
-  readonly values: Map<string, string | null>;
-  readonly deletes: string[];
-  readonly task: Task | undefined;
-  readonly context: ApplyContext;
-  /** Devices of `boot` before the update; they come and go with their drives. */
-  bootOrder: string[];
-  /** What a running VM is asked to take over at once. */
-  readonly modified: Set<string>;
-}
+export type { UpdateRequest } from './update-types.ts';
 
 /** Checks that run before anything is locked or forked. */
 export function earlyUpdateChecks(call: Call, request: UpdateRequest): void {

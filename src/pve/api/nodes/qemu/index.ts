@@ -35,6 +35,8 @@ export interface DestroyParams {
   /** Also from backup jobs, replication and HA. */
   readonly purge?: boolean | undefined;
   readonly 'destroy-unreferenced-disks'?: boolean | undefined;
+  /** Despite a lock, such as the one that an interrupted destroy leaves. Only for root@pam, and not for its tokens. */
+  readonly skiplock?: boolean | undefined;
 }
 
 export class VmHandle {

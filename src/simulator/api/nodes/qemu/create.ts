@@ -213,14 +213,18 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
   saveConfig(vm, draft);
 }
 
-/** Rule [recorded create-start-template-flags]: a failed start is only a line in the log; the task stays OK. */
+/** Starting a worker from within another takes the first one a moment. */
+const NESTED_FORK_MS = 40;
+
+/**
+ * Rule [source QS API2/Qemu.pm create_vm]: the start is a task of its own, which the creation does not wait for.
+ * Rule [recorded create-start-template-flags]: so the creation is OK whatever becomes of the start.
+ */
 async function autostart(call: Call, vmid: number, task: Task): Promise<void> {
   task.log('Execute autostart');
-  try {
-    await startVm(call.runtime, { node: call.node, vmid, task });
-  } catch (error) {
-    task.log(errorText(error));
-  }
+  const { runtime, node } = call;
+  call.fork('qmstart', String(vmid), (start) => startVm(runtime, { node, vmid, task: start }));
+  await task.sleep(NESTED_FORK_MS);
 }
 
 async function prefixErrors(prefix: string, work: () => Promise<void> | void): Promise<void> {
