@@ -28,7 +28,7 @@ export {
   isNotFound,
   isOutcomeUnknown,
 } from './errors/kinds.ts';
-export type { Subject } from './errors/phrases.ts';
+export type { Subject } from './errors/meaning.ts';
 export { type MissingPrivilege, missingPrivilege } from './errors/privileges.ts';
 export type { CallOptions } from './exchange.ts';
 export {

@@ -54,6 +54,20 @@ describe('two clones of one template', () => {
     expect(reported).toEqual(['failed', 'failed']);
   });
 
+  it('are mistaken for each other also one after the other: the one that fails is reported as done', async () => {
+    const scene = clientScene([]);
+    const begin = (params: typeof INTO_TINY) => scene.vm(TEMPLATE).clone(params);
+    const [byList, byUpid] = await scene.run(async () => {
+      await waitByUpid(scene, await begin(INTO_LOCAL));
+      await scene.clock.sleep(10_000);
+      const upid = await begin(INTO_TINY);
+      return [await waitByTaskList(scene), await waitByUpid(scene, upid)];
+    });
+    expect(byList).toBe('done');
+    expect(byUpid).toBe('failed');
+    expect(truth(scene)).toEqual(['failed', 'done']);
+  });
+
   it('are told apart by their UPIDs', async () => {
     const scene = clientScene([]);
     const reported = await verdicts(scene, (upid) => waitByUpid(scene, upid));

@@ -1,6 +1,6 @@
 /** Questions that callers ask about an error. They answer from codes and from what was recognised, never from text. */
 import { ProxwrightError as Base, BusyError, type ProxwrightError } from '../../base/errors.ts';
-import type { Subject } from './phrases.ts';
+import type { Subject } from './meaning.ts';
 
 const SUBJECTS = new WeakMap<ProxwrightError, Subject>();
 

@@ -3,37 +3,7 @@
  * text, so meaning hangs on phrases; each one here has a known emitter, and a loose match would hide real failures.
  * The same table serves HTTP answers and the exit statuses of tasks. The first match wins.
  */
-import {
-  ApiError,
-  AuthError,
-  BusyError,
-  ConflictError,
-  ConnectError,
-  type ErrorCode,
-  type ErrorInit,
-  type ProxwrightError,
-} from '../../base/errors.ts';
-
-/** What was not found. */
-export type Subject =
-  | 'guest'
-  | 'node'
-  | 'storage'
-  | 'volume'
-  | 'disk'
-  | 'snapshot'
-  | 'pool'
-  | 'task'
-  | 'mapping'
-  | 'other';
-
-type Init = Omit<ErrorInit<ErrorCode>, 'code'>;
-
-interface Meaning {
-  readonly code: ErrorCode;
-  readonly build: (init: Init) => ProxwrightError;
-  readonly subject?: Subject;
-}
+import { api, auth, busy, conflict, connect, type Meaning, missing } from './meaning.ts';
 
 export interface Phrase extends Meaning {
   readonly pattern: RegExp;
@@ -45,19 +15,6 @@ export interface Phrase extends Meaning {
   /** Also recognised in the last lines of a failed task's log, where its exit status says nothing. */
   readonly inLog?: true;
 }
-
-const api = (code: ApiError['code']): Meaning => ({ code, build: (init) => new ApiError({ ...init, code }) });
-const auth = (code: AuthError['code']): Meaning => ({ code, build: (init) => new AuthError({ ...init, code }) });
-const busy = (code: BusyError['code']): Meaning => ({ code, build: (init) => new BusyError({ ...init, code }) });
-const conflict = (code: ConflictError['code']): Meaning => ({
-  code,
-  build: (init) => new ConflictError({ ...init, code }),
-});
-const connect = (code: ConnectError['code']): Meaning => ({
-  code,
-  build: (init) => new ConnectError({ ...init, code }),
-});
-const missing = (subject: Subject): Meaning => ({ ...api('NOT_FOUND'), subject });
 
 /** What the server puts in front of an inner error, sometimes several times; a task also prefixes the HTTP status. */
 const PREFIXES = [

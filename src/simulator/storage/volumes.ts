@@ -6,7 +6,7 @@ import { isFileBased, parseVolumeName, splitVolid, trySplitVolid } from './names
 import { usesVolumeChain } from './paths.ts';
 
 export { volumesOf } from './catalogue.ts';
-export { type ParsedVolumeName, parseVolumeName, splitVolid } from './names.ts';
+export { parseVolumeName, splitVolid } from './names.ts';
 export { volumePath } from './paths.ts';
 
 export function storageConfig(world: World, id: string): Storage {
