@@ -54,6 +54,7 @@ const SUMMARIES = {
   AGENT_SILENT: 'Guest agent silent',
   NO_ADDRESS: 'No address',
   PORT_CLOSED: 'Port closed',
+  CHECK_FAILED: 'Check in the guest failed',
   // StateError: our own memory
   STATE_LOCKED: 'State is in use',
   STATE_TOO_NEW: 'State written by a newer version',
@@ -130,7 +131,7 @@ export class TaskError extends ProxwrightError<'TASK_FAILED' | 'TASK_VANISHED' |
 
 export class ConflictError extends ProxwrightError<'PLAN_STALE' | 'VMID_TAKEN' | 'NOT_OURS' | 'CONFIG_CHANGED'> {}
 
-export class ReadyError extends ProxwrightError<'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED'> {}
+export class ReadyError extends ProxwrightError<'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED'> {}
 
 export class StateError extends ProxwrightError<
   'STATE_LOCKED' | 'STATE_TOO_NEW' | 'STATE_DAMAGED' | 'STATE_UNWRITABLE'

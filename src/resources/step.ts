@@ -1,0 +1,20 @@
+/**
+ * The unit of work: one idempotent act on one resource, as data. A plan is a list of these; running one is the business
+ * of the action it names. If apply needs to know something, it is in the step.
+ */
+import type { Address } from '../base/address.ts';
+
+/** The order of steps within one resource; resources wait for each other only where they say so. */
+export const STAGES = ['prepare', 'create', 'configure', 'start', 'ready', 'remove'] as const;
+export type Stage = (typeof STAGES)[number];
+
+export interface Step<Action extends string = string, Input = unknown> {
+  /** Unique within its plan: `vm.web/clone`. */
+  readonly id: string;
+  readonly stage: Stage;
+  readonly address: Address;
+  readonly action: Action;
+  readonly input: Input;
+  /** Steps that must have ended well before. */
+  readonly needs: readonly string[];
+}

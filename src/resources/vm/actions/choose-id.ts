@@ -1,0 +1,40 @@
+/** Choosing the id of a new VM: the one that was asked for, or the lowest free one that nobody else of this run has. */
+import { ConflictError } from '../../../base/errors.ts';
+import { VMID_MAX, VMID_MIN } from '../../../pve/index.ts';
+import type { ActionContext } from '../../action.ts';
+import { idTaken, isFree } from './occupant.ts';
+
+export interface IdWish {
+  readonly vmid?: number;
+  readonly vmids?: readonly number[];
+}
+
+/** Reserved within the run, and free a moment ago; the server has the last word. */
+export async function chooseId(context: ActionContext, wish: IdWish): Promise<number> {
+  const { ids, address } = context;
+  if (wish.vmid !== undefined) {
+    if (ids.reserve(wish.vmid, address)) return wish.vmid;
+    throw idTaken(context, wish.vmid, ids.holderOf(wish.vmid));
+  }
+  const offered = wish.vmids ? undefined : await context.pve.cluster.nextid({ signal: context.signal });
+  for (const vmid of wish.vmids ?? upwardFrom(offered ?? VMID_MIN)) {
+    // Reserved before it is asked about: siblings choose at the same time.
+    if (!ids.reserve(vmid, address)) continue;
+    if (vmid === offered || (await isFree(context, vmid))) return vmid;
+    ids.markTaken(vmid);
+  }
+  throw noneLeft(context, wish.vmids ?? []);
+}
+
+function* upwardFrom(first: number): Generator<number> {
+  for (let vmid = first; vmid <= VMID_MAX; vmid++) yield vmid;
+}
+
+function noneLeft(context: ActionContext, vmids: readonly number[]): ConflictError {
+  return new ConflictError({
+    code: 'VMID_TAKEN',
+    detail: `None of the ${vmids.length} ids from ${vmids.at(0)} to ${vmids.at(-1)} is free for ${context.address}.`,
+    where: { address: context.address },
+    hint: 'Widen vmids, or remove VMs that are no longer needed.',
+  });
+}

@@ -1,0 +1,87 @@
+/** `vm.destroy`: removes our VM with everything that belongs to it. One that is gone already is fine. */
+import { ApiError, BusyError } from '../../../base/errors.ts';
+import { fromWireBoolean } from '../../../pve/index.ts';
+import type { Action, ActionContext } from '../../action.ts';
+import type { VmObserved } from '../observed.ts';
+import type { DestroyInput } from '../steps.ts';
+import { forgetSight, lookIfThere, vmName } from './look.ts';
+import { isRunning, switchOff } from './power.ts';
+import { inRounds, type RoundEnd } from './rounds.ts';
+import { follow, runningTasks, runTask } from './tasks.ts';
+
+const DESTROY_MS = 10 * 60_000;
+
+/** Forgetting the VM afterwards is the business of whoever keeps the state. */
+export const destroyVm: Action<DestroyInput> = (context, input) =>
+  inRounds(context, 'destroy', async () => {
+    const vm = await lookIfThere(context);
+    if (!vm) return 'done';
+    if (vm.lock === 'destroyed') return finishUnderWay(context, vm);
+    refuseProtected(context, vm);
+    if (await isRunning(context, vm)) {
+      if (input.stop === 'refuse') throw stillRunning(context, vm);
+      await context.intend({ vmid: vm.vmid, node: vm.node, stop: input.stop });
+      await switchOff(context, vm, input.stop);
+      // Time has passed since the VM was looked at.
+      return 'again';
+    }
+    await remove(context, vm);
+    return 'done';
+  });
+
+async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
+  const { node, vmid } = vm;
+  await context.intend({ vmid, node, destroy: true });
+  context.progress('destroy');
+  await runTask(context, {
+    what: 'destroy',
+    node,
+    vmid,
+    type: 'qmdestroy',
+    timeoutMs: DESTROY_MS,
+    send: () =>
+      context.pve
+        .node(node)
+        .vm(vmid)
+        .destroy({ purge: true, 'destroy-unreferenced-disks': true }, { signal: context.signal }),
+  });
+  forgetSight(context);
+}
+
+/** Only the lock is left of its configuration: either our own destroy is at work, or one was broken off. */
+async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<RoundEnd> {
+  const { node, vmid } = vm;
+  const [upid] = await runningTasks(context, { node, id: vmid, type: 'qmdestroy' });
+  if (upid !== undefined) {
+    await follow(context, upid, { what: 'destroy', timeoutMs: DESTROY_MS });
+    return 'again';
+  }
+  return {
+    stuck: new BusyError({
+      code: 'GUEST_LOCKED',
+      detail: `${vmName(vm)} is locked (destroyed): a destroy was broken off after the disks were gone, and only its empty configuration is left.`,
+      where: { address: context.address },
+      hint: `Only root on ${node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
+    }),
+  };
+}
+
+/** Looked at before anything is stopped: a VM that stays must not be switched off for nothing. */
+function refuseProtected(context: ActionContext, vm: VmObserved): void {
+  if (fromWireBoolean(vm.current.get('protection') ?? '0') !== true) return;
+  throw new ApiError({
+    code: 'PROTECTED',
+    detail: `${vmName(vm)} is protected against removal. Nothing was done.`,
+    where: { address: context.address },
+    hint: `Set protection: false in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
+  });
+}
+
+function stillRunning(context: ActionContext, vm: VmObserved): ApiError {
+  return new ApiError({
+    code: 'ALREADY_RUNNING',
+    detail: `${vmName(vm)} runs, and a running VM is not to be destroyed. Nothing was done.`,
+    where: { address: context.address },
+    hint: 'Shut it down first, or let the command do it.',
+  });
+}

@@ -1,0 +1,170 @@
+/**
+ * Making a VM, by whatever request: an id, a nonce written down before anything is sent, the request, its task, and the
+ * read that proves the result ours. Sending the same id and nonce again is safe by construction: of two requests only one
+ * can get the id, and the nonce tells that it was ours.
+ */
+import { invariant } from '../../../base/assert.ts';
+import { AuthError, BusyError, Canceled, ConflictError, TaskError } from '../../../base/errors.ts';
+import { randomHex } from '../../../base/random.ts';
+import { printDuration } from '../../../base/units.ts';
+import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
+import type { ActionContext } from '../../action.ts';
+import type { VmObserved } from '../observed.ts';
+import { appendOwnership, printOwnership } from '../ownership.ts';
+import { propertyOf } from '../parts.ts';
+import { chooseId, type IdWish } from './choose-id.ts';
+import { knownVm, look, vmName } from './look.ts';
+import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
+import { patienceOf } from './rounds.ts';
+import { follow, isTaskLost } from './tasks.ts';
+
+export interface MakingJob {
+  readonly what: 'clone' | 'create';
+  readonly name: string;
+  readonly ids: IdWish;
+  /** Node that runs the task. */
+  readonly node: string;
+  /** Notes that the VM is to have anyway. */
+  readonly notes: string | undefined;
+  readonly send: (vmid: number, notes: string) => Promise<Upid>;
+}
+
+/** Other ids to try, or times to send again, before something must be very wrong. */
+const MAX_TRIES = 20;
+const NONCE_DIGITS = 24;
+
+export async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
+  if (context.memory()?.uuid !== undefined) {
+    // Made already, by an earlier call: seeing it is all there is to do.
+    await look(context);
+    return;
+  }
+  const startedAt = context.clock.now();
+  let making = await takenUp(context, job);
+  await context.whileBusy(`${job.what} ${context.address}`, async () => {
+    if (context.memory()?.uuid !== undefined) return;
+    const patience = patienceOf(context);
+    for (let tries = 1; ; tries++) {
+      making ??= newMaking(context, job, await chooseId(context, job.ids));
+      try {
+        const next = await attempt(context, job, making);
+        if (next === 'made') return;
+        if (tries >= MAX_TRIES) throw next.because;
+        if (next.kind === 'other-id') making = undefined;
+      } catch (error) {
+        if (!(await patience.survives(error))) throw error;
+      }
+    }
+  });
+  const { vmid, node } = knownVm(context);
+  const tookMs = context.clock.now() - startedAt;
+  context.log.log('debug', `${context.address}: ${vmName({ vmid, node })} made in ${printDuration(tookMs)}`, {
+    tookMs,
+  });
+}
+
+/** What an earlier run wrote down before it died: first see what came of it, then go on with the same id and nonce. */
+async function takenUp(context: ActionContext, job: MakingJob): Promise<Making | undefined> {
+  const memory = context.memory();
+  if (memory?.nonce === undefined) return undefined;
+  const making = { node: memory.node, vmid: memory.vmid, nonce: memory.nonce };
+  const occupant = await settledOccupant(context, making);
+  if (occupant.kind === 'ours') {
+    await rememberMade(context, occupant.vm);
+    return making;
+  }
+  const { vmid, vmids } = job.ids;
+  const isWanted = vmid === undefined ? (vmids?.includes(making.vmid) ?? true) : vmid === making.vmid;
+  const isOpen = occupant.kind === 'nobody' && context.ids.reserve(making.vmid, context.address);
+  return isWanted && isOpen ? { ...making, node: job.node } : undefined;
+}
+
+function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making {
+  const nonce = context.memory()?.nonce ?? randomHex(context.random, NONCE_DIGITS);
+  return { node: job.node, vmid, nonce };
+}
+
+/** How to go on: nothing came of the request, and it may be sent again, with this id or another one. */
+type Next = 'made' | { readonly kind: 'same-id' | 'other-id'; readonly because: unknown };
+
+/** One request and all that follows from it. */
+async function attempt(context: ActionContext, job: MakingJob, making: Making): Promise<Next> {
+  const { vmid, nonce, node } = making;
+  await context.intend({ ...making }, { phase: 'creating', vmid, node, name: job.name, nonce });
+  const line = printOwnership({ stack: context.stack, address: context.address, vmid, nonce, incomplete: true });
+  try {
+    context.progress(job.what);
+    const upid = await job.send(vmid, appendOwnership(job.notes ?? '', line));
+    await follow(context, upid, { what: job.what, timeoutMs: context.timeouts.cloneMs, withProgress: true });
+  } catch (error) {
+    if (isCertain(error)) throw error;
+    return afterFailure(context, job, making, error);
+  }
+  const occupant = await occupantOf(context, making);
+  if (occupant.kind !== 'ours') throw lostAfterSuccess(context, making, occupant.kind);
+  await rememberMade(context, occupant.vm);
+  return 'made';
+}
+
+/** Refused or stopped in a way that leaves no doubt about the server. */
+function isCertain(error: unknown): boolean {
+  if (error instanceof Canceled || error instanceof AuthError || isNotExecuted(error)) return true;
+  // It goes on: the next run finds it by its intent.
+  return error instanceof TaskError && error.code === 'TASK_TIMEOUT';
+}
+
+async function afterFailure(context: ActionContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
+  const isDoubtful = isOutcomeUnknown(error) || isTaskLost(error);
+  const isRace = error instanceof ConflictError && error.code === 'VMID_TAKEN';
+  const occupant = await settledOccupant(context, making, { isCertain: !isDoubtful });
+  context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
+  switch (occupant.kind) {
+    case 'ours':
+      await rememberMade(context, occupant.vm);
+      if (isDoubtful || isRace || error instanceof BusyError) return 'made';
+      throw error;
+    case 'stranger':
+      if (job.ids.vmid !== undefined) throw idTaken(context, making.vmid, nameOf(occupant.name), error);
+      context.ids.markTaken(making.vmid);
+      return { kind: 'other-id', because: error };
+    default:
+      if (isDoubtful || isRace) return { kind: 'same-id', because: error };
+      throw error;
+  }
+}
+
+/** From here on the VM is known by its uuid. */
+export async function rememberMade(context: ActionContext, vm: VmObserved): Promise<void> {
+  invariant(vm.uuid !== undefined, `${vmName(vm)} has no uuid in smbios1.`);
+  const nics = [...vm.current].filter(([key]) => /^net\d+$/.test(key));
+  const macs = nics.flatMap(([key, text]) => {
+    const mac = propertyOf(key, text).get('macaddr');
+    return mac === undefined ? [] : [[key, mac] as const];
+  });
+  const name = vm.current.get('name');
+  await context.learn({
+    vmid: vm.vmid,
+    uuid: vm.uuid,
+    node: vm.node,
+    phase: 'incomplete',
+    macs: Object.fromEntries(macs),
+    ...(name !== undefined && { name }),
+  });
+  context.sight.last = vm;
+}
+
+function nameOf(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `the VM "${name}"`;
+}
+
+function lostAfterSuccess(context: ActionContext, making: Making, found: string): ConflictError {
+  return new ConflictError({
+    code: 'NOT_OURS',
+    detail:
+      found === 'nobody'
+        ? `VM ${making.vmid} was made for ${context.address} and is gone again: somebody removed it at once.`
+        : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): somebody replaced it. Nothing was touched.`,
+    where: { address: context.address },
+    hint: 'Make a new plan.',
+  });
+}

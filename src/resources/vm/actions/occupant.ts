@@ -1,0 +1,141 @@
+/**
+ * Who has an id that we want to give, or may have given, to a new VM. The answer to every doubt about a creation: nothing is
+ * sent to that id until our own task on it has ended, and a VM counts as ours only by the nonce in its notes.
+ */
+import { AuthError, BusyError, Canceled, ConflictError, TaskError } from '../../../base/errors.ts';
+import type { Upid } from '../../../pve/index.ts';
+import type { ActionContext } from '../../action.ts';
+import type { VmObserved } from '../observed.ts';
+import { findOwnership } from '../ownership.ts';
+import { findVm } from './look.ts';
+import { follow, runningTasks } from './tasks.ts';
+
+/** What is about to be made, or was about to be when a run died. */
+export interface Making {
+  /** Node that runs the task. */
+  readonly node: string;
+  readonly vmid: number;
+  readonly nonce: string;
+}
+
+export type Occupant =
+  | { readonly kind: 'nobody' }
+  | { readonly kind: 'ours'; readonly vm: VmObserved }
+  /** A configuration that a clone or create holds locked; whose it is cannot be told yet. */
+  | { readonly kind: 'unfinished'; readonly lock: string; readonly node: string }
+  | { readonly kind: 'stranger'; readonly name: string | undefined };
+
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 5_000;
+
+/**
+ * Waits until nothing of ours is under way for that id, then says who has it. Never starts anything. With `isCertain` we
+ * know that no request of ours can be unaccounted for, so what is being made there without a task of ours is a stranger's.
+ */
+export async function settledOccupant(
+  context: ActionContext,
+  making: Making,
+  options: { readonly isCertain?: boolean } = {},
+): Promise<Occupant> {
+  const deadline = context.clock.now() + context.timeouts.lockMs;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
+    const tasks = await tasksFor(context, making);
+    for (const upid of tasks.ours) await waitForEnd(context, upid);
+    const occupant = await occupantOf(context, making);
+    if (occupant.kind !== 'unfinished' && !tasks.isUndecided) return occupant;
+    if (occupant.kind === 'unfinished' && options.isCertain && !tasks.isUndecided && tasks.ours.length === 0) {
+      return { kind: 'stranger', name: undefined };
+    }
+    if (context.clock.now() + pauseMs > deadline) {
+      if (occupant.kind === 'unfinished') throw leftBehind(context, making, occupant);
+      return occupant;
+    }
+    await context.clock.sleep(pauseMs, context.signal);
+  }
+}
+
+export async function occupantOf(context: ActionContext, making: Making): Promise<Occupant> {
+  const { vmid, nonce } = making;
+  const vm = await visibleVm(context, making);
+  if (!vm) return (await isFree(context, vmid)) ? { kind: 'nobody' } : { kind: 'stranger', name: undefined };
+  if (vm.lock === 'clone' || vm.lock === 'create') return { kind: 'unfinished', lock: vm.lock, node: vm.node };
+  const isOurs = findOwnership(vm.current.get('description') ?? '')?.nonce === nonce;
+  return isOurs ? { kind: 'ours', vm } : { kind: 'stranger', name: vm.current.get('name') };
+}
+
+export function idTaken(
+  context: ActionContext,
+  vmid: number,
+  holder: string | undefined,
+  cause?: unknown,
+): ConflictError {
+  return new ConflictError({
+    code: 'VMID_TAKEN',
+    detail: `The id ${vmid}, wanted for ${context.address}, belongs to ${holder ?? 'another guest'} already. Nothing was made.`,
+    where: { address: context.address },
+    hint: 'Give another vmid, or a range: vmids: 101-120. To take over an existing VM: proxwright import',
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+/**
+ * Our running tasks that make this id; `isUndecided` while one of them has not said yet which id it makes. A clone is filed
+ * under its source, and only its log names the id.
+ */
+async function tasksFor(context: ActionContext, making: Making): Promise<{ ours: Upid[]; isUndecided: boolean }> {
+  const { node, vmid } = making;
+  const ours = await runningTasks(context, { node, type: 'qmcreate', id: vmid });
+  let isUndecided = false;
+  for (const upid of await runningTasks(context, { node, type: 'qmclone' })) {
+    const { signal } = context;
+    const { entries } = await context.pve.node(node).tasks.log(upid, { start: 0, limit: 10 }, { signal });
+    const named = entries.map(({ t }) => /^creating a clone of VM \d+ with ID (\d+)$/.exec(t)?.[1]).find(Boolean);
+    const hasEnded = entries.some(({ t }) => t.startsWith('TASK '));
+    if (named === String(vmid)) ours.push(upid);
+    else if (named === undefined && !hasEnded) isUndecided = true;
+  }
+  return { ours, isUndecided };
+}
+
+/** Only its end matters here; what came of it is seen at the id. */
+async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
+  const { cloneMs } = context.timeouts;
+  try {
+    await follow(context, upid, { what: 'a creation under way', timeoutMs: cloneMs, withProgress: true });
+  } catch (error) {
+    if (error instanceof Canceled) throw error;
+    if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+    context.log.log('debug', `${context.address}: it failed`, { upid });
+  }
+}
+
+/** Without a right on the id the answer is the same whether the VM exists or not. */
+async function visibleVm(context: ActionContext, making: Making): Promise<VmObserved | undefined> {
+  try {
+    return await findVm(context, making.node, making.vmid);
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return undefined;
+    throw error;
+  }
+}
+
+/** Sees guests that we may not see, and containers. */
+export async function isFree(context: ActionContext, vmid: number): Promise<boolean> {
+  try {
+    await context.pve.cluster.assertFree(vmid, { signal: context.signal });
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError && error.code === 'VMID_TAKEN') return false;
+    throw error;
+  }
+}
+
+function leftBehind(context: ActionContext, making: Making, occupant: { lock: string; node: string }): BusyError {
+  const { vmid } = making;
+  return new BusyError({
+    code: 'GUEST_LOCKED',
+    detail: `VM ${vmid} on ${occupant.node} has been locked (${occupant.lock}) for as long as rollout.timeouts.lock allows, and no task of ours works on it: the task that made it was killed, or somebody else is making it.`,
+    where: { address: context.address },
+    hint: `If no task works on it any more, only root on ${occupant.node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
+  });
+}

@@ -1,0 +1,141 @@
+/** `vm.start`, `vm.stop` and `vm.restart`: the switches. Each wait has a bound, and a VM in the wanted state is left alone. */
+import { invariant } from '../../../base/assert.ts';
+import { ConflictError, ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { printDuration } from '../../../base/units.ts';
+import { parseUpid, type Upid } from '../../../pve/index.ts';
+import type { Action, ActionContext } from '../../action.ts';
+import type { VmObserved } from '../observed.ts';
+import type { RestartInput, StopInput } from '../steps.ts';
+import { forgetSight, knownVm, lastLook, look, vmName } from './look.ts';
+import { inRounds } from './rounds.ts';
+import { runTask } from './tasks.ts';
+
+/** What the server itself may add to a shutdown: the lock's wait, and the agent's ping. */
+const SHUTDOWN_MARGIN_MS = 30_000;
+const POWER_POLL_MS = 2_000;
+
+/** A VM that runs already is fine. One that was never read back and compared is not started. */
+export const startVm: Action<Readonly<Record<string, never>>> = async (context) => {
+  const { phase } = knownVm(context);
+  invariant(phase === 'complete', `${context.address} has not been read back and compared, so it must not be started.`);
+  await inRounds(context, 'start', async () => {
+    const vm = await lastLook(context);
+    const { node, vmid } = vm;
+    await context.intend({ vmid, node, start: true });
+    context.progress('start');
+    try {
+      await powerTask(context, vm, {
+        what: 'start',
+        type: 'qmstart',
+        timeoutMs: context.timeouts.startMs,
+        reached: 'running',
+        send: () => context.pve.node(node).vm(vmid).status.start({}, { signal: context.signal }),
+      });
+    } catch (error) {
+      if (!(error instanceof ProxwrightError && error.code === 'ALREADY_RUNNING')) throw error;
+      context.log.log('debug', `${context.address}: runs already`, { vmid });
+    }
+    forgetSight(context);
+    return 'done';
+  });
+};
+
+export const stopVm: Action<StopInput> = async (context, { how }) => {
+  await inRounds(context, how, async () => {
+    const vm = await look(context);
+    if (!(await isRunning(context, vm))) return 'done';
+    await context.intend({ vmid: vm.vmid, node: vm.node, stop: how });
+    await switchOff(context, vm, how);
+    return 'done';
+  });
+};
+
+/** Off and on again, so that what is pending takes effect. A VM that does not go down is left running. */
+export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
+  const vm = await look(context);
+  if (!(await isRunning(context, vm))) {
+    context.log.log('debug', `${context.address}: does not run, so there is nothing to restart`, { vmid: vm.vmid });
+    return;
+  }
+  context.log.log('debug', `${context.address}: restart for ${reasons.join(', ')}`, { vmid: vm.vmid });
+  await stopVm(context, { how: 'shutdown' });
+  await startVm(context, {});
+  const after = await look(context);
+  const pending = [...after.pending.keys(), ...after.pendingDeletes];
+  if (pending.length === 0) return;
+  throw new ConflictError({
+    code: 'CONFIG_CHANGED',
+    detail: `${vmName(after)} was restarted, and still has pending changes: ${pending.join(', ')}.`,
+    where: { address: context.address },
+    hint: 'The log of its start task says why they could not be applied.',
+  });
+};
+
+export async function isRunning(context: ActionContext, { node, vmid }: VmObserved): Promise<boolean> {
+  const { status } = await context.pve.node(node).vm(vmid).status.current({ signal: context.signal });
+  return status === 'running';
+}
+
+export async function switchOff(context: ActionContext, vm: VmObserved, how: StopInput['how']): Promise<void> {
+  const { node, vmid } = vm;
+  const { shutdownMs } = context.timeouts;
+  const { signal } = context;
+  const { status } = context.pve.node(node).vm(vmid);
+  context.progress(how);
+  try {
+    await powerTask(context, vm, {
+      what: how,
+      type: how === 'shutdown' ? 'qmshutdown' : 'qmstop',
+      timeoutMs: shutdownMs + SHUTDOWN_MARGIN_MS,
+      reached: 'stopped',
+      send: () =>
+        how === 'shutdown'
+          ? status.shutdown({ timeout: Math.max(1, Math.ceil(shutdownMs / 1000)) }, { signal })
+          : status.stop({}, { signal }),
+    });
+  } catch (error) {
+    throw how === 'shutdown' && error instanceof TaskError ? stubborn(context, vm, error) : error;
+  }
+  forgetSight(context);
+}
+
+interface PowerRequest {
+  readonly what: string;
+  readonly type: string;
+  readonly timeoutMs: number;
+  readonly reached: 'running' | 'stopped';
+  readonly send: () => Promise<Upid>;
+}
+
+async function powerTask(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
+  const result = await runTask(context, { ...request, node: vm.node, vmid: vm.vmid });
+  // Of a VM under high availability the task only files a request, which the HA manager follows in its own time.
+  const isOnlyFiled = result !== undefined && parseUpid(result.upid)?.type.startsWith('ha') === true;
+  if (isOnlyFiled) await untilPower(context, vm, request);
+}
+
+async function untilPower(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
+  const deadline = context.clock.now() + request.timeoutMs;
+  while ((await isRunning(context, vm)) !== (request.reached === 'running')) {
+    if (context.clock.now() >= deadline) {
+      throw new TaskError({
+        code: 'TASK_TIMEOUT',
+        detail: `${vmName(vm)} is managed by HA and was not ${request.reached} after ${printDuration(request.timeoutMs)}.`,
+        where: { address: context.address },
+        hint: 'Look at the HA status of the cluster: ha-manager status',
+      });
+    }
+    await context.clock.sleep(POWER_POLL_MS, context.signal);
+  }
+}
+
+function stubborn(context: ActionContext, vm: VmObserved, error: TaskError): TaskError {
+  const { detail, where } = error.diagnostic;
+  return new TaskError({
+    code: error.code,
+    detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and goes on running.\n${detail}`,
+    where: { ...where, address: context.address },
+    hint: `Shut the guest down from inside, allow more time (rollout.timeouts.shutdown), or pull its plug: qm stop ${vm.vmid}`,
+    cause: error,
+  });
+}

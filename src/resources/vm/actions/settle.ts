@@ -1,0 +1,87 @@
+/**
+ * Taking up a step that a dead run began: waits for what it had started and finds out what came of it. Never starts
+ * anything, so that calling it twice, or from two runs, does no harm.
+ */
+import { Canceled, ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { isUpid, type Upid } from '../../../pve/index.ts';
+import type { ActionContext } from '../../action.ts';
+import type { VmActionName } from '../steps.ts';
+import { lookIfThere } from './look.ts';
+import { rememberMade } from './make.ts';
+import { settledOccupant } from './occupant.ts';
+import { isRunning } from './power.ts';
+import { follow, runningTasks } from './tasks.ts';
+
+/** As the journal has it. */
+export interface OpenVmStep {
+  readonly action: string;
+  readonly intent: unknown;
+  readonly upid: string | undefined;
+}
+
+export type Settled =
+  /** The VM exists and is ours; the memory of it is complete. */
+  | { readonly outcome: 'made' }
+  /** Nothing stands under the id that was meant: the VM is to be forgotten. */
+  | { readonly outcome: 'nothing' }
+  /** The VM is gone: it is to be forgotten. */
+  | { readonly outcome: 'gone' }
+  /** Whatever was begun has ended; a new plan sees what is left to do. */
+  | { readonly outcome: 'ended' }
+  /** It was broken off in the middle, and these steps are needed to leave the VM as it was found. */
+  | { readonly outcome: 'interrupted'; readonly remaining: readonly VmActionName[] };
+
+export async function settleOpenStep(context: ActionContext, step: OpenVmStep): Promise<Settled> {
+  context.log.log('debug', `${context.address}: taking up ${step.action} of an earlier run`, {
+    upid: step.upid ?? null,
+  });
+  if (isUpid(step.upid)) await waitForEnd(context, step.upid);
+  if (step.action === 'vm.clone' || step.action === 'vm.create') return settleCreation(context);
+  if (context.memory()?.uuid === undefined) return { outcome: 'nothing' };
+  return settleChange(context, step);
+}
+
+/**
+ * Of a VM that was about to be made, whether or not the step that did it is still open: the memory of it holds all that
+ * is needed, because it was written before the request.
+ */
+export async function settleCreation(context: ActionContext): Promise<Settled> {
+  const memory = context.memory();
+  if (memory?.uuid !== undefined) return { outcome: 'made' };
+  // It died before it had said what it was about to do, and so before it did anything.
+  if (memory?.nonce === undefined) return { outcome: 'nothing' };
+  const occupant = await settledOccupant(context, { node: memory.node, vmid: memory.vmid, nonce: memory.nonce });
+  if (occupant.kind !== 'ours') return { outcome: 'nothing' };
+  await rememberMade(context, occupant.vm);
+  return { outcome: 'made' };
+}
+
+async function settleChange(context: ActionContext, step: OpenVmStep): Promise<Settled> {
+  await waitForOwnTasks(context);
+  const vm = await lookIfThere(context);
+  if (!vm) return { outcome: 'gone' };
+  // Between off and on a restarted VM is off, and nothing in a new plan would switch it on again.
+  const isHalfRestarted = step.action === 'vm.restart' && step.intent !== undefined && !(await isRunning(context, vm));
+  return isHalfRestarted ? { outcome: 'interrupted', remaining: ['vm.start'] } : { outcome: 'ended' };
+}
+
+/** A request may have been sent without its task's name reaching the journal. */
+async function waitForOwnTasks(context: ActionContext): Promise<void> {
+  const memory = context.memory();
+  if (!memory) return;
+  const upids = await runningTasks(context, { node: memory.node, id: memory.vmid });
+  for (const upid of upids) await waitForEnd(context, upid);
+}
+
+/** How it ended shows at the VM; that it has not ended is the one thing that stops us. */
+async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
+  // Of all acts a clone may take longest.
+  const timeoutMs = context.timeouts.cloneMs;
+  try {
+    await follow(context, upid, { what: 'the task of an earlier run', timeoutMs, withProgress: true });
+  } catch (error) {
+    if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
+    if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+    context.log.log('debug', `${context.address}: it had failed: ${error.code}`, { upid });
+  }
+}

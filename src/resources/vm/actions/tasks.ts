@@ -1,0 +1,93 @@
+/** Starting tasks and following them to their end, so that a run that dies can be taken up, and no task is started twice. */
+import { TaskError } from '../../../base/errors.ts';
+import { printDuration } from '../../../base/units.ts';
+import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
+import type { ActionContext } from '../../action.ts';
+
+export interface TaskRequest {
+  /** For people: `start`. */
+  readonly what: string;
+  readonly node: string;
+  readonly vmid: number;
+  /** The type of the task the request starts, such as `qmstart`. */
+  readonly type: string;
+  readonly timeoutMs: number;
+  readonly send: () => Promise<Upid | undefined>;
+}
+
+/**
+ * Sends and waits. When the answer never came, a task of this kind that runs for us is taken for the one we asked for;
+ * where there is none the unknown outcome is thrown on, and the caller looks at the VM.
+ */
+export async function runTask(context: ActionContext, request: TaskRequest): Promise<TaskResult | undefined> {
+  let upid: Upid | undefined;
+  try {
+    upid = await request.send();
+  } catch (error) {
+    if (!isOutcomeUnknown(error)) throw error;
+    const { node, vmid, type } = request;
+    [upid] = await runningTasks(context, { node, id: vmid, type });
+    context.log.log('debug', `${context.address}: the answer to ${request.what} was lost`, { upid: upid ?? null });
+    if (upid === undefined) throw error;
+  }
+  return upid && follow(context, upid, request);
+}
+
+/** Writes the task down, then waits for it. */
+export async function follow(
+  context: ActionContext,
+  upid: Upid,
+  options: { readonly what: string; readonly timeoutMs: number; readonly withProgress?: boolean },
+): Promise<TaskResult> {
+  await context.attach(upid);
+  const { what, timeoutMs, withProgress = false } = options;
+  context.log.log('debug', `${context.address}: ${what} submitted, waiting up to ${printDuration(timeoutMs)}`, {
+    upid,
+  });
+  const result = await context.pve.tasks.wait(upid, {
+    timeoutMs,
+    signal: context.signal,
+    ...(withProgress && {
+      onProgress: ({ fraction }) =>
+        context.progress(what, fraction === undefined ? undefined : Math.round(fraction * 100)),
+    }),
+  });
+  if (result.outcome === 'warnings') {
+    const lines = result.log.map((line) => `\n  ${line}`).join('');
+    context.log.log('warn', `${context.address}: ${what} ended with ${result.warnings} warning(s):${lines}`, { upid });
+  }
+  context.log.log('debug', `${context.address}: ${what} completed in ${printDuration(result.waitedMs)}`, { upid });
+  return result;
+}
+
+/** Our own tasks that still run, the newest first. Of a clone `id` is the source's. */
+export async function runningTasks(
+  context: ActionContext,
+  filter: { readonly node: string; readonly id?: number; readonly type?: string },
+): Promise<Upid[]> {
+  const { node, id, type } = filter;
+  // The default source hides what runs; a list that lags shows ended tasks as running, which waiting finds out at once.
+  const tasks = await context.pve.node(node).tasks.list(
+    {
+      source: 'active',
+      ...(id !== undefined && { vmid: id }),
+      ...(type !== undefined && { typefilter: type }),
+      limit: 500,
+    },
+    { signal: context.signal },
+  );
+  return tasks
+    .filter(({ upid, status }) => (status ?? 'RUNNING') === 'RUNNING' && isOurs(context, upid))
+    .sort((a, b) => b.starttime - a.starttime)
+    .map(({ upid }) => upid);
+}
+
+/** The UPID itself names whoever started it, in full. */
+function isOurs(context: ActionContext, upid: Upid): boolean {
+  return parseUpid(upid)?.user === context.pve.principal;
+}
+
+/** Nobody knows how it ended: the node lost the task. */
+export function isTaskLost(error: unknown): boolean {
+  return error instanceof TaskError && error.code === 'TASK_VANISHED';
+}

@@ -1,0 +1,48 @@
+/** `vm.verify`: reads the VM back and compares everything; only then does it count as complete, and may be started. */
+import { ConflictError } from '../../../base/errors.ts';
+import type { Action } from '../../action.ts';
+import type { Wish } from '../desired.ts';
+import { actualOf, mergedText, openWishes } from '../merge.ts';
+import { effectiveValues, type VmObserved } from '../observed.ts';
+import type { VerifyInput } from '../steps.ts';
+import { wishesOf } from './configure.ts';
+import { look, vmName } from './look.ts';
+
+export const verifyVm: Action<VerifyInput> = async (context, { desired, applied }) => {
+  context.progress('verify');
+  const vm = await look(context);
+  const wishes = wishesOf(context, desired);
+  const differences = differencesOf(wishes, vm);
+  if (differences.length > 0) {
+    throw new ConflictError({
+      code: 'CONFIG_CHANGED',
+      detail: [`Read back, ${vmName(vm)} is not what was written:`, ...differences].join('\n'),
+      where: { address: context.address },
+      hint: 'Somebody else changed it meanwhile, or the server stored something else. Make a new plan to see which.',
+    });
+  }
+  await context.learn({ phase: 'complete', lastApplied: { ...applied, ...ownershipApplied(wishes) } });
+  context.log.log('debug', `${context.address}: read back and as wanted`, { vmid: vm.vmid, keys: desired.length });
+};
+
+function differencesOf(wishes: readonly Wish[], vm: VmObserved): string[] {
+  const values = effectiveValues(vm);
+  return openWishes(wishes, values).map((wish) => {
+    const { key, desired } = wish;
+    const actual = actualOf(wish, values);
+    // A secret is open only when nothing stands there, so nothing of it can be shown.
+    const wanted = desired.kind === 'secret' ? '•••' : (mergedText(key, desired, actual) ?? '(nothing)');
+    return `  ${key}: found ${actual ?? '(nothing)'}, wanted ${wanted}${sizeOf(desired)}`;
+  });
+}
+
+/** The line of a new VM was not known when the plan was made. */
+function ownershipApplied(wishes: readonly Wish[]): Record<string, unknown> {
+  const notes = wishes.find(({ desired }) => desired.kind === 'notes')?.desired;
+  return notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
+}
+
+/** The size of an existing disk is not part of what is written. */
+function sizeOf(desired: Wish['desired']): string {
+  return desired.kind === 'disk' && desired.sizeBytes !== undefined ? ` with at least ${desired.sizeBytes} bytes` : '';
+}

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../base/secret.ts';
+import { appliedValues } from './desired.ts';
+import { diffVm, verifyVm } from './diff.ts';
+import { type VmFieldsInput, vmFieldsSchema } from './fields.ts';
+import { secretDigest } from './secret-digest.ts';
+import { observedVm } from './testing/server.ts';
+import { type WantedContext, wantedConfig } from './wanted.ts';
+
+const VALUES = new Map([
+  ['boot', 'order=scsi0;net0'],
+  ['cores', '2'],
+  ['memory', '2048'],
+  ['name', 'web'],
+  ['net0', 'virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20'],
+  ['scsi0', 'tank:vm-101-disk-0,size=32G'],
+  ['tags', 'a;b'],
+]);
+
+function wanted(fields: Partial<VmFieldsInput>, context: WantedContext = {}) {
+  return wantedConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context);
+}
+
+/** The differences as lines: `memory: 2GiB → 8GiB (file, restart)`. */
+function lines(fields: Partial<VmFieldsInput>, options: Parameters<typeof differencesOf>[1] = {}) {
+  return differencesOf(fields, options).map(
+    ({ path, before, after, by, effect }) =>
+      `${path}: ${JSON.stringify(before)} → ${JSON.stringify(after)} (${by}, ${effect})`,
+  );
+}
+
+function differencesOf(
+  fields: Partial<VmFieldsInput>,
+  options: { applied?: Record<string, unknown>; values?: Map<string, string>; running?: boolean },
+) {
+  const vm = observedVm(options.values ?? VALUES, { running: options.running ?? true });
+  return diffVm(wanted(fields), vm, options.applied).differences;
+}
+
+describe('the differences of a VM', () => {
+  it('speak the language of the file', () => {
+    expect(
+      lines({
+        memory: '8GiB',
+        balloon: false,
+        tags: ['b', 'c'],
+        nics: { net0: { vlan: false, firewall: true } },
+        disks: { scsi0: { size: '100GiB', discard: true } },
+        startup: { up: '2m' },
+        boot: ['net0'],
+      }),
+    ).toEqual([
+      'tags: ["a","b"] → ["b","c"] (file, live)',
+      'memory: "2GiB" → "8GiB" (file, restart)',
+      'balloon: null → false (file, restart)',
+      'boot: ["scsi0","net0"] → ["net0"] (file, restart)',
+      'startup.up: null → "2m" (file, live)',
+      'disks.scsi0.size: "32GiB" → "100GiB" (file, live)',
+      'disks.scsi0.discard: false → true (file, restart)',
+      'nics.net0.vlan: 20 → false (file, live)',
+      'nics.net0.firewall: false → true (file, live)',
+    ]);
+  });
+
+  it('tell who moved: the file, others, or both', () => {
+    const applied = { 'cpu.cores': 2 };
+    expect(lines({ cpu: { cores: 4 } }, { applied })).toEqual(['cpu.cores: 2 → 4 (file, restart)']);
+    expect(lines({ cpu: { cores: 4 } }, { applied: { 'cpu.cores': 4 } })).toEqual([
+      'cpu.cores: 2 → 4 (others, restart)',
+    ]);
+    expect(lines({ cpu: { cores: 4 } }, { applied: { 'cpu.cores': 1 } })).toEqual(['cpu.cores: 2 → 4 (both, restart)']);
+    expect(lines({ tags: ['c'] }, { applied: { tags: ['B', 'a'] } })).toEqual(['tags: ["a","b"] → ["c"] (file, live)']);
+  });
+
+  it('list a new device field by field, and one that is only named as itself', () => {
+    expect(lines({ nics: { net1: { bridge: 'vmbr1' }, net2: {} } })).toEqual([
+      'nics.net1.bridge: null → "vmbr1" (file, live)',
+      'nics.net2: null → true (file, live)',
+    ]);
+  });
+
+  it('show what goes when a device is removed, and nothing once it is gone', () => {
+    const fields = { nics: { net0: { remove: true as const } } };
+    expect(lines(fields)).toEqual([
+      'nics.net0.remove: "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20" → null (file, live)',
+    ]);
+    const gone = new Map([...VALUES].filter(([key]) => key !== 'net0'));
+    expect(lines(fields, { values: gone })).toEqual([]);
+  });
+
+  it('refuse what cannot be had, with the reason', () => {
+    const disks = { scsi0: { size: '16GiB', storage: 'local' }, scsi1: { ssd: true } };
+    const found = differencesOf({ disks }, {});
+    expect(found.map(({ path, effect, reason }) => [path, effect, reason])).toEqual([
+      ['disks.scsi0.storage', 'impossible', 'scsi0 lies on tank; disks are not moved between storages.'],
+      ['disks.scsi0.size', 'impossible', 'scsi0 has 32GiB already; disks can only grow.'],
+      [
+        'disks.scsi1.ssd',
+        'impossible',
+        'The VM has no scsi1, and a new one needs a storage and a size or import_from.',
+      ],
+    ]);
+  });
+
+  it('leave a disk alone that somebody grew, or a storage rounded up', () => {
+    const fields = { disks: { scsi0: { size: '16GiB' } } };
+    expect(lines(fields, { applied: { 'disks.scsi0.size': '16GiB' } })).toEqual([]);
+    const rounded = new Map([...VALUES, ['scsi0', 'tank:vm-101-disk-0,size=16388M']]);
+    expect(lines(fields, { values: rounded })).toEqual([]);
+  });
+
+  it('refuse to make a disk again from another image', () => {
+    const disks = { scsi0: { storage: 'tank', import_from: 'local:import/b.qcow2' } };
+    const applied = { 'disks.scsi0.import_from': 'local:import/a.qcow2', 'disks.scsi0.storage': 'tank' };
+    expect(lines({ disks }, { applied })).toEqual([
+      'disks.scsi0.import_from: "local:import/a.qcow2" → "local:import/b.qcow2" (file, impossible)',
+    ]);
+    expect(lines({ disks }, { applied: {} })).toEqual([]);
+  });
+
+  it('name a cloud-init slot that is taken', () => {
+    const values = new Map([...VALUES, ['ide2', 'none,media=cdrom']]);
+    const [difference] = differencesOf({ cloud_init: { storage: 'tank' } }, { values });
+    expect(difference).toMatchObject({ path: 'cloud_init.storage', effect: 'impossible' });
+    const drive = new Map([...VALUES, ['sata3', 'tank:vm-101-cloudinit,media=cdrom']]);
+    expect(lines({ cloud_init: { storage: 'local' } }, { values: drive })).toEqual([]);
+  });
+
+  it('drop a gateway together with the address it belonged to', () => {
+    const values = new Map([...VALUES, ['ipconfig0', 'gw=10.0.0.1,ip=10.0.0.2/24']]);
+    expect(lines({ nics: { net0: { ipv4: 'dhcp' } } }, { values })).toEqual([
+      'nics.net0.ipv4.address: "10.0.0.2/24" → "dhcp" (file, live)',
+      'nics.net0.ipv4.gateway: "10.0.0.1" → null (file, live)',
+    ]);
+  });
+});
+
+describe('a secret', () => {
+  const secret = new Secret('correct horse');
+  const digest = secretDigest('salt', secret);
+  const context = { secrets: new Map([['cloud_init.password', { value: secret, digest }]]) };
+  const desired = wanted({ cloud_init: { password: { env: 'P' } } }, context);
+  const set = new Map([...VALUES, ['cipassword', '**********']]);
+
+  it('is told to have changed by its digest, and never shown', () => {
+    expect(digest).not.toBe(secretDigest('pepper', secret));
+    expect(diffVm(desired, observedVm(set), { 'cloud_init.password': digest }).differences).toEqual([]);
+    const { differences } = diffVm(desired, observedVm(set), { 'cloud_init.password': 'scrypt:older' });
+    expect(differences).toEqual([
+      {
+        path: 'cloud_init.password',
+        key: 'cipassword',
+        before: '•••',
+        after: '•••',
+        by: 'file',
+        effect: 'live',
+        secret: true,
+      },
+    ]);
+    expect(JSON.stringify([...desired, differences, appliedValues(desired)])).not.toContain('correct horse');
+  });
+
+  it('is missed when somebody took it away', () => {
+    const { differences } = diffVm(desired, observedVm(VALUES), { 'cloud_init.password': digest });
+    expect(differences).toMatchObject([{ before: null, by: 'others' }]);
+    expect(verifyVm(desired, observedVm(VALUES))).toHaveLength(1);
+    expect(verifyVm(desired, observedVm(set))).toEqual([]);
+  });
+});
+
+describe('a change that waits for a restart', () => {
+  it('is no difference any more, and is named', () => {
+    const vm = observedVm(VALUES, {
+      running: true,
+      pending: new Map([['memory', '8192']]),
+      pendingDeletes: new Set(['net0']),
+    });
+    const diff = diffVm(wanted({ memory: '8GiB', nics: { net0: { remove: true } } }), vm, undefined);
+    expect(diff).toMatchObject({ differences: [], restartPending: ['memory', 'nics.net0.remove'] });
+    expect(diffVm(wanted({ memory: '2GiB' }), vm, undefined).differences).toMatchObject([{ before: '8GiB' }]);
+  });
+
+  it('does not hide that its disk has grown since', () => {
+    const vm = observedVm(
+      new Map([
+        ['name', 'web'],
+        ['scsi0', 'tank:vm-101-disk-0,size=40G'],
+      ]),
+      {
+        running: true,
+        pending: new Map([['scsi0', 'tank:vm-101-disk-0,size=32G,ssd=1']]),
+      },
+    );
+    const diff = diffVm(wanted({ disks: { scsi0: { size: '40GiB', ssd: true } } }), vm, undefined);
+    expect(diff).toMatchObject({ differences: [], restartPending: ['disks.scsi0.ssd'] });
+  });
+
+  it('includes growing a disk that is not plugged in yet', () => {
+    const vm = observedVm(VALUES, { running: true, pending: new Map([['sata1', 'tank:vm-101-disk-1,size=1G']]) });
+    const disks = { sata1: { storage: 'tank', size: '8GiB', import_from: 'local:import/a.qcow2' } };
+    const diff = diffVm(wanted({ disks }), vm, undefined);
+    expect(diff.differences).toEqual([]);
+    expect(diff.restartPending).toContain('disks.sata1.size');
+  });
+});
+
+describe('a field that left the file', () => {
+  it('is unmanaged from now on, and said so once', () => {
+    const applied = { name: 'web', memory: '2GiB', 'disks.scsi1.size': '1GiB', 'disks.scsi2.remove': true };
+    const fields = { disks: { scsi1: { remove: true as const } } };
+    expect(diffVm(wanted(fields), observedVm(VALUES), applied)).toMatchObject({
+      differences: [],
+      unmanaged: ['memory'],
+    });
+  });
+});

@@ -1,0 +1,219 @@
+/**
+ * What differs between the file and a VM, field by field: old, new, who changed it, and when the change is felt. Compared
+ * is with what will hold after a restart; what waits for one is told apart. Pure.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { byCodeUnit } from '../../pve/wire/index.ts';
+import type { DesiredConfig, DesiredEntry, DesiredField } from './desired.ts';
+import { diskProblem, shrinkProblem } from './disks.ts';
+import { type ChangeEffect, effectOf } from './effects.ts';
+import { actualOf, isFieldSatisfied, isSatisfied, mergedText } from './merge.ts';
+import { effectiveValues, type VmObserved } from './observed.ts';
+import { MASK, shownValue, wishedValue } from './shown.ts';
+
+export interface Difference {
+  /** Field of the file: `nics.net0.vlan`. */
+  readonly path: string;
+  /** Proxmox's key. */
+  readonly key: string;
+  /** In the words of the file; null where nothing is set. */
+  readonly before: unknown;
+  readonly after: unknown;
+  /** Who moved since the last apply. */
+  readonly by: 'file' | 'others' | 'both';
+  readonly effect: 'live' | 'restart' | 'impossible';
+  /** Why it is impossible. */
+  readonly reason?: string;
+  /** The values are masks. */
+  readonly secret?: true;
+}
+
+export interface VmDiff {
+  readonly differences: readonly Difference[];
+  /** Fields whose value is set but waits for a restart. */
+  readonly restartPending: readonly string[];
+  /** Fields that left the file: kept as they are, no longer looked after. */
+  readonly unmanaged: readonly string[];
+}
+
+export type LastApplied = Readonly<Record<string, unknown>> | undefined;
+
+export function diffVm(desired: DesiredConfig, observed: VmObserved, lastApplied: LastApplied): VmDiff {
+  const values = effectiveValues(observed);
+  const protection = desired.get('protection')?.desired;
+  const unprotects = protection !== undefined && isSatisfied('protection', protection, '0');
+  const differences: Difference[] = [];
+  const restartPending: string[] = [];
+  for (const entry of desired.values()) {
+    const actual = actualOf(entry, values);
+    const all = openFields(entry, actual, lastApplied);
+    const unplugged = all.filter((field) => waitsToGrow(entry, field, observed, actual));
+    const open = all.filter((field) => !unplugged.includes(field));
+    restartPending.push(...unplugged.map(({ path }) => path));
+    const view = { observed, actual, lastApplied, unprotects };
+    differences.push(...open.map((field) => differenceOf(entry, field, view)));
+    if (!observed.running) continue;
+    const current = actualOf(entry, observed.current);
+    if (current === actual) continue;
+    const waiting = entry.fields.filter(
+      (field) =>
+        !open.includes(field) && isFieldSatisfied(entry, field, actual) && !isFieldSatisfied(entry, field, current),
+    );
+    restartPending.push(...waiting.map(({ path }) => path));
+  }
+  return { differences, restartPending, unmanaged: unmanagedPaths(desired, lastApplied) };
+}
+
+/** A disk that is made but not yet plugged in can be resized only once it is. */
+function waitsToGrow(
+  { key, desired }: DesiredEntry,
+  field: DesiredField,
+  { current, running }: VmObserved,
+  actual: string | undefined,
+): boolean {
+  return running && desired.kind === 'disk' && field.parts[0] === 'size' && actual !== undefined && !current.has(key);
+}
+
+/** What a write has not brought about: empty before a VM may be started. */
+export function verifyVm(desired: DesiredConfig, observed: VmObserved): readonly Difference[] {
+  const values = effectiveValues(observed);
+  return [...desired.values()].flatMap((entry) => {
+    const actual = actualOf(entry, values);
+    const view = { observed, actual, lastApplied: undefined, unprotects: false };
+    return unsatisfiedFields(entry, actual)
+      .filter((field) => !waitsToGrow(entry, field, observed, actual))
+      .map((field) => differenceOf(entry, field, view));
+  });
+}
+
+/** A secret cannot be read, so what was applied last decides. */
+function openFields(entry: DesiredEntry, actual: string | undefined, lastApplied: LastApplied): DesiredField[] {
+  const { desired } = entry;
+  if (desired.kind === 'secret') {
+    return entry.fields.filter(({ path, value }) => actual === undefined || lastApplied?.[path] !== value);
+  }
+  const unsatisfied = unsatisfiedFields(entry, actual);
+  const refused = entry.fields.filter(
+    (field) => !unsatisfied.includes(field) && creationRefusal(entry, field, actual, lastApplied) !== undefined,
+  );
+  return [...unsatisfied, ...refused];
+}
+
+function unsatisfiedFields(entry: DesiredEntry, actual: string | undefined): DesiredField[] {
+  if (isSatisfied(entry.key, entry.desired, actual)) return [];
+  const fields = entry.fields.filter((field) => !isFieldSatisfied(entry, field, actual));
+  return fields.length > 0 ? fields : [{ path: ownerPath(entry.key), value: true, words: 'raw', parts: [] }];
+}
+
+/** A device that is only named: its presence is the wish. */
+function ownerPath(key: string): string {
+  if (key.startsWith('net')) return `nics.${key}`;
+  return /^(ide|sata|scsi|virtio)\d/.test(key) ? `disks.${key}` : key;
+}
+
+/** What a difference is judged by. */
+interface View {
+  readonly observed: VmObserved;
+  /** What will hold after a restart. */
+  readonly actual: string | undefined;
+  readonly lastApplied: LastApplied;
+  readonly unprotects: boolean;
+}
+
+function differenceOf(entry: DesiredEntry, field: DesiredField, view: View): Difference {
+  const { actual, lastApplied } = view;
+  return {
+    path: field.path,
+    key: entry.key,
+    before: shownBefore(entry, field, actual, lastApplied),
+    after: wishedValue(field),
+    by: whoChanged(entry, field, actual, lastApplied),
+    ...fieldEffect(entry, field, view),
+    ...(field.words === 'secret' && { secret: true as const }),
+  };
+}
+
+function shownBefore(
+  entry: DesiredEntry,
+  field: DesiredField,
+  actual: string | undefined,
+  lastApplied: LastApplied,
+): unknown {
+  // Where a disk came from can be told only from memory.
+  return field.parts[0] === 'import-from' && actual !== undefined
+    ? (lastApplied?.[field.path] ?? null)
+    : shownValue(entry, field, actual);
+}
+
+function whoChanged(
+  entry: DesiredEntry,
+  field: DesiredField,
+  actual: string | undefined,
+  lastApplied: LastApplied,
+): Difference['by'] {
+  const applied = lastApplied?.[field.path];
+  if (applied === undefined) return 'file';
+  if (isDeepStrictEqual(applied, field.value)) return 'others';
+  return field.words === 'secret' || meansTheSame(shownBefore(entry, field, actual, lastApplied), applied)
+    ? 'file'
+    : 'both';
+}
+
+/** For telling who moved, no more: order, case and repetition aside. */
+function meansTheSame(a: unknown, b: unknown): boolean {
+  const folded = (value: unknown) => (typeof value === 'string' ? value.trim().toLowerCase() : value);
+  const normal = (value: unknown) =>
+    Array.isArray(value) ? [...new Set(value.map((item) => String(folded(item))))].sort(byCodeUnit) : folded(value);
+  return isDeepStrictEqual(normal(a), normal(b));
+}
+
+function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): ChangeEffect {
+  const { observed, actual, lastApplied, unprotects } = view;
+  const { key, desired } = entry;
+  const [part = ''] = field.parts;
+  const isDrive = desired.kind === 'disk' || desired.kind === 'cdrom';
+  const reason =
+    (isDrive ? diskProblem(key, desired, part, actual) : undefined) ??
+    (desired.kind === 'cloud-init-drive' && actual !== undefined ? slotTaken(key) : undefined) ??
+    creationRefusal(entry, field, actual, lastApplied);
+  if (reason !== undefined) return { effect: 'impossible', reason };
+  // Growing a disk is a step of its own, and never waits.
+  if (part === 'size' && actual !== undefined) return { effect: 'live' };
+  const { current, running } = observed;
+  const after = desired.kind === 'secret' ? MASK : mergedText(key, desired, actual);
+  return effectOf({ key, before: current.get(key), after, running, current, unprotects });
+}
+
+function slotTaken(key: string): string {
+  return `${key} is taken, so the cloud-init drive cannot be made there; choose another one as cloud_init.slot.`;
+}
+
+/** What can be said only while a disk is made: a later change of it is refused, though nothing in the VM shows it. */
+function creationRefusal(
+  { key, desired }: DesiredEntry,
+  field: DesiredField,
+  actual: string | undefined,
+  lastApplied: LastApplied,
+): string | undefined {
+  const applied = lastApplied?.[field.path];
+  if (desired.kind !== 'disk' || actual === undefined || applied === field.value) return undefined;
+  switch (field.parts[0]) {
+    case 'size':
+      return shrinkProblem(key, desired.sizeBytes ?? 0, actual);
+    case 'import-from':
+      return applied === undefined ? undefined : `${key} has been made from ${applied} and is not made again.`;
+    default:
+      return undefined;
+  }
+}
+
+function unmanagedPaths(desired: DesiredConfig, lastApplied: LastApplied): string[] {
+  const managed = new Set([...desired.values()].flatMap(({ fields }) => fields.map(({ path }) => path)));
+  const removed = [...managed]
+    .filter((path) => path.endsWith('.remove'))
+    .map((path) => path.slice(0, -'remove'.length));
+  return Object.entries(lastApplied ?? {})
+    .filter(([path, value]) => !managed.has(path) && value !== null && !path.endsWith('.remove'))
+    .map(([path]) => path)
+    .filter((path) => !removed.some((owner) => path.startsWith(owner)));
+}

@@ -1,0 +1,179 @@
+/**
+ * Drives: what stands in a slot, what to write to get what is wanted, and why something cannot be had. The volume of an
+ * existing drive is never replaced: another storage, format or kind of drive is refused, and sizes go through a resize.
+ */
+import { printByteSize } from '../../base/units.ts';
+import {
+  isCloudInitVolume,
+  type PropertyValue,
+  parseSize,
+  parseVolume,
+  storageOfVolume,
+  type Volume,
+} from '../../pve/wire/index.ts';
+import type { DesiredCdrom, DesiredDisk, SubKeys } from './desired.ts';
+import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from './parts.ts';
+
+export interface Drive {
+  readonly key: string;
+  readonly value: PropertyValue;
+  readonly file: string;
+  readonly volume: Volume | undefined;
+  readonly kind: 'disk' | 'cdrom' | 'cloud-init';
+  readonly sizeBytes: number | undefined;
+}
+
+const DRIVE_KEY = /^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$/;
+/** Storages round sizes up to their blocks; a disk larger by no more than this is what was asked for. */
+const ROUNDING_BYTES = 64 * 1024 ** 2;
+
+export function isDriveKey(key: string): boolean {
+  return DRIVE_KEY.test(key);
+}
+
+export function parseDrive(key: string, text: string): Drive {
+  const value = propertyOf(key, text);
+  const file = value.get('file') ?? '';
+  const volume = parseVolume(file);
+  const isMedium = value.get('media') === 'cdrom' || volume?.kind === 'none' || volume?.kind === 'cdrom';
+  const kind = volume && isCloudInitVolume(volume) ? 'cloud-init' : isMedium ? 'cdrom' : 'disk';
+  return { key, value, file, volume, kind, sizeBytes: parseSize(value.get('size') ?? '') };
+}
+
+export function drivesOf(values: ReadonlyMap<string, string>): Drive[] {
+  return [...values].filter(([key]) => isDriveKey(key)).map(([key, text]) => parseDrive(key, text));
+}
+
+export function findCloudInitDrive(values: ReadonlyMap<string, string>): Drive | undefined {
+  return drivesOf(values).find((drive) => drive.kind === 'cloud-init');
+}
+
+/** Firmware variables and TPM state are what they were made as. */
+export function isFixedDrive(key: string): boolean {
+  return key === 'efidisk0' || key === 'tpmstate0';
+}
+
+/** The text to write; undefined where the slot is empty and nobody said how to fill it. */
+export function mergedDisk(key: string, desired: DesiredDisk, actual: string | undefined): string | undefined {
+  if (actual === undefined) {
+    return desired.create === undefined ? undefined : withOptions(key, desired.set, propertyOf(key, desired.create));
+  }
+  if (isFixedDrive(key) || parseDrive(key, actual).kind !== 'disk') return actual;
+  return withOptions(key, desired.set, propertyOf(key, actual).without('size'));
+}
+
+export function mergedCdrom(key: string, desired: DesiredCdrom, actual: string | undefined): string {
+  const drive = actual === undefined ? undefined : parseDrive(key, actual);
+  if (drive && drive.kind !== 'cdrom') return actual ?? '';
+  const base = drive?.value.without('size') ?? propertyOf(key, 'none');
+  return withOptions(key, { ...desired.set, media: 'cdrom' }, base.with('file', desired.file));
+}
+
+export function isDiskSatisfied(desired: DesiredDisk, drive: Drive): boolean {
+  return (
+    drive.kind === 'disk' &&
+    VOLUME_PARTS.every((part) => isVolumePartSatisfied(desired, part, drive)) &&
+    arePartsSatisfied(drive.key, desired.set, drive.value)
+  );
+}
+
+export function isCdromSatisfied(desired: DesiredCdrom, drive: Drive): boolean {
+  return (
+    drive.kind === 'cdrom' && drive.file === desired.file && arePartsSatisfied(drive.key, desired.set, drive.value)
+  );
+}
+
+/** What a file says of a volume rather than of the drive; none of it is sent for a drive that exists. */
+const VOLUME_PARTS = ['size', 'storage', 'format', 'import-from'] as const;
+type VolumePart = (typeof VOLUME_PARTS)[number];
+
+function isVolumePartSatisfied(desired: DesiredDisk, part: VolumePart, drive: Drive): boolean {
+  switch (part) {
+    case 'size':
+      return (drive.sizeBytes ?? 0) >= (desired.sizeBytes ?? 0);
+    case 'storage':
+      return desired.storage === undefined || storageOf(drive) === desired.storage;
+    case 'format':
+      return desired.format === undefined || [desired.format, undefined].includes(formatOfVolume(drive));
+    // Where a volume was copied from is nowhere to be read.
+    case 'import-from':
+      return true;
+  }
+}
+
+/** One field of a disk: `part` is an option, or `size`, `storage`, `format`, `import-from`. */
+export function isDiskPartSatisfied(key: string, desired: DesiredDisk, part: string, actual: string): boolean {
+  const drive = parseDrive(key, actual);
+  if (drive.kind !== 'disk') return false;
+  const volumePart = VOLUME_PARTS.find((each) => each === part);
+  return volumePart === undefined
+    ? isPartSatisfied(key, part, desired.set[part], drive.value)
+    : isVolumePartSatisfied(desired, volumePart, drive);
+}
+
+export function isCdromPartSatisfied(key: string, desired: DesiredCdrom, part: string, actual: string): boolean {
+  const drive = parseDrive(key, actual);
+  if (drive.kind !== 'cdrom') return false;
+  return part === 'file' ? drive.file === desired.file : isPartSatisfied(key, part, desired.set[part], drive.value);
+}
+
+/** What a field shows of an existing drive, as text of the wire. */
+export function diskPartText(key: string, part: string, actual: string): string | undefined {
+  const drive = parseDrive(key, actual);
+  switch (part) {
+    case 'storage':
+      return storageOf(drive);
+    case 'format':
+      return formatOfVolume(drive);
+    default:
+      return drive.value.get(part);
+  }
+}
+
+/** Why this field cannot become true; undefined where it can. */
+export function diskProblem(
+  key: string,
+  desired: DesiredDisk | DesiredCdrom,
+  part: string,
+  actual: string | undefined,
+): string | undefined {
+  if (actual === undefined) {
+    return desired.kind === 'cdrom' || desired.create !== undefined
+      ? undefined
+      : `The VM has no ${key}, and a new one needs a storage and a size or import_from.`;
+  }
+  const drive = parseDrive(key, actual);
+  if (drive.kind !== desired.kind) {
+    const names = { disk: 'a disk', cdrom: 'a CD drive', 'cloud-init': 'the cloud-init drive' };
+    return `${key} is ${names[drive.kind]} and cannot become ${names[desired.kind]}; use another slot, or remove it first.`;
+  }
+  if (desired.kind === 'cdrom' || isDiskPartSatisfied(key, desired, part, actual)) return undefined;
+  switch (part) {
+    case 'storage':
+      return `${key} lies on ${storageOf(drive)}; disks are not moved between storages.`;
+    case 'format':
+      return `${key} has the format ${formatOfVolume(drive)}; the format of an existing disk is not changed.`;
+    default:
+      return isFixedDrive(key) ? `${key} cannot be changed after it has been made.` : undefined;
+  }
+}
+
+/** Why the disk is too large for the size in the file; undefined where it is not. */
+export function shrinkProblem(key: string, sizeBytes: number, actual: string | undefined): string | undefined {
+  const actualBytes = actual === undefined ? undefined : parseDrive(key, actual).sizeBytes;
+  if (actualBytes === undefined || actualBytes - sizeBytes <= ROUNDING_BYTES) return undefined;
+  return `${key} has ${printByteSize(actualBytes)} already; disks can only grow.`;
+}
+
+function withOptions(key: string, set: SubKeys, base: PropertyValue): string {
+  return printPropertyOf(key, mergedParts(key, set, base));
+}
+
+function storageOf(drive: Drive): string | undefined {
+  return drive.volume && storageOfVolume(drive.volume);
+}
+
+/** Only file storages show it in the name. */
+function formatOfVolume(drive: Drive): string | undefined {
+  return /\.(raw|qcow2|vmdk)$/.exec(drive.file)?.[1];
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { effectOf } from './effects.ts';
+
+const NET = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
+const DISK = 'tank:vm-101-disk-0,size=32G';
+
+/** A running VM with the default hotplug features, unless told otherwise. */
+function effect(
+  key: string,
+  before: string | undefined,
+  after: string | undefined,
+  config: Record<string, string> = {},
+) {
+  const current = new Map(Object.entries({ ostype: 'l26', boot: 'order=scsi0', ...config }));
+  if (before !== undefined) current.set(key, before);
+  return effectOf({ key, before, after, running: true, current }).effect;
+}
+
+describe('a change of a running VM', () => {
+  it.each([
+    ['name', 'a', 'b', {}, 'live'],
+    ['description', undefined, 'x', {}, 'live'],
+    ['tags', 'a', undefined, {}, 'live'],
+    ['ipconfig0', 'ip=dhcp', 'ip=10.0.0.2/24', {}, 'live'],
+    ['cipassword', '**', 'x', {}, 'live'],
+    ['cpuunits', '100', '200', {}, 'live'],
+    ['cores', '2', '4', {}, 'restart'],
+    ['cpu', 'host', 'kvm64', {}, 'restart'],
+    ['memory', '2048', '4096', {}, 'restart'],
+    ['memory', '2048', '4096', { hotplug: 'memory,disk' }, 'live'],
+    ['vcpus', '1', '2', {}, 'restart'],
+    ['vcpus', '1', '2', { hotplug: 'cpu' }, 'live'],
+    ['balloon', '512', '1024', {}, 'live'],
+    ['balloon', '0', '1024', {}, 'restart'],
+    ['balloon', '512', '0', {}, 'restart'],
+    ['agent', '1', '1,fstrim_cloned_disks=1', {}, 'live'],
+    ['agent', '1', '1,type=isa', {}, 'restart'],
+    ['agent', undefined, '1', {}, 'restart'],
+    ['hotplug', 'disk', 'disk,network', {}, 'live'],
+    ['hotplug', 'disk', 'disk,cpu', {}, 'restart'],
+    ['tablet', '1', '0', {}, 'live'],
+    ['tablet', '1', '0', { hotplug: 'disk' }, 'restart'],
+    ['usb0', undefined, 'spice', {}, 'live'],
+    ['usb0', undefined, 'spice', { ostype: 'other' }, 'restart'],
+    ['boot', 'order=scsi0', 'order=net0', {}, 'restart'],
+    ['hostpci0', undefined, 'mapping=gpu', {}, 'restart'],
+    ['net0', NET, `${NET},tag=20`, {}, 'live'],
+    ['net0', NET, `${NET},tag=20`, { hotplug: '0' }, 'live'],
+    ['net0', NET, `${NET},mtu=1400`, {}, 'live'],
+    ['net0', NET, `${NET},mtu=1400`, { hotplug: 'disk' }, 'restart'],
+    ['net1', undefined, 'virtio,bridge=vmbr0', { hotplug: 'disk' }, 'restart'],
+    ['net0', NET, undefined, {}, 'live'],
+    ['scsi1', undefined, 'tank:32', {}, 'live'],
+    ['scsi1', undefined, 'tank:32', { hotplug: 'network' }, 'restart'],
+    ['sata1', undefined, 'tank:32', {}, 'restart'],
+    ['ide2', undefined, 'tank:cloudinit', {}, 'restart'],
+    ['efidisk0', undefined, 'tank:1', {}, 'restart'],
+    ['scsi0', DISK, `${DISK},backup=0`, {}, 'live'],
+    ['scsi0', DISK, `${DISK},mbps_rd=10`, {}, 'live'],
+    ['scsi0', DISK, `${DISK},ssd=1`, {}, 'restart'],
+    ['ide2', 'none,media=cdrom', 'local:iso/a.iso,media=cdrom', {}, 'live'],
+    ['scsi1', DISK, undefined, {}, 'live'],
+    ['scsi0', DISK, undefined, {}, 'impossible'],
+    ['scsi0', DISK, undefined, { hotplug: 'network' }, 'restart'],
+    ['scsi1', DISK, undefined, { protection: '1' }, 'impossible'],
+    ['scsi0', DISK, 'other:vm-101-disk-0', {}, 'impossible'],
+    ['scsi0', DISK, 'tank:vm-101-disk-0,size=16G', {}, 'impossible'],
+    ['scsi0', DISK, 'none,media=cdrom', {}, 'impossible'],
+    ['tpmstate0', 'tank:vm-101-disk-4,version=v2.0', 'tank:vm-101-disk-4,version=v1.2', {}, 'impossible'],
+    ['efidisk0', 'tank:vm-101-disk-3,efitype=4m', 'tank:vm-101-disk-3,efitype=2m', {}, 'impossible'],
+  ] as const)('of %s from %s to %s with %o is %s', (key, before, after, config, expected) => {
+    expect(effect(key, before, after, config)).toBe(expected);
+  });
+
+  it('is felt at once by one that is stopped, unless it cannot be', () => {
+    const change = { key: 'cores', before: '1', after: '2', running: false, current: new Map<string, string>() };
+    expect(effectOf(change)).toEqual({ effect: 'live' });
+    const shrink = { ...change, key: 'scsi0', before: DISK, after: 'tank:vm-101-disk-0,size=1G' };
+    expect(effectOf(shrink)).toMatchObject({ effect: 'impossible', reason: 'scsi0 cannot shrink.' });
+  });
+});

@@ -1,0 +1,254 @@
+/**
+ * The field table of a VM: everything a stack may say about one, after variables, defaults, groups and ranges have been
+ * resolved. What nobody sets is absent, and stays as the template or the server has it.
+ */
+import { z } from 'zod';
+import { byteSize, field, word } from '../field.ts';
+import { cloudInitFields } from './cloud-init-fields.ts';
+import { pciDeviceFields, usbDeviceFields } from './device-fields.ts';
+import { diskSlots } from './disk-fields.ts';
+import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware-fields.ts';
+import { nicSlots } from './nic-fields.ts';
+import { readyFields } from './ready-fields.ts';
+
+const ONE_MIB = 1024 ** 2;
+
+const name = field(
+  z
+    .string()
+    .max(63)
+    .regex(
+      /^(?!-)[A-Za-z0-9-]+(?<!-)(\.(?!-)[A-Za-z0-9-]+(?<!-))*$/,
+      'a VM name is a DNS name: letters, digits, inner hyphens, dots between labels',
+    ),
+  { description: 'Name of the VM; its host name where cloud-init is used.', pve: 'name', effect: 'live' },
+);
+
+const tag = z
+  .string()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/, 'a tag has letters, digits, and _ - + . behind the first character');
+
+const clone = z.strictObject({
+  template: field(z.union([z.string().min(1), z.number().int()]), {
+    description: 'Name or id of the template to clone.',
+    effect: 'creation',
+  }),
+  mode: field(z.enum(['full', 'linked']).default('full'), {
+    description: 'full copies every disk; linked shares the template’s and lives on its storage.',
+    effect: 'creation',
+  }),
+  storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
+  format: field(z.enum(['raw', 'qcow2', 'vmdk']).optional(), {
+    description: 'Image format of a full clone on file storage.',
+    effect: 'creation',
+  }),
+});
+
+export const vmFieldsSchema = z.strictObject({
+  name,
+  vmid: field(z.number().int().min(100).max(999_999_999).optional(), {
+    description: 'Id of the VM; the next free one by default.',
+    effect: 'creation',
+  }),
+  node: field(z.string().min(1), {
+    description: 'Where the VM is made; a changed node migrates it.',
+    effect: 'creation',
+  }),
+  role: field(z.string().min(1).optional(), {
+    description: 'What the VM is for; shows in the outputs.',
+    effect: 'none',
+  }),
+  guest: field(z.enum(['cloud-init', 'talos', 'plain']).default('plain'), {
+    description: 'Kind of operating system: decides how it is configured and when it is ready.',
+    effect: 'none',
+  }),
+  description: field(z.string().max(8000).optional(), {
+    description: 'Notes of the VM.',
+    pve: 'description',
+    effect: 'live',
+  }),
+  tags: field(z.array(tag).optional(), { description: 'Tags; kept as a set.', pve: 'tags', effect: 'live' }),
+  pool: field(z.string().min(1).optional(), {
+    description: 'Pool the VM is put into when it is made.',
+    effect: 'creation',
+  }),
+  ownership: field(z.enum(['line', 'off']).default('line'), {
+    description: 'Whether a line in the notes says whose VM it is.',
+    effect: 'live',
+  }),
+  clone: clone.optional(),
+  cpu: cpuFields.optional(),
+  memory: field(
+    byteSize()
+      .pipe(
+        z
+          .number()
+          .min(16 * ONE_MIB)
+          .multipleOf(ONE_MIB),
+      )
+      .optional(),
+    { description: 'RAM given to the guest.', pve: 'memory', effect: 'hotplug-memory' },
+  ),
+  balloon: field(z.union([z.literal(false), byteSize().pipe(z.number().multipleOf(ONE_MIB))]).optional(), {
+    description: 'Lowest memory under pressure; false switches ballooning off.',
+    pve: 'balloon',
+    effect: 'live',
+  }),
+  disks: diskSlots.optional(),
+  nics: nicSlots.optional(),
+  boot: field(
+    z
+      .array(
+        z
+          .string()
+          .regex(
+            /^(ide|sata|scsi|virtio|net|usb|hostpci)\d+$/,
+            'a boot device is a disk, net, usb or hostpci slot, for example scsi0',
+          ),
+      )
+      .min(1)
+      .optional(),
+    {
+      description: 'Boot order.',
+      pve: 'boot.order',
+      effect: 'restart',
+    },
+  ),
+  bios: field(z.enum(['seabios', 'ovmf']).optional(), {
+    description: 'Firmware.',
+    pve: 'bios',
+    effect: 'restart',
+    serverDefault: 'seabios',
+  }),
+  machine: field(word().optional(), {
+    description: 'Machine type.',
+    pve: 'machine.type',
+    effect: 'restart',
+    examples: ['q35', 'pc'],
+  }),
+  os_type: field(
+    z
+      .enum([
+        'other',
+        'wxp',
+        'w2k',
+        'w2k3',
+        'w2k8',
+        'wvista',
+        'win7',
+        'win8',
+        'win10',
+        'win11',
+        'l24',
+        'l26',
+        'solaris',
+      ])
+      .optional(),
+    {
+      description: 'Guest operating system, as Proxmox names it.',
+      pve: 'ostype',
+      effect: 'restart',
+      serverDefault: 'other',
+    },
+  ),
+  scsi_controller: field(
+    z.enum(['lsi', 'lsi53c810', 'virtio-scsi-pci', 'virtio-scsi-single', 'megasas', 'pvscsi']).optional(),
+    { description: 'SCSI controller.', pve: 'scsihw', effect: 'restart', serverDefault: 'lsi' },
+  ),
+  hotplug: field(z.array(z.enum(['network', 'disk', 'usb', 'cpu', 'memory', 'cloudinit'])).optional(), {
+    description: 'What may change while the VM runs.',
+    pve: 'hotplug',
+    effect: 'live',
+  }),
+  efi: efiFields.optional(),
+  tpm: tpmFields.optional(),
+  cloud_init: cloudInitFields.optional(),
+  pci: z.record(z.string().regex(/^hostpci([0-9]|1[0-5])$/, 'a PCI slot is hostpci0–15'), pciDeviceFields).optional(),
+  usb: z.record(z.string().regex(/^usb([0-9]|1[0-3])$/, 'a USB slot is usb0–13'), usbDeviceFields).optional(),
+  serial: field(
+    z.record(z.string().regex(/^serial[0-3]$/, 'a serial port is serial0–3'), z.literal('socket')).optional(),
+    {
+      description: 'Serial ports.',
+      pve: 'serial',
+      effect: 'restart',
+    },
+  ),
+  vga: z
+    .strictObject({
+      type: field(
+        z
+          .enum([
+            'cirrus',
+            'qxl',
+            'qxl2',
+            'qxl3',
+            'qxl4',
+            'none',
+            'serial0',
+            'serial1',
+            'serial2',
+            'serial3',
+            'std',
+            'virtio',
+            'virtio-gl',
+            'vmware',
+          ])
+          .optional(),
+        { description: 'Graphics card.', pve: 'vga.type', effect: 'restart', serverDefault: 'std' },
+      ),
+      memory: field(vgaMemory.optional(), {
+        description: 'Graphics memory.',
+        pve: 'vga.memory',
+        effect: 'restart',
+      }),
+    })
+    .optional(),
+  rng: field(z.enum(['/dev/urandom', '/dev/random']).optional(), {
+    description: 'Source of a virtual random number generator.',
+    pve: 'rng0.source',
+    effect: 'restart',
+  }),
+  tablet: field(z.boolean().optional(), {
+    description: 'Pointer device with absolute positions.',
+    pve: 'tablet',
+    effect: 'hotplug-usb',
+    serverDefault: 'true',
+  }),
+  agent: agentFields.optional(),
+  on_boot: field(z.boolean().optional(), {
+    description: 'Start the VM with its host.',
+    pve: 'onboot',
+    effect: 'live',
+    serverDefault: 'false',
+  }),
+  startup: startupFields.optional(),
+  protection: field(z.boolean().optional(), {
+    description: 'Refuse to destroy the VM or its disks.',
+    pve: 'protection',
+    effect: 'live',
+    serverDefault: 'false',
+  }),
+  power: field(z.enum(['running', 'stopped']).default('running'), {
+    description: 'State after creation; later only a change in the file acts.',
+    effect: 'live',
+  }),
+  restart: field(z.enum(['never', 'when_needed']).default('never'), {
+    description: 'Whether a running VM may be restarted for a change that needs it.',
+    effect: 'none',
+  }),
+  ready: readyFields.optional(),
+  extra: field(
+    z
+      .record(
+        z.string().regex(/^[a-z][a-z0-9_-]*$/, 'a key of Proxmox has small letters, digits, _ and -'),
+        z.union([z.string(), z.number(), z.boolean()]),
+      )
+      .optional(),
+    { description: 'Raw Proxmox keys that have no field here.', effect: 'restart' },
+  ),
+});
+
+/** A VM as the engine works with it. */
+export type VmFields = z.output<typeof vmFieldsSchema>;
+/** A VM as it is written. */
+export type VmFieldsInput = z.input<typeof vmFieldsSchema>;

@@ -1,0 +1,141 @@
+/**
+ * From what is wanted of a key and what stands there to the text to write: built from the ACTUAL text, so that a MAC
+ * address, a volume's name and every sub-key that nobody manages are kept. Whether anything is to be written at all is
+ * the other half, by the wire's rules of equality.
+ */
+import { assertNever } from '../../base/assert.ts';
+import { compareConfigValue, describeConfigKey, equalDescription } from '../../pve/wire/index.ts';
+import type { DesiredEntry, DesiredField, DesiredKey, Wish } from './desired.ts';
+import {
+  findCloudInitDrive,
+  isCdromPartSatisfied,
+  isCdromSatisfied,
+  isDiskPartSatisfied,
+  isDiskSatisfied,
+  mergedCdrom,
+  mergedDisk,
+  parseDrive,
+} from './disks.ts';
+import { appendOwnership, ownershipLines, stripOwnership } from './ownership.ts';
+import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from './parts.ts';
+
+/** Everything but secrets, whose values go nowhere but onto the wire. */
+export type Mergeable = Exclude<DesiredKey, { readonly kind: 'secret' }>;
+
+/** The text that fulfils the wish; undefined (or empty) where the key has to go, or cannot be made. */
+export function mergedText(key: string, desired: Mergeable, actual: string | undefined): string | undefined {
+  switch (desired.kind) {
+    case 'value':
+      return key === 'smbios1' ? keepingUuid(desired.text, actual) : desired.text;
+    case 'property':
+      return spelled(
+        key,
+        printPropertyOf(key, mergedParts(key, desired.set, propertyOf(key, actual ?? desired.base ?? ''))),
+      );
+    case 'notes':
+      return mergedNotes(desired, actual);
+    case 'disk':
+      return mergedDisk(key, desired, actual);
+    case 'cdrom':
+      return mergedCdrom(key, desired, actual);
+    case 'cloud-init-drive':
+      return actual ?? `${desired.storage}:cloudinit`;
+    case 'absent':
+      return undefined;
+    default:
+      return assertNever(desired);
+  }
+}
+
+/** Whether the whole wish is fulfilled. Of a secret only its presence can be seen. */
+export function isSatisfied(key: string, desired: DesiredKey, actual: string | undefined): boolean {
+  switch (desired.kind) {
+    case 'value':
+      return compareConfigValue(key, desired.text, actual) === 'equal';
+    case 'secret':
+      return actual !== undefined;
+    case 'property': {
+      if (actual === undefined && isDevice(key)) return false;
+      return arePartsSatisfied(key, desired.set, propertyOf(key, actual));
+    }
+    case 'notes':
+      return hasNotes(desired, actual) && hasLine(desired, actual);
+    case 'disk':
+      return actual !== undefined && isDiskSatisfied(desired, parseDrive(key, actual));
+    case 'cdrom':
+      return actual !== undefined && isCdromSatisfied(desired, parseDrive(key, actual));
+    case 'cloud-init-drive':
+      return actual !== undefined && parseDrive(key, actual).kind === 'cloud-init';
+    case 'absent':
+      return isDevice(key) ? actual === undefined : compareConfigValue(key, undefined, actual) === 'equal';
+    default:
+      return assertNever(desired);
+  }
+}
+
+/** Whether one field of an entry is fulfilled. */
+export function isFieldSatisfied(entry: DesiredEntry, field: DesiredField, actual: string | undefined): boolean {
+  const { key, desired } = entry;
+  if (field.parts.length === 0 || desired.kind === 'secret') return isSatisfied(key, desired, actual);
+  switch (desired.kind) {
+    case 'property': {
+      if (actual === undefined && isDevice(key)) return false;
+      const found = propertyOf(key, actual);
+      return field.parts.every((part) => isPartSatisfied(key, part, desired.set[part], found));
+    }
+    case 'disk':
+      return actual !== undefined && field.parts.every((part) => isDiskPartSatisfied(key, desired, part, actual));
+    case 'cdrom':
+      return actual !== undefined && field.parts.every((part) => isCdromPartSatisfied(key, desired, part, actual));
+    case 'notes':
+      return field.words === 'notes' ? hasNotes(desired, actual) : hasLine(desired, actual);
+    default:
+      return isSatisfied(key, desired, actual);
+  }
+}
+
+/** What an entry is compared with: its own key, except for a cloud-init drive, which may be in any slot. */
+export function actualOf(wish: Wish, values: ReadonlyMap<string, string>): string | undefined {
+  const own = values.get(wish.key);
+  if (wish.desired.kind !== 'cloud-init-drive') return own;
+  const drive = findCloudInitDrive(values);
+  return drive === undefined ? own : values.get(drive.key);
+}
+
+/** The wishes that these values do not fulfil; empty after a write that worked. */
+export function openWishes<Any extends Wish>(wishes: Iterable<Any>, values: ReadonlyMap<string, string>): Any[] {
+  return [...wishes].filter((wish) => !isSatisfied(wish.key, wish.desired, actualOf(wish, values)));
+}
+
+export function isDevice(key: string): boolean {
+  return describeConfigKey(key)?.device === true;
+}
+
+type DesiredNotes = DesiredKey & { readonly kind: 'notes' };
+
+function mergedNotes(desired: DesiredNotes, actual: string | undefined): string {
+  return appendOwnership(desired.text ?? stripOwnership(actual ?? ''), desired.line);
+}
+
+function hasNotes(desired: DesiredNotes, actual = ''): boolean {
+  return desired.text === undefined || equalDescription(stripOwnership(desired.text), stripOwnership(actual));
+}
+
+/** Exactly this line: one that a clone brought along has to go. */
+function hasLine(desired: DesiredNotes, actual = ''): boolean {
+  return ownershipLines(actual).join('\n') === (desired.line ?? '');
+}
+
+/** The uuid in it is a VM's identity: a value given without one must not take it away. */
+function keepingUuid(text: string, actual: string | undefined): string {
+  const wanted = propertyOf('smbios1', text);
+  const uuid = propertyOf('smbios1', actual).get('uuid');
+  return wanted.get('uuid') !== undefined || uuid === undefined
+    ? text
+    : printPropertyOf('smbios1', wanted.with('uuid', uuid));
+}
+
+/** Proxmox VE 8 knows only the older name of this option, 9 knows both. */
+function spelled(key: string, text: string): string {
+  return key === 'agent' ? text.replace(/(^|,)freeze-fs=/, '$1freeze-fs-on-backup=') : text;
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../base/secret.ts';
+import type { DesiredKey, Wish } from './desired.ts';
+import { packDesired, unpackDesired } from './packed.ts';
+
+const SECRET = new Secret('hunter2');
+const UNPACKING = {
+  stack: 'lab',
+  address: 'vm.web',
+  vmid: 101,
+  uuid: '2de0c4a7-7886-477f-ad9d-160d2c142ebd',
+  secret: (key: string) => (key === 'cipassword' ? SECRET : undefined),
+};
+const LINE = `proxwright: stack=lab address=vm.web vmid=101 uuid=${UNPACKING.uuid}`;
+
+const WISHES: readonly DesiredKey[] = [
+  { kind: 'value', text: '8192' },
+  { kind: 'absent' },
+  { kind: 'cloud-init-drive', storage: 'local' },
+  { kind: 'property', set: { tag: '20', trunks: undefined } },
+  { kind: 'property', set: {}, base: 'virtio' },
+  { kind: 'cdrom', set: { media: undefined }, file: 'none' },
+  { kind: 'notes', text: 'mine', line: LINE },
+  { kind: 'notes', text: undefined, line: undefined },
+  { kind: 'disk', set: { ssd: '1' }, sizeBytes: undefined, storage: 'tank', format: undefined, create: 'tank:8' },
+];
+
+const throughJson = (wishes: readonly Wish[]) =>
+  unpackDesired(JSON.parse(JSON.stringify(packDesired(wishes))), UNPACKING);
+
+describe('packed wishes', () => {
+  it.each(WISHES)('survive a plan file: %j', (desired) => {
+    expect(throughJson([{ key: 'x', desired }])).toEqual([{ key: 'x', desired }]);
+  });
+
+  it('leave the value of a secret behind and find it again', () => {
+    const wish: Wish = { key: 'cipassword', desired: { kind: 'secret', value: SECRET, digest: 'd' } };
+    expect(JSON.stringify(packDesired([wish]))).not.toContain('hunter2');
+    expect(throughJson([wish])).toEqual([wish]);
+  });
+
+  it('leave out a secret that nobody has the value of', () => {
+    expect(throughJson([{ key: 'other', desired: { kind: 'secret', value: SECRET, digest: 'd' } }])).toEqual([]);
+  });
+
+  it('fill in the ownership line with what is known by then', () => {
+    const [wish] = throughJson([{ key: 'description', desired: { kind: 'notes', text: undefined, line: 'planned' } }]);
+    expect(wish?.desired).toMatchObject({ line: LINE });
+  });
+});

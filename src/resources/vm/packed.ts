@@ -1,0 +1,116 @@
+/**
+ * Desired entries as they travel in a step: plain JSON. A secret leaves its value behind (the context has it), a sub-key
+ * to be removed becomes null, and of the ownership line only the wish for one is kept, because id and uuid of a new VM
+ * are known only once it has been made.
+ */
+import type { Secret } from '../../base/secret.ts';
+import type { DesiredKey, SubKeys, Wish } from './desired.ts';
+import { printOwnership } from './ownership.ts';
+
+type PackedSubKeys = Readonly<Record<string, string | null>>;
+
+type Plain<Kind extends DesiredKey['kind']> = Extract<DesiredKey, { readonly kind: Kind }>;
+
+export type PackedKey =
+  | Plain<'value'>
+  | Plain<'cloud-init-drive'>
+  | Plain<'absent'>
+  | { readonly kind: 'secret'; readonly digest: string }
+  | { readonly kind: 'property'; readonly set: PackedSubKeys; readonly base: string | null }
+  | { readonly kind: 'notes'; readonly text: string | null; readonly ownership: boolean }
+  | { readonly kind: 'cdrom'; readonly set: PackedSubKeys; readonly file: string }
+  | {
+      readonly kind: 'disk';
+      readonly set: PackedSubKeys;
+      readonly sizeBytes: number | null;
+      readonly storage: string | null;
+      readonly format: string | null;
+      readonly create: string | null;
+    };
+
+export interface PackedEntry {
+  readonly key: string;
+  readonly desired: PackedKey;
+}
+
+/** What is needed to fill in what a plan cannot hold. */
+export interface Unpacking {
+  readonly stack: string;
+  readonly address: string;
+  readonly vmid: number;
+  readonly uuid: string | undefined;
+  secret(key: string): Secret | undefined;
+}
+
+export function packDesired(entries: Iterable<Wish>): PackedEntry[] {
+  return [...entries].map(({ key, desired }) => ({ key, desired: packKey(desired) }));
+}
+
+function packKey(desired: DesiredKey): PackedKey {
+  switch (desired.kind) {
+    case 'secret':
+      return { kind: 'secret', digest: desired.digest };
+    case 'property':
+      return { kind: 'property', set: packSet(desired.set), base: desired.base ?? null };
+    case 'notes':
+      return { kind: 'notes', text: desired.text ?? null, ownership: desired.line !== undefined };
+    case 'cdrom':
+      return { kind: 'cdrom', set: packSet(desired.set), file: desired.file };
+    case 'disk':
+      return {
+        kind: 'disk',
+        set: packSet(desired.set),
+        sizeBytes: desired.sizeBytes ?? null,
+        storage: desired.storage ?? null,
+        format: desired.format ?? null,
+        create: desired.create ?? null,
+      };
+    default:
+      return desired;
+  }
+}
+
+/** A secret whose value is not at hand is left out: it cannot be written, and its presence alone proves nothing. */
+export function unpackDesired(entries: readonly PackedEntry[], unpacking: Unpacking): Wish[] {
+  return entries.flatMap(({ key, desired }) => {
+    const unpacked = unpackKey(key, desired, unpacking);
+    return unpacked ? [{ key, desired: unpacked }] : [];
+  });
+}
+
+function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): DesiredKey | undefined {
+  switch (packed.kind) {
+    case 'secret': {
+      const value = unpacking.secret(key);
+      return value && { kind: 'secret', value, digest: packed.digest };
+    }
+    case 'property':
+      return { kind: 'property', set: unpackSet(packed.set), ...(packed.base !== null && { base: packed.base }) };
+    case 'notes': {
+      const { stack, address, vmid, uuid } = unpacking;
+      const line = packed.ownership ? printOwnership({ stack, address, vmid, uuid }) : undefined;
+      return { kind: 'notes', text: packed.text ?? undefined, line };
+    }
+    case 'cdrom':
+      return { kind: 'cdrom', set: unpackSet(packed.set), file: packed.file };
+    case 'disk':
+      return {
+        kind: 'disk',
+        set: unpackSet(packed.set),
+        sizeBytes: packed.sizeBytes ?? undefined,
+        storage: packed.storage ?? undefined,
+        format: packed.format ?? undefined,
+        create: packed.create ?? undefined,
+      };
+    default:
+      return packed;
+  }
+}
+
+function packSet(set: SubKeys): PackedSubKeys {
+  return Object.fromEntries(Object.entries(set).map(([part, text]) => [part, text ?? null]));
+}
+
+function unpackSet(set: PackedSubKeys): SubKeys {
+  return Object.fromEntries(Object.entries(set).map(([part, text]) => [part, text ?? undefined]));
+}

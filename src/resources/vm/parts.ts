@@ -1,0 +1,61 @@
+/** Sub-keys of property strings: whether one already is as wanted, and the string in which it is. */
+import { invariant } from '../../base/assert.ts';
+import {
+  canonicalProperty,
+  compareConfigValue,
+  formatOfKey,
+  type PropertyFormat,
+  PropertyValue,
+  parseProperty,
+  printProperty,
+} from '../../pve/wire/index.ts';
+import type { SubKeys } from './desired.ts';
+
+/** The value of a property key; a text that cannot be read counts as empty. */
+export function propertyOf(key: string, text: string | undefined): PropertyValue {
+  const parsed = parseProperty(formatOf(key), text ?? '');
+  return parsed.ok ? parsed.value : new PropertyValue();
+}
+
+export function printPropertyOf(key: string, value: PropertyValue): string {
+  return printProperty(formatOf(key), value);
+}
+
+/** The actual value with the wanted sub-keys; one that already means the same keeps its spelling. */
+export function mergedParts(key: string, set: SubKeys, actual: PropertyValue): PropertyValue {
+  return Object.entries(set).reduce(
+    (value, [part, text]) => (isPartSatisfied(key, part, text, value) ? value : value.with(part, text)),
+    actual,
+  );
+}
+
+export function isPartSatisfied(key: string, part: string, text: string | undefined, actual: PropertyValue): boolean {
+  return arePartsSatisfied(key, { [part]: text }, actual);
+}
+
+export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyValue): boolean {
+  const format = formatOf(key);
+  const entries = new Map(actual.entries);
+  for (const [part, text] of Object.entries(set)) {
+    if (text === undefined) entries.delete(part);
+    else entries.set(part, text);
+  }
+  const wanted = new PropertyValue(entries, actual.bare);
+  if (canonicalProperty(format, wanted) === canonicalProperty(format, actual)) return true;
+  // A machine type is asked for by family and may come back with a version.
+  return (
+    format.name === 'machine' &&
+    compareConfigValue(key, printProperty(format, wanted), printProperty(format, actual)) === 'equal'
+  );
+}
+
+/** What the server assumes for an absent sub-key. */
+export function defaultOfPart(key: string, part: string): string | undefined {
+  return formatOf(key).keys.get(part)?.default;
+}
+
+function formatOf(key: string): PropertyFormat {
+  const format = formatOfKey(key);
+  invariant(format !== undefined, `${key} is no property string.`);
+  return format;
+}

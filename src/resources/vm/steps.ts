@@ -1,0 +1,107 @@
+/** The steps of a VM: what each action is given, as plain JSON data, and how a step is put together. */
+import type { Address } from '../../base/address.ts';
+import type { Stage, Step } from '../step.ts';
+import type { PackedEntry } from './packed.ts';
+
+/** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */
+interface IdChoice {
+  readonly vmid?: number;
+  readonly vmids?: readonly number[];
+}
+
+export interface CloneInput extends IdChoice {
+  readonly source: { readonly node: string; readonly vmid: number };
+  readonly name: string;
+  readonly mode: 'full' | 'linked';
+  readonly storage?: string;
+  /** Where the copy ends up without `storage`: the storages of the source's disks, for the queues. */
+  readonly storages?: readonly string[];
+  readonly format?: 'raw' | 'qcow2' | 'vmdk';
+  readonly pool?: string;
+  /** Another node than the source's; needs shared storage. */
+  readonly target?: string;
+  /** The source's own notes: a clone keeps them, with our line below. */
+  readonly notes?: string;
+}
+
+export interface CreateInput extends IdChoice {
+  readonly node: string;
+  readonly name: string;
+  readonly pool?: string;
+  readonly desired: readonly PackedEntry[];
+}
+
+export interface ConfigureInput {
+  readonly desired: readonly PackedEntry[];
+  /** Keys whose value cannot be read back and has to be sent this time. */
+  readonly secrets?: readonly string[];
+}
+
+export interface ResizeInput {
+  readonly slot: string;
+  readonly sizeBytes: number;
+}
+
+export interface VerifyInput {
+  readonly desired: readonly PackedEntry[];
+  /** Field path → value: what the state remembers as applied once everything has been found so. */
+  readonly applied: Readonly<Record<string, unknown>>;
+}
+
+export interface StopInput {
+  readonly how: 'shutdown' | 'stop';
+}
+
+export interface RestartInput {
+  /** What waits for the restart, for the log. */
+  readonly reasons: readonly string[];
+}
+
+export interface DestroyInput {
+  /** What to do with a VM that runs. */
+  readonly stop: 'shutdown' | 'stop' | 'refuse';
+}
+
+export interface MigrateInput {
+  readonly target: string;
+}
+
+export interface VmInputs {
+  readonly 'vm.clone': CloneInput;
+  readonly 'vm.create': CreateInput;
+  readonly 'vm.configure': ConfigureInput;
+  readonly 'vm.resize': ResizeInput;
+  readonly 'vm.verify': VerifyInput;
+  readonly 'vm.start': Readonly<Record<string, never>>;
+  readonly 'vm.stop': StopInput;
+  readonly 'vm.restart': RestartInput;
+  readonly 'vm.destroy': DestroyInput;
+  readonly 'vm.migrate': MigrateInput;
+}
+
+export type VmActionName = keyof VmInputs;
+
+const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
+  'vm.migrate': 'prepare',
+  'vm.clone': 'create',
+  'vm.create': 'create',
+  'vm.configure': 'configure',
+  'vm.resize': 'configure',
+  'vm.verify': 'configure',
+  'vm.start': 'start',
+  'vm.stop': 'start',
+  'vm.restart': 'start',
+  'vm.destroy': 'remove',
+};
+
+/** `vm.web/clone`; several steps of one kind are told apart by `part`: `vm.web/resize/scsi0`. */
+export function vmStep<Name extends VmActionName>(
+  address: Address,
+  action: Name,
+  input: VmInputs[Name],
+  options: { readonly needs?: readonly string[]; readonly part?: string } = {},
+): Step<Name, VmInputs[Name]> {
+  const verb = action.slice('vm.'.length);
+  const id = [address, verb, ...(options.part === undefined ? [] : [options.part])].join('/');
+  return { id, stage: STAGE_OF[action], address, action, input, needs: options.needs ?? [] };
+}

@@ -1,0 +1,166 @@
+/**
+ * Random VMs that are valid on a given template: for the laws of this folder and for tests of the whole engine. Every field
+ * of the table that reaches Proxmox is drawn now and then; a test counts them.
+ */
+import fc from 'fast-check';
+import { printByteSize } from '../../../base/units.ts';
+import { drivesOf } from '../disks.ts';
+import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields.ts';
+import { deviceFields } from './arbitrary-devices.ts';
+import { diskSlots } from './arbitrary-disks.ts';
+import { nicSlots } from './arbitrary-nics.ts';
+import type { Surroundings } from './surroundings.ts';
+
+const GIB = 1024 ** 3;
+
+export function vmFieldsArbitrary(surroundings: Surroundings): fc.Arbitrary<VmFields> {
+  return fc
+    .tuple(
+      machineFields(surroundings),
+      computing(),
+      people(),
+      diskSlots(surroundings),
+      nicSlots(surroundings),
+      deviceFields(surroundings),
+      cloudInit(surroundings),
+    )
+    .chain(([machine, compute, person, disks, nics, devices, cloud]) => {
+      const input: VmFieldsInput = {
+        name: 'generated',
+        node: surroundings.node,
+        ...(surroundings.template !== undefined && { clone: { template: surroundings.template } }),
+        ...person,
+        ...compute,
+        ...machine,
+        ...devices,
+        ...(cloud && { cloud_init: cloud }),
+        ...(Object.keys(disks).length > 0 && { disks }),
+        ...(Object.keys(nics).length > 0 && { nics }),
+      };
+      return bootOrder(surroundings, input).map((boot) => vmFieldsSchema.parse({ ...input, ...(boot && { boot }) }));
+    });
+}
+
+/** Some of what the VM will have, in some order; often none, so that the template's own stays. */
+function bootOrder({ values }: Surroundings, input: VmFieldsInput): fc.Arbitrary<string[] | undefined> {
+  const slots = { ...input.disks, ...input.nics };
+  const inherited = [...values.keys()].filter((key) => /^(scsi|virtio|sata|ide|net)\d+$/.test(key) && !(key in slots));
+  const named = Object.entries(slots).flatMap(([key, fields]) => (fields.remove ? [] : [key]));
+  const devices = [...inherited, ...named, ...Object.keys(input.usb ?? {}), ...Object.keys(input.pci ?? {})];
+  if (devices.length === 0) return fc.constant(undefined);
+  return fc.option(fc.shuffledSubarray(devices, { minLength: 1 }), { nil: undefined });
+}
+
+function some<Fields extends Record<string, unknown>>(model: { [Name in keyof Fields]: fc.Arbitrary<Fields[Name]> }) {
+  return fc.record(model, { requiredKeys: [] });
+}
+
+function people() {
+  return some({
+    description: fc.constantFrom(
+      'Web server.',
+      'First line.\n\n* second = 50%\n',
+      'Ümläut, "quotes" and # hashes',
+      '0',
+    ),
+    tags: fc.uniqueArray(fc.constantFrom('web', 'Prod', 'k3s', 'a.b+c-d', '_x'), { maxLength: 4 }),
+    ownership: fc.constantFrom('line' as const, 'off' as const),
+    on_boot: fc.boolean(),
+    protection: fc.boolean(),
+    startup: some({ order: fc.nat(50), up: fc.constantFrom('30s', '2m'), down: fc.constantFrom('1m', '90s') }),
+    agent: fc.record(
+      {
+        enabled: fc.boolean(),
+        trim: fc.boolean(),
+        freeze: fc.boolean(),
+        type: fc.constantFrom('virtio' as const, 'isa' as const),
+      },
+      { requiredKeys: ['enabled'] },
+    ),
+  });
+}
+
+function computing() {
+  return fc
+    .tuple(
+      some({
+        cores: fc.integer({ min: 1, max: 8 }),
+        sockets: fc.integer({ min: 1, max: 2 }),
+        type: fc.constantFrom('host', 'x86-64-v2-AES', 'kvm64'),
+        flags: fc.subarray(['+aes', '-pcid', '+pdpe1gb']),
+        limit: fc.constantFrom(0, 1.5, 4),
+        units: fc.integer({ min: 1, max: 10_000 }),
+        numa: fc.boolean(),
+      }),
+      fc.boolean(),
+      fc.option(fc.integer({ min: 2, max: 32 }), { nil: undefined }),
+      fc.option(fc.constantFrom(false as const, '1GiB', '512MiB'), { nil: undefined }),
+      fc.option(fc.subarray(['network', 'disk', 'usb', 'cpu', 'cloudinit'] as const), { nil: undefined }),
+    )
+    .map(([cpu, limitsCpus, memoryGiB, balloon, hotplug]) => ({
+      ...((Object.keys(cpu).length > 0 || limitsCpus) && { cpu: limitsCpus ? { ...cpu, vcpus: 1 } : cpu }),
+      ...(memoryGiB !== undefined && { memory: printByteSize(memoryGiB * GIB) }),
+      // The server refuses a balloon above the memory, so it comes only with one that is large enough.
+      ...(balloon !== undefined && (balloon === false || memoryGiB !== undefined) && { balloon }),
+      ...(hotplug && { hotplug: [...hotplug] }),
+    }));
+}
+
+function machineFields({ values, storages }: Surroundings) {
+  const storage = fc.constantFrom(...storages.map(({ id }) => id));
+  const efi = fc.record(
+    { storage, type: fc.constantFrom('2m' as const, '4m' as const), secure_boot: fc.boolean() },
+    { requiredKeys: ['storage'] },
+  );
+  const tpm = fc.record(
+    { storage, version: fc.constantFrom('v1.2' as const, 'v2.0' as const) },
+    { requiredKeys: ['storage'] },
+  );
+  const os = fc.constantFrom('l26' as const, 'win11' as const, 'other' as const);
+  return fc
+    .tuple(
+      some({
+        machine: fc.constantFrom('q35', 'pc'),
+        os_type: os,
+        scsi_controller: fc.constantFrom('virtio-scsi-single' as const, 'virtio-scsi-pci' as const, 'lsi' as const),
+        tablet: fc.boolean(),
+        rng: fc.constantFrom('/dev/urandom' as const, '/dev/random' as const),
+        extra: fc.dictionary(fc.constantFrom('acpi', 'kvm', 'localtime'), fc.boolean(), { maxKeys: 3 }),
+      }),
+      fc.option(fc.tuple(fc.constantFrom('seabios' as const, 'ovmf' as const), efi), { nil: undefined }),
+      fc.option(tpm, { nil: undefined }),
+    )
+    .map(([machine, firmware, state]) => ({
+      ...machine,
+      ...(firmware && { bios: firmware[0] }),
+      // One that the template has is what it is; a new one needs the firmware that reads it.
+      ...(firmware?.[0] === 'ovmf' && !values.has('efidisk0') && { efi: firmware[1] }),
+      ...(state && !values.has('tpmstate0') && { tpm: state }),
+    }));
+}
+
+function cloudInit({ values, storages }: Surroundings) {
+  const hasDrive = drivesOf(values).some((drive) => drive.kind === 'cloud-init');
+  const isFree = (slot: string) => !values.has(slot);
+  // sata4 and sata5 are left to us by the generator of disks.
+  const slot = fc.constantFrom(...['sata5', 'sata4'].filter(isFree));
+  const given = fc.record(
+    {
+      storage: fc.constantFrom(...storages.map(({ id }) => id)),
+      slot,
+      user: fc.constantFrom('ubuntu', 'core'),
+      password: fc.constant({ env: 'GUEST_PASSWORD' }),
+      ssh_keys: fc.subarray([ED25519_KEY, `${ED25519_KEY.slice(0, -1)}g ops@example`]),
+      dns: some({
+        servers: fc.subarray(['10.0.20.1', '9.9.9.9', 'fd00::53']),
+        domain: fc.constantFrom('lab', 'example.org'),
+      }),
+      upgrade: fc.boolean(),
+      type: fc.constantFrom('nocloud' as const, 'configdrive2' as const),
+    },
+    { requiredKeys: hasDrive ? [] : ['storage', 'slot'] },
+  );
+  return fc.option(given, { nil: undefined });
+}
+
+const ED25519_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ2FZ0gqvKQMlVZ9dJVQUKKGVV4u8fXmh4JvkQeS0GbW';

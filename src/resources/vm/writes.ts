@@ -1,0 +1,144 @@
+/**
+ * What has to be sent to make a VM as the stack wants it: one configuration write as a rule, two where a CD drive would
+ * disturb the boot order, and the resizes. Pure; digest, waiting and reading back are the business of the actions.
+ */
+import type { Secret } from '../../base/secret.ts';
+import { parseBootOrder, printBootOrder } from '../../pve/wire/index.ts';
+import type { Wish } from './desired.ts';
+import { isDriveKey, isFixedDrive, parseDrive } from './disks.ts';
+import { effectOf, isProtected } from './effects.ts';
+import { actualOf, mergedText, openWishes } from './merge.ts';
+import { effectiveValues, staleSizes, type VmObserved } from './observed.ts';
+
+export interface ConfigWrite {
+  readonly set: Readonly<Record<string, string | Secret>>;
+  readonly delete: readonly string[];
+  /** `force`: the volumes of deleted disks go as well, instead of staying behind as unused. */
+  readonly destroysVolumes: boolean;
+  /** Volumes are made, attached or removed: as a task, because it may take longer than a request may. */
+  readonly touchesDrives: boolean;
+}
+
+/**
+ * Where a running VM is both resized and configured, resize first: the text of a pending change keeps the size that the
+ * disk had when it was written.
+ */
+export interface Resize {
+  readonly disk: string;
+  readonly sizeBytes: number;
+}
+
+/** The writes in their order; none where everything is as wanted. `secretKeys`: values to be sent though they cannot be compared. */
+export function configureWrites(
+  wishes: Iterable<Wish>,
+  observed: VmObserved,
+  secretKeys: ReadonlySet<string> = new Set(),
+): readonly ConfigWrite[] {
+  const values = effectiveValues(observed);
+  const all = [...wishes];
+  const open = new Set(openWishes(all, values));
+  const stale = staleSizes(observed);
+  const set = new Map<string, string | Secret>();
+  const deletes: string[] = [];
+  for (const wish of all) {
+    if (!open.has(wish) && !secretKeys.has(wish.key) && !stale.has(wish.key)) continue;
+    const change = stale.has(wish.key) ? resent(wish, values) : changeOf(wish, actualOf(wish, values));
+    if (change === 'delete') deletes.push(wish.key);
+    else if (change !== 'nothing') set.set(wish.key, change.text);
+  }
+  const ownBoot = all.find(({ key }) => key === 'boot')?.desired;
+  const boot = ownBoot === undefined ? bootAfter(values, deletes) : set.get('boot');
+  const disturbs = [...set].some(([key, text]) => joinsBootOrder(key, text, observed.current.get('boot')));
+  set.delete('boot');
+  if (boot !== undefined && !disturbs) set.set('boot', boot);
+  const protection = set.get('protection');
+  const writes: ConfigWrite[] = [];
+  // The server looks at the protection in effect, so it has to be off before disks can go.
+  if (protection !== undefined && isProtected(observed.current) && deletes.some(isDriveKey)) {
+    set.delete('protection');
+    writes.push(configWrite(new Map([['protection', protection]]), []));
+  }
+  writes.push(configWrite(set, deletes));
+  // The server handles keys in random order and appends a CD drive to the boot order: in one request the result is chance.
+  if (disturbs && ownBoot?.kind === 'value') writes.push(configWrite(new Map([['boot', ownBoot.text]]), []));
+  return writes.filter((write) => Object.keys(write.set).length > 0 || write.delete.length > 0);
+}
+
+/** The parameters of a VM that is made from nothing. */
+export function creationValues(wishes: Iterable<Wish>): Readonly<Record<string, string | Secret>> {
+  const values = [...wishes].flatMap((wish) => {
+    const change = changeOf(wish, undefined);
+    return typeof change === 'string' ? [] : [[wish.key, change.text] as const];
+  });
+  return Object.fromEntries(values);
+}
+
+/** Disks that must grow; absolute sizes, so that asking twice is asking once. A disk that waits for a restart cannot yet. */
+export function resizesNeeded(wishes: Iterable<Wish>, observed: VmObserved): readonly Resize[] {
+  const values = effectiveValues(observed);
+  return [...wishes].flatMap(({ key, desired: wish }) => {
+    const text = values.get(key);
+    if (wish.kind !== 'disk' || wish.sizeBytes === undefined || text === undefined) return [];
+    const drive = parseDrive(key, text);
+    const isSmaller = drive.kind === 'disk' && (drive.sizeBytes ?? 0) < wish.sizeBytes;
+    return isSmaller && observed.current.has(key) ? [{ disk: key, sizeBytes: wish.sizeBytes }] : [];
+  });
+}
+
+/** Disks that will be made from an image and must grow after that; those that wait for a restart cannot yet. */
+export function resizesAfterMaking(wishes: Iterable<Wish>, observed: VmObserved): readonly Resize[] {
+  const { current, running } = observed;
+  const values = effectiveValues(observed);
+  return [...wishes].flatMap(({ key, desired: wish }) => {
+    if (wish.kind !== 'disk' || wish.sizeBytes === undefined || wish.create === undefined || values.has(key)) return [];
+    if (!wish.create.includes(',import-from=')) return [];
+    const { effect } = effectOf({ key, before: undefined, after: wish.create, running, current });
+    return effect === 'live' ? [{ disk: key, sizeBytes: wish.sizeBytes }] : [];
+  });
+}
+
+type KeyWrite = { readonly text: string | Secret } | 'delete' | 'nothing';
+
+function changeOf({ key, desired }: Wish, actual: string | undefined): KeyWrite {
+  if (desired.kind === 'secret') return { text: desired.value };
+  const text = mergedText(key, desired, actual);
+  if (text === undefined || text === '') return actual === undefined ? 'nothing' : 'delete';
+  // Only the size differs, or something that cannot be had.
+  const isSame = actual !== undefined && isDriveKey(key) && withoutSize(key, text) === withoutSize(key, actual);
+  return isSame || (actual !== undefined && isFixedDrive(key)) ? 'nothing' : { text };
+}
+
+/** The server measures a volume whenever its drive is written: that renews a size it remembers wrongly. */
+function resent({ key, desired }: Wish, values: ReadonlyMap<string, string>): KeyWrite {
+  const text = desired.kind === 'disk' ? mergedText(key, desired, values.get(key)) : undefined;
+  return text === undefined ? 'nothing' : { text };
+}
+
+function withoutSize(key: string, text: string): string {
+  return JSON.stringify([...parseDrive(key, text).value.without('size').entries].sort());
+}
+
+function configWrite(set: ReadonlyMap<string, string | Secret>, deletes: readonly string[]): ConfigWrite {
+  return {
+    set: Object.fromEntries(set),
+    delete: deletes,
+    destroysVolumes: deletes.some(isDriveKey),
+    touchesDrives: [...set.keys(), ...deletes].some(isDriveKey),
+  };
+}
+
+/** The server shortens the order by itself, but from the values in effect: a pending order would be lost. */
+function bootAfter(values: ReadonlyMap<string, string>, deletes: readonly string[]): string | undefined {
+  const text = values.get('boot');
+  const order = text === undefined ? undefined : parseBootOrder(text);
+  if (order?.kind !== 'order') return undefined;
+  const devices = order.devices.filter((device) => !deletes.includes(device));
+  return devices.length === order.devices.length || devices.length === 0 ? undefined : printBootOrder(devices);
+}
+
+/** Whether the server will append this drive to the boot order: any CD drive of a request that is not in it. */
+function joinsBootOrder(key: string, text: string | Secret, boot: string | undefined): boolean {
+  if (typeof text !== 'string' || !isDriveKey(key) || parseDrive(key, text).kind !== 'cdrom') return false;
+  const order = boot === undefined ? undefined : parseBootOrder(boot);
+  return order?.kind === 'order' && order.devices.length > 0 && !order.devices.includes(key);
+}
