@@ -1,0 +1,248 @@
+/** Groups → their members: how many there are, and each one's merged tree of fields. */
+import { type Address, vmAddress } from '../base/address.ts';
+import type { Where } from '../base/diagnostics.ts';
+import { shareAddresses } from './address-ranges.ts';
+import { evaluate, hasReference, type Scope } from './expressions.ts';
+import type { Findings } from './findings.ts';
+import { readIds } from './id-ranges.ts';
+import { checkShape } from './issues.ts';
+import {
+  child,
+  describeKind,
+  type Entry,
+  type Located,
+  type LocatedMap,
+  quote,
+  unknownAt,
+  withoutKeys,
+} from './located.ts';
+import { mergeMaps, withoutNulls } from './merge.ts';
+import { GROUP_KEYS, groupKeysSchema } from './stack-schema.ts';
+
+export interface Member {
+  readonly address: Address;
+  readonly group: string;
+  readonly number: number;
+  /** What the address holds in brackets; absent in a group of one. */
+  readonly key?: number | string;
+  /** The VM's fields, merged and with every reference replaced. */
+  readonly tree: LocatedMap;
+  /** Where the group is named. */
+  readonly at: Where;
+  readonly vmids?: readonly number[];
+  /** `formerly` of the group and of the member's overrides. */
+  readonly formerly: readonly Located[];
+}
+
+export interface Overrides {
+  readonly entries: LocatedMap;
+  /** Written in the group itself rather than given by a variable. */
+  readonly isInline: boolean;
+  /** Keys that fell to a member. */
+  readonly used: Set<string>;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly at: Where;
+  readonly members: readonly Member[];
+  /** A made-up member of a group that has none at present, so that its fields are checked all the same. */
+  readonly specimen?: Member;
+  readonly after?: Located;
+  readonly overrides?: Overrides;
+}
+
+export interface GroupContext {
+  readonly defaults: LocatedMap;
+  readonly scope: Scope;
+  readonly maxMembers: number;
+  readonly findings: Findings;
+}
+
+export function expandGroup(name: string, { keyAt, value }: Entry, context: GroupContext): Group {
+  const { scope, findings } = context;
+  if (value.kind !== 'map') {
+    if (value.kind !== 'unknown') {
+      findings.add({
+        code: 'BAD_VALUE',
+        where: value.at,
+        detail: `The group ${quote(name)} must be a map of fields; it is ${describeKind(value)}.`,
+      });
+    }
+    return { name, at: keyAt, members: [] };
+  }
+  const others = new Set(
+    [...value.entries.keys(), 'overrides'].filter((key) => key === 'overrides' || !GROUP_KEYS.has(key)),
+  );
+  const keys = evaluate(withoutKeys(value, others), scope, findings);
+  checkShape(groupKeysSchema, keys, { subject: `the group ${quote(name)}`, keyAt, findings });
+  const roll = readRoll(keys, keyAt, context);
+  const vmids = readPool(keys, value, roll.length, findings);
+  const overrides = readOverrides(value.entries.get('overrides'), scope, findings);
+  const formerly = child(keys, 'formerly');
+  const make = (number: number, key: Roll): Member => ({
+    ...memberTree(withoutKeys(value, GROUP_KEYS), number, key.element, overrides, context),
+    ...(key.key !== undefined && { key: key.key }),
+    address: vmAddress(name, key.key),
+    group: name,
+    number,
+    at: keyAt,
+    ...(vmids && { vmids }),
+  });
+  const withGroup = (member: Member): Member =>
+    formerly ? { ...member, formerly: [formerly, ...member.formerly] } : member;
+  const members = roll.map((key, index) => withGroup(make(index + 1, key)));
+  const after = child(keys, 'after');
+  return {
+    name,
+    at: keyAt,
+    members,
+    ...(members.length === 0 && { specimen: make(1, { element: unknownAt(keyAt) }) }),
+    ...(after && { after }),
+    ...(overrides && { overrides }),
+  };
+}
+
+/** One line per member. */
+interface Roll {
+  readonly key?: number | string;
+  readonly element?: Located;
+}
+
+function readRoll(keys: Located, keyAt: Where, { maxMembers, findings }: GroupContext): readonly Roll[] {
+  const [count, each] = [child(keys, 'count'), child(keys, 'each')];
+  if (count && each) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: keyAt,
+      detail: '"count" and "each" exclude each other: a number of equal VMs, or one VM per element.',
+    });
+    return [];
+  }
+  const members = each ? eachRoll(each, findings) : [];
+  const size = count ? countOf(count) : each ? members.length : 1;
+  if (size > maxMembers) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: (count ?? each)?.at ?? keyAt,
+      detail: `The group would have ${size} VMs; at most ${maxMembers} are allowed.`,
+      hint: `Lower it, or raise the limit: rollout: { limits: { group_size: ${size} } }.`,
+    });
+  }
+  const roll = each
+    ? members
+    : Array.from({ length: Math.min(size, maxMembers) }, (_, index) => (count ? { key: index + 1 } : {}));
+  return roll.slice(0, maxMembers);
+}
+
+/** Whatever is no count has been reported by the schema. */
+function countOf(count: Located): number {
+  return count.kind === 'scalar' && Number.isSafeInteger(count.value) ? Math.max(Number(count.value), 0) : 0;
+}
+
+function eachRoll(each: Located, findings: Findings): readonly Roll[] {
+  if (each.kind !== 'list') return [];
+  const seen = new Set<string>();
+  return each.items.flatMap((element): Roll[] => {
+    if (element.kind !== 'scalar' || element.value === null) return [];
+    const key = String(element.value);
+    if (element.sensitive) {
+      findings.add({
+        code: 'BAD_VALUE',
+        where: each.at,
+        detail: '"each" cannot use a sensitive variable: its elements become part of the VMs’ addresses.',
+      });
+      return [];
+    }
+    if (seen.has(key)) {
+      findings.add({
+        code: 'BAD_VALUE',
+        where: element.at,
+        detail: `The element ${quote(key)} is given twice; it is the identity of one VM.`,
+      });
+      return [];
+    }
+    seen.add(key);
+    return [{ key, element }];
+  });
+}
+
+function readPool(keys: Located, group: LocatedMap, size: number, findings: Findings): readonly number[] | undefined {
+  const node = child(keys, 'vmids');
+  if (!node) return undefined;
+  const fixed = group.entries.get('vmid');
+  if (fixed) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: fixed.keyAt,
+      detail: '"vmid" and "vmids" exclude each other: one fixed id, or a range to choose from.',
+    });
+  }
+  const ids = readIds(node, findings);
+  if (ids && ids.length < size) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: node.at,
+      detail: `"vmids" holds ${ids.length} ids, and the group has ${size} VMs.`,
+      hint: 'Widen the range, or lower the count.',
+    });
+  }
+  return ids;
+}
+
+function readOverrides(entry: Entry | undefined, scope: Scope, findings: Findings): Overrides | undefined {
+  if (!entry) return undefined;
+  const isInline = !hasReference(entry.value);
+  const value = isInline ? entry.value : evaluate(entry.value, scope, findings);
+  if (value.kind === 'map') return { entries: value, isInline, used: new Set() };
+  if (value.kind !== 'unknown') {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: value.at,
+      detail: `"overrides" must be a map from VM names or numbers to fields; it is ${describeKind(value)}.`,
+      hint: 'Write for example overrides: { 2: { memory: 32GiB } }.',
+    });
+  }
+  return undefined;
+}
+
+function memberTree(
+  fields: LocatedMap,
+  number: number,
+  element: Located | undefined,
+  overrides: Overrides | undefined,
+  context: GroupContext,
+): Pick<Member, 'tree' | 'formerly'> {
+  const { findings } = context;
+  const scope: Scope = { ...context.scope, number, ...(element && { each: element }) };
+  const evaluated = (node: LocatedMap): LocatedMap => asMap(evaluate(node, scope, findings)) ?? node;
+  let tree = mergeMaps(withoutNulls(evaluated(context.defaults)), evaluated(fields));
+  const formerly: Located[] = [];
+  const name = child(tree, 'name');
+  const keys = new Set([String(number), name?.kind === 'scalar' ? String(name.value) : '']);
+  for (const key of keys) {
+    const found = overrides?.entries.entries.get(key);
+    if (!found || !overrides) continue;
+    overrides.used.add(key);
+    // What a variable holds is not evaluated again.
+    const value = overrides.isInline ? evaluate(found.value, scope, findings) : found.value;
+    const former = child(value, 'formerly');
+    if (former) formerly.push(former);
+    const layer = asMap(value);
+    if (layer) tree = mergeMaps(tree, withoutKeys(layer, OVERRIDE_KEYS));
+    else if (value.kind !== 'unknown') {
+      findings.add({
+        code: 'BAD_VALUE',
+        where: value.at,
+        detail: `The override for ${quote(key)} must be a map of VM fields; it is ${describeKind(value)}.`,
+      });
+    }
+  }
+  return { tree: shareAddresses(tree, number, findings), formerly };
+}
+
+const OVERRIDE_KEYS = new Set(['formerly']);
+
+function asMap(node: Located): LocatedMap | undefined {
+  return node.kind === 'map' ? node : undefined;
+}

@@ -1,0 +1,207 @@
+/** A schema's complaints in the words and with the positions of the stack file. */
+import type { z } from 'zod';
+import type { Where } from '../base/diagnostics.ts';
+import { parseByteSize, printByteSize } from '../base/units.ts';
+import type { Findings } from './findings.ts';
+import { child, descendant, describeKind, type Located, type Path, quote, toPlain, walk } from './located.ts';
+import { homeOf, isSecretAt, keysAt } from './schema-walk.ts';
+import { didYouMean } from './suggest.ts';
+
+type Issue = z.core.$ZodIssue;
+
+export interface ShapeContext {
+  /** Completes `"x" is not a field of …`: `a VM`, `"rollout"`. */
+  readonly subject: string;
+  /** Where the whole thing is named; used for what is missing in it. */
+  readonly keyAt: Where;
+  readonly findings: Findings;
+  readonly address?: string;
+  /** Put before paths in messages: `rollout`. */
+  readonly section?: string;
+  /** Further keys that are known beside those of the schema, for suggestions. */
+  readonly alsoKnown?: readonly string[];
+}
+
+/** Checks a tree against a schema, reports every complaint, and gives the parsed value if there is none. */
+export function checkShape<Schema extends z.ZodType>(
+  schema: Schema,
+  node: Located,
+  context: ShapeContext,
+): z.output<Schema> | undefined {
+  const { value, issues } = parseTolerantly(schema, node);
+  for (const issue of issues) report(issue, schema, node, context);
+  return value;
+}
+
+/** Issues about unknown parts are left out: their cause has been reported already. */
+export function parseTolerantly<Schema extends z.ZodType>(
+  schema: Schema,
+  node: Located,
+): { readonly value?: z.output<Schema>; readonly issues: readonly Issue[] } {
+  if (node.kind === 'unknown') return { issues: [] };
+  const result = schema.safeParse(toPlain(node));
+  if (result.success) return { value: result.data, issues: [] };
+  return { issues: result.error.issues.filter((issue) => !concernsUnknown(issue, node)) };
+}
+
+function concernsUnknown(issue: Issue, node: Located): boolean {
+  const path = pathOf(issue);
+  if (path.some((_, index) => descendant(node, path.slice(0, index + 1))?.kind === 'unknown')) return true;
+  const target = descendant(node, path);
+  let holdsUnknown = false;
+  if (issue.code === 'invalid_union' && target) {
+    walk(target, (_, inner) => {
+      holdsUnknown ||= inner.kind === 'unknown';
+    });
+  }
+  return holdsUnknown;
+}
+
+export function pathOf(issue: Issue): Path {
+  return issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+}
+
+export function report(issue: Issue, schema: z.ZodType, root: Located, context: ShapeContext): void {
+  const path = pathOf(issue);
+  const { findings, address } = context;
+  const at = (where: Where): Where => ({ ...where, ...(address !== undefined && { address }) });
+  const node = descendant(root, path);
+  const named = (parts: Path) =>
+    quote([...(context.section === undefined ? [] : [context.section]), ...parts].join('.'));
+  if (issue.code === 'unrecognized_keys') {
+    for (const key of issue.keys) {
+      const keyAt = node?.kind === 'map' ? node.entries.get(key)?.keyAt : undefined;
+      findings.add({
+        code: 'UNKNOWN_FIELD',
+        where: at(keyAt ?? node?.at ?? context.keyAt),
+        detail: `${quote(key)} is not a field of ${path.length === 0 ? context.subject : named(path)}.`,
+        hint: unknownFieldHint(key, schema, path, context.alsoKnown ?? []),
+      });
+    }
+  } else if (issue.code === 'invalid_key') {
+    const parent = descendant(root, path.slice(0, -1));
+    const key = String(path.at(-1));
+    findings.add({
+      code: 'UNKNOWN_FIELD',
+      where: at((parent?.kind === 'map' ? parent.entries.get(key)?.keyAt : undefined) ?? context.keyAt),
+      detail: `${quote(key)} cannot stand under ${named(path.slice(0, -1))}: ${issue.issues.map(({ message }) => message).join('; ')}.`,
+    });
+  } else if (!node) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: at(keyOf(root, path.slice(0, -1), context)),
+      detail: `${named(path)} is missing.`,
+      hint: `Write ${path.at(-1)}: … here${path.length === 1 && address !== undefined ? ' or under "defaults"' : ''}.`,
+    });
+  } else {
+    const shown = isSecretAt(schema, path) || node.sensitive ? undefined : describeKind(node);
+    const label = path.length === 0 ? capitalised(context.subject) : named(path);
+    findings.add({ code: 'BAD_VALUE', where: at(node.at), ...explain(issue, label, node, shown) });
+  }
+}
+
+/** Where the thing at a path is named: its key, or the key of what is around it. */
+function keyOf(root: Located, path: Path, context: ShapeContext): Where {
+  if (path.length === 0) return context.keyAt;
+  const parent = descendant(root, path.slice(0, -1));
+  if (parent?.kind === 'map') return parent.entries.get(String(path.at(-1)))?.keyAt ?? parent.at;
+  return child(parent, path.at(-1) ?? 0)?.at ?? context.keyAt;
+}
+
+function unknownFieldHint(
+  key: string,
+  schema: z.ZodType,
+  path: Path,
+  alsoKnown: readonly string[],
+): string | undefined {
+  const home = path.length === 0 ? homeOf(key, schema) : undefined;
+  if (home !== undefined) return `It belongs under "${home}": ${home}: { ${key}: … }.`;
+  return didYouMean(key, [...keysAt(schema, path), ...(path.length === 0 ? alsoKnown : [])]);
+}
+
+function explain(
+  issue: Issue,
+  label: string,
+  node: Located,
+  shown: string | undefined,
+): { detail: string; hint?: string | undefined } {
+  const said = sentence(issue);
+  if (said !== undefined) {
+    // A sentence that quotes the value already need not be told it again.
+    const isQuoted = shown !== undefined && said.includes(shown);
+    return {
+      detail: `${label}${shown === undefined || isQuoted || node.kind !== 'scalar' ? '' : ` is ${shown}`}: ${said}.`,
+    };
+  }
+  const hint =
+    issue.code === 'invalid_value' && node.kind === 'scalar' && typeof node.value === 'string' && shown !== undefined
+      ? guessOnly(node.value, issue.values.map(String))
+      : undefined;
+  return {
+    detail: `${label} must be ${expectation(issue, node)}${shown === undefined ? '' : `; it is ${shown}`}.`,
+    hint,
+  };
+}
+
+function guessOnly(word: string, known: readonly string[]): string | undefined {
+  const hint = didYouMean(word, known);
+  return hint?.startsWith('Did') ? hint : undefined;
+}
+
+/** The schema's own words, where somebody wrote them. */
+function sentence(issue: Issue): string | undefined {
+  if (issue.code === 'custom') return issue.message;
+  if (issue.code !== 'invalid_format' && issue.code !== 'invalid_union') return undefined;
+  return issue.message.startsWith('Invalid') ? undefined : issue.message;
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
+
+/** Completes "must be …". */
+function expectation(issue: Issue, node: Located): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return KINDS[issue.expected] ?? issue.expected;
+    case 'invalid_value':
+      return issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return `${issue.inclusive === false ? 'more than' : 'at least'} ${amount(issue.minimum, issue.origin, node)}`;
+    case 'too_big':
+      return `${issue.inclusive === false ? 'less than' : 'at most'} ${amount(issue.maximum, issue.origin, node)}`;
+    case 'not_multiple_of':
+      return `a multiple of ${amount(issue.divisor, 'number', node)}`;
+    case 'invalid_format':
+      return `text of the form ${'pattern' in issue ? issue.pattern : issue.format}`;
+    case 'invalid_union':
+      return alternatives(issue.errors, node);
+    default:
+      return `something else (${issue.message})`;
+  }
+}
+
+function alternatives(branches: readonly (readonly Issue[])[], node: Located): string {
+  const texts = branches.flatMap((issues) =>
+    issues.slice(0, 1).map((issue) => sentence(issue) ?? expectation(issue, node)),
+  );
+  return [...new Set(texts)].join(' or ');
+}
+
+function amount(limit: number | bigint, origin: string, node: Located): string {
+  if (origin === 'string') return `${limit} characters long`;
+  if (origin === 'array') return `${limit} elements`;
+  // The schema of a size counts bytes; its author thinks in units.
+  const isSize = node.kind === 'scalar' && typeof node.value === 'string' && parseByteSize(node.value) !== undefined;
+  return isSize ? printByteSize(Number(limit)) : String(limit);
+}
+
+function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,168 @@
+/**
+ * The stack file's JSON Schema, so that editors complete and check it: made from the same schemas that resolve it, with
+ * the descriptions of the field table. Wherever a value is expected a `${…}` reference will do as well.
+ */
+import { z } from 'zod';
+import { fieldFacts } from '../resources/field.ts';
+import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { addressesSchema, groupKeysSchema, stackFileSchema } from './stack-schema.ts';
+
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+const REFERENCE = { $ref: '#/definitions/reference' };
+const NULL = { type: 'null', description: 'Undoes a default.' };
+const DRAFT = 'http://json-schema.org/draft-07/schema#';
+
+export function stackJsonSchema(): JsonSchema {
+  const file = convert(stackFileSchema);
+  const sections = propertiesOf(file);
+  const vm = vmFields();
+  const fields = Object.fromEntries(Object.keys(vm).map((key) => [key, { $ref: `#/definitions/vm_${key}` }]));
+  const former = propertiesOf(convert(groupKeysSchema)).formerly;
+  const overrides = {
+    type: 'object',
+    description: 'Fields of single VMs, by name or number.',
+    additionalProperties: closed({ ...fields, formerly: former }),
+  };
+  const group = closed({
+    ...withReferences(propertiesOf(convert(groupKeysSchema))),
+    overrides: orElse(overrides, [REFERENCE]),
+    ...fields,
+  });
+  return {
+    $schema: DRAFT,
+    title: 'Proxwright stack',
+    ...file,
+    properties: {
+      ...withReferences(sections),
+      // Read before any reference could be replaced.
+      version: sections.version,
+      variables: sections.variables,
+      defaults: { ...asSchema(sections.defaults), ...closed(fields) },
+      vms: { ...asSchema(sections.vms), additionalProperties: group },
+    },
+    definitions: {
+      reference: {
+        type: 'string',
+        pattern: '\\$\\{',
+        description: `A reference: \${var.NAME}, \${stack}, \${number}, \${each}.`,
+      },
+      ...Object.fromEntries(Object.entries(vm).map(([key, shape]) => [`vm_${key}`, shape])),
+    },
+  };
+}
+
+/** The fields of a VM before merging: nothing is required yet, and `addresses` may stand for `address`. */
+function vmFields(): JsonSchema {
+  const vm = withoutRequired(convert(vmFieldsSchema));
+  const addresses = convert(addressesSchema);
+  const shape = mapSchemas(asSchema(vm), (schema) => {
+    const properties = schema.properties as JsonSchema | undefined;
+    return properties?.address && properties.gateway ? { ...schema, properties: { ...properties, addresses } } : schema;
+  });
+  return withReferences(propertiesOf(shape), [REFERENCE, NULL]);
+}
+
+function convert(schema: z.ZodType): JsonSchema {
+  const result = z.toJSONSchema(schema, {
+    io: 'input',
+    target: 'draft-7',
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => {
+      // Sizes and durations are refused as bare numbers, with a hint that the schema language cannot give.
+      if (isUnitText(zodSchema)) {
+        delete jsonSchema.anyOf;
+        jsonSchema.type = 'string';
+      }
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      const facts = factsOf(zodSchema);
+      if (!facts) return;
+      jsonSchema.description = facts.description;
+      if (facts.examples) jsonSchema.examples = [...facts.examples];
+    },
+  });
+  const { $schema: _, ...rest } = result;
+  return rest;
+}
+
+function factsOf(schema: z.core.$ZodType) {
+  return schema instanceof z.ZodType ? fieldFacts.get(schema) : undefined;
+}
+
+/** Text with a unit is read as text or number, and turned into a number: `byteSize()` and `duration()`. */
+function isUnitText(schema: z.core.$ZodType): boolean {
+  return schema instanceof z.ZodPipe && schema.in instanceof z.ZodUnion && schema.out instanceof z.ZodTransform;
+}
+
+/** Every scalar, list and map of a schema may be one of the alternatives instead. */
+function withReferences(properties: JsonSchema, alternatives: readonly JsonSchema[] = [REFERENCE]): JsonSchema {
+  const either = (schema: unknown) => orElse(asSchema(schema), alternatives);
+  const inside = (schema: JsonSchema): JsonSchema => {
+    const changed: Record<string, unknown> = { ...schema };
+    if (isSchema(schema.properties)) changed.properties = mapValues(schema.properties, either);
+    for (const keyword of ['additionalProperties', 'items'] as const) {
+      if (isSchema(schema[keyword])) changed[keyword] = either(schema[keyword]);
+    }
+    return changed;
+  };
+  return mapValues(properties, (schema) => either(mapSchemas(asSchema(schema), inside)));
+}
+
+/** Description, examples and default stay outside, where editors look for them. */
+function orElse(schema: JsonSchema, alternatives: readonly JsonSchema[]): JsonSchema {
+  const { description, examples, default: fallback, ...shape } = schema;
+  const needed = alternatives.filter((alternative) => alternative !== REFERENCE || !isFreeText(shape));
+  return {
+    ...(description !== undefined && { description }),
+    ...(examples !== undefined && { examples }),
+    ...(fallback !== undefined && { default: fallback }),
+    ...(needed.length === 0 ? shape : { anyOf: [shape, ...needed] }),
+  };
+}
+
+function isFreeText({ type, pattern, enum: options, const: only, maxLength }: JsonSchema): boolean {
+  return (
+    type === 'string' && pattern === undefined && options === undefined && only === undefined && maxLength === undefined
+  );
+}
+
+function withoutRequired(schema: JsonSchema): JsonSchema {
+  return mapSchemas(schema, ({ required: _, ...rest }) => rest);
+}
+
+function closed(properties: JsonSchema): JsonSchema {
+  return { type: 'object', properties, additionalProperties: false };
+}
+
+/** Changes a schema and every schema inside it, the inner ones first. */
+function mapSchemas(schema: JsonSchema, change: (schema: JsonSchema) => JsonSchema): JsonSchema {
+  const inner: Record<string, unknown> = { ...schema };
+  if (isSchema(schema.properties)) {
+    inner.properties = mapValues(schema.properties, (value) => mapSchemas(asSchema(value), change));
+  }
+  for (const keyword of ['additionalProperties', 'items'] as const) {
+    const value = schema[keyword];
+    if (isSchema(value)) inner[keyword] = mapSchemas(value, change);
+  }
+  if (Array.isArray(schema.anyOf)) inner.anyOf = schema.anyOf.map((option) => mapSchemas(asSchema(option), change));
+  return change(inner);
+}
+
+function mapValues(schema: JsonSchema, change: (value: unknown) => unknown): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, change(value)]));
+}
+
+function propertiesOf(schema: JsonSchema): JsonSchema {
+  return asSchema(schema.properties);
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asSchema(value: unknown): JsonSchema {
+  return isSchema(value) ? value : {};
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { loadStack } from './load.ts';
+import { problemsOf, stackOf, webStack } from './testing/resolving.ts';
+
+const problems = (text: string) =>
+  loadStack(text, 'stack.yaml').diagnostics.map(({ where, detail }) => `${where?.line}:${where?.column} ${detail}`);
+
+describe('loadStack', () => {
+  it('reads JSON as well, indented by tabs too', () => {
+    const json = JSON.stringify(
+      { version: 1, stack: 's', vms: { web: { name: 'w', node: 'n', clone: { template: 9000 } } } },
+      null,
+      '\t',
+    );
+    expect(stackOf(json).vms[0]?.fields).toMatchObject({ name: 'w', clone: { template: 9000, mode: 'full' } });
+  });
+
+  it.each([
+    ['', '1:1 The file is empty; a stack file is a map of keys and values.'],
+    ['# only a comment\n', 'The file is empty; a stack file is a map of keys and values.'],
+    ['- a\n- b', '1:1 A stack file is a map of keys and values, not a list.'],
+    ['hello', '1:1 A stack file is a map of keys and values, not a single value.'],
+    ['a: [1', '1:6 The indentation is wrong, or a bracket is not closed.'],
+    ['a: 1\na: 2', '2:1 This key is given twice in the same map; only one can count.'],
+    ['a:\n  2: x\n  "2": y', 'This key is given twice in the same map; only one can count.'],
+    ['a: 1\n---\nb: 2', 'The file holds several documents (---); a file describes one stack.'],
+    ['a:\n', '1:3 Nothing stands behind this key.'],
+    ['a: { b }', '1:6 Nothing stands behind this key.'],
+    ['a: !env X', '1:4 YAML tags (!name) are not used here; put text that begins with ! into quotes.'],
+    ['a: !!str 1', '1:10 YAML tags are not used in stack files.'],
+    ['a: *b', '1:4 This alias (*name) refers to no anchor (&name) before it.'],
+    ['? [a]\n: 1', '1:3 A key must be a word or a number.'],
+    ['null: 1', '1:1 A key must be a word or a number.'],
+  ])('refuses %j with a position', (text, expected) => {
+    expect(problems(text)).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it('does not echo the text of a line that is not YAML', () => {
+    for (const text of ['a: *hunter2', 'a: !hunter2', 'a: "hunter2" hunter2', 'a: `hunter2', 'a: hunter2: hunter2']) {
+      expect(problems(text).join()).not.toContain('hunter2');
+      expect(problems(text)).not.toEqual([]);
+    }
+  });
+
+  it('survives aliases that contain themselves or multiply', () => {
+    expect(problems('a: &a [*a]').length).toBeGreaterThan(0);
+    const bomb = Array.from(
+      { length: 12 },
+      (_, n) => `k${n}: &k${n} [${Array.from({ length: 9 }, () => (n === 0 ? 'x' : `*k${n - 1}`)).join(', ')}]`,
+    );
+    expect(problems(bomb.join('\n')).join()).toContain('aliases multiply it');
+  });
+
+  it('survives nesting without end', () => {
+    const indented = Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('');
+    const mixed = `${indented.split('\n').slice(0, 599).join('\n')}\n${' '.repeat(599)}${'[{a: '.repeat(149)}`;
+    for (const text of [
+      '['.repeat(50_000),
+      '{a: '.repeat(50_000),
+      `a: ${'['.repeat(100)}${']'.repeat(100)}`,
+      '- '.repeat(5_000),
+      '? '.repeat(5_000),
+      indented,
+      mixed,
+    ]) {
+      expect(problems(text)).not.toEqual([]);
+    }
+  });
+
+  it('takes keys that mean something to JavaScript for what they are: unknown', () => {
+    const text = webStack(
+      '__proto__: { polluted: 1 }\nconstructor: 1\ndisks: { __proto__: { size: 1GiB } }\ntoString: x',
+    );
+    expect(problemsOf(text)).toEqual([
+      expect.stringContaining('8:5 error UNKNOWN_FIELD: "__proto__"'),
+      expect.stringContaining('9:5 error UNKNOWN_FIELD: "constructor"'),
+      expect.stringContaining('10:14 error UNKNOWN_FIELD: "__proto__"'),
+      expect.stringContaining('11:5 error UNKNOWN_FIELD: "toString"'),
+    ]);
+  });
+
+  it('lets anchors and aliases share values', () => {
+    const text = webStack('cpu: &cpu { cores: 4 }\nmemory: 1GiB').concat(
+      '\n  db: { name: db, node: pve1, clone: { template: debian }, cpu: *cpu }',
+    );
+    expect(stackOf(text).vms[1]?.fields.cpu).toEqual({ cores: 4 });
+  });
+
+  it('tells an empty key from an explicit null', () => {
+    expect(problemsOf(webStack('memory:'))).toEqual([
+      expect.stringContaining('8:12 error BAD_VALUE: Nothing stands behind this key.'),
+    ]);
+    expect(problemsOf(webStack('memory: null'))).toEqual([]);
+  });
+});

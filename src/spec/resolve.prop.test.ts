@@ -1,0 +1,218 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { printByteSize } from '../base/units.ts';
+import { EXAMPLE } from './testing/example.ts';
+import { resolveText, stackOf } from './testing/resolving.ts';
+import type { ResolvedStack } from './types.ts';
+
+const RICH =
+  `${EXAMPLE.replace('  nics: { net0: { bridge: vmbr0, vlan: 20 } }', '  nics: { net0: { bridge: vmbr0, vlan: 20 }, net1: { remove: true } }')}`.replace(
+    'vms:\n',
+    `vms:
+  iso:
+    name: iso
+    clone: null
+    formerly: [old]
+    bios: ovmf
+    efi: { storage: tank, type: 4m, secure_boot: true }
+    memory: 2GiB
+    balloon: 512MiB
+    tags: [a, b]
+    disks: { scsi0: { storage: tank, size: 10GiB, limits: { read_mbps: 5 } }, ide0: { iso: "local:iso/a.iso" } }
+    nics: { net0: { mac: "BC:24:11:00:00:01", ipv4: dhcp, ipv6: { address: "fd00::9/64", gateway: "fe80::1" } } }
+    cloud_init: { storage: tank, user: me, password: { env: PW }, dns: { servers: [9.9.9.9] } }
+    startup: { order: 1, up: 30s }
+    ready: { tcp: [22], settle: 5s }
+    extra: { kvm: 0 }
+    overrides: { 1: { cpu: { cores: 2 } } }
+`,
+  );
+
+/** Pieces that mistakes are made of. */
+const SHRAPNEL = fc.constantFrom(
+  ...[
+    '',
+    ' ',
+    '\n',
+    '  ',
+    ':',
+    ': ',
+    '-',
+    '- ',
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    "'",
+    '#',
+    '&a',
+    '*a',
+    '!x ',
+    '|',
+    '>',
+    '%',
+    '@',
+    '\t',
+    '~',
+    'null',
+    '0',
+  ],
+  ...[
+    '-1',
+    '1e9',
+    '.nan',
+    '.inf',
+    'true',
+    `\${`,
+    '}',
+    `\${var.worker_count}`,
+    `\${each}`,
+    `\${number}`,
+    `$\${`,
+    'x',
+    '10.0.20.11',
+    '__proto__',
+    'constructor',
+  ],
+  ...[
+    'toString',
+    '? ',
+    '<<: ',
+    '\u0000',
+    '\uFEFF',
+    '\u{1F600}',
+    '9'.repeat(30),
+    '{}',
+    '[]',
+    'remove: true',
+    'vms',
+    '101-109',
+    '\r\n',
+    '---\n',
+    '...\n',
+  ],
+);
+
+const edit = fc.record({
+  at: fc.double({ min: 0, max: 1, noNaN: true }),
+  length: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 40 })),
+  insert: fc.oneof(SHRAPNEL, fc.string({ maxLength: 5, unit: 'binary' }), fc.constant(undefined)),
+});
+
+/** Cuts, insertions, and copies of other parts of the text. */
+function mangled(text: string, edits: readonly { at: number; length: number; insert: string | undefined }[]): string {
+  return edits.reduce((result, { at, length, insert }) => {
+    const start = Math.floor(at * result.length);
+    const elsewhere = result.slice(Math.floor((at * result.length) / 2), Math.floor((at * result.length) / 2) + length);
+    return result.slice(0, start) + (insert ?? elsewhere) + result.slice(start + length);
+  }, text);
+}
+
+describe('a mangled file', () => {
+  it('never throws, and every problem has a position inside its file', () => {
+    let broken = 0;
+    fc.assert(
+      fc.property(fc.array(edit, { minLength: 1, maxLength: 4 }), fc.constantFrom(EXAMPLE, RICH), (edits, original) => {
+        const text = mangled(original, edits);
+        const { stack, diagnostics } = resolveText(text);
+        const lines = text.split(/\r\n|\n/).length;
+        for (const { where, detail, severity } of diagnostics) {
+          expect(where?.file).toBe('stack.yaml');
+          expect(where?.line).toBeGreaterThanOrEqual(1);
+          expect(where?.line).toBeLessThanOrEqual(lines + 1);
+          expect(where?.column).toBeGreaterThanOrEqual(1);
+          expect(detail).toMatch(/\S/);
+          expect(['error', 'warning']).toContain(severity);
+        }
+        expect(stack === undefined).toBe(diagnostics.some(({ severity }) => severity === 'error'));
+        if (!stack) broken++;
+      }),
+      { numRuns: 400 },
+    );
+    // Otherwise the edits would be too tame to show anything.
+    expect(broken).toBeGreaterThan(100);
+  });
+
+  it('of variables is no worse', () => {
+    const values =
+      'worker_count: 2\ngpu_devices: ["0000:01:00"]\nvm_configs: { k3s-dev-worker-1: { memory: 1GiB, nics: { net0: { vlan: 3 } } } }\n';
+    fc.assert(
+      fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), fc.string(), (edits, text) => {
+        const files = [{ name: 'vars.yaml', text: mangled(values, edits) }];
+        const settings = [`vm_configs=${mangled('{a: {memory: 1GiB}}', edits)}`, text];
+        for (const { where } of [
+          ...resolveText(EXAMPLE, { files }).diagnostics,
+          ...resolveText(EXAMPLE, { settings, environment: { PROXWRIGHT_VAR_worker_count: text } }).diagnostics,
+        ]) {
+          expect(['stack.yaml', 'vars.yaml']).toContain(where?.file);
+          expect(where?.line).toBeGreaterThanOrEqual(1);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+/** The resolved stack written out again, every VM a group of its own and nothing left to resolve. */
+function written(stack: ResolvedStack): string {
+  const size = (value: unknown) => (typeof value === 'number' ? printByteSize(value) : value);
+  const time = (value: unknown) => (typeof value === 'number' ? `${value}ms` : value);
+  const units: Readonly<Record<string, (value: unknown) => unknown>> = {
+    memory: size,
+    balloon: size,
+    size,
+    up: time,
+    down: time,
+    settle: time,
+    timeout: time,
+  };
+  const text = JSON.stringify(
+    {
+      version: 1,
+      stack: stack.name,
+      vms: Object.fromEntries(
+        stack.vms.map(({ fields, vmids }, index) => [
+          `vm${index}`,
+          { ...fields, ...(vmids && { vmids: `${vmids[0]}-${vmids.at(-1)}` }) },
+        ]),
+      ),
+    },
+    (key, value: unknown) => {
+      const print = units[key];
+      return print ? print(value) : typeof value === 'string' ? value.replaceAll(`\${`, `$\${`) : value;
+    },
+  );
+  return stringify(JSON.parse(text));
+}
+
+describe('resolving', () => {
+  const inputs = fc.record({
+    workers: fc.integer({ min: 0, max: 12 }),
+    gpus: fc.uniqueArray(fc.integer({ min: 0, max: 31 }), { maxLength: 4 }),
+    memoryGiB: fc.integer({ min: 1, max: 64 }),
+    description: fc.string({ maxLength: 12 }).filter((text) => text.trim() !== ''),
+  });
+
+  it('what is resolved changes nothing', () => {
+    fc.assert(
+      fc.property(inputs, ({ workers, gpus, memoryGiB, description }) => {
+        const devices = gpus.map((slot) => `0000:01:${slot.toString(16).padStart(2, '0')}`);
+        const configs = { 'k3s-dev-worker-1': { memory: `${memoryGiB}GiB`, description } };
+        const settings = [
+          `worker_count=${workers}`,
+          `gpu_devices=${JSON.stringify(devices)}`,
+          `vm_configs=${JSON.stringify(configs)}`,
+        ];
+        const once = stackOf(RICH, { settings });
+        const twice = stackOf(written(once));
+        expect(twice.vms.map(({ fields }) => fields)).toEqual(once.vms.map(({ fields }) => fields));
+        expect(twice.vms.map(({ vmids }) => vmids)).toEqual(once.vms.map(({ vmids }) => vmids));
+        expect(written(twice)).toBe(written(once));
+        expect(stackOf(RICH, { settings })).toEqual(once);
+      }),
+      { numRuns: 30 },
+    );
+  });
+});

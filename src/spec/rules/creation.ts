@@ -1,0 +1,76 @@
+/** How a VM comes into being: by a clone, from an image, or empty. */
+import type { DiskFields } from '../../resources/vm/disk-fields.ts';
+import type { VmRule } from './rule.ts';
+
+/** A linked clone shares the template's volumes, so it has nothing to place or convert. */
+export const linkedCloneStaysPut: VmRule = {
+  reads: ['clone'],
+  *check(vm) {
+    const { clone } = vm.fields;
+    if (clone?.mode !== 'linked') return;
+    for (const field of ['storage', 'format'] as const) {
+      if (clone[field] === undefined) continue;
+      yield {
+        vm,
+        path: `clone.${field}`,
+        detail: `A linked clone takes no "${field}": it shares the template’s disks and lives on their storage.`,
+        hint: `Take "${field}" out (or write ${field}: null to undo a default), or say mode: full.`,
+      };
+    }
+  },
+};
+
+/** Without a template behind it, a slot is made from nothing but what the file says. */
+export const newDisksAreComplete: VmRule = {
+  reads: ['disks.*.remove', 'disks.*.iso', 'disks.*.storage', 'disks.*.size', 'disks.*.import_from', 'clone.template'],
+  *check(vm) {
+    for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
+      const path = `disks.${slot}`;
+      if (disk.remove || disk.iso !== undefined) continue;
+      if (disk.import_from !== undefined && disk.storage === undefined) {
+        yield { vm, path, detail: `"${slot}" is imported, but "storage" does not say where to.` };
+      } else if (!vm.fields.clone && (disk.storage === undefined || !isMade(disk))) {
+        yield {
+          vm,
+          path,
+          detail: `"${slot}" would be new, because the VM is not cloned, but the file does not say ${disk.storage === undefined ? 'on which storage' : 'how large'} it is.`,
+          hint: 'A new disk has storage and size, or storage and import_from; a CD drive has iso.',
+        };
+      }
+    }
+  },
+};
+
+function isMade({ size, import_from }: DiskFields): boolean {
+  return size !== undefined || import_from !== undefined;
+}
+
+/** An empty VM that is started boots into nothing; that is nearly always a forgotten `clone`. */
+export const somethingToBootFrom: VmRule = {
+  reads: [
+    'clone.template',
+    'disks.*.iso',
+    'disks.*.import_from',
+    'boot',
+    'power',
+    'pci.*.mapping',
+    'usb.*.mapping',
+    'extra.args',
+  ],
+  *check(vm) {
+    const { clone, disks, boot, power, pci, usb, extra } = vm.fields;
+    const hasMedium = Object.values(disks ?? {}).some(
+      ({ iso, import_from }) => Boolean(iso) || import_from !== undefined,
+    );
+    const bootsElsewhere =
+      boot?.some((device) => /^(net|usb|hostpci)/.test(device)) || pci || usb || extra?.args !== undefined;
+    if (clone || hasMedium || bootsElsewhere || power === 'stopped') return;
+    yield {
+      vm,
+      path: '',
+      detail:
+        'This VM would be created empty and started with nothing to boot from: it has neither a clone, an ISO nor an imported disk.',
+      hint: 'Say clone: { template: … }, give a disk import_from or iso, boot from the network (boot: [net0]), or say power: stopped.',
+    };
+  },
+};

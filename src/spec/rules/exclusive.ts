@@ -1,0 +1,102 @@
+/** Fields that exclude each other, or that make no sense alone. */
+import type { ResolvedVm } from '../types.ts';
+import type { Violation, VmRule } from './rule.ts';
+
+/** Written keys of a part, in the order of the file. */
+function written(part: object): string[] {
+  return Object.entries(part).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+}
+
+export const removeStandsAlone: VmRule = {
+  reads: ['disks.*.remove', 'nics.*.remove'],
+  *check(vm) {
+    for (const [kind, slots] of [['disks', vm.fields.disks] as const, ['nics', vm.fields.nics] as const]) {
+      for (const [slot, part] of Object.entries(slots ?? {})) {
+        const others = written(part).filter((key) => key !== 'remove');
+        if (!part.remove || others.length === 0) continue;
+        yield {
+          vm,
+          path: `${kind}.${slot}.remove`,
+          detail: `"${slot}" is to be removed and is described at the same time (${others.join(', ')}).`,
+          hint: 'Keep one of the two.',
+        };
+      }
+    }
+  },
+};
+
+const ONLY_FOR_DISKS = [
+  'size',
+  'storage',
+  'format',
+  'import_from',
+  'discard',
+  'ssd',
+  'io_thread',
+  'read_only',
+  'replicate',
+  'limits',
+];
+
+export const cdDriveIsNoDisk: VmRule = {
+  reads: ['disks.*.iso', 'disks.*.remove'],
+  *check(vm) {
+    for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
+      if (disk.iso === undefined || disk.remove) continue;
+      const others = written(disk).filter((key) => ONLY_FOR_DISKS.includes(key));
+      if (others.length > 0) {
+        yield {
+          vm,
+          path: `disks.${slot}.${others[0]}`,
+          detail: `"${slot}" is a CD drive, because it has "iso"; it cannot have ${others.map((key) => `"${key}"`).join(', ')}.`,
+        };
+      }
+    }
+  },
+};
+
+/** Proxmox refuses options that a bus does not have. */
+const MISSING_ON_BUS: Readonly<Record<string, readonly string[]>> = {
+  ide: ['io_thread', 'read_only'],
+  sata: ['io_thread', 'read_only'],
+  virtio: ['ssd'],
+};
+
+export const optionsFitTheBus: VmRule = {
+  reads: ['disks'],
+  *check(vm) {
+    for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
+      const bus = slot.replace(/\d+$/, '');
+      for (const option of written(disk).filter((key) => MISSING_ON_BUS[bus]?.includes(key))) {
+        yield {
+          vm,
+          path: `disks.${slot}.${option}`,
+          detail: `Disks on the ${bus} bus have no "${option}".`,
+          hint: option === 'ssd' ? 'Leave it out, or use a scsi slot.' : 'Leave it out, or use a scsi or virtio slot.',
+        };
+      }
+    }
+  },
+};
+
+export const devicesNameOneSource: VmRule = {
+  reads: ['pci.*.mapping', 'pci.*.device', 'usb.*.mapping', 'usb.*.spice', 'clone.template'],
+  *check(vm) {
+    for (const [slot, { mapping, device }] of Object.entries(vm.fields.pci ?? {})) {
+      yield* oneSource(vm, `pci.${slot}`, { mapping, device });
+    }
+    for (const [slot, { mapping, spice }] of Object.entries(vm.fields.usb ?? {})) {
+      yield* oneSource(vm, `usb.${slot}`, { mapping, spice });
+    }
+  },
+};
+
+function* oneSource(vm: ResolvedVm, path: string, sources: Readonly<Record<string, unknown>>): Iterable<Violation> {
+  const [names, given] = [Object.keys(sources).map((key) => `"${key}"`), written(sources)];
+  if (given.length > 1) {
+    yield { vm, path, detail: `${names.join(' and ')} exclude each other; "${path}" has both.` };
+  } else if (given.length === 0 && !vm.fields.clone) {
+    // A clone may have inherited the device, with only its options to change.
+    yield { vm, path, detail: `"${path}" says of no device what it is.`, hint: `Give it ${names.join(' or ')}.` };
+  }
+}

@@ -1,0 +1,47 @@
+/** Firmware, EFI variables and the machine type fit each other. */
+import type { VmRule } from './rule.ts';
+
+export const efiNeedsOvmf: VmRule = {
+  reads: ['efi', 'bios', 'clone.template'],
+  *check(vm) {
+    const { efi, bios, clone } = vm.fields;
+    // The bios of a clone that the file does not mention is the template's.
+    const isSeabios = bios === 'seabios' || (bios === undefined && !clone);
+    if (efi && isSeabios) {
+      yield {
+        vm,
+        path: 'efi',
+        detail: `An EFI disk needs the OVMF firmware; this VM has ${bios === undefined ? 'SeaBIOS, the server’s default' : 'bios: seabios'}.`,
+        hint: 'Write bios: ovmf, or take "efi" out.',
+      };
+    }
+    if (bios === 'ovmf' && !efi && !clone) {
+      yield {
+        vm,
+        path: 'bios',
+        severity: 'warning',
+        detail: 'With OVMF and no EFI disk the VM forgets its boot entries each time it stops.',
+        hint: 'Write efi: { storage: … }.',
+      };
+    }
+  },
+};
+
+/** Proxmox finds out at the start: "q35 machine model is not enabled". */
+export const pcieNeedsQ35: VmRule = {
+  reads: ['pci.*.pcie', 'machine', 'clone.template'],
+  *check(vm) {
+    const { pci, machine, clone } = vm.fields;
+    const isKnownOther = machine === undefined ? !clone : !/q35/.test(machine);
+    if (!isKnownOther) return;
+    for (const [slot, { pcie }] of Object.entries(pci ?? {})) {
+      if (!pcie) continue;
+      yield {
+        vm,
+        path: `pci.${slot}.pcie`,
+        detail: `PCI Express needs the machine type q35; this VM has ${machine ?? 'pc, the server’s default'}.`,
+        hint: 'Write machine: q35, or take "pcie" out.',
+      };
+    }
+  },
+};

@@ -1,0 +1,110 @@
+/** Things that only one VM can have: names, ids, MAC addresses and IP addresses. */
+import { parseInterface, parseIp, printIp } from '../ip-address.ts';
+import type { ResolvedVm } from '../types.ts';
+import type { StackRule, Violation } from './rule.ts';
+
+interface Claim {
+  readonly vm: ResolvedVm;
+  readonly path: string;
+  /** Equal keys collide. */
+  readonly key: string;
+}
+
+/** Proxmox itself allows two VMs of one name; outputs, overrides and host names do not. */
+export const uniqueNames: StackRule = {
+  reads: ['name'],
+  check: (vms) =>
+    collisions(
+      vms.map((vm) => ({ vm, path: 'name', key: vm.fields.name.toLowerCase() })),
+      (key) => `The name "${key}"`,
+      `Give each VM its own, in a group for example with \${number}.`,
+    ),
+};
+
+export const uniqueIds: StackRule = {
+  reads: ['vmid'],
+  check: (vms) =>
+    collisions(
+      vms.flatMap((vm) => (vm.fields.vmid === undefined ? [] : [{ vm, path: 'vmid', key: String(vm.fields.vmid) }])),
+      (key) => `The id ${key}`,
+      'Give each VM its own, or the group a range: vmids: 101-109.',
+    ),
+};
+
+/** A VM cannot be cloned onto its own template. */
+export const idIsNotTheTemplate: StackRule = {
+  reads: ['vmid', 'clone.template'],
+  *check(vms) {
+    const templates = new Set(vms.map(({ fields }) => fields.clone?.template));
+    for (const vm of vms) {
+      if (vm.fields.vmid === undefined || !templates.has(vm.fields.vmid)) continue;
+      yield { vm, path: 'vmid', detail: `The id ${vm.fields.vmid} belongs to the template that is cloned.` };
+    }
+  },
+};
+
+export const uniqueMacs: StackRule = {
+  reads: ['nics.*.mac'],
+  check: (vms) =>
+    collisions(
+      vms.flatMap((vm) =>
+        Object.entries(vm.fields.nics ?? {}).flatMap(([slot, { mac }]) =>
+          mac === undefined ? [] : [{ vm, path: `nics.${slot}.mac`, key: mac.toUpperCase() }],
+        ),
+      ),
+      (key) => `The MAC address ${key}`,
+      'Give each card its own, or leave it out: Proxmox then generates one, and it is kept.',
+    ),
+};
+
+export const uniqueAddresses: StackRule = {
+  reads: ['nics.*.ipv4', 'nics.*.ipv6'],
+  check: (vms) =>
+    collisions(
+      vms.flatMap(addressClaims),
+      (key) => `The address ${key}`,
+      'Give each card its own, or the group a range.',
+    ),
+};
+
+/** The shared address of a control plane moves between VMs, so none of them can own it. */
+export const sharedAddressIsFree: StackRule = {
+  reads: ['nics.*.ipv4', 'nics.*.ipv6'],
+  *check(vms, { talos }) {
+    const vip = parseIp(talos?.vip ?? '');
+    if (!vip) return;
+    for (const { vm, path, key } of vms.flatMap(addressClaims)) {
+      if (key !== printIp(vip)) continue;
+      yield { vm, path, detail: `The address ${key} is the shared one of outputs.talos.vip, so no VM can have it.` };
+    }
+  },
+};
+
+function addressClaims(vm: ResolvedVm): Claim[] {
+  return Object.entries(vm.fields.nics ?? {}).flatMap(([slot, nic]) =>
+    (['ipv4', 'ipv6'] as const).flatMap((family) => {
+      const settings = nic[family];
+      const parsed = typeof settings === 'object' ? parseInterface(settings.address) : undefined;
+      return parsed ? [{ vm, path: `nics.${slot}.${family}.address`, key: printIp(parsed.address) }] : [];
+    }),
+  );
+}
+
+function* collisions(claims: readonly Claim[], name: (key: string) => string, hint: string): Iterable<Violation> {
+  const first = new Map<string, Claim>();
+  const told = new Set<string>();
+  for (const claim of claims) {
+    const { vm, path, key } = claim;
+    const earlier = first.get(key);
+    if (!earlier) {
+      first.set(key, claim);
+      continue;
+    }
+    // Members of a group share a line; one complaint about it is enough.
+    const line = JSON.stringify([key, vm.positions[path]]);
+    if (told.has(line)) continue;
+    told.add(line);
+    const owner = earlier.vm === vm ? `twice in ${vm.address}` : `to both ${earlier.vm.address} and ${vm.address}`;
+    yield { vm, path, detail: `${name(key)} is given ${owner}.`, hint };
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Variables of a stack: their declarations, each settled on one value, from --var, then --var-file, then the environment,
+ * then the default. A variable without a usable value is reported once and is `unknown` from then on.
+ */
+import type { Where } from '../base/diagnostics.ts';
+import { evaluate, type Variable } from './expressions.ts';
+import type { Findings } from './findings.ts';
+import { checkShape } from './issues.ts';
+import { concealed, type Entry, type Located, quote, unknownAt, walk } from './located.ts';
+import { type VariableDeclaration, variableSchema } from './stack-schema.ts';
+import { fitsDeclaration, magnitudeOf } from './variable-check.ts';
+import { ENVIRONMENT_PREFIX, type Given, readGiven, type VariableInputs } from './variable-values.ts';
+
+const NAME = /^[A-Za-z][A-Za-z0-9_]*$/;
+
+interface Declared {
+  readonly declaration: VariableDeclaration;
+  readonly keyAt: Where;
+  readonly default: Located | undefined;
+}
+
+export function readVariables(
+  section: Entry | undefined,
+  start: Where,
+  inputs: VariableInputs,
+  findings: Findings,
+): ReadonlyMap<string, Variable> {
+  const declared = readDeclarations(section, findings);
+  const written = section?.value.kind === 'map' ? section.value.entries : new Map<string, Entry>();
+  const at = section?.keyAt ?? start;
+  const given = readGiven(
+    inputs,
+    {
+      names: [...written.keys()],
+      at,
+      type: (name) => declared.get(name)?.declaration.type,
+      isSensitive: (name) => declared.get(name)?.declaration.sensitive === true,
+      positionOf: (name) => written.get(name)?.keyAt ?? at,
+    },
+    findings,
+  );
+  // Names with a faulty declaration are known all the same: a reference to them is not a second mistake.
+  return new Map(
+    [...written].map(([name, { keyAt }]) => {
+      const variable = declared.get(name);
+      return [name, variable ? settle(name, variable, given.get(name), findings) : unknownVariable(keyAt)];
+    }),
+  );
+}
+
+function readDeclarations(section: Entry | undefined, findings: Findings): ReadonlyMap<string, Declared> {
+  const declared = new Map<string, Declared>();
+  if (!section || section.value.kind === 'unknown') return declared;
+  if (section.value.kind !== 'map') {
+    const where = section.value.at;
+    findings.add({ code: 'BAD_VALUE', where, detail: '"variables" must be a map from names to declarations.' });
+    return declared;
+  }
+  for (const [name, { keyAt, value }] of section.value.entries) {
+    if (!NAME.test(name)) {
+      const detail = `${quote(name)} cannot name a variable: letters, digits and _ are allowed, a letter comes first.`;
+      findings.add({ code: 'BAD_VALUE', where: keyAt, detail });
+      continue;
+    }
+    const declaration = checkShape(variableSchema, value, {
+      subject: `the variable ${quote(name)}`,
+      section: `variables.${name}`,
+      keyAt,
+      findings,
+    });
+    if (!declaration) continue;
+    const complaints = contradictions(name, declaration);
+    for (const detail of complaints) findings.add({ code: 'BAD_VALUE', where: keyAt, detail });
+    const fallback = value.kind === 'map' ? value.entries.get('default')?.value : undefined;
+    if (declaration.sensitive && fallback) conceal(fallback, findings);
+    if (complaints.length > 0) continue;
+    declared.set(name, { declaration, keyAt, default: fallback && literal(fallback, findings) });
+  }
+  return declared;
+}
+
+/** Parts of a declaration that each make sense alone and not together. */
+function contradictions(name: string, { type, of, pattern, min, max }: VariableDeclaration): string[] {
+  const found: string[] = [];
+  if (of !== undefined && type !== 'list' && type !== 'map') {
+    found.push(`"of" says what a list or map holds; "${name}" is of type ${type}.`);
+  }
+  if (pattern !== undefined && type !== 'string') {
+    found.push(`"pattern" is for text; "${name}" is of type ${type}.`);
+  }
+  if (pattern !== undefined && !isPattern(pattern)) found.push(`"pattern" of "${name}" is not a regular expression.`);
+  for (const [word, bound] of [['min', min] as const, ['max', max] as const]) {
+    if (bound !== undefined && magnitudeOf(type, bound) === undefined) {
+      found.push(`"${word}" of "${name}" is ${quote(bound)}, which cannot be compared with values of type ${type}.`);
+    }
+  }
+  return found;
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, 'u') instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+/** Defaults refer to nothing, so that the order of declarations never matters. */
+function literal(fallback: Located, findings: Findings): Located {
+  let refers = false;
+  walk(fallback, (_, node) => {
+    if (node.kind !== 'scalar' || typeof node.value !== 'string' || !/(?<!\$)\$\{/.test(node.value)) return;
+    refers = true;
+    findings.add({
+      code: 'BAD_VALUE',
+      where: node.at,
+      detail: 'The default of a variable cannot refer to other values.',
+      hint: `Write the value itself; $\${ stands for \${ as text.`,
+    });
+  });
+  return refers ? unknownAt(fallback.at) : evaluate(fallback, { variables: new Map() }, findings);
+}
+
+function settle(name: string, variable: Declared, given: Given | undefined, findings: Findings): Variable {
+  const { declaration, keyAt } = variable;
+  const chosen = given ?? (variable.default && { value: variable.default, hasPosition: true, source: 'its default' });
+  if (!chosen) {
+    findings.add({
+      code: 'MISSING_REFERENCE',
+      where: keyAt,
+      detail: `The variable "${name}" has no default, and no value was given.`,
+      hint: `Give one: --var ${name}=…, a line in a --var-file, or ${ENVIRONMENT_PREFIX}${name} in the environment.`,
+    });
+    return unknownVariable(keyAt);
+  }
+  // Why it is unknown has been said.
+  if (chosen.value.kind === 'unknown') return unknownVariable(keyAt);
+  if (declaration.sensitive) conceal(chosen.value, findings);
+  if (!fitsDeclaration(name, chosen, declaration, findings)) return unknownVariable(keyAt);
+  return {
+    value: declaration.sensitive ? concealed(chosen.value) : chosen.value,
+    hasPosition: chosen.hasPosition,
+  };
+}
+
+function unknownVariable(at: Where): Variable {
+  return { value: unknownAt(at), hasPosition: true };
+}
+
+function conceal(value: Located, findings: Findings): void {
+  walk(value, (_, node) => {
+    // true and false say nothing, and would blot out half of every message.
+    if (node.kind !== 'scalar' || node.value === null || typeof node.value === 'boolean') return;
+    if (node.value !== '') findings.conceal(String(node.value));
+  });
+}

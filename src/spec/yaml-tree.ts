@@ -1,0 +1,167 @@
+/** YAML text (JSON is YAML too) → a tree of located values. Nothing of the text is echoed in a complaint about syntax. */
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
+import type { Where } from '../base/diagnostics.ts';
+import type { Findings } from './findings.ts';
+import { type Entry, type Located, scalar, unknownAt } from './located.ts';
+
+/** Aliases can multiply a small file without end. */
+const MAX_NODES = 200_000;
+const MAX_DEPTH = 60;
+const MAX_BRACKETS = 300;
+const TOO_DEEP = 'The file is nested too deeply, or its aliases multiply it beyond any use.';
+
+/** In our words, because the parser's own may quote the text, and the text may be a password. */
+const SYNTAX: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: 'An alias (*name) is malformed; put text that begins with * into quotes.',
+  BAD_COLLECTION_TYPE: 'A tag does not fit the kind of value behind it.',
+  BAD_DIRECTIVE: 'A line that begins with % is a YAML directive; none is used here.',
+  BAD_DQ_ESCAPE: 'Text in double quotes holds an unknown \\ escape; use single quotes, or write \\\\.',
+  BAD_INDENT: 'The indentation is wrong, or a bracket is not closed.',
+  BAD_SCALAR_START: 'A value begins with a character that needs quotes (@, ` or %).',
+  BLOCK_AS_IMPLICIT_KEY:
+    'There are two keys on one line; put the second on its own line, or text with ": " into quotes.',
+  BLOCK_IN_FLOW: 'Indented lists and maps cannot stand inside [ ] or { }.',
+  DUPLICATE_KEY: 'This key is given twice in the same map; only one can count.',
+  MISSING_CHAR: 'A closing quote, bracket or separator is missing.',
+  MULTILINE_IMPLICIT_KEY: 'A key cannot run over several lines; a ":" may be missing.',
+  MULTIPLE_DOCS: 'The file holds several documents (---); a file describes one stack.',
+  TAB_AS_INDENT: 'A tab is used as indentation; YAML wants blanks.',
+  TAG_RESOLVE_FAILED: 'YAML tags (!name) are not used here; put text that begins with ! into quotes.',
+  UNEXPECTED_TOKEN: 'Something stands where YAML expects nothing; quotes may be missing or misplaced.',
+};
+
+/** Undefined where the text is not YAML at all; the problems then say why. */
+export function parseTree(text: string, file: string, findings: Findings): Located | undefined {
+  const lines = new LineCounter();
+  const tooDeep = deepLine(text);
+  if (tooDeep !== undefined) {
+    findings.add({ code: 'BAD_VALUE', where: { file, line: tooDeep, column: 1 }, detail: TOO_DEEP });
+    return undefined;
+  }
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const at = (offset: number): Where => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  for (const { code, pos } of [...document.errors, ...document.warnings]) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: at(pos[0]),
+      detail: SYNTAX[code] ?? 'This is not valid YAML.',
+    });
+  }
+  if (document.errors.length > 0 || document.warnings.length > 0) return undefined;
+  return new Builder(document, at, findings).build();
+}
+
+/**
+ * The line at which nesting goes beyond any use. Looked for before parsing, because the parser is recursive and near the
+ * end of the stack Node dies instead of throwing. Brackets in quotes count too: nobody has hundreds of them unbalanced.
+ */
+function deepLine(text: string): number | undefined {
+  let brackets = 0;
+  for (const [index, line] of text.split('\n').entries()) {
+    const isChain = /^(?:[ \t]*[-?:][ \t]){60}/.test(line);
+    const isFarIn = /^[ \t]{600}/.test(line);
+    for (const character of line) {
+      if (character === '[' || character === '{') brackets++;
+      else if (character === ']' || character === '}') brackets = Math.max(brackets - 1, 0);
+      if (brackets > MAX_BRACKETS) break;
+    }
+    if (isChain || isFarIn || brackets > MAX_BRACKETS) return index + 1;
+  }
+  return undefined;
+}
+
+class Builder {
+  readonly #document: Document.Parsed;
+  readonly #at: (offset: number) => Where;
+  readonly #findings: Findings;
+  #nodes = 0;
+
+  constructor(document: Document.Parsed, at: (offset: number) => Where, findings: Findings) {
+    this.#document = document;
+    this.#at = at;
+    this.#findings = findings;
+  }
+
+  build(): Located {
+    return this.#node(this.#document.contents, this.#at(0), 0);
+  }
+
+  #node(node: ParsedNode | null | undefined, around: Where, depth: number): Located {
+    if (!node) return depth === 0 ? scalar('', around) : this.#refuse(around, NOTHING, EMPTY_HINT);
+    const at = this.#at(node.range[0]);
+    this.#nodes++;
+    if (this.#nodes > MAX_NODES || depth > MAX_DEPTH) {
+      return this.#refuse(at, TOO_DEEP);
+    }
+    if (isAlias(node)) {
+      const target = node.resolve(this.#document) as ParsedNode | undefined;
+      if (!target) return this.#refuse(at, 'This alias (*name) refers to no anchor (&name) before it.', ALIAS_HINT);
+      return this.#node(target, at, depth + 1);
+    }
+    if (node.tag !== undefined) {
+      return this.#refuse(
+        at,
+        'YAML tags are not used in stack files.',
+        'Take the tag away, or put the text into quotes.',
+      );
+    }
+    if (isMap(node)) return this.#map(node, at, depth);
+    if (isSeq(node)) {
+      return { kind: 'list', at, items: node.items.map((item) => this.#node(item as ParsedNode, at, depth + 1)) };
+    }
+    if (isScalar(node)) return this.#scalar(node.value, node.source, at);
+    return this.#refuse(at, 'This kind of value is not used in stack files.');
+  }
+
+  #scalar(value: unknown, source: string | undefined, at: Where): Located {
+    // `key:` with nothing behind it is a slip; `key: null` is a wish.
+    if (value === null && source === '') return this.#refuse(at, NOTHING, EMPTY_HINT);
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+      return scalar(value, at);
+    }
+    return this.#refuse(at, 'This kind of value is not used in stack files.');
+  }
+
+  #map(node: YAMLMap.Parsed, at: Where, depth: number): Located {
+    const entries = new Map<string, Entry>();
+    for (const { key, value } of node.items) {
+      const keyAt = key?.range ? this.#at(key.range[0]) : at;
+      const name = isScalar(key) ? key.value : undefined;
+      if (typeof name !== 'string' && typeof name !== 'number') {
+        this.#refuse(keyAt, 'A key must be a word or a number.', 'Put it into quotes if it is meant as text.');
+      } else if (name === '__proto__') {
+        // It means something else to JavaScript, and nothing here.
+        this.#findings.add({ code: 'UNKNOWN_FIELD', where: keyAt, detail: '"__proto__" is not a field of anything.' });
+      } else if (entries.has(String(name))) {
+        // 2 and "2" are different keys to YAML and the same to everybody else.
+        this.#refuse(keyAt, SYNTAX.DUPLICATE_KEY ?? '');
+      } else {
+        entries.set(String(name), { keyAt, value: this.#node(value as ParsedNode | null, keyAt, depth + 1) });
+      }
+    }
+    return { kind: 'map', entries, at };
+  }
+
+  #refuse(where: Where, detail: string, hint?: string): Located {
+    this.#findings.add({ code: 'BAD_VALUE', where, detail, hint });
+    return unknownAt(where);
+  }
+}
+
+const ALIAS_HINT = 'Put text that begins with * into quotes.';
+const NOTHING = 'Nothing stands behind this key.';
+const EMPTY_HINT = 'Write a value, take the line out, or write null to undo a default.';
