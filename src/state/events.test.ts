@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { eventSchema, foldEvents, openSteps, type RunEvent } from './events.ts';
+import { emptyState, type StackState } from './stack-state.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const started = (step: string, more: Partial<Extract<RunEvent, { event: 'stepStarted' }>> = {}): RunEvent => ({
+  event: 'stepStarted',
+  at,
+  step,
+  address: 'vm.web',
+  action: 'vm.clone',
+  ...more,
+});
+
+const complete: StackState = {
+  ...emptyState('lab'),
+  vms: {
+    'vm.web': {
+      vmid: 401,
+      uuid: 'u-1',
+      node: 'pve1',
+      name: 'web',
+      phase: 'complete',
+      lastApplied: { memory: 8 },
+      secrets: {},
+      macs: { net0: 'BC:24:11:00:00:01' },
+      addresses: { net0: ['10.0.0.5'] },
+    },
+  },
+};
+
+describe('foldEvents', () => {
+  it('remembers a VM from the moment its creation is intended', () => {
+    const patch = {
+      address: 'vm.web',
+      vm: { vmid: 401, node: 'pve1', name: 'web', phase: 'creating', nonce: 'n' },
+    } as const;
+    expect(foldEvents(emptyState('lab'), [started('vm.web/clone', { patch })]).vms['vm.web']).toEqual({
+      ...patch.vm,
+      lastApplied: {},
+      secrets: {},
+      macs: {},
+      addresses: {},
+    });
+  });
+
+  it('changes only what a patch names, also when the patch comes from a parsed line', () => {
+    const event = eventSchema.parse({
+      event: 'learned',
+      at,
+      step: 'vm.web/configure',
+      patch: { address: 'vm.web', vm: { node: 'pve2' } },
+    });
+    expect(foldEvents(complete, [event]).vms['vm.web']).toEqual({ ...complete.vms['vm.web'], node: 'pve2' });
+  });
+
+  it('forgets a VM that was destroyed, and starts afresh when it is made again', () => {
+    const gone: RunEvent = { event: 'stepDone', at, step: 'vm.web/destroy', patch: { address: 'vm.web', vm: null } };
+    expect(foldEvents(complete, [gone]).vms).toEqual({});
+    const again = started('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
+    expect(foldEvents(complete, [gone, again]).vms['vm.web']).toMatchObject({ vmid: 402, macs: {}, phase: 'creating' });
+  });
+
+  it('is not moved by events that only tell a story', () => {
+    const story: RunEvent[] = [
+      { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'operator', steps: [] },
+      { event: 'note', at, level: 'warn', address: 'vm.web', text: 'slow' },
+      { event: 'stepFailed', at, step: 'vm.web/clone', code: 'TASK_FAILED', detail: 'no' },
+      { event: 'runEnded', at, outcome: 'failed' },
+    ];
+    expect(foldEvents(complete, story)).toEqual(complete);
+  });
+});
+
+describe('openSteps', () => {
+  it('gives the intent and the last task of a step that never ended', () => {
+    const events: RunEvent[] = [
+      started('vm.web/clone', { intent: { vmid: 401 } }),
+      { event: 'taskAttached', at, step: 'vm.web/clone', upid: 'first' },
+      { event: 'taskAttached', at, step: 'vm.web/clone', upid: 'second' },
+    ];
+    expect(openSteps(events)).toEqual([
+      { step: 'vm.web/clone', address: 'vm.web', action: 'vm.clone', intent: { vmid: 401 }, upid: 'second' },
+    ]);
+  });
+
+  it('does not name steps that ended, well or not', () => {
+    const events: RunEvent[] = [
+      started('vm.web/clone'),
+      { event: 'stepDone', at, step: 'vm.web/clone' },
+      started('vm.web/start'),
+      { event: 'stepFailed', at, step: 'vm.web/start', code: 'TASK_FAILED', detail: 'no' },
+    ];
+    expect(openSteps(events)).toEqual([]);
+  });
+
+  it('forgets the task of an earlier attempt when a step is begun again', () => {
+    const events: RunEvent[] = [
+      started('vm.web/clone'),
+      { event: 'taskAttached', at, step: 'vm.web/clone', upid: 'first' },
+      { event: 'stepFailed', at, step: 'vm.web/clone', code: 'TASK_FAILED', detail: 'no' },
+      started('vm.web/clone'),
+    ];
+    expect(openSteps(events)).toMatchObject([{ step: 'vm.web/clone', upid: undefined }]);
+  });
+
+  it('ignores a task that is attached to a step nobody began', () => {
+    expect(openSteps([{ event: 'taskAttached', at, step: 'vm.web/clone', upid: 'stray' }])).toEqual([]);
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { StateError } from '../base/errors.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
+import { JournalWriter, listRuns, type NewEvent, readRun } from './journal.ts';
+import { MemoryStore } from './memory-store.ts';
+
+const note = (text: string): NewEvent => ({ event: 'note', level: 'info', text });
+const FILE = 'runs/20260101-a.jsonl';
+
+async function journalOf(...texts: string[]) {
+  const store = new MemoryStore();
+  const writer = new JournalWriter(store, new VirtualClock(), '20260101-a');
+  for (const text of texts) await writer.write(note(text));
+  return { store, writer, text: (await store.read(FILE)) ?? '' };
+}
+
+/** A store whose disk is full from the n-th line on: part of that line still gets there. */
+class FullDisk extends MemoryStore {
+  lines = 0;
+  fullAt: number;
+
+  constructor(fullAt: number) {
+    super();
+    this.fullAt = fullAt;
+  }
+
+  override async append(name: string, line: string): Promise<void> {
+    if (++this.lines !== this.fullAt) return super.append(name, line);
+    await this.write(name, `${(await this.read(name)) ?? ''}${line.slice(0, 10)}`);
+    throw new StateError({ code: 'STATE_UNWRITABLE', detail: 'ENOSPC' });
+  }
+}
+
+describe('a journal', () => {
+  it('holds one line a fact, with the time it became true', async () => {
+    const { store, text } = await journalOf('one', 'two\nlines');
+    expect(text.split('\n')).toHaveLength(3);
+    expect((await readRun(store, '20260101-a')).events).toEqual([
+      { event: 'note', at: '2026-01-01T00:00:00.000Z', level: 'info', text: 'one' },
+      { event: 'note', at: '2026-01-01T00:00:00.000Z', level: 'info', text: 'two\nlines' },
+    ]);
+  });
+
+  it('keeps the order in which facts were handed in, without waiting for each other', async () => {
+    const { store, writer } = await journalOf();
+    await Promise.all(['a', 'b', 'c', 'd'].map((text) => writer.write(note(text))));
+    const { events } = await readRun(store, '20260101-a');
+    expect(events.map((event) => event.event === 'note' && event.text)).toEqual(['a', 'b', 'c', 'd']);
+    expect(writer.events).toEqual(events);
+  });
+
+  it('does not count a last line that was torn, wherever it was torn', async () => {
+    const { store, text } = await journalOf('one', 'two');
+    const firstEnd = text.indexOf('\n') + 1;
+    for (let cut = firstEnd; cut < text.length - 1; cut++) {
+      await store.write(FILE, text.slice(0, cut));
+      expect((await readRun(store, '20260101-a')).events).toHaveLength(1);
+    }
+  });
+
+  it.each([
+    ['torn', '{"event":"note","at":"20'],
+    ['no event', '{"event":"party","at":"2026-01-01T00:00:00.000Z"}'],
+    ['no object', '42'],
+  ])('is damaged when a line in the middle is %s', async (_name, bad) => {
+    const { store, text } = await journalOf('one');
+    await store.write(FILE, `${text}${bad}\n${text}`);
+    await expect(readRun(store, '20260101-a')).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      diagnostic: { where: { file: FILE, line: 2 } },
+    });
+  });
+
+  it('is damaged when a bad line was completed, even as the last one or before a torn one', async () => {
+    const { store, text } = await journalOf('one');
+    await store.write(FILE, `${text}{"event":\n`);
+    await expect(readRun(store, '20260101-a')).rejects.toMatchObject({ code: 'STATE_DAMAGED' });
+    await store.write(FILE, `${text}{"event":\n{"ev`);
+    await expect(readRun(store, '20260101-a')).rejects.toMatchObject({ code: 'STATE_DAMAGED' });
+  });
+
+  it('takes nothing more once a line could not be written, so a torn line stays the last', async () => {
+    const store = new FullDisk(2);
+    const writer = new JournalWriter(store, new VirtualClock(), '20260101-a');
+    await writer.write(note('one'));
+    await expect(writer.write(note('two'))).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
+    await expect(writer.write(note('three'))).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
+    const { events } = await readRun(store, '20260101-a');
+    expect(events).toHaveLength(1);
+    expect(writer.events).toEqual(events);
+  });
+
+  it('is empty for a run that never wrote anything', async () => {
+    expect(await readRun(new MemoryStore(), '20260101-a')).toEqual({ runId: '20260101-a', events: [] });
+  });
+
+  it('is listed with those of earlier runs, oldest first, other documents left out', async () => {
+    const { store } = await journalOf('one');
+    await store.append('runs/20251231-z.jsonl', '{}');
+    await store.write('runs/20260101-a.metrics', '');
+    await store.write('state.json', '{}');
+    expect(await listRuns(store)).toEqual(['20251231-z', '20260101-a']);
+  });
+});

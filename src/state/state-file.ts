@@ -1,0 +1,106 @@
+/** The state file: read with care, written as a whole, with the previous version kept beside it. */
+import { SpecError, StateError } from '../base/errors.ts';
+import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from './stack-state.ts';
+import type { StateStore } from './store.ts';
+
+const STATE_FILE = 'state.json';
+const BACKUPS = 'backups/';
+const KEPT_BACKUPS = 20;
+
+export async function readState(store: StateStore, stack: string): Promise<StackState> {
+  const text = await store.read(STATE_FILE);
+  if (text === undefined) return emptyState(stack);
+  const state = parseState(text, STATE_FILE);
+  if (state.stack !== stack) {
+    throw new SpecError({
+      code: 'BAD_VALUE',
+      where: { file: STATE_FILE },
+      detail: `This state belongs to the stack "${state.stack}", not to "${stack}".`,
+      hint: 'Give every stack a directory of its own, or correct the name in the file.',
+    });
+  }
+  return state;
+}
+
+export function parseState(text: string, file: string): StackState {
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (error) {
+    throw damaged(file, error instanceof Error ? error.message : String(error));
+  }
+  const version = typeof raw === 'object' && raw !== null && 'version' in raw ? raw.version : undefined;
+  if (typeof version === 'number' && version > STATE_VERSION) {
+    throw new StateError({
+      code: 'STATE_TOO_NEW',
+      where: { file },
+      detail: `It has version ${version}; this Proxwright reads up to version ${STATE_VERSION}.`,
+      hint: 'Use the Proxwright that wrote it, or a newer one.',
+    });
+  }
+  const parsed = stackStateSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw damaged(file, issue ? `${issue.path.join('.')}: ${issue.message}` : 'it has an unknown shape');
+}
+
+/** Keeps the old version as a backup, then writes the new one. Nothing is written where nothing changed. */
+export async function writeState(store: StateStore, state: StackState): Promise<StackState> {
+  const before = await store.read(STATE_FILE);
+  if (before === undefined) return replaceState(store, { ...state, serial: state.serial + 1 });
+  // A restored state is older than the one it replaces; its serial must not be given out a second time.
+  const serial = serialOf(before) ?? state.serial;
+  const unchanged = { ...state, serial };
+  if (printState(unchanged) === before) return unchanged;
+  await keepBackup(store, serial, before);
+  return replaceState(store, { ...state, serial: Math.max(serial, state.serial) + 1 });
+}
+
+async function replaceState(store: StateStore, state: StackState): Promise<StackState> {
+  await store.write(STATE_FILE, printState(state));
+  return state;
+}
+
+function serialOf(text: string): number | undefined {
+  try {
+    return parseState(text, STATE_FILE).serial;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same text for the same state: keys in a fixed order, however the state came about. */
+export function printState({ version, stack, serial, vms }: StackState): string {
+  return `${JSON.stringify({ version, stack, serial, vms: inOrder(vms) }, undefined, 2)}\n`;
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, entry]) => [key, inOrder(entry)]));
+}
+
+async function keepBackup(store: StateStore, serial: number, text: string): Promise<void> {
+  await store.write(backupName(serial), text);
+  const backups = await store.list(BACKUPS);
+  for (const old of backups.slice(0, Math.max(0, backups.length - KEPT_BACKUPS))) await store.remove(old);
+}
+
+/** Padded, so that names sort by age. */
+function backupName(serial: number): string {
+  return `${BACKUPS}state-${String(serial).padStart(8, '0')}.json`;
+}
+
+export async function listBackups(store: StateStore): Promise<string[]> {
+  return store.list(BACKUPS);
+}
+
+function damaged(file: string, problem: string): StateError {
+  return new StateError({
+    code: 'STATE_DAMAGED',
+    where: { file },
+    detail: `The state cannot be understood: ${problem}.`,
+    hint: 'Bring back an earlier version: proxwright state restore. Or rebuild it from the cluster: proxwright state recover',
+  });
+}

@@ -1,0 +1,101 @@
+/** Random but valid histories of a run: what the laws of fold, journal and state file are tried on. */
+import fc from 'fast-check';
+import type { RunEvent, VmPatch } from '../events.ts';
+import type { VmState } from '../stack-state.ts';
+
+export const ADDRESSES = ['vm.web', 'vm.worker[1]', 'vm.worker[2]', 'vm.gpu["0000:01:00"]'] as const;
+
+const json = fc.oneof(
+  fc.string(),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.array(fc.string(), { maxLength: 2 }),
+);
+
+const facts = {
+  vmid: fc.integer({ min: 100, max: 999_999_999 }),
+  uuid: fc.uuid(),
+  node: fc.constantFrom('pve1', 'pve2'),
+  name: fc.constantFrom('web', 'worker-1', 'worker-2'),
+  phase: fc.constantFrom<VmState['phase']>('creating', 'incomplete', 'complete'),
+  nonce: fc.string({ minLength: 1 }),
+  lastApplied: fc.dictionary(fc.constantFrom('memory', 'cpu.cores', 'nics.net0.vlan'), json),
+  secrets: fc.dictionary(fc.constant('cloud_init.password'), fc.record({ salt: fc.string(), sha256: fc.string() })),
+  macs: fc.dictionary(fc.constantFrom('net0', 'net1'), fc.constantFrom('BC:24:11:00:00:01', 'BC:24:11:00:00:02')),
+  addresses: fc.dictionary(fc.constantFrom('net0', 'net1'), fc.array(fc.ipV4(), { maxLength: 2 })),
+  createdAt: fc.constant('2026-01-01T00:00:00.000Z'),
+};
+
+/** A VM of the state, with every fact or only the necessary ones. */
+export const vmState: fc.Arbitrary<VmState> = fc
+  .record(facts, {
+    requiredKeys: ['vmid', 'node', 'name', 'phase', 'lastApplied', 'secrets', 'macs', 'addresses'],
+    noNullPrototype: true,
+  })
+  .map(plain);
+
+function patchOf(address: string): fc.Arbitrary<VmPatch> {
+  const vm = fc.record(facts, { requiredKeys: [], noNullPrototype: true }).map(plain);
+  return fc.record({ address: fc.constant(address), vm: fc.option(vm, { freq: 6, nil: null }) });
+}
+
+/** What one VM lives through: its steps, one after the other, each with facts learned on the way. */
+export function eventsOf(address: string): fc.Arbitrary<RunEvent[]> {
+  const at = '2026-01-01T00:00:00.000Z';
+  const upid = 'UPID:pve1:000004D2:000000FF:69559A00:qmclone:9000:root@pam!ci:';
+  return fc
+    .array(
+      fc.record({
+        intent: fc.option(json, { nil: undefined }),
+        start: fc.option(patchOf(address), { nil: undefined }),
+        learned: fc.array(patchOf(address), { maxLength: 2 }),
+        end: fc.constantFrom('done', 'failed', 'open'),
+      }),
+      { maxLength: 4 },
+    )
+    .map((steps) =>
+      steps.flatMap(({ intent, start, learned, end }, index): RunEvent[] => {
+        const step = `${address}/${index}`;
+        return [
+          {
+            event: 'stepStarted',
+            at,
+            step,
+            address,
+            action: 'vm.clone',
+            ...(intent !== undefined && { intent }),
+            ...(start && { patch: start }),
+          },
+          { event: 'taskAttached', at, step, upid },
+          ...learned.map((patch): RunEvent => ({ event: 'learned', at, step, patch })),
+          ...(end === 'done' ? [{ event: 'stepDone', at, step } as const] : []),
+          ...(end === 'failed' ? [{ event: 'stepFailed', at, step, code: 'TASK_FAILED', detail: 'no' } as const] : []),
+        ];
+      }),
+    );
+}
+
+/** A history per VM, and numbers that decide how they are dealt into one. */
+export const siblings = fc.record({
+  histories: fc.tuple(...ADDRESSES.map(eventsOf)),
+  deal: fc.infiniteStream(fc.nat()),
+});
+
+/** One run out of several histories: each keeps its own order, between them chance decides. */
+export function interleaved(histories: readonly (readonly RunEvent[])[], deal: Iterator<number>): RunEvent[] {
+  const queues = histories.map((history) => [...history]).filter((queue) => queue.length > 0);
+  const run: RunEvent[] = [];
+  while (queues.length > 0) {
+    const index = Number(deal.next().value) % queues.length;
+    const next = queues[index]?.shift();
+    if (next) run.push(next);
+    if (queues[index]?.length === 0) queues.splice(index, 1);
+  }
+  return run;
+}
+
+/** Dictionaries of fast-check may lack a prototype, which comparisons of tests mind and the code does not. */
+function plain<T>(value: T): T {
+  return structuredClone(value);
+}
