@@ -1,0 +1,209 @@
+/**
+ * Carries out a plan: each VM through its steps, VMs side by side as far as queues and dependencies allow. A failure stops
+ * its own VM; its siblings go on or stop as the stack says. Fields kept for display never steer anything here.
+ */
+import type { Address } from '../base/address.ts';
+import { throwIfCanceled } from '../base/clock.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { Canceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import type { PortProbe } from '../base/port-probe.ts';
+import type { Step } from '../resources/step.ts';
+import { ACTIONS } from '../resources/vm/actions/index.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import type { CloneInput, VmActionName } from '../resources/vm/steps.ts';
+import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
+import type { Plan } from './plan-types.ts';
+import { type Occupancy, Queue, RolloutQueues } from './queues.ts';
+import { readyChecks, readyTarget } from './ready/checks.ts';
+import { type ReadinessSchedule, readinessSchedule, waitOrder } from './ready/schedule.ts';
+import { waitUntilReady } from './ready/wait.ts';
+import { type RunSurroundings, stepContext } from './step-context.ts';
+
+export interface ExecuteInput {
+  readonly run: RunSurroundings;
+  readonly stack: ResolvedStack;
+  readonly plan: Plan;
+  readonly ports: PortProbe;
+  readonly signal: AbortSignal;
+}
+
+export type VmOutcome = 'done' | 'failed' | 'notReady' | 'canceled' | 'skipped';
+
+export interface ExecuteResult {
+  readonly outcomes: ReadonlyMap<Address, VmOutcome>;
+  readonly problems: ReadonlyMap<Address, Diagnostic>;
+}
+
+export async function executePlan(input: ExecuteInput): Promise<ExecuteResult> {
+  const execution = new Execution(input);
+  return execution.run();
+}
+
+class Execution {
+  readonly #input: ExecuteInput;
+  readonly #queues: RolloutQueues;
+  readonly #places: Queue;
+  readonly #readiness: ReadinessSchedule;
+  readonly #vms: ReadonlyMap<Address, ResolvedVm>;
+  readonly #ended = new Map<Address, Promise<VmOutcome>>();
+  readonly #problems = new Map<Address, Diagnostic>();
+  #stopping = false;
+
+  constructor(input: ExecuteInput) {
+    this.#input = input;
+    const { stack, run } = input;
+    this.#queues = new RolloutQueues(stack.rollout, run.clock);
+    this.#places = new Queue(stack.rollout.limits.vms);
+    this.#readiness = readinessSchedule(stack.rollout.readiness, waitOrder(stack.vms));
+    this.#vms = new Map(stack.vms.map((vm) => [vm.address, vm]));
+  }
+
+  async run(): Promise<ExecuteResult> {
+    const byAddress = new Map<Address, Step[]>();
+    for (const step of this.#input.plan.steps) {
+      byAddress.set(step.address, [...(byAddress.get(step.address) ?? []), step]);
+    }
+    for (const address of this.#vms.keys()) if (!byAddress.has(address)) this.#readiness.skip(address);
+    for (const [address, steps] of byAddress) this.#ended.set(address, this.#runVm(address, steps));
+    const outcomes = new Map<Address, VmOutcome>();
+    for (const [address, ended] of this.#ended) outcomes.set(address, await ended);
+    return { outcomes, problems: this.#problems };
+  }
+
+  async #runVm(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
+    const { run, signal } = this.#input;
+    // Everybody is entered in `#ended` before anybody looks there.
+    await Promise.resolve();
+    let outcome: VmOutcome;
+    try {
+      outcome = (await this.#dependenciesHold(address)) ? await this.#work(address, steps) : 'skipped';
+    } catch (error) {
+      outcome = error instanceof Canceled || signal.aborted ? 'canceled' : 'failed';
+      if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
+      if (outcome === 'failed' && this.#input.stack.rollout.onFailure === 'stop') this.#stopping = true;
+    } finally {
+      this.#readiness.skip(address);
+    }
+    const problem = this.#problems.get(address);
+    run.onProgress({ kind: 'vmEnded', at: run.clock.now(), address, outcome, ...(problem && { problem }) });
+    return outcome;
+  }
+
+  /** A VM waits for those it names in `after`; if one of them did not make it, it is not begun. */
+  async #dependenciesHold(address: Address): Promise<boolean> {
+    for (const dependency of this.#vms.get(address)?.after ?? []) {
+      const outcome = await this.#ended.get(dependency);
+      if (outcome !== undefined && outcome !== 'done') return false;
+    }
+    return true;
+  }
+
+  async #work(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
+    const { run, signal } = this.#input;
+    run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'waiting' });
+    const begun = await this.#places.run(signal, async () => {
+      if (this.#stopping) return false;
+      run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'working' });
+      const sight: { last: VmObserved | undefined } = { last: undefined };
+      for (const step of steps) await this.#runStep(step, sight);
+      return true;
+    });
+    if (!begun) return 'skipped';
+    return this.#waitForReadiness(address, steps);
+  }
+
+  async #runStep(step: Step, sight: { last: VmObserved | undefined }): Promise<void> {
+    const { run, signal } = this.#input;
+    throwIfCanceled(signal);
+    const context = stepContext(run, step, sight, signal);
+    await this.#queues.run(occupancyOf(step), signal, async () => {
+      run.onProgress({
+        kind: 'step',
+        at: run.clock.now(),
+        address: step.address,
+        step: step.id,
+        action: step.action,
+        status: 'started',
+      });
+      await run.memory.record({ event: 'stepStarted', step: step.id, address: step.address, action: step.action });
+      try {
+        const action = ACTIONS[step.action as VmActionName]; // plans are made of these names only
+        await action(context, step.input as never); // and each step carries the input of its action
+      } catch (error) {
+        // A canceled step stays open in the journal: the next run takes it up.
+        if (!(error instanceof Canceled) && !signal.aborted) {
+          const { code, detail } = toDiagnostic(error);
+          await run.memory.record({ event: 'stepFailed', step: step.id, code, detail });
+        }
+        throw located(error, step);
+      }
+      await run.memory.record({
+        event: 'stepDone',
+        step: step.id,
+        ...(step.action === 'vm.destroy' && { patch: { address: step.address, vm: null } }),
+      });
+      run.onProgress({
+        kind: 'step',
+        at: run.clock.now(),
+        address: step.address,
+        step: step.id,
+        action: step.action,
+        status: 'done',
+      });
+    });
+  }
+
+  /** A VM that does not come up in time is kept, and said so. */
+  async #waitForReadiness(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
+    const { run, signal, ports } = this.#input;
+    const vm = this.#vms.get(address);
+    const remembered = run.memory.vm(address);
+    const started = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
+    if (!vm || !remembered || !started) return 'done';
+    const target = readyTarget(address, vm.fields, remembered);
+    const checks = readyChecks(vm.fields, this.#input.stack.rollout.timeouts.readyMs);
+    try {
+      const readiness = await this.#readiness.run(
+        address,
+        () =>
+          waitUntilReady(
+            {
+              pve: run.pve,
+              clock: run.clock,
+              log: run.log,
+              ports,
+              signal,
+              progress: (text) =>
+                run.onProgress({ kind: 'activity', at: run.clock.now(), address, text, percent: undefined }),
+            },
+            target,
+            checks,
+          ),
+        signal,
+      );
+      const addresses = Object.fromEntries(Object.entries(readiness.addresses).map(([nic, list]) => [nic, [...list]]));
+      await run.memory.record({ event: 'learned', step: `${address}/ready`, patch: { address, vm: { addresses } } });
+      return 'done';
+    } catch (error) {
+      if (error instanceof Canceled || signal.aborted) throw error;
+      this.#problems.set(address, toDiagnostic(error));
+      return 'notReady';
+    }
+  }
+}
+
+function occupancyOf(step: Step): Occupancy {
+  if (step.action === 'vm.destroy') return { kind: 'destroy', node: '', storages: [] };
+  if (step.action !== 'vm.clone') return { kind: 'other', node: '', storages: [] };
+  const { source, storage, storages = [] } = step.input as CloneInput; // the input of this action
+  return { kind: 'clone', node: source.node, storages: storage === undefined ? storages : [storage] };
+}
+
+/** The error of a step, with the VM and the step it belongs to. */
+function located(error: unknown, step: Step): unknown {
+  if (!(error instanceof ProxwrightError)) return error;
+  Object.assign(error.diagnostic, {
+    where: { ...error.diagnostic.where, address: step.address, step: step.action.replace(/^vm\./, '') },
+  });
+  return error;
+}

@@ -1,0 +1,186 @@
+/**
+ * The stack fields of a VM that exists already: the field table read backwards, from Proxmox's configuration to the words
+ * of the file. What comes out is what a stack may say: it has passed the schema and differs from the VM in nothing.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { invariant } from '../base/assert.ts';
+import {
+  type Binding,
+  DRIVE_BINDINGS,
+  EFI_BINDINGS,
+  isModelledKey,
+  NIC_BINDINGS,
+  PCI_BINDINGS,
+  TPM_BINDINGS,
+  USB_BINDINGS,
+  VM_BINDINGS,
+} from '../resources/vm/bindings.ts';
+import { diffVm } from '../resources/vm/diff.ts';
+import { diskPartText, type Drive, drivesOf } from '../resources/vm/disks.ts';
+import { type VmFields, vmFieldsSchema } from '../resources/vm/fields.ts';
+import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
+import { stripOwnership } from '../resources/vm/ownership.ts';
+import { propertyOf } from '../resources/vm/parts.ts';
+import { wantedConfig } from '../resources/vm/wanted.ts';
+import { wordsOfText } from '../resources/vm/words.ts';
+
+/** A part of a stack file, not checked yet. */
+type Tree = { [key: string]: unknown };
+
+export interface ImportedFields {
+  /** As a stack file writes them. */
+  readonly written: Readonly<Record<string, unknown>>;
+  readonly fields: VmFields;
+  /** What the VM has and the file cannot say. */
+  readonly leftOut: readonly string[];
+}
+
+/** Proxmox's own book-keeping, identity, and what cannot be read back. */
+const NOT_SETTINGS =
+  /^(smbios1|vmgenid|meta|digest|lock|template|parent|snaptime|snapstate|vmstate|runningmachine|runningcpu|running-nets-host-mtu|cipassword|cicustom|unused\d+)$/;
+
+export function fieldsOfVm(observed: VmObserved): ImportedFields {
+  const values = effectiveValues(observed);
+  const tree: Tree = { name: `vm-${observed.vmid}`, vmid: observed.vmid, node: observed.node };
+  const leftOut: string[] = [];
+  readBindings(tree, VM_BINDINGS, (binding) => values.get(binding.key ?? ''), '');
+  const notes = stripOwnership(values.get('description') ?? '').trim();
+  if (notes !== '') tree.description = notes;
+  for (const drive of drivesOf(values)) readDrive(tree, drive, values.get(drive.key) ?? '');
+  for (const [key, text] of values) {
+    readSlot(tree, key, text);
+    if (key === 'cipassword') leftOut.push('cloud_init.password: it cannot be read back');
+    if (isModelledKey(key) || NOT_SETTINGS.test(key)) continue;
+    put(tree, `extra.${key}`, wordsOfText('raw', text, key));
+  }
+  readAddresses(tree, values);
+  if (!observed.running) tree.power = 'stopped';
+  return settled(tree, observed, leftOut);
+}
+
+function readBindings(
+  tree: Tree,
+  bindings: readonly Binding[],
+  textOf: (binding: Binding) => string | undefined,
+  path: string,
+  slot?: string,
+): void {
+  for (const binding of bindings) {
+    const key = slot ?? binding.key ?? '';
+    const text = textOf(binding);
+    const part = binding.part === undefined || text === undefined ? text : propertyOf(key, text).get(binding.part);
+    if (part === undefined || part.trim() === '') continue;
+    const value = wordsOfText(binding.words, part, key);
+    if (value === null || (Array.isArray(value) && value.length === 0)) continue;
+    put(tree, path === '' ? binding.path : `${path}.${binding.path}`, value);
+  }
+}
+
+function readDrive(tree: Tree, drive: Drive, text: string): void {
+  const { key } = drive;
+  const place = (path: string, part: string) => put(tree, path, diskPartText(key, part, text));
+  if (key === 'efidisk0') {
+    place('efi.storage', 'storage');
+    readBindings(tree, EFI_BINDINGS, () => text, 'efi', key);
+  } else if (key === 'tpmstate0') {
+    place('tpm.storage', 'storage');
+    readBindings(tree, TPM_BINDINGS, () => text, 'tpm', key);
+  } else if (drive.kind === 'cloud-init') {
+    place('cloud_init.storage', 'storage');
+    put(tree, 'cloud_init.slot', key);
+  } else {
+    const path = `disks.${key}`;
+    if (drive.kind === 'cdrom') put(tree, `${path}.iso`, wordsOfText('medium', drive.file, key));
+    else {
+      put(tree, `${path}.size`, wordsOfText('disk-size', drive.value.get('size'), key));
+      place(`${path}.storage`, 'storage');
+      place(`${path}.format`, 'format');
+    }
+    readBindings(tree, DRIVE_BINDINGS, () => text, path, key);
+  }
+}
+
+function readSlot(tree: Tree, key: string, text: string): void {
+  if (/^net\d+$/.test(key)) readBindings(tree, NIC_BINDINGS, () => text, `nics.${key}`, key);
+  else if (/^usb\d+$/.test(key)) readBindings(tree, USB_BINDINGS, () => text, `usb.${key}`, key);
+  else if (/^serial\d+$/.test(key)) put(tree, `serial.${key}`, text);
+  else if (/^hostpci\d+$/.test(key)) {
+    readBindings(tree, PCI_BINDINGS, () => text, `pci.${key}`, key);
+    put(tree, `pci.${key}.device`, propertyOf(key, text).get('host'));
+  }
+}
+
+/** Addresses stand beside the card they are for; those of a card that is not there say nothing. */
+function readAddresses(tree: Tree, values: ReadonlyMap<string, string>): void {
+  for (const [key, text] of values) {
+    const slot = /^ipconfig(\d+)$/.exec(key)?.[1];
+    if (slot === undefined || !values.has(`net${slot}`)) continue;
+    const value = propertyOf(key, text);
+    for (const [field, addressPart, gatewayPart] of [
+      ['ipv4', 'ip', 'gw'],
+      ['ipv6', 'ip6', 'gw6'],
+    ] as const) {
+      const [address, gateway] = [value.get(addressPart), value.get(gatewayPart)];
+      if (address === undefined) continue;
+      const isKeyword = address === 'dhcp' || address === 'auto';
+      put(
+        tree,
+        `nics.net${slot}.${field}`,
+        isKeyword ? address : { address, ...(gateway !== undefined && { gateway }) },
+      );
+    }
+  }
+}
+
+/** A file must give a name, and the ownership line is not a value of the file: a plan may well change these two. */
+const ALWAYS_SAID = new Set(['name', 'ownership']);
+
+/** Takes out what the schema refuses and what would not read back the same, until everything left is true. */
+function settled(tree: Tree, observed: VmObserved, leftOut: string[]): ImportedFields {
+  if (!vmFieldsSchema.shape.name.safeParse(tree.name).success) tree.name = `vm-${observed.vmid}`;
+  for (;;) {
+    const parsed = vmFieldsSchema.safeParse(tree);
+    const wrong = parsed.success
+      ? diffVm(wantedConfig(parsed.data, {}), observed, undefined)
+          .differences.filter(({ path }) => !ALWAYS_SAID.has(path))
+          .map(({ path }) => path.split('.'))
+      : parsed.error.issues.map(({ path }) => path.map(String));
+    if (parsed.success && wrong.length === 0) return { written: tree, fields: parsed.data, leftOut };
+    for (const path of wrong) {
+      invariant(path[0] !== undefined && path[0] in tree, `${path.join('.')} was never said.`);
+      leftOut.push(`${path.join('.')}: ${JSON.stringify(takeOut(tree, path))}`);
+    }
+  }
+}
+
+/** Removes the value at `path` or, where nothing stands there, the nearest thing above it: something always goes. */
+function takeOut(tree: Tree, path: readonly string[]): unknown {
+  const [key = '', ...rest] = path;
+  const below = tree[key];
+  if (rest.length > 0 && isTree(below)) {
+    const before = structuredClone(below);
+    const taken = takeOut(below, rest);
+    if (Object.keys(below).length === 0) delete tree[key];
+    if (!isDeepStrictEqual(before, below)) return taken;
+  }
+  delete tree[key];
+  return below;
+}
+
+function put(tree: Tree, path: string, value: unknown): void {
+  if (value === undefined || value === null) return;
+  const steps = path.split('.');
+  const last = steps.pop() ?? path;
+  let owner = tree;
+  for (const step of steps) {
+    const next = owner[step];
+    const below = isTree(next) ? next : {};
+    owner[step] = below;
+    owner = below;
+  }
+  owner[last] = value;
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,197 @@
+/**
+ * Takes over a VM that exists already: its identity is recorded, its notes get the ownership line, and nothing else is
+ * touched. What the file says and is true of it counts as applied, so the next plan shows only what differs.
+ */
+import type { Address } from '../base/address.ts';
+import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Pve } from '../pve/client.ts';
+import { isNotFound } from '../pve/errors/kinds.ts';
+import { ACTIONS } from '../resources/vm/actions/index.ts';
+import type { Difference } from '../resources/vm/diff.ts';
+import { IdReservations } from '../resources/vm/ids.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import { findOwnership, ownershipCounts, ownershipLines } from '../resources/vm/ownership.ts';
+import { packDesired } from '../resources/vm/packed.ts';
+import { readVm } from '../resources/vm/read.ts';
+import type { ResolvedStack } from '../spec/types.ts';
+import type { VmPatch } from '../state/events.ts';
+import type { StackState, VmState } from '../state/stack-state.ts';
+import { fieldsOfVm, type ImportedFields } from './import-fields.ts';
+import type { RunMemory } from './run-memory.ts';
+import { type EditDoors, editState } from './state-edit.ts';
+import { stepContext } from './step-context.ts';
+import { takeOver } from './take-over.ts';
+
+export interface ImportInput extends Omit<EditDoors, 'stackName'> {
+  readonly pve: Pve;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly stack: ResolvedStack;
+  readonly address: Address;
+  readonly vmid: number;
+  /** The user says that the VM under this id is the one of this address, whatever its uuid is now. */
+  readonly acceptIdentity?: boolean;
+}
+
+export interface ImportResult {
+  readonly vm: VmState;
+  /** The stack lines that describe the VM as it is. */
+  readonly found: ImportedFields;
+  /** Whether the file mentions the address. */
+  readonly inFile: boolean;
+  /** What the file says and the VM is not: the next plan shows it. */
+  readonly differences: readonly Difference[];
+}
+
+type Identified = VmObserved & { readonly uuid: string };
+
+export async function importVm(input: ImportInput): Promise<ImportResult> {
+  const { stack, address } = input;
+  const inFile = stack.vms.find((vm) => vm.address === address);
+  return editState({ ...input, stackName: stack.name }, async (memory) => {
+    refuseKnown(input, memory.state);
+    const observed = await readExisting(input);
+    refuseForeign(input, memory.state, observed);
+    const found = fieldsOfVm(observed);
+    const taken = takeOver({ stackName: stack.name, address, fields: inFile?.fields ?? found.fields, observed });
+    const before = memory.state.vms[address];
+    await record(memory, address, { ...taken.vm, phase: 'incomplete' });
+    try {
+      const line = await writeOwnership(input, memory, taken.desired, observed);
+      const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...line } };
+      await record(memory, address, vm);
+      const differences = taken.differences.filter(({ path }) => path !== 'ownership');
+      return { vm, found, inFile: inFile !== undefined, differences };
+    } catch (error) {
+      // Not taken over after all: the memory is what it was.
+      await record(memory, address, before ?? null);
+      throw error;
+    }
+  });
+}
+
+async function record(memory: RunMemory, address: Address, vm: VmPatch['vm']): Promise<void> {
+  await memory.record({ event: 'learned', step: `${address}/import`, patch: { address, vm } });
+}
+
+/** An address has one VM, and a VM one address. */
+function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: StackState): void {
+  const known = state.vms[address];
+  if (known && known.vmid !== vmid && !acceptIdentity) {
+    throw new ConflictError({
+      code: 'VMID_TAKEN',
+      where: { address },
+      detail: `${address} is VM ${known.vmid} (${known.name}) already.`,
+      hint: `If VM ${vmid} takes its place, forget the old one first: proxwright state forget '${address}'`,
+    });
+  }
+  const other = Object.entries(state.vms).find(([each, vm]) => each !== address && vm.vmid === vmid);
+  if (!other) return;
+  throw new ConflictError({
+    code: 'NOT_OURS',
+    where: { address },
+    detail: `VM ${vmid} belongs to ${other[0]} of this stack.`,
+    hint: `To give it another address: proxwright state mv '${other[0]}' '${address}'`,
+  });
+}
+
+async function readExisting({ pve, vmid, address, signal }: ImportInput): Promise<Identified> {
+  await pve.authenticate({ signal });
+  const guests = await pve.cluster.resources({ type: 'vm' }, { signal });
+  const row = guests.find((guest) => guest.vmid === vmid);
+  if (row && row.type !== 'qemu') throw refused(address, `Guest ${vmid} is a container (${row.type}), not a VM.`);
+  const observed = row?.node === undefined ? undefined : await readIfThere(pve, row.node, vmid, signal);
+  if (!observed) {
+    throw new ApiError({
+      code: 'NOT_FOUND',
+      where: { address },
+      detail: `There is no VM ${vmid}, or the token may not see it.`,
+      hint: `Check the id. The token needs VM.Audit and VM.Config.Options on /vms/${vmid}.`,
+    });
+  }
+  if (observed.template) {
+    throw refused(address, `${vmid} is a template. Templates are cloned, not managed as VMs.`);
+  }
+  const { uuid } = observed;
+  if (uuid === undefined) throw refused(address, `VM ${vmid} has no uuid in smbios1, so it could not be recognised.`);
+  return { ...observed, uuid };
+}
+
+async function readIfThere(
+  pve: Pve,
+  node: string,
+  vmid: number,
+  signal: AbortSignal,
+): Promise<VmObserved | undefined> {
+  try {
+    return await readVm(pve, node, vmid, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function refused(address: Address, detail: string): SpecError {
+  return new SpecError({ code: 'BAD_VALUE', where: { address }, detail });
+}
+
+function refuseForeign(input: ImportInput, state: StackState, vm: Identified): void {
+  const { address, stack, acceptIdentity } = input;
+  const known = state.vms[address];
+  if (known?.uuid !== undefined && known.uuid.toLowerCase() !== vm.uuid.toLowerCase() && !acceptIdentity) {
+    throw new ConflictError({
+      code: 'NOT_OURS',
+      where: { address },
+      detail: `VM ${vm.vmid} has the uuid ${vm.uuid}; the one made for ${address} had ${known.uuid}.`,
+      hint: `If it is the same VM, restored from a backup: proxwright import '${address}' ${vm.vmid} --accept-identity`,
+    });
+  }
+  const owner = findOwnership(vm.current.get('description') ?? '');
+  if (!owner || !ownershipCounts(owner, vm)) return;
+  if (owner.stack === stack.name && owner.address === address) return;
+  throw new ConflictError({
+    code: 'NOT_OURS',
+    where: { address },
+    detail: `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", as a line in its notes says.`,
+    hint:
+      owner.stack === stack.name
+        ? 'If the state of this stack was lost, rebuild it: proxwright state recover'
+        : `Let that stack forget it (proxwright state forget '${owner.address}') and take the line out of the notes.`,
+  });
+}
+
+/** The one write of an import; not even that where the stack wants no line or it stands there already. */
+async function writeOwnership(
+  input: ImportInput,
+  memory: RunMemory,
+  desired: ReturnType<typeof takeOver>['desired'],
+  observed: Identified,
+): Promise<Record<string, string | null>> {
+  const { pve, clock, random, log, stack, address, signal } = input;
+  const notes = desired.get('description')?.desired;
+  if (notes?.kind !== 'notes') return {};
+  const standing = ownershipLines(observed.current.get('description') ?? '');
+  if (notes.line !== undefined && standing.length === 1 && standing[0] === notes.line) return { ownership: notes.line };
+  if (notes.line === undefined && standing.length === 0) return { ownership: null };
+  const run = {
+    pve,
+    clock,
+    random,
+    log,
+    stackName: stack.name,
+    rollout: stack.rollout,
+    memory,
+    ids: new IdReservations(),
+    onProgress: () => {},
+    secret: () => undefined,
+  };
+  const step = { id: `${address}/configure`, address, action: 'vm.configure' };
+  const context = stepContext(run, step, { last: observed }, signal);
+  // Only the line: a description in the file that differs is for the next plan to show.
+  const wish = { key: 'description', desired: { kind: 'notes', text: undefined, line: notes.line } } as const;
+  await memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
+  await ACTIONS['vm.configure'](context, { desired: packDesired([wish]) });
+  await memory.record({ event: 'stepDone', step: step.id });
+  return { ownership: notes.line ?? null };
+}

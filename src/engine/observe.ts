@@ -1,0 +1,247 @@
+/**
+ * Reads the cluster once, concurrently: one read per VM of the state, one per node, one per template, and a few that do not
+ * grow. It changes nothing and decides nothing.
+ */
+import type { Address } from '../base/address.ts';
+import { ApiError, AuthError, ConflictError } from '../base/errors.ts';
+import type { Pve } from '../pve/client.ts';
+import { isNotFound } from '../pve/errors/kinds.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import { readVm } from '../resources/vm/read.ts';
+import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
+import type { StackState, VmState } from '../state/stack-state.ts';
+import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
+
+export interface ObserveInput {
+  readonly pve: Pve;
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function observe(input: ObserveInput): Promise<Observed> {
+  const { pve, stack, state, signal } = input;
+  const options = { signal };
+  const version = await pve.authenticate(options);
+  const rows = await pve.cluster.resources({}, options);
+  const guests = guestRows(rows);
+  const nodes = new Map(
+    rows
+      .filter((row) => row.type === 'node' && row.node)
+      .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
+  );
+  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
+  const toMake = stack.vms.filter((vm) => !known.some(([address]) => address === vm.address));
+  const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
+  const [vms, templates, storages, bridges, pciMappings, takenIds] = await Promise.all([
+    readKnown(pve, known, guests, running, signal),
+    readTemplates(pve, toMake, guests, signal),
+    readPerNode(nodesToCheck(stack, nodes), (node) => readStorages(pve, node, signal)),
+    readPerNode(nodesToCheck(stack, nodes), (node) => readBridges(pve, node, signal)),
+    usesPci(stack) ? readPciMappings(pve, signal) : ({ ok: true, value: new Map() } as const),
+    readTakenIds(pve, toMake, guests, signal),
+  ]);
+  return { version, nodes, guests, vms, templates, storages, bridges, pciMappings, takenIds };
+}
+
+function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
+  const guests = new Map<number, GuestRow>();
+  for (const row of rows) {
+    if (row.vmid === undefined || row.node === undefined) continue;
+    guests.set(row.vmid, {
+      vmid: row.vmid,
+      node: row.node,
+      name: row.name,
+      template: row.template ?? false,
+      type: row.type,
+    });
+  }
+  return guests;
+}
+
+/** Nodes that hold VMs of ours: one list each tells which of them run. */
+function nodesOf(
+  known: readonly (readonly [Address, VmState])[],
+  guests: ReadonlyMap<number, GuestRow>,
+  nodes: ReadonlyMap<string, { online: boolean }>,
+): string[] {
+  const names = new Set(known.map(([, vm]) => guests.get(vm.vmid)?.node ?? vm.node));
+  return [...names].filter((name) => nodes.get(name)?.online ?? true);
+}
+
+async function runningByNode(
+  pve: Pve,
+  nodes: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Set<number>> {
+  const lists = await Promise.all(nodes.map((node) => pve.node(node).vms.list({}, { signal })));
+  return new Set(
+    lists
+      .flat()
+      .filter((vm) => vm.status === 'running')
+      .map((vm) => vm.vmid),
+  );
+}
+
+async function readKnown(
+  pve: Pve,
+  known: readonly (readonly [Address, VmState])[],
+  guests: ReadonlyMap<number, GuestRow>,
+  running: ReadonlySet<number>,
+  signal: AbortSignal | undefined,
+): Promise<Map<Address, ObservedVm>> {
+  const entries = await Promise.all(
+    known.map(async ([address, vm]): Promise<[Address, ObservedVm]> => {
+      const node = guests.get(vm.vmid)?.node ?? vm.node;
+      return [address, await readOne(pve, node, vm.vmid, running.has(vm.vmid), signal)];
+    }),
+  );
+  return new Map(entries);
+}
+
+async function readOne(
+  pve: Pve,
+  node: string,
+  vmid: number,
+  running: boolean,
+  signal: AbortSignal | undefined,
+): Promise<ObservedVm> {
+  const read = await readable(() => readVm(pve, node, vmid, { running, signal }), `VM.Audit on /vms/${vmid}`);
+  if (read === 'absent') return { kind: 'gone' };
+  return read.ok ? { kind: 'present', vm: read.value } : { kind: 'hidden', needs: read.needs };
+}
+
+/** A refusal for lack of privileges is an answer too; everything else that fails is a failure. */
+async function readable<Value>(work: () => Promise<Value>, needs: string): Promise<Readable<Value> | 'absent'> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { ok: false, needs };
+    if (isNotFound(error)) return 'absent';
+    throw error;
+  }
+}
+
+/** The key a stack's reference is kept under: ids and names do not collide. */
+export function templateKey(reference: string | number): string {
+  return typeof reference === 'number' || /^\d+$/.test(reference) ? `#${reference}` : reference;
+}
+
+async function readTemplates(
+  pve: Pve,
+  vms: readonly ResolvedVm[],
+  guests: ReadonlyMap<number, GuestRow>,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, TemplateCandidate[]>> {
+  const references = new Set(vms.flatMap((vm) => (vm.fields.clone ? [templateKey(vm.fields.clone.template)] : [])));
+  const entries = await Promise.all(
+    [...references].map(async (reference): Promise<[string, TemplateCandidate[]]> => {
+      const rows = [...guests.values()].filter((row) =>
+        reference.startsWith('#')
+          ? row.vmid === Number(reference.slice(1))
+          : row.name === reference && row.type === 'qemu',
+      );
+      return [reference, await Promise.all(rows.map((row) => readCandidate(pve, row, signal)))];
+    }),
+  );
+  return new Map(entries);
+}
+
+async function readCandidate(pve: Pve, row: GuestRow, signal: AbortSignal | undefined): Promise<TemplateCandidate> {
+  const read = await readable<VmObserved>(
+    () => readVm(pve, row.node, row.vmid, { running: false, signal }),
+    `VM.Audit on /vms/${row.vmid}`,
+  );
+  const vm: Readable<VmObserved> =
+    read === 'absent' ? { ok: false, needs: `a VM ${row.vmid} that still exists` } : read;
+  // The list lags by some seconds; the configuration itself does not.
+  const isTemplate = vm.ok ? vm.value.template : row.template;
+  return { vmid: row.vmid, node: row.node, name: row.name, isTemplate, vm };
+}
+
+/** Every node a VM of the stack is meant for, as far as it exists and answers. */
+function nodesToCheck(stack: ResolvedStack, nodes: ReadonlyMap<string, { online: boolean }>): string[] {
+  return [...new Set(stack.vms.map((vm) => vm.fields.node))].filter((name) => nodes.get(name)?.online);
+}
+
+async function readPerNode<Value>(
+  nodes: readonly string[],
+  read: (node: string) => Promise<Value>,
+): Promise<Map<string, Value>> {
+  return new Map(await Promise.all(nodes.map(async (node): Promise<[string, Value]> => [node, await read(node)])));
+}
+
+async function readStorages(
+  pve: Pve,
+  node: string,
+  signal: AbortSignal | undefined,
+): Promise<Readable<readonly StorageRow[]>> {
+  const rows = await pve.node(node).storages.list({ format: true }, { signal });
+  if (rows.length === 0) return { ok: false, needs: 'Datastore.Audit on the storages' };
+  return {
+    ok: true,
+    value: rows.map((row) => ({
+      storage: row.storage,
+      type: row.type,
+      content: new Set(row.content),
+      active: row.active ?? false,
+      enabled: row.enabled ?? true,
+      shared: row.shared ?? false,
+      availableBytes: row.avail,
+      formats: row.formats?.supported,
+    })),
+  };
+}
+
+async function readBridges(
+  pve: Pve,
+  node: string,
+  signal: AbortSignal | undefined,
+): Promise<Readable<ReadonlySet<string>>> {
+  const rows = await pve.node(node).network({ type: 'any_bridge' }, { signal });
+  // Only bridges the token may use are listed, so an empty list says nothing.
+  if (rows.length === 0) return { ok: false, needs: 'SDN.Use or SDN.Audit on the bridges' };
+  return { ok: true, value: new Set(rows.map((row) => row.iface)) };
+}
+
+function usesPci(stack: ResolvedStack): boolean {
+  return stack.vms.some((vm) => vm.fields.pci !== undefined);
+}
+
+async function readPciMappings(
+  pve: Pve,
+  signal: AbortSignal | undefined,
+): Promise<Readable<ReadonlyMap<string, readonly string[]>>> {
+  const mappings = await pve.cluster.mapping.pci({}, { signal });
+  if (mappings.length === 0) return { ok: false, needs: 'Mapping.Use on /mapping/pci' };
+  return { ok: true, value: new Map(mappings.map((mapping) => [mapping.id, mapping.map])) };
+}
+
+/** `nextid?vmid=` sees every guest, also those hidden from us. */
+async function readTakenIds(
+  pve: Pve,
+  vms: readonly ResolvedVm[],
+  guests: ReadonlyMap<number, GuestRow>,
+  signal: AbortSignal | undefined,
+): Promise<Set<number>> {
+  const taken = new Set<number>();
+  await Promise.all(
+    vms.map(async ({ fields: { vmid } }) => {
+      if (vmid === undefined) return;
+      if (guests.has(vmid)) taken.add(vmid);
+      else if (!(await isFree(pve, vmid, signal))) taken.add(vmid);
+    }),
+  );
+  return taken;
+}
+
+async function isFree(pve: Pve, vmid: number, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    await pve.cluster.assertFree(vmid, { signal });
+    return true;
+  } catch (error) {
+    if (error instanceof ConflictError && error.code === 'VMID_TAKEN') return false;
+    if (error instanceof ApiError && error.code === 'ALREADY_EXISTS') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+/** What the cluster says now, for the addresses we care about: plain data, the third input of a plan. */
+import type { Address } from '../base/address.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+
+/** Something we wanted to read: its value, or why we could not. */
+export type Readable<Value> =
+  | { readonly ok: true; readonly value: Value }
+  /** The token may not read it: "not checked: needs X", never "fine". */
+  | { readonly ok: false; readonly needs: string };
+
+export interface Observed {
+  readonly version: { readonly version: string; readonly release: string };
+  readonly nodes: ReadonlyMap<string, { readonly online: boolean }>;
+  /** Guests the token may see, by id. */
+  readonly guests: ReadonlyMap<number, GuestRow>;
+  /** VMs of the state, by address. */
+  readonly vms: ReadonlyMap<Address, ObservedVm>;
+  /** Templates by the name or id a stack uses; several where a name stands on several nodes. */
+  readonly templates: ReadonlyMap<string, readonly TemplateCandidate[]>;
+  readonly storages: ReadonlyMap<string, Readable<readonly StorageRow[]>>;
+  readonly bridges: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
+  readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
+  /** Fixed ids of VMs that are not made yet, and whether somebody — visible or not — has them. */
+  readonly takenIds: ReadonlySet<number>;
+}
+
+export interface GuestRow {
+  readonly vmid: number;
+  readonly node: string;
+  readonly name: string | undefined;
+  readonly template: boolean;
+  readonly type: string;
+}
+
+export type ObservedVm =
+  | { readonly kind: 'present'; readonly vm: VmObserved }
+  /** No such VM any more. */
+  | { readonly kind: 'gone' }
+  /** The id is in use, but we may not look. */
+  | { readonly kind: 'hidden'; readonly needs: string };
+
+export interface TemplateCandidate {
+  readonly vmid: number;
+  readonly node: string;
+  readonly name: string | undefined;
+  readonly isTemplate: boolean;
+  readonly vm: Readable<VmObserved>;
+}
+
+export interface StorageRow {
+  readonly storage: string;
+  readonly type: string;
+  readonly content: ReadonlySet<string>;
+  readonly active: boolean;
+  readonly enabled: boolean;
+  readonly shared: boolean;
+  readonly availableBytes: number | undefined;
+  readonly formats: readonly string[] | undefined;
+}

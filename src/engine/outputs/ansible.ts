@@ -1,0 +1,39 @@
+/** The VMs of a stack as an Ansible inventory: every VM a host, every role and every group of the stack a group. */
+import { stringify } from 'yaml';
+import type { StackOutputs } from './outputs.ts';
+import type { VmView } from './vm-view.ts';
+
+export function ansibleInventory({ vms }: Pick<StackOutputs, 'vms'>): string {
+  const groups = new Map<string, Set<string>>();
+  for (const vm of vms) {
+    for (const group of groupsOf(vm)) groups.set(group, (groups.get(group) ?? new Set()).add(vm.name));
+  }
+  const inventory = {
+    all: {
+      hosts: Object.fromEntries(vms.map((vm) => [vm.name, hostVariables(vm)])),
+      children: Object.fromEntries(
+        [...groups].map(([group, names]) => [
+          group,
+          { hosts: Object.fromEntries([...names].map((name) => [name, {}])) },
+        ]),
+      ),
+    },
+  };
+  return stringify(inventory);
+}
+
+/** A host without a known address has no `ansible_host`: Ansible then tries its name, which may well be in DNS. */
+function hostVariables({ ip, vmid, node, status }: VmView) {
+  return {
+    ...(ip !== null && { ansible_host: ip }),
+    proxmox_vmid: vmid,
+    proxmox_node: node,
+    proxwright_status: status,
+  };
+}
+
+/** Ansible's own groups cannot be ours, and its names have no hyphens. */
+function groupsOf({ role, group }: VmView): Set<string> {
+  const names = [role, group].filter((name) => name !== null).map((name) => name.replace(/[^A-Za-z0-9_]/g, '_'));
+  return new Set(names.map((name) => (/^(\d|all$|ungrouped$)/.test(name) ? `group_${name}` : name)));
+}

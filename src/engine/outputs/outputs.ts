@@ -1,0 +1,125 @@
+/** The outputs of a stack after an apply, computed from the file and from what is remembered. Pure. */
+import { closest } from '../../base/closest.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { ApiError, type ProxwrightError, ReadyError, SpecError } from '../../base/errors.ts';
+import type { ResolvedStack } from '../../spec/types.ts';
+import type { StackState } from '../../state/stack-state.ts';
+import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues } from './contract.ts';
+import { type VmView, vmViews } from './vm-view.ts';
+
+export interface StackOutputs {
+  readonly values: OutputValues;
+  /** In the order of the file, for the renderers that want more than the contract. */
+  readonly vms: readonly VmView[];
+  /** What is null, and why. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+const KUBERNETES_PORT = 6443;
+
+export function stackOutputs(stack: ResolvedStack, state: StackState): StackOutputs {
+  const vms = vmViews(stack, state);
+  const talos = vms.filter(({ isTalos }) => isTalos);
+  const controlPlanes = talos.filter(isControlPlane).map(({ ip }) => ip);
+  const endpoint = stack.outputs.talos?.vip ?? controlPlanes.find((ip) => ip !== null);
+  const values: OutputValues = {
+    contract_version: CONTRACT_VERSION,
+    vms: byName(vms, ({ vmid, node, role, status, nics }) => ({
+      vmid,
+      node,
+      role,
+      status,
+      macs: Object.fromEntries(nics.map(({ slot, mac }) => [slot, mac])),
+      addresses: Object.fromEntries(nics.map(({ slot, ip }) => [slot, ip])),
+    })),
+    talos_control_plane_endpoints: controlPlanes,
+    talos_cluster_endpoint: endpoint === undefined ? null : `https://${inUrl(endpoint)}:${KUBERNETES_PORT}`,
+    talos_node_ips: byName(talos, ({ ip }) => ip),
+    talos_node_roles: byName(talos, ({ role }) => role),
+    talos_vm_ids: byName(talos, ({ vmid }) => vmid),
+    control_plane_ips: vms.filter(isControlPlane).map(({ ip }) => ip),
+    worker_ips: vms.filter(({ role }) => role === 'worker').map(({ ip }) => ip),
+    vm_ids: byName(vms, ({ vmid }) => vmid),
+  };
+  const noEndpoint = talos.length > 0 && endpoint === undefined ? [unknownEndpoint()] : [];
+  return { values, vms, warnings: [...vms.flatMap(unknownOf), ...noEndpoint] };
+}
+
+/** One output by its name; old names still work, with a warning that tells the new one. */
+export function readOutput(
+  { values }: Pick<StackOutputs, 'values'>,
+  name: string,
+): { readonly value: OutputValues[OutputName]; readonly warnings: readonly Diagnostic[] } {
+  if (!isOutputName(values, name)) {
+    const guess = closest(name, Object.keys(values));
+    throw new SpecError({
+      code: 'MISSING_REFERENCE',
+      detail: `There is no output "${name}".`,
+      hint: guess ? `Did you mean "${guess}"?` : `There are: ${Object.keys(values).join(', ')}`,
+    });
+  }
+  const instead = DEPRECATED_OUTPUTS[name];
+  return { value: values[name], warnings: instead === undefined ? [] : [deprecated(name, instead)] };
+}
+
+/** Talos writes the role as one word, Kubernetes with a hyphen. */
+const isControlPlane = ({ role }: VmView) => role === 'control-plane' || role === 'controlplane';
+
+const isOutputName = (values: OutputValues, name: string): name is OutputName => Object.hasOwn(values, name);
+
+const inUrl = (ip: string) => (ip.includes(':') ? `[${ip}]` : ip);
+
+function byName<Value>(vms: readonly VmView[], value: (vm: VmView) => Value): Record<string, Value> {
+  return Object.fromEntries(vms.map((vm) => [vm.name, value(vm)]));
+}
+
+function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
+  if (status === 'absent') {
+    return [
+      asWarning(
+        new ApiError({
+          code: 'NOT_FOUND',
+          where: { address },
+          detail: `${name} has not been made yet: its id and addresses are null.`,
+          hint: 'Make it: proxwright apply',
+        }),
+      ),
+    ];
+  }
+  const unknown = nics.filter(({ ip }) => ip === null).map(({ slot }) => slot);
+  if (unknown.length === 0) return [];
+  return [
+    asWarning(
+      new ReadyError({
+        code: 'NO_ADDRESS',
+        where: { address },
+        detail: `No address of ${name} is known on ${unknown.join(', ')}: null in the outputs.`,
+        hint: 'Give the NIC an address in the stack (nics.<slot>.ipv4), or let the guest run its agent.',
+      }),
+    ),
+  ];
+}
+
+function unknownEndpoint(): Diagnostic {
+  return asWarning(
+    new ReadyError({
+      code: 'NO_ADDRESS',
+      detail: 'talos_cluster_endpoint is null: no address of a control plane is known.',
+      hint: 'Name the virtual address of the cluster: outputs: { talos: { vip: … } }',
+    }),
+  );
+}
+
+function asWarning({ diagnostic }: ProxwrightError): Diagnostic {
+  return { ...diagnostic, severity: 'warning' };
+}
+
+function deprecated(name: string, instead: string): Diagnostic {
+  return {
+    severity: 'warning',
+    code: 'DEPRECATED_OUTPUT',
+    summary: 'Deprecated output',
+    detail: `"${name}" is an old name; the contract after version ${CONTRACT_VERSION} will not have it.`,
+    hint: `Read ${instead}.`,
+  };
+}

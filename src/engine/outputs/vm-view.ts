@@ -1,0 +1,59 @@
+/** One VM of the stack as the outputs show it: what the file says and what is remembered of it, side by side. */
+import type { Address } from '../../base/address.ts';
+import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
+import { type StackState, type VmState, vmStateOf } from '../../state/stack-state.ts';
+import { managedNic, slotNumber, staticAddresses } from '../ready/checks.ts';
+import type { VmStatus } from './contract.ts';
+
+export interface NicView {
+  readonly slot: string;
+  readonly mac: string | null;
+  readonly ip: string | null;
+}
+
+export interface VmView {
+  readonly address: Address;
+  readonly name: string;
+  readonly group: string;
+  readonly role: string | null;
+  readonly isTalos: boolean;
+  readonly vmid: number | null;
+  readonly node: string;
+  readonly status: VmStatus;
+  readonly nics: readonly NicView[];
+  /** Of the NIC through which the VM is talked to. */
+  readonly ip: string | null;
+}
+
+/** In the order of the file. VMs that are only remembered have left the stack and its outputs. */
+export function vmViews(stack: ResolvedStack, state: StackState): VmView[] {
+  return stack.vms.map((vm) => vmView(vm, vmStateOf(state, vm.address)));
+}
+
+function vmView({ address, group, fields }: ResolvedVm, state: VmState | undefined): VmView {
+  const mentioned = Object.keys(fields.nics ?? {}).filter((slot) => !fields.nics?.[slot]?.remove);
+  const slots = [...new Set([...mentioned, ...Object.keys(state?.macs ?? {})])];
+  const nics = slots
+    .toSorted((a, b) => slotNumber(a) - slotNumber(b))
+    .map((slot) => ({ slot, mac: state?.macs[slot] ?? null, ip: ipOf(slot, fields, state) }));
+  const managed = managedNic(fields, slots);
+  return {
+    address,
+    name: fields.name,
+    group,
+    role: fields.role ?? null,
+    isTalos: fields.guest === 'talos',
+    // Zero stands for an id that is not decided yet.
+    vmid: state?.vmid || null,
+    node: state?.node || fields.node,
+    status: state?.phase ?? 'absent',
+    nics,
+    ip: nics.find(({ slot }) => slot === managed)?.ip ?? null,
+  };
+}
+
+/** What the guest reported, else what the stack gives it; a VM that does not exist has none. */
+function ipOf(slot: string, fields: ResolvedVm['fields'], state: VmState | undefined): string | null {
+  if (!state) return null;
+  return state.addresses[slot]?.[0] ?? staticAddresses(fields.nics?.[slot])[0] ?? null;
+}

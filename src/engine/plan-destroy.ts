@@ -1,0 +1,90 @@
+/** The plan that takes a stack away: everything of ours, in the reverse order of its making. Pure. */
+import { type Address, covers } from '../base/address.ts';
+import type { Instant } from '../base/clock.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { ApiError, ConflictError } from '../base/errors.ts';
+import { vmStep } from '../resources/vm/steps.ts';
+import type { ResolvedStack } from '../spec/types.ts';
+import type { StackState, VmState } from '../state/stack-state.ts';
+import type { Observed, ObservedVm } from './observed.ts';
+import { fingerprintsOf, type PlanResult } from './plan.ts';
+import { type Change, PLAN_VERSION } from './plan-types.ts';
+import { waitOrder } from './ready/schedule.ts';
+
+export interface DestroyInput {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly observed: Observed;
+  readonly now: Instant;
+  readonly only?: readonly string[];
+  /** What to do with a VM that runs. */
+  readonly running: 'shutdown' | 'stop' | 'refuse';
+}
+
+export function planDestroy(input: DestroyInput): PlanResult {
+  const { stack, state, observed } = input;
+  const problems: Diagnostic[] = [];
+  const doomed = orderOfRemoval(stack, state).filter(
+    (address) => !input.only || input.only.length === 0 || input.only.some((selector) => covers(selector, address)),
+  );
+  const changes = doomed.map((address): Change => {
+    const remembered = state.vms[address] as VmState; // the list is made from the keys of the state
+    const found = observed.vms.get(address);
+    const problem = refusal(address, remembered, found);
+    if (problem) problems.push(problem);
+    return {
+      address,
+      kind: found?.kind === 'gone' ? 'forget' : 'delete',
+      name: remembered.name,
+      node: remembered.node,
+      vmid: remembered.vmid,
+      reason: found?.kind === 'gone' ? 'It is gone already; it is forgotten.' : 'The stack is destroyed.',
+      differences: [],
+      inherited: [],
+      unmanaged: [],
+      restartPending: [],
+      restarts: false,
+    };
+  });
+  if (problems.length > 0) return { ok: false, problems };
+  return {
+    ok: true,
+    plan: {
+      version: PLAN_VERSION,
+      stack: stack.name,
+      createdAt: new Date(input.now).toISOString(),
+      changes,
+      steps: doomed.map((address) => vmStep(address, 'vm.destroy', { stop: input.running })),
+      warnings: [],
+      fingerprints: fingerprintsOf(input),
+    },
+  };
+}
+
+/** VMs that others were made after go last; what is no longer in the file goes first. */
+function orderOfRemoval(stack: ResolvedStack, state: StackState): Address[] {
+  const inFile = waitOrder(stack.vms).filter((address) => state.vms[address]);
+  const known = new Set<string>(inFile);
+  const strays = Object.keys(state.vms).filter((address) => !known.has(address)) as Address[]; // keys are addresses
+  return [...inFile, ...strays].reverse();
+}
+
+function refusal(address: Address, remembered: VmState, found: ObservedVm | undefined): Diagnostic | undefined {
+  if (found?.kind !== 'present') return undefined;
+  const { vm } = found;
+  if (vm.uuid !== remembered.uuid) {
+    return new ConflictError({
+      code: 'NOT_OURS',
+      where: { address },
+      detail: `Id ${remembered.vmid} belongs to another VM now (uuid ${vm.uuid ?? 'missing'}, ours had ${remembered.uuid ?? 'none'}); it is not touched.`,
+      hint: `Forget ours: proxwright state forget ${address}`,
+    }).diagnostic;
+  }
+  if (vm.current.get('protection') !== '1') return undefined;
+  return new ApiError({
+    code: 'PROTECTED',
+    where: { address },
+    detail: `VM ${vm.vmid} is protected against removal.`,
+    hint: 'Set protection: false in the file and apply it, then destroy.',
+  }).diagnostic;
+}

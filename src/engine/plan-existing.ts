@@ -1,0 +1,142 @@
+/** The plan of a VM that is there and ours: what differs, what that takes, and what waits for a restart. Pure. */
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { SpecError } from '../base/errors.ts';
+import type { Step } from '../resources/step.ts';
+import type { DesiredConfig } from '../resources/vm/desired.ts';
+import { type Difference, diffVm } from '../resources/vm/diff.ts';
+import { inheritedDevices } from '../resources/vm/inherited.ts';
+import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
+import { packDesired } from '../resources/vm/packed.ts';
+import { vmStep } from '../resources/vm/steps.ts';
+import { resizesAfterMaking, resizesNeeded } from '../resources/vm/writes.ts';
+import type { ResolvedVm } from '../spec/types.ts';
+import type { VmState } from '../state/stack-state.ts';
+import { checkVm, type Findings } from './checks.ts';
+import type { Change } from './plan-types.ts';
+import { applied, secretKeys, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
+import { whereOf } from './where.ts';
+
+export function planExisting(
+  input: VmPlanInput,
+  remembered: VmState,
+  actual: VmObserved,
+  findings: Findings,
+): VmPlan | undefined {
+  const { vm, observed } = input;
+  const desired = wanted(input, { vmid: actual.vmid, uuid: actual.uuid });
+  const unfinished = remembered.phase !== 'complete';
+  const diff = diffVm(desired, actual, unfinished ? undefined : remembered.lastApplied);
+  const impossible = diff.differences.filter(({ effect }) => effect === 'impossible');
+  if (impossible.length > 0) {
+    findings.problems.push(...impossible.map((difference) => impossibleProblem(vm, difference)));
+    return undefined;
+  }
+  const values = effectiveValues(actual);
+  const before = findings.problems.length;
+  if (diff.differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
+  if (findings.problems.length > before) return undefined;
+  const steps = existingSteps(input, remembered, actual, desired, diff.differences, diff.restartPending);
+  const kind = unfinished ? 'complete' : steps.length > 0 ? 'update' : 'none';
+  return {
+    change: {
+      address: vm.address,
+      kind,
+      name: vm.fields.name,
+      node: actual.node,
+      vmid: actual.vmid,
+      reason: existingReason(kind, diff.differences),
+      differences: diff.differences,
+      inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
+      unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power'),
+      restartPending: vm.fields.restart === 'never' ? pendingAfter(actual, diff) : [],
+      restarts: steps.some((step) => step.action === 'vm.restart'),
+    },
+    steps,
+  };
+}
+
+function pendingAfter(
+  actual: VmObserved,
+  diff: { readonly differences: readonly Difference[]; readonly restartPending: readonly string[] },
+): string[] {
+  if (!actual.running) return [];
+  const coming = diff.differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path);
+  return [...diff.restartPending, ...coming];
+}
+
+function existingReason(kind: Change['kind'], differences: readonly Difference[]): string {
+  if (kind === 'complete') return 'An earlier run did not finish it.';
+  if (differences.length === 0)
+    return kind === 'none' ? 'It is as the file says.' : 'Its power state or place is to change.';
+  const by = new Set(differences.map((difference) => difference.by));
+  if (by.size === 1 && by.has('others')) return 'Somebody else changed it since the last apply.';
+  return by.has('others') || by.has('both') ? 'The file and somebody else changed it.' : 'The file changed.';
+}
+
+function impossibleProblem(vm: ResolvedVm, difference: Difference): Diagnostic {
+  return new SpecError({
+    code: 'BAD_VALUE',
+    where: whereOf(vm, difference.path),
+    detail: `${difference.path} cannot become ${JSON.stringify(difference.after)}: ${difference.reason ?? 'Proxmox cannot change it'}.`,
+    hint: `Undo the change in the file, or make the VM anew: proxwright apply --replace ${vm.address}`,
+  }).diagnostic;
+}
+
+function existingSteps(
+  input: VmPlanInput,
+  remembered: VmState,
+  actual: VmObserved,
+  desired: DesiredConfig,
+  differences: readonly Difference[],
+  restartPending: readonly string[],
+): Step[] {
+  const { vm } = input;
+  const { address, fields } = vm;
+  const steps: Step[] = [];
+  const add = (step: Step) => {
+    const last = steps.at(-1);
+    steps.push({ ...step, needs: last ? [last.id] : [] });
+  };
+  const last = remembered.lastApplied;
+  const unfinished = remembered.phase !== 'complete';
+  if (last.node !== undefined && last.node !== fields.node && actual.node !== fields.node) {
+    add(vmStep(address, 'vm.migrate', { target: fields.node }));
+  }
+  const packed = packDesired(desired.values());
+  const changed = new Set(differences.map(({ key }) => key));
+  const grow = (resizes: readonly { readonly disk: string; readonly sizeBytes: number }[]) => {
+    for (const { disk, sizeBytes } of resizes) {
+      add(vmStep(address, 'vm.resize', { slot: disk, sizeBytes }, { part: disk }));
+    }
+  };
+  // Growing comes first: a pending change of a disk keeps the size it was written with and would bring it back.
+  grow(resizesNeeded(desired.values(), actual));
+  if (differences.some(({ path }) => !path.endsWith('.size'))) {
+    const secrets = secretKeys([...desired.values()].filter(({ key }) => changed.has(key)));
+    add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
+    grow(resizesAfterMaking(desired.values(), actual));
+  }
+  const powerChanged = unfinished ? fields.power === 'running' && !actual.running : last.power !== fields.power;
+  const rememberMore = unfinished || isStale(last, applied(vm, desired));
+  if (steps.length > 0 || powerChanged || rememberMore) {
+    add(vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired) }));
+  }
+  const waits = [
+    ...restartPending,
+    ...differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
+  ];
+  if (actual.running && fields.power === 'running' && fields.restart === 'when_needed' && waits.length > 0) {
+    add(vmStep(address, 'vm.restart', { reasons: waits }));
+  } else if (powerChanged && fields.power === 'running' && !actual.running) {
+    add(vmStep(address, 'vm.start', {}));
+  } else if (powerChanged && fields.power === 'stopped' && actual.running) {
+    add(vmStep(address, 'vm.stop', { how: 'shutdown' }));
+  }
+  return steps;
+}
+
+/** Fields newly declared with the value the VM has already: nothing to write, but to be remembered. */
+function isStale(last: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>): boolean {
+  const keys = new Set([...Object.keys(last), ...Object.keys(now)]);
+  return [...keys].some((key) => JSON.stringify(last[key]) !== JSON.stringify(now[key]));
+}

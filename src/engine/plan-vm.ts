@@ -1,0 +1,51 @@
+/** The verdict on one VM: what it is now, what it should be, and the steps between. Pure. */
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { AuthError, ConflictError } from '../base/errors.ts';
+import type { ResolvedVm } from '../spec/types.ts';
+import type { VmState } from '../state/stack-state.ts';
+import type { Findings } from './checks.ts';
+import type { ObservedVm } from './observed.ts';
+import { planCreation } from './plan-creation.ts';
+import { planExisting } from './plan-existing.ts';
+import type { VmPlan, VmPlanInput } from './vm-wishes.ts';
+import { whereOf } from './where.ts';
+
+/** Undefined where something is wrong; what, is in `findings`. */
+export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefined {
+  const { vm, remembered, observed } = input;
+  const found = remembered && observed.vms.get(vm.address);
+  if (!remembered || !found || found.kind === 'gone') {
+    return planCreation(
+      input,
+      findings,
+      found?.kind === 'gone' ? 'It was removed outside; it is made again.' : undefined,
+    );
+  }
+  const problem = identityProblem(vm, remembered, found);
+  if (problem || found.kind !== 'present') {
+    if (problem) findings.problems.push(problem);
+    return undefined;
+  }
+  return planExisting(input, remembered, found.vm, findings);
+}
+
+/** A VM id is not an identity: it can be recycled. */
+function identityProblem(vm: ResolvedVm, remembered: VmState, found: ObservedVm): Diagnostic | undefined {
+  if (found.kind === 'hidden') {
+    return new AuthError({
+      code: 'PRIVILEGE_MISSING',
+      where: whereOf(vm),
+      detail: `VM ${remembered.vmid} cannot be read: it needs ${found.needs}.`,
+      hint: 'Grant it to the user and to its token, then plan again.',
+    }).diagnostic;
+  }
+  if (found.kind !== 'present' || found.vm.uuid === remembered.uuid) return undefined;
+  return new ConflictError({
+    code: 'NOT_OURS',
+    where: whereOf(vm),
+    detail:
+      `Id ${remembered.vmid} belongs to another VM now: its uuid is ${found.vm.uuid ?? 'missing'}, ` +
+      `the one made for ${vm.address} had ${remembered.uuid ?? 'none'}.`,
+    hint: `Forget the old one: proxwright state forget ${vm.address}. After a restore from backup: proxwright import ${vm.address} ${remembered.vmid} --accept-identity`,
+  }).diagnostic;
+}

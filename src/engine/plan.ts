@@ -1,0 +1,189 @@
+/**
+ * (ResolvedStack, StackState, Observed) → Plan: pure, synchronous, calls nothing. Either a plan, or everything that speaks
+ * against one.
+ */
+import { type Address, covers } from '../base/address.ts';
+import type { Instant } from '../base/clock.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import type { Step } from '../resources/step.ts';
+import { vmStep } from '../resources/vm/steps.ts';
+import type { ResolvedSecret } from '../resources/vm/wanted.ts';
+import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
+import type { StackState, VmState } from '../state/stack-state.ts';
+import { checkRoom, type Findings } from './checks.ts';
+import { fingerprint, vmFingerprint } from './fingerprint.ts';
+import type { Observed } from './observed.ts';
+import { PLAN_VERSION, type Plan } from './plan-types.ts';
+import { planVm } from './plan-vm.ts';
+import type { VmPlan } from './vm-wishes.ts';
+import { whereOf } from './where.ts';
+
+export interface PlanInput {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly observed: Observed;
+  /** By address, then by field path. */
+  readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+  readonly now: Instant;
+  /** Addresses or groups; empty means everything. */
+  readonly only?: readonly string[];
+  readonly allowDelete?: boolean;
+  /** VMs to be made anew. */
+  readonly replace?: readonly string[];
+}
+
+export type PlanResult =
+  | { readonly ok: true; readonly plan: Plan }
+  | { readonly ok: false; readonly problems: readonly Diagnostic[] };
+
+export function planStack(input: PlanInput): PlanResult {
+  const { stack, observed } = input;
+  const state = withMoves(input.stack, input.state);
+  const findings: Findings = { problems: [], neededBytes: new Map() };
+  const selected = stack.vms.filter((vm) => isSelected(input.only, vm.address));
+  const plans: VmPlan[] = [];
+  for (const vm of selected) {
+    const plan = planOne(input, state, vm, findings);
+    if (plan) plans.push(plan);
+  }
+  checkRoom(observed, findings);
+  if (findings.problems.length > 0) return { ok: false, problems: findings.problems };
+  const removed = plansForRemoved(input, state);
+  const steps = [...withDependencies(plans, selected), ...removed.flatMap(({ steps: each }) => each)];
+  return {
+    ok: true,
+    plan: {
+      version: PLAN_VERSION,
+      stack: stack.name,
+      createdAt: new Date(input.now).toISOString(),
+      changes: [...plans, ...removed].map(({ change }) => change),
+      steps,
+      warnings: warningsOf(selected, observed),
+      fingerprints: fingerprintsOf(input),
+    },
+  };
+}
+
+export function fingerprintsOf(input: Pick<PlanInput, 'stack' | 'state' | 'observed'>): Plan['fingerprints'] {
+  const vms = [...input.observed.vms].map(([address, vm]): [string, string] => [address, vmFingerprint(vm)]);
+  return {
+    stack: fingerprint(input.stack.vms.map(({ address, fields, after }) => ({ address, fields, after }))),
+    state: fingerprint(input.state.vms),
+    vms: Object.fromEntries(vms),
+  };
+}
+
+/** Addresses that a VM had before its group was renamed, as far as the state still uses them. */
+export function movesOf(stack: ResolvedStack, state: StackState): { from: Address; to: Address }[] {
+  return stack.vms.flatMap((vm) => {
+    if (state.vms[vm.address]) return [];
+    const from = vm.formerly.find((address) => state.vms[address]);
+    return from ? [{ from, to: vm.address }] : [];
+  });
+}
+
+export function withMoves(stack: ResolvedStack, state: StackState): StackState {
+  const vms: Record<string, VmState> = { ...state.vms };
+  for (const { from, to } of movesOf(stack, state)) {
+    const moved = vms[from];
+    delete vms[from];
+    if (moved) vms[to] = moved;
+  }
+  return { ...state, vms };
+}
+
+function isSelected(only: readonly string[] | undefined, address: Address): boolean {
+  return !only || only.length === 0 || only.some((selector) => covers(selector, address));
+}
+
+function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: Findings): VmPlan | undefined {
+  const remembered = state.vms[vm.address];
+  const secrets = input.secrets.get(vm.address) ?? new Map<string, ResolvedSecret>();
+  const common = { stackName: input.stack.name, vm, observed: input.observed, secrets };
+  const replace = remembered !== undefined && (input.replace ?? []).some((selector) => covers(selector, vm.address));
+  if (!replace) return planVm({ ...common, remembered }, findings);
+  const made = planVm({ ...common, remembered: undefined, freedId: remembered.vmid }, findings);
+  if (!made) return undefined;
+  const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
+  const [first, ...rest] = made.steps;
+  const steps = first ? [destroy, { ...first, needs: [...first.needs, destroy.id] }, ...rest] : [destroy];
+  const change = {
+    ...made.change,
+    kind: 'replace' as const,
+    vmid: remembered.vmid,
+    reason: 'It is made anew, as asked for.',
+  };
+  return { change, steps };
+}
+
+/** A VM waits for the last step of those it names in `after`. */
+function withDependencies(plans: readonly VmPlan[], vms: readonly ResolvedVm[]): Step[] {
+  const lastStep = new Map(plans.map(({ change, steps }) => [change.address, steps.at(-1)?.id]));
+  const after = new Map(vms.map((vm) => [vm.address, vm.after]));
+  return plans.flatMap(({ change, steps }) => {
+    const needs = (after.get(change.address) ?? []).flatMap((address) => lastStep.get(address) ?? []);
+    return steps.map((step, index) => (index === 0 ? { ...step, needs: [...step.needs, ...needs] } : step));
+  });
+}
+
+/** VMs of the state that left the file: deleted only where that was allowed. */
+function plansForRemoved(input: PlanInput, state: StackState): VmPlan[] {
+  const inFile = new Set<string>(input.stack.vms.map(({ address }) => address));
+  return Object.entries(state.vms)
+    .filter(([address]) => !inFile.has(address) && isSelected(input.only, address as Address))
+    .map(([key, remembered]): VmPlan => {
+      const address = key as Address; // keys of the state are addresses
+      const found = input.observed.vms.get(address);
+      const kind = found?.kind === 'gone' ? 'forget' : input.allowDelete ? 'delete' : 'keep';
+      const reasons = {
+        forget: 'It is gone from the cluster and from the file; it is forgotten.',
+        delete: 'It left the file.',
+        keep: 'It left the file but is not deleted; --allow-delete does that.',
+      };
+      return {
+        change: {
+          address,
+          kind,
+          name: remembered.name,
+          node: remembered.node,
+          vmid: remembered.vmid,
+          reason: reasons[kind],
+          differences: [],
+          inherited: [],
+          unmanaged: [],
+          restartPending: [],
+          restarts: false,
+        },
+        steps: kind === 'keep' ? [] : [vmStep(address, 'vm.destroy', { stop: 'shutdown' })],
+      };
+    });
+}
+
+/** "Not checked: needs X": what the token may not read is said once. */
+function warningsOf(vms: readonly ResolvedVm[], observed: Observed): Diagnostic[] {
+  const warnings: Diagnostic[] = [];
+  const warn = (vm: ResolvedVm, path: string, what: string, needs: string) =>
+    warnings.push({
+      severity: 'warning',
+      code: 'NOT_CHECKED',
+      summary: 'Not checked',
+      detail: `${what} could not be checked: the token needs ${needs}.`,
+      where: whereOf(vm, path),
+    });
+  const said = new Set<string>();
+  for (const vm of vms) {
+    const { node } = vm.fields;
+    const storages = observed.storages.get(node);
+    const bridges = observed.bridges.get(node);
+    if (storages && !storages.ok && !said.has(`storage ${node}`))
+      warn(vm, '', `The storages of ${node}`, storages.needs);
+    if (bridges && !bridges.ok && vm.fields.nics && !said.has(`bridge ${node}`)) {
+      warn(vm, 'nics', `The bridges of ${node}`, bridges.needs);
+    }
+    if (vm.fields.pci && !observed.pciMappings.ok && !said.has('pci')) {
+      warn(vm, 'pci', 'PCI mappings', observed.pciMappings.needs);
+    }
+    for (const key of [`storage ${node}`, `bridge ${node}`, ...(vm.fields.pci ? ['pci'] : [])]) said.add(key);
+  }
+  return warnings;
+}

@@ -1,0 +1,84 @@
+/**
+ * Which address belongs to which NIC of a VM: what the guest reports, matched by MAC. Pure. Keyed by slot, never by
+ * position, because a guest lists its interfaces as it likes and adds bridges and tunnels of its own.
+ */
+import type { GuestInterface } from '../../pve/index.ts';
+import {
+  type IpAddress,
+  isInside,
+  isLinkLocal,
+  isSameIp,
+  parseInterface,
+  parseIp,
+  specialUse,
+} from '../../spec/ip-address.ts';
+
+/** A NIC of the VM, as the server and the stack know it. */
+export interface NicIdentity {
+  readonly slot: string;
+  readonly mac: string;
+  /** Addresses the stack gives it, without the length of their network. */
+  readonly expected: readonly string[];
+}
+
+/** NIC slot → addresses, the one to talk to first; every NIC is a key. */
+export type NicAddresses = Readonly<Record<string, readonly string[]>>;
+
+export function reportedAddresses(nics: readonly NicIdentity[], interfaces: readonly GuestInterface[]): NicAddresses {
+  return Object.fromEntries(nics.map((nic) => [nic.slot, addressesOf(nic, interfaces)]));
+}
+
+/** What the stack promises, where nobody can be asked. */
+export function expectedAddresses(nics: readonly NicIdentity[]): NicAddresses {
+  return Object.fromEntries(nics.map(({ slot, expected }) => [slot, expected]));
+}
+
+/** Whether the guest has an address on this NIC: the one the stack gives it, or any where the stack gives none. */
+export function hasAddress(nic: NicIdentity, addresses: NicAddresses): boolean {
+  const known = addresses[nic.slot] ?? [];
+  return nic.expected.length === 0 ? known.length > 0 : known.some((address) => isExpected(nic, parseIp(address)));
+}
+
+interface Reported {
+  readonly text: string;
+  readonly ip: IpAddress;
+  readonly length: number;
+}
+
+function addressesOf(nic: NicIdentity, interfaces: readonly GuestInterface[]): string[] {
+  const found = interfaces
+    // A bridge or VLAN of the guest on top of the card has the card's MAC; docker0 and cni0 have others.
+    .filter((entry) => entry['hardware-address']?.toLowerCase() === nic.mac.toLowerCase())
+    .flatMap((entry) => entry['ip-addresses'] ?? [])
+    .flatMap((entry): Reported[] => {
+      const ip = parseIp(entry['ip-address']);
+      return ip && isUsable(ip) ? [{ text: entry['ip-address'], ip, length: entry.prefix }] : [];
+    });
+  const sorted = found.toSorted((a, b) => preference(nic, a) - preference(nic, b));
+  return [...new Set(sorted.map(({ text }) => text))];
+}
+
+const isUsable = (ip: IpAddress) => specialUse(ip) === undefined && !isLinkLocal(ip);
+
+/** Smaller is better; equals stay in the order of the guest. */
+function preference(nic: NicIdentity, { ip, length }: Reported): number {
+  if (isExpected(nic, ip)) return 0;
+  if (ip.version === 6) return 5;
+  // A virtual address of a cluster sits on the same card as a /32 and wanders off to another node.
+  const wanders = length === 32 ? 2 : 0;
+  return (isPrivate(ip) ? 1 : 2) + wanders;
+}
+
+function isExpected(nic: NicIdentity, ip: IpAddress | undefined): boolean {
+  return nic.expected.some((text) => {
+    const expected = parseIp(text);
+    return ip !== undefined && expected !== undefined && isSameIp(ip, expected);
+  });
+}
+
+/** RFC 1918. */
+const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'].flatMap(
+  (text) => parseInterface(text) ?? [],
+);
+
+const isPrivate = (ip: IpAddress) => PRIVATE_NETWORKS.some((network) => isInside(ip, network));

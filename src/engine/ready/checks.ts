@@ -1,0 +1,95 @@
+/** What "ready" means for a VM: the defaults of its kind of guest, with what the stack says about it on top. Pure data. */
+import type { Address } from '../../base/address.ts';
+import type { VmFields } from '../../resources/vm/fields.ts';
+import type { NicFields } from '../../resources/vm/nic-fields.ts';
+import type { NicIdentity } from './addresses.ts';
+
+export type GuestCommand = readonly [string, ...string[]];
+
+export interface ReadyChecks {
+  /** Answers of the agent in a row; 0 where it is not waited for. */
+  readonly agentPings: number;
+  /** An address must be known on the managed NIC. */
+  readonly address: boolean;
+  readonly osInfo: boolean;
+  readonly cloudInit: boolean;
+  /** Programs in the guest that must end with 0. */
+  readonly commands: readonly GuestCommand[];
+  /** Ports that must answer from here. */
+  readonly ports: readonly number[];
+  /** Ports that must answer from here where an address is known. */
+  readonly portsIfAddressed: readonly number[];
+  /** How long all of it must hold. */
+  readonly settleMs: number;
+  /** Bound of the whole wait. */
+  readonly timeoutMs: number;
+}
+
+/** Whom to wait for. */
+export interface ReadyTarget {
+  readonly address: Address;
+  readonly vmid: number;
+  readonly node: string;
+  readonly nics: readonly NicIdentity[];
+  /** Slot of the NIC through which the VM is talked to. */
+  readonly managedNic: string | undefined;
+}
+
+const USUAL_PINGS = 3;
+/** Where Talos listens for its own API. */
+const TALOS_PORT = 50_000;
+
+/** `timeoutMs` is that of the rollout, for VMs without one of their own. */
+export function readyChecks({ guest, ready = {} }: VmFields, timeoutMs: number): ReadyChecks {
+  const commands = (ready.exec ?? []).flatMap(toCommand);
+  const needsAgent = ready.pings !== undefined || ready.os_info || ready.cloud_init || commands.length > 0;
+  const asksAgent = ready.agent ?? (guest === 'cloud-init' || needsAgent);
+  const asksAll = guest === 'cloud-init' && asksAgent;
+  return {
+    agentPings: asksAgent ? (ready.pings ?? USUAL_PINGS) : 0,
+    address: ready.address ?? asksAll,
+    osInfo: ready.os_info ?? asksAll,
+    cloudInit: ready.cloud_init ?? false,
+    commands,
+    ports: ready.tcp ?? [],
+    portsIfAddressed: guest === 'talos' && ready.tcp === undefined ? [TALOS_PORT] : [],
+    settleMs: ready.settle ?? 0,
+    timeoutMs: ready.timeout ?? timeoutMs,
+  };
+}
+
+export function readyTarget(
+  address: Address,
+  fields: VmFields,
+  vm: { readonly vmid: number; readonly node: string; readonly macs: Readonly<Record<string, string>> },
+): ReadyTarget {
+  const nics = Object.entries(vm.macs)
+    .map(([slot, mac]) => ({ slot, mac, expected: staticAddresses(fields.nics?.[slot]) }))
+    .sort((a, b) => slotNumber(a.slot) - slotNumber(b.slot));
+  return { address, vmid: vm.vmid, node: vm.node, nics, managedNic: managedNic(fields, Object.keys(vm.macs)) };
+}
+
+/** The first NIC that the stack gives addresses to, else the first it mentions, else the first there is. */
+export function managedNic({ nics = {} }: VmFields, present: readonly string[]): string | undefined {
+  const isDead = (slot: string) => nics[slot]?.remove === true || nics[slot]?.link_down === true;
+  const bySlot = (slots: readonly string[]) =>
+    slots.filter((slot) => !isDead(slot)).toSorted((a, b) => slotNumber(a) - slotNumber(b));
+  const mentioned = bySlot(Object.keys(nics));
+  const addressed = mentioned.find((slot) => nics[slot]?.ipv4 !== undefined || nics[slot]?.ipv6 !== undefined);
+  return addressed ?? mentioned[0] ?? bySlot(present)[0];
+}
+
+/** Without the length of their network. */
+export function staticAddresses(nic: NicFields | undefined): string[] {
+  return [nic?.ipv4, nic?.ipv6].flatMap((given) =>
+    typeof given === 'object' ? [given.address.replace(/\/\d+$/, '')] : [],
+  );
+}
+
+export function slotNumber(slot: string): number {
+  return Number(slot.replace(/^\D+/, ''));
+}
+
+function toCommand([program, ...args]: readonly string[]): GuestCommand[] {
+  return program === undefined ? [] : [[program, ...args]];
+}

@@ -1,0 +1,201 @@
+/**
+ * One look at each thing that readiness is made of. A look asks once and says what it saw; when to look again is the
+ * business of `wait.ts`. Everything here only reads, apart from commands the stack itself asks for.
+ */
+import { type Clock, throwIfCanceled } from '../../base/clock.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { PortProbe } from '../../base/port-probe.ts';
+import { type CallOptions, isConnectionTrouble, type Pve } from '../../pve/index.ts';
+import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';
+import type { GuestCommand, ReadyChecks, ReadyTarget } from './checks.ts';
+import { agentSwitchedOff, type Miss } from './failure.ts';
+
+export interface LookParts {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ports: PortProbe;
+  readonly target: ReadyTarget;
+  readonly checks: ReadyChecks;
+  readonly signal: AbortSignal;
+}
+
+/** Undefined: it is so. */
+export type Verdict = Miss | undefined;
+
+export interface Look {
+  /** For people: what is being waited for. */
+  readonly wanted: string;
+  /** How a wait that ends here is called. */
+  readonly code: Miss['code'];
+  look(): Promise<Verdict>;
+}
+
+/** What the looks have learned about the guest. */
+export interface Seen {
+  addresses: NicAddresses;
+}
+
+const PING_GAP_MS = 500;
+const PROBE_TIMEOUT_MS = 3_000;
+const FIRST_EXEC_PAUSE_MS = 500;
+const LAST_EXEC_PAUSE_MS = 5_000;
+/** Written by cloud-init at the very end of a first boot. */
+const CLOUD_INIT_RESULT = '/var/lib/cloud/data/result.json';
+
+/** In the order in which they can come true. */
+export function looksFor(parts: LookParts): { looks: readonly Look[]; pulse: Look; seen: Seen } {
+  const { checks, target } = parts;
+  const seen: Seen = { addresses: expectedAddresses(target.nics) };
+  const asksAgent = checks.agentPings > 0;
+  const running = runningLook(parts);
+  const looks = [
+    running,
+    ...(asksAgent ? [pingLook(parts, checks.agentPings)] : []),
+    ...(asksAgent || needsAddress(parts) ? [addressLook(parts, seen)] : []),
+    ...(checks.osInfo ? [osInfoLook(parts)] : []),
+    ...checks.ports.map((port) => portLook(parts, seen, port, 'always')),
+    ...checks.portsIfAddressed.map((port) => portLook(parts, seen, port, 'if addressed')),
+    ...(checks.cloudInit ? [cloudInitLook(parts)] : []),
+    ...checks.commands.map((command) => commandLook(parts, command)),
+  ];
+  return { looks, pulse: asksAgent ? pingLook(parts, 1) : running, seen };
+}
+
+function runningLook(parts: LookParts): Look {
+  return asking(parts, 'the VM to run', 'NOT_RUNNING', async (miss) => {
+    const { status, agent } = await vmOf(parts).status.current(options(parts));
+    if (status !== 'running') return { ...miss('It is stopped.'), lost: 'guest' };
+    if (parts.checks.agentPings > 0 && !agent) throw agentSwitchedOff(parts.target);
+    return undefined;
+  });
+}
+
+function pingLook(parts: LookParts, count: number): Look {
+  const wanted = count === 1 ? 'its guest agent to answer' : `its guest agent to answer ${count} times in a row`;
+  return asking(parts, wanted, 'AGENT_SILENT', async () => {
+    for (let answered = 0; answered < count; answered++) {
+      if (answered > 0) await parts.clock.sleep(PING_GAP_MS, parts.signal);
+      await vmOf(parts).agent.ping(options(parts));
+    }
+    return undefined;
+  });
+}
+
+/** An address that the stack gives is believed only where nobody can be asked. */
+function needsAddress({ checks, target }: LookParts): boolean {
+  const isPromised = target.nics.some((nic) => nic.slot === target.managedNic && nic.expected.length > 0);
+  return (checks.address || checks.ports.length > 0) && !isPromised;
+}
+
+function addressLook(parts: LookParts, seen: Seen): Look {
+  const { checks, target } = parts;
+  const isWanted = checks.address || checks.ports.length > 0;
+  const nic = target.nics.find(({ slot }) => slot === target.managedNic);
+  const wanted = nic
+    ? `${nic.expected.length > 0 ? `the address ${nic.expected.join(' or ')}` : 'an address'} on ${nic.slot}`
+    : 'an address';
+  return asking(parts, wanted, 'NO_ADDRESS', async (miss) => {
+    seen.addresses = reportedAddresses(target.nics, await vmOf(parts).agent.networkGetInterfaces(options(parts)));
+    if (!isWanted) return undefined;
+    if (!nic) return miss('The VM has no NIC that could have one.');
+    if (hasAddress(nic, seen.addresses)) return undefined;
+    const others = seen.addresses[nic.slot] ?? [];
+    return miss(`The guest reports ${others.length > 0 ? others.join(', ') : 'none'} on ${nic.slot} (${nic.mac}).`);
+  });
+}
+
+function osInfoLook(parts: LookParts): Look {
+  return asking(parts, 'its agent to describe the operating system', 'CHECK_FAILED', async () => {
+    const info = await vmOf(parts).agent.getOsinfo(options(parts));
+    parts.log.log('debug', `${parts.target.address}: runs ${info['pretty-name'] ?? info.name ?? 'an unnamed system'}`);
+    return undefined;
+  });
+}
+
+function portLook(parts: LookParts, seen: Seen, port: number, when: 'always' | 'if addressed'): Look {
+  return asking(parts, `port ${port} to answer`, 'PORT_CLOSED', async (miss) => {
+    const [address] = seen.addresses[parts.target.managedNic ?? ''] ?? [];
+    if (address === undefined) return when === 'always' ? miss('No address is known to ask.') : undefined;
+    const { signal } = parts;
+    const isOpen = await parts.ports.isOpen(address, port, { timeoutMs: PROBE_TIMEOUT_MS, signal });
+    return isOpen ? undefined : miss(`Nothing answers on ${address} port ${port}.`);
+  });
+}
+
+function cloudInitLook(parts: LookParts): Look {
+  return asking(parts, 'cloud-init to finish', 'CHECK_FAILED', async (miss) => {
+    const { content } = await vmOf(parts).agent.fileRead(CLOUD_INIT_RESULT, options(parts));
+    const errors = cloudInitErrors(content);
+    if (!errors) return miss(`Its agent answers, but ${CLOUD_INIT_RESULT} is not complete yet.`);
+    // It has finished, which is all that was asked; what it could not do is for people to judge.
+    for (const error of errors) parts.log.log('warn', `${parts.target.address}: cloud-init reports: ${error}`);
+    return undefined;
+  });
+}
+
+/** What cloud-init could not do, or undefined while the text is no result. */
+function cloudInitErrors(text: string): string[] | undefined {
+  try {
+    const result: unknown = JSON.parse(text);
+    if (typeof result !== 'object' || result === null || !('v1' in result)) return undefined;
+    const { v1 } = result;
+    const errors = typeof v1 === 'object' && v1 !== null && 'errors' in v1 ? v1.errors : [];
+    return Array.isArray(errors) ? errors.map(String) : [];
+  } catch {
+    return undefined;
+  }
+}
+
+function commandLook(parts: LookParts, command: GuestCommand): Look {
+  const shown = command.join(' ');
+  return asking(parts, `"${shown}" in the guest to end with 0`, 'CHECK_FAILED', async (miss) => {
+    const { agent } = vmOf(parts);
+    const pid = await agent.exec(command, {}, options(parts));
+    for (let pauseMs = FIRST_EXEC_PAUSE_MS; ; pauseMs = Math.min(LAST_EXEC_PAUSE_MS, pauseMs * 1.5)) {
+      await parts.clock.sleep(pauseMs, parts.signal);
+      const status = await agent.execStatus(pid, options(parts));
+      if (!status.exited) continue;
+      if (status.exitcode === 0) return undefined;
+      const end = status.exitcode === undefined ? `signal ${status.signal ?? 'unknown'}` : `${status.exitcode}`;
+      // What it printed stays in the guest: nobody knows whether it is secret.
+      return miss(`Its agent answers, but the command ended with ${end}.`);
+    }
+  });
+}
+
+type MissWith = (found: string) => Miss;
+
+/** A look whose question may fail for now; what can never succeed is thrown on. */
+function asking(parts: LookParts, wanted: string, code: Miss['code'], ask: (miss: MissWith) => Promise<Verdict>): Look {
+  return {
+    wanted,
+    code,
+    look: async () => {
+      try {
+        return await ask((found) => ({ code, wanted, found }));
+      } catch (error) {
+        // A question cut short by the end of the wait has no answer, whatever error it ended with.
+        throwIfCanceled(parts.signal);
+        if (!(error instanceof ProxwrightError)) throw error;
+        return { ...missOf(error, wanted, code), cause: error };
+      }
+    },
+  };
+}
+
+function missOf(error: ProxwrightError, wanted: string, code: Miss['code']): Miss {
+  if (error.code === 'AGENT_UNAVAILABLE') {
+    return { code: 'AGENT_SILENT', wanted, found: 'Its guest agent does not answer.', lost: 'agent' };
+  }
+  if (error.code === 'NOT_RUNNING') return { code: 'NOT_RUNNING', wanted, found: 'It is stopped.', lost: 'guest' };
+  // The agent's own refusals come as these: a file that is not there yet, a command that it does not know.
+  if (error.code === 'SERVER_FAULT' || isConnectionTrouble(error)) {
+    return { code, wanted, found: error.diagnostic.detail };
+  }
+  throw error;
+}
+
+const vmOf = ({ pve, target }: LookParts) => pve.node(target.node).vm(target.vmid);
+const options = ({ signal }: LookParts): CallOptions => ({ signal });

@@ -1,0 +1,87 @@
+/**
+ * Whose wait begins when. Sequential: one VM at a time, in a fixed order, each after the one before has ended — well or
+ * not — while creations go on. Parallel: everyone at once.
+ */
+import type { Address } from '../../base/address.ts';
+import { canceledBy, throwIfCanceled } from '../../base/clock.ts';
+
+export interface ReadinessSchedule {
+  /** Begins `wait` when it is this VM's turn. */
+  run<T>(address: Address, wait: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** This VM will not wait: it was not made, or nothing is asked of it. Those behind it need not either. */
+  skip(address: Address): void;
+}
+
+export function readinessSchedule(mode: 'sequential' | 'parallel', order: readonly Address[]): ReadinessSchedule {
+  return mode === 'parallel' ? { run: (_, wait) => wait(), skip: () => {} } : sequential(order);
+}
+
+/** A VM that is not in `order` waits for nobody. */
+function sequential(order: readonly Address[]): ReadinessSchedule {
+  const turns = order.map(() => new Turn());
+  const places = new Map(order.map((address, place) => [address, place]));
+  const turnOf = (address: Address) => turns[places.get(address) ?? -1];
+  return {
+    run: async (address, wait, signal) => {
+      try {
+        for (const earlier of turns.slice(0, places.get(address) ?? 0)) {
+          // All of them, not just the last: one that is skipped has ended before those in front of it.
+          if (!earlier.hasEnded) await earlier.ended(signal);
+        }
+        throwIfCanceled(signal);
+        return await wait();
+      } finally {
+        turnOf(address)?.end();
+      }
+    },
+    skip: (address) => turnOf(address)?.end(),
+  };
+}
+
+class Turn {
+  readonly #waiting = new Set<() => void>();
+  hasEnded = false;
+
+  end(): void {
+    this.hasEnded = true;
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+
+  ended(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(canceledBy(signal));
+      const onEnd = () => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const onAbort = () => {
+        this.#waiting.delete(onEnd);
+        reject(canceledBy(signal));
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.add(onEnd);
+    });
+  }
+}
+
+/**
+ * The order of the file, except that a VM comes behind those it is made after: it could not begin before they are ready,
+ * and whoever stands before them would wait for it forever.
+ */
+export function waitOrder(
+  vms: readonly { readonly address: Address; readonly after: readonly Address[] }[],
+): Address[] {
+  const byAddress = new Map(vms.map((vm) => [vm.address, vm]));
+  const order = new Set<Address>();
+  const underWay = new Set<Address>();
+  const visit = (address: Address) => {
+    const vm = byAddress.get(address);
+    if (!vm || order.has(address) || underWay.has(address)) return;
+    underWay.add(address);
+    vm.after.forEach(visit);
+    order.add(address);
+  };
+  for (const { address } of vms) visit(address);
+  return [...order];
+}

@@ -1,0 +1,191 @@
+/**
+ * Waits until a started VM is ready: each look in turn until all of them hold, then once more after they have settled.
+ * Bounded, on the injected clock, and gentle: a silent agent costs Proxmox 3 s of one of its three workers with each
+ * question, so pauses grow with the time that nothing has moved (how many ask at once is limited by the client's gate).
+ */
+import type { Clock } from '../../base/clock.ts';
+import { Canceled } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { PortProbe } from '../../base/port-probe.ts';
+import { printDuration } from '../../base/units.ts';
+import type { Pve } from '../../pve/index.ts';
+import type { NicAddresses } from './addresses.ts';
+import type { ReadyChecks, ReadyTarget } from './checks.ts';
+import { type Miss, notReady } from './failure.ts';
+import { type Look, looksFor } from './looks.ts';
+
+export interface ReadyContext {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ports: PortProbe;
+  readonly signal?: AbortSignal | undefined;
+  /** For people: what is being waited for. */
+  progress?(text: string): void;
+}
+
+export interface Readiness {
+  readonly addresses: NicAddresses;
+  readonly waitedMs: number;
+}
+
+/** A VM that comes up is noticed at most this much later, relative to how long it took. */
+const PAUSE_SHARE = 0.1;
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 10_000;
+/** While nobody answers at all, each question is dear. */
+const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
+/** A reboot through Proxmox stops the VM for a moment; one that stays stopped will not come up by itself. */
+const STOPPED_FOR_GOOD_MS = 60_000;
+/** How often the pulse is felt while everything must hold. */
+const PULSE_MS = 5_000;
+const MISSES_PER_LOG_LINE = 10;
+
+/** Ends with what was learned, or with an error that says what was waited for; the VM is kept either way. */
+export async function waitUntilReady(
+  context: ReadyContext,
+  target: ReadyTarget,
+  checks: ReadyChecks,
+): Promise<Readiness> {
+  const wait = new Wait(context, target, checks);
+  return wait.run();
+}
+
+type Aim = Pick<Miss, 'wanted' | 'code'>;
+
+class Wait {
+  readonly #context: ReadyContext;
+  readonly #target: ReadyTarget;
+  readonly #checks: ReadyChecks;
+  readonly #startedAt: number;
+  /** When something last came true. */
+  #movedAt: number;
+  #stoppedSince: number | undefined;
+  #lastMiss: Miss | undefined;
+  #misses = 0;
+  #aim: Aim | undefined;
+
+  constructor(context: ReadyContext, target: ReadyTarget, checks: ReadyChecks) {
+    this.#context = context;
+    this.#target = target;
+    this.#checks = checks;
+    this.#startedAt = context.clock.now();
+    this.#movedAt = this.#startedAt;
+  }
+
+  async run(): Promise<Readiness> {
+    const { clock, signal: outer } = this.#context;
+    const limit = new AbortController();
+    const timer = new AbortController();
+    clock.sleep(this.#checks.timeoutMs, timer.signal).then(
+      () => limit.abort(),
+      () => {},
+    );
+    const signal = AbortSignal.any([limit.signal, ...(outer ? [outer] : [])]);
+    try {
+      return await this.#untilItHolds(signal);
+    } catch (error) {
+      if (error instanceof Canceled && limit.signal.aborted && !outer?.aborted) throw this.#tooLate();
+      throw error;
+    } finally {
+      timer.abort();
+    }
+  }
+
+  async #untilItHolds(signal: AbortSignal): Promise<Readiness> {
+    const { clock, log } = this.#context;
+    const { looks, pulse, seen } = looksFor({
+      ...this.#context,
+      target: this.#target,
+      checks: this.#checks,
+      signal,
+    });
+    for (;;) {
+      await this.#untilSeen(looks, signal);
+      if (this.#checks.settleMs === 0 || (await this.#hasSettled(looks, pulse, signal))) break;
+    }
+    const waitedMs = clock.now() - this.#startedAt;
+    log.log('info', `${this.#target.address}: ready after ${printDuration(waitedMs)}`, { waitedMs });
+    return { addresses: seen.addresses, waitedMs };
+  }
+
+  /** Looks at one thing after the other. A guest that falls silent is watched from the beginning again. */
+  async #untilSeen(looks: readonly Look[], signal: AbortSignal): Promise<void> {
+    for (let index = 0; index < looks.length; ) {
+      const look = looks[index];
+      if (!look) break;
+      this.#say(look);
+      const miss = await look.look();
+      if (!miss) {
+        this.#movedAt = this.#context.clock.now();
+        this.#stoppedSince = undefined;
+        index++;
+        continue;
+      }
+      this.#missed(miss);
+      // Whether it runs at all is known from the agent's answer too, so a silent one is not asked twice a round.
+      if (miss.lost) index = miss.lost === 'guest' ? 0 : Math.min(index, 1);
+      await this.#context.clock.sleep(this.#pauseMs(miss), signal);
+    }
+  }
+
+  /** Whether everything held all the time; the pulse is felt on the way, all of it looked at again at the end. */
+  async #hasSettled(looks: readonly Look[], pulse: Look, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#context;
+    const { settleMs } = this.#checks;
+    this.#say({ code: pulse.code, wanted: `everything to hold for ${printDuration(settleMs)}` });
+    for (let leftMs = settleMs; leftMs > 0; ) {
+      const sleptMs = Math.min(PULSE_MS, leftMs);
+      await clock.sleep(sleptMs, signal);
+      leftMs -= sleptMs;
+      for (const look of leftMs > 0 ? [pulse] : looks) {
+        const miss = await look.look();
+        if (!miss) continue;
+        this.#missed(miss);
+        this.#context.log.log('info', `${this.#target.address}: did not hold for ${printDuration(settleMs)}`);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #say(aim: Aim): void {
+    if (this.#aim?.wanted !== aim.wanted) this.#context.progress?.(`waiting for ${aim.wanted}`);
+    this.#aim = aim;
+  }
+
+  /** Told to the log when it is something new, and every tenth time. */
+  #missed(miss: Miss): void {
+    const { clock, log } = this.#context;
+    const isNew = miss.found !== this.#lastMiss?.found;
+    this.#misses = isNew ? 0 : this.#misses + 1;
+    this.#lastMiss = miss;
+    if (this.#misses % MISSES_PER_LOG_LINE === 0) {
+      const waitedMs = clock.now() - this.#startedAt;
+      log.log('debug', `${this.#target.address}: waiting for ${miss.wanted}. ${miss.found}`, { waitedMs });
+    }
+    if (miss.lost !== 'guest') {
+      this.#stoppedSince = undefined;
+      return;
+    }
+    this.#stoppedSince ??= clock.now();
+    const stoppedMs = clock.now() - this.#stoppedSince;
+    if (stoppedMs >= STOPPED_FOR_GOOD_MS) {
+      const found = `It is stopped, and has been for ${printDuration(stoppedMs)}.`;
+      throw notReady(this.#target, { ...miss, found }, clock.now() - this.#startedAt);
+    }
+  }
+
+  #pauseMs({ lost }: Miss): number {
+    const longestMs = lost === 'agent' ? LONGEST_PAUSE_IN_SILENCE_MS : LONGEST_PAUSE_MS;
+    const quietMs = this.#context.clock.now() - this.#movedAt;
+    return Math.min(longestMs, Math.max(SHORTEST_PAUSE_MS, Math.round(PAUSE_SHARE * quietMs)));
+  }
+
+  #tooLate() {
+    const aim: Aim = this.#aim ?? { code: 'NOT_RUNNING', wanted: 'the VM to run' };
+    const miss = this.#lastMiss?.wanted === aim.wanted ? this.#lastMiss : undefined;
+    const waitedMs = this.#context.clock.now() - this.#startedAt;
+    return notReady(this.#target, miss ?? { ...aim, found: 'Then the time was up.' }, waitedMs);
+  }
+}

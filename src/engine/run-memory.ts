@@ -1,0 +1,30 @@
+/** The memory of a run: the state it began with plus every event so far, and the journal that makes them last. */
+import type { Address } from '../base/address.ts';
+import { foldEvents } from '../state/events.ts';
+import type { JournalWriter, NewEvent } from '../state/journal.ts';
+import type { StackState, VmState } from '../state/stack-state.ts';
+
+export class RunMemory {
+  readonly #journal: JournalWriter;
+  #state: StackState;
+
+  constructor(state: StackState, journal: JournalWriter) {
+    this.#state = state;
+    this.#journal = journal;
+  }
+
+  get state(): StackState {
+    return this.#state;
+  }
+
+  vm(address: Address): VmState | undefined {
+    return this.#state.vms[address];
+  }
+
+  /** Returns once the event is on disk; only then does anybody act on it. */
+  async record(event: NewEvent): Promise<void> {
+    await this.#journal.write(event);
+    const written = this.#journal.events.at(-1);
+    if (written) this.#state = foldEvents(this.#state, [written]);
+  }
+}

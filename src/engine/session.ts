@@ -1,0 +1,229 @@
+/**
+ * One run on a stack, from the lock to its release: takes up what an earlier run left, plans, carries the plan out, and
+ * writes down what is now true.
+ */
+import type { Address } from '../base/address.ts';
+import type { Clock } from '../base/clock.ts';
+import { ConflictError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { PortProbe } from '../base/port-probe.ts';
+import { type Random, randomHex } from '../base/random.ts';
+import type { Pve } from '../pve/client.ts';
+import { ACTIONS, settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
+import { IdReservations } from '../resources/vm/ids.ts';
+import type { ResolvedSecret } from '../resources/vm/wanted.ts';
+import type { ResolvedStack } from '../spec/types.ts';
+import { foldEvents, type OpenStep, openSteps } from '../state/events.ts';
+import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
+import type { StackState } from '../state/stack-state.ts';
+import { readState, writeState } from '../state/state-file.ts';
+import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
+import { type ExecuteResult, executePlan } from './execute.ts';
+import { observe } from './observe.ts';
+import type { Observed } from './observed.ts';
+import { fingerprintsOf, movesOf, type PlanResult, planStack } from './plan.ts';
+import { type DestroyInput, planDestroy } from './plan-destroy.ts';
+import type { Plan } from './plan-types.ts';
+import type { ProgressListener } from './progress.ts';
+import { RunMemory } from './run-memory.ts';
+import { type RunSurroundings, stepContext } from './step-context.ts';
+
+export interface SessionDoors {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly store: StateStore;
+  readonly ports: PortProbe;
+  readonly signal: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+export interface SessionInput extends SessionDoors {
+  readonly stack: ResolvedStack;
+  readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+  readonly owner: Omit<LockOwner, 'runId' | 'since'>;
+}
+
+export interface PlanOptions {
+  readonly only?: readonly string[];
+  readonly allowDelete?: boolean;
+  readonly replace?: readonly string[];
+}
+
+/** Which configuration key a secret field stands for. */
+const SECRET_FIELDS: Readonly<Record<string, string>> = { cipassword: 'cloud_init.password' };
+
+export class Session {
+  readonly runId: string;
+  readonly #input: SessionInput;
+  readonly #lock: StoreLock;
+  readonly #memory: RunMemory;
+  readonly #run: RunSurroundings;
+  #observed: Observed | undefined;
+
+  private constructor(input: SessionInput, lock: StoreLock, runId: string, memory: RunMemory) {
+    this.#input = input;
+    this.#lock = lock;
+    this.runId = runId;
+    this.#memory = memory;
+    this.#run = {
+      pve: input.pve,
+      clock: input.clock,
+      random: input.random.fork(runId),
+      log: input.log,
+      stackName: input.stack.name,
+      rollout: input.stack.rollout,
+      memory,
+      ids: new IdReservations(),
+      onProgress: input.onProgress ?? (() => {}),
+      secret: (address, key) => input.secrets.get(address)?.get(SECRET_FIELDS[key] ?? '')?.value,
+    };
+  }
+
+  /** Takes the lock — refused while another run lives — and settles what earlier runs began. */
+  static async open(input: SessionInput): Promise<Session> {
+    const { clock, random, store, stack } = input;
+    const since = new Date(clock.now()).toISOString();
+    const runId = `${since.replace(/[-:]/g, '').replace(/\.\d+Z$/, 'Z')}-${randomHex(random.fork('run'), 6)}`;
+    const lock = await store.lock({ ...input.owner, runId, since });
+    try {
+      const state = await readState(store, stack.name);
+      const unfinished = await unfinishedRuns(store);
+      const folded = unfinished.reduce((known, { events }) => foldEvents(known, events), state);
+      const memory = new RunMemory(folded, new JournalWriter(store, clock, runId));
+      const session = new Session(input, lock, runId, memory);
+      await session.#settle(unfinished.flatMap(({ events }) => openSteps(events)));
+      await session.#save();
+      // Only now, with everything they knew in the state file, are the earlier journals closed.
+      for (const run of unfinished) await closeJournal(store, clock, run.runId);
+      return session;
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  get state(): StackState {
+    return this.#memory.state;
+  }
+
+  async plan(options: PlanOptions = {}): Promise<PlanResult> {
+    const { stack, pve, signal, secrets, clock } = this.#input;
+    this.#observed = await observe({ pve, stack, state: this.state, signal });
+    return planStack({ stack, state: this.state, observed: this.#observed, secrets, now: clock.now(), ...options });
+  }
+
+  async planDestroy(options: Pick<DestroyInput, 'only' | 'running'>): Promise<PlanResult> {
+    const { stack, pve, signal, clock } = this.#input;
+    this.#observed = await observe({ pve, stack, state: this.state, signal });
+    return planDestroy({ stack, state: this.state, observed: this.#observed, now: clock.now(), ...options });
+  }
+
+  /** Carries out a plan of this session, or one made earlier if nothing has changed since. */
+  async execute(plan: Plan): Promise<ExecuteResult> {
+    const { stack, signal, ports, owner } = this.#input;
+    await this.#assertFresh(plan);
+    await this.#memory.record({
+      event: 'runStarted',
+      runId: this.runId,
+      command: owner.command,
+      who: owner.who,
+      steps: plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action })),
+    });
+    for (const { from, to } of movesOf(stack, this.state)) {
+      const moved = this.state.vms[from];
+      await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: to, vm: moved ?? null } });
+      await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: from, vm: null } });
+    }
+    this.#reserveIds(plan);
+    const result = await executePlan({ run: this.#run, stack, plan, ports, signal });
+    await this.#save();
+    // A journal with open steps stays open, so that the next run settles them.
+    if (![...result.outcomes.values()].includes('canceled')) {
+      const failed = [...result.outcomes.values()].some((outcome) => outcome !== 'done');
+      await this.#memory.record({ event: 'runEnded', outcome: failed ? 'failed' : 'done' });
+    }
+    return result;
+  }
+
+  async close(): Promise<void> {
+    await this.#lock.release();
+  }
+
+  /** Ids of guests that are there are not for new VMs, except those this very plan makes free. */
+  #reserveIds(plan: Plan): void {
+    const freed = new Set(plan.changes.filter(({ kind }) => kind === 'replace').map(({ vmid }) => vmid));
+    for (const vmid of this.#observed?.guests.keys() ?? []) if (!freed.has(vmid)) this.#run.ids.markTaken(vmid);
+  }
+
+  async #save(): Promise<void> {
+    await writeState(this.#input.store, this.#memory.state);
+  }
+
+  async #assertFresh(plan: Plan): Promise<void> {
+    const { stack, pve, signal } = this.#input;
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal });
+    const now = fingerprintsOf({ stack, state: this.state, observed: this.#observed });
+    const changed = [
+      ...(now.stack === plan.fingerprints.stack ? [] : ['the stack file']),
+      ...(now.state === plan.fingerprints.state ? [] : ['the state']),
+      ...Object.keys({ ...now.vms, ...plan.fingerprints.vms }).filter(
+        (address) => now.vms[address] !== plan.fingerprints.vms[address],
+      ),
+    ];
+    if (changed.length === 0) return;
+    throw new ConflictError({
+      code: 'PLAN_STALE',
+      detail: `Since this plan was made, something else changed ${changed.join(', ')}.`,
+      hint: 'Make a new plan to see both changes side by side: proxwright plan',
+    });
+  }
+
+  /** What a dead run began is waited for or looked up; nothing is started twice. */
+  async #settle(open: readonly OpenStep[]): Promise<void> {
+    const touched = new Set<string>();
+    for (const step of open) {
+      if (!(step.action in ACTIONS)) continue;
+      touched.add(step.address);
+      await this.#settleOne(step);
+    }
+    for (const [address, vm] of Object.entries(this.state.vms)) {
+      if (vm.phase === 'creating' && !touched.has(address)) {
+        await this.#settleOne({
+          step: `${address}/create`,
+          address,
+          action: 'vm.create',
+          intent: undefined,
+          upid: undefined,
+        });
+      }
+    }
+  }
+
+  async #settleOne(step: OpenStep): Promise<void> {
+    const address = step.address as Address; // the journal holds addresses
+    const identity = { id: `${step.step}/settle`, address, action: step.action };
+    const context = stepContext(this.#run, identity, { last: undefined }, this.#input.signal);
+    const settled = await (step.upid === undefined && step.intent === undefined && isCreation(step.action)
+      ? settleCreation(context)
+      : settleOpenStep(context, step));
+    this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${settled.outcome}`);
+    if (settled.outcome === 'nothing' || settled.outcome === 'gone') {
+      await this.#memory.record({ event: 'learned', step: identity.id, patch: { address, vm: null } });
+    } else if (settled.outcome === 'interrupted') {
+      for (const action of settled.remaining) await ACTIONS[action](context, {} as never); // they need no input
+    }
+  }
+}
+
+const isCreation = (action: string) => action === 'vm.clone' || action === 'vm.create';
+
+async function unfinishedRuns(store: StateStore): Promise<Awaited<ReturnType<typeof readRun>>[]> {
+  const runs = await Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
+  return runs.filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
+}
+
+async function closeJournal(store: StateStore, clock: Clock, runId: string): Promise<void> {
+  await new JournalWriter(store, clock, runId).write({ event: 'runEnded', outcome: 'failed' });
+}

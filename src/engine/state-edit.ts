@@ -1,0 +1,159 @@
+/**
+ * Changes of the state that are not applies: import, move, forget, recover, restore. Each is a small run of its own: it
+ * holds the lock, stands in the journal, and leaves a backup of what was there before.
+ */
+import { closest } from '../base/closest.ts';
+import type { Clock } from '../base/clock.ts';
+import { SpecError, StateError } from '../base/errors.ts';
+import { type Random, randomHex } from '../base/random.ts';
+import { openSteps } from '../state/events.ts';
+import { JournalWriter, listRuns, type RunJournal, readRun } from '../state/journal.ts';
+import { emptyState, type StackState, type VmState } from '../state/stack-state.ts';
+import { readState, writeState } from '../state/state-file.ts';
+import type { LockOwner, StateStore } from '../state/store.ts';
+import { RunMemory } from './run-memory.ts';
+
+export interface EditDoors {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly stackName: string;
+  readonly owner: Omit<LockOwner, 'runId' | 'since'>;
+}
+
+export interface EditOptions {
+  /**
+   * An unfinished run is folded into the state by the next apply, over whatever was changed meanwhile. So it has to be
+   * taken up first, unless the edit is made for just that case.
+   */
+  readonly unfinished?: 'refuse' | 'allow';
+  /** What the edit starts from, instead of the state file. */
+  readonly state?: StackState;
+}
+
+/** Works on the memory of a run; what it holds in the end is written. */
+export async function editState<Result>(
+  doors: EditDoors,
+  edit: (memory: RunMemory) => Promise<Result>,
+  options: EditOptions = {},
+): Promise<Result> {
+  const { store, clock, random, owner, stackName } = doors;
+  const since = new Date(clock.now()).toISOString();
+  const runId = `${since.replace(/[-:]/g, '').replace(/\.\d+Z$/, 'Z')}-${randomHex(random.fork('run'), 6)}`;
+  const lock = await store.lock({ ...owner, runId, since });
+  try {
+    if (options.unfinished !== 'allow') await refuseUnfinished(store);
+    const state = options.state ?? (await readState(store, stackName));
+    const memory = new RunMemory(state, new JournalWriter(store, clock, runId));
+    await memory.record({ event: 'runStarted', runId, command: owner.command, who: owner.who, steps: [] });
+    try {
+      const result = await edit(memory);
+      await writeState(store, memory.state);
+      await memory.record({ event: 'runEnded', outcome: 'done' });
+      return result;
+    } catch (error) {
+      await memory.record({ event: 'runEnded', outcome: 'failed' });
+      throw error;
+    }
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The VM at `from` is called `to` from now on; the cluster is not asked. */
+export async function moveAddress(doors: EditDoors, from: string, to: string): Promise<VmState> {
+  return editState(doors, async (memory) => {
+    const vm = knownVm(memory.state, from);
+    const taken = memory.state.vms[to];
+    if (taken) {
+      throw new SpecError({
+        code: 'BAD_VALUE',
+        detail: `"${to}" is VM ${taken.vmid} (${taken.name}) already.`,
+        hint: `Move that one away first, or forget it: proxwright state forget '${to}'`,
+      });
+    }
+    await memory.record({ event: 'learned', step: 'state/mv', patch: { address: to, vm } });
+    await memory.record({ event: 'learned', step: 'state/mv', patch: { address: from, vm: null } });
+    return vm;
+  });
+}
+
+/** The VM stays as it is, but is no longer ours; what an unfinished run began on it is left alone, too. */
+export async function forgetAddress(doors: EditDoors, address: string): Promise<VmState> {
+  const { store, clock, stackName } = doors;
+  const unfinished = await unfinishedRuns(store);
+  const opened = new Map(unfinished.map(({ runId, events }) => [runId, openSteps(events)]));
+  const isOpen = [...opened.values()].some((steps) => steps.some((step) => step.address === address));
+  const known = (await readState(store, stackName)).vms[address];
+  if (!known && !isOpen) knownVm(await readState(store, stackName), address);
+  return editState(
+    doors,
+    async (memory) => {
+      const vm = memory.state.vms[address];
+      for (const [runId, steps] of opened) {
+        const journal = new JournalWriter(store, clock, runId);
+        for (const { step } of steps.filter((each) => each.address === address)) {
+          await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
+        }
+        await journal.write({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
+      }
+      await memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
+      return vm ?? { ...NOTHING_KNOWN };
+    },
+    { unfinished: 'allow' },
+  );
+}
+
+const NOTHING_KNOWN: VmState = {
+  vmid: 0,
+  node: '',
+  name: '',
+  phase: 'creating',
+  lastApplied: {},
+  secrets: {},
+  macs: {},
+  addresses: {},
+};
+
+/** Replaces what is remembered as a whole; the serial goes on, and the old state stays as a backup. */
+export async function replaceState(doors: EditDoors, state: StackState): Promise<void> {
+  await editState(doors, async () => {}, { unfinished: 'allow', state });
+}
+
+/** Runs whose journal was never closed: the next apply takes up what they began. */
+export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
+  const runs = await Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
+  return runs.filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
+}
+
+async function refuseUnfinished(store: StateStore): Promise<void> {
+  const [run] = await unfinishedRuns(store);
+  if (!run) return;
+  throw new StateError({
+    code: 'STATE_LOCKED',
+    detail: `The run ${run.runId} did not end: what it began has to be taken up before the state is changed by hand.`,
+    hint: 'Let it be taken up: proxwright apply',
+  });
+}
+
+/** A state that may be damaged, for those who are about to replace it. */
+export async function readStateIfSound(store: StateStore, stackName: string): Promise<StackState> {
+  try {
+    return await readState(store, stackName);
+  } catch (error) {
+    if (error instanceof StateError && error.code === 'STATE_DAMAGED') return emptyState(stackName);
+    throw error;
+  }
+}
+
+export function knownVm(state: StackState, address: string): VmState {
+  const vm = state.vms[address];
+  if (vm) return vm;
+  const known = Object.keys(state.vms);
+  const guess = closest(address, known);
+  throw new SpecError({
+    code: 'MISSING_REFERENCE',
+    detail: `The state knows no "${address}".`,
+    hint: guess ? `Did you mean '${guess}'?` : known.length === 0 ? 'It is empty.' : `It knows ${known.join(', ')}.`,
+  });
+}

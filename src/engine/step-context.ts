@@ -1,0 +1,89 @@
+/** Puts together what one step's action is given: doors, memory, journal, retry budget. */
+import type { Address } from '../base/address.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Secret } from '../base/secret.ts';
+import type { Pve } from '../pve/client.ts';
+import type { ActionContext } from '../resources/action.ts';
+import type { IdReservations } from '../resources/vm/ids.ts';
+import type { VmMemory } from '../resources/vm/memory.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import type { Rollout } from '../spec/types.ts';
+import type { VmPatch } from '../state/events.ts';
+import type { ProgressListener } from './progress.ts';
+import { retryWhileBusy } from './retry.ts';
+import type { RunMemory } from './run-memory.ts';
+
+/** Everything the steps of a run have in common. */
+export interface RunSurroundings {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly stackName: string;
+  readonly rollout: Rollout;
+  readonly memory: RunMemory;
+  readonly ids: IdReservations;
+  readonly onProgress: ProgressListener;
+  secret(address: Address, key: string): Secret | undefined;
+}
+
+export interface StepIdentity {
+  readonly id: string;
+  readonly address: Address;
+  readonly action: string;
+}
+
+export function stepContext(
+  run: RunSurroundings,
+  step: StepIdentity,
+  sight: { last: VmObserved | undefined },
+  signal: AbortSignal,
+): ActionContext {
+  const { memory, clock, random, log, rollout } = run;
+  const { address } = step;
+  const patch = (vm: Partial<VmMemory>): VmPatch => ({ address, vm: mutable(vm) });
+  return {
+    pve: run.pve,
+    clock,
+    random: random.fork(step.id),
+    log,
+    signal,
+    address,
+    stack: run.stackName,
+    ids: run.ids,
+    sight,
+    timeouts: rollout.timeouts,
+    secret: (key) => run.secret(address, key),
+    memory: () => memory.vm(address),
+    intend: (intent, vm) =>
+      memory.record({
+        event: 'stepStarted',
+        step: step.id,
+        address,
+        action: step.action,
+        intent: toJson(intent),
+        ...(vm && { patch: patch(vm) }),
+      }),
+    attach: (upid) => memory.record({ event: 'taskAttached', step: step.id, upid }),
+    learn: (vm) => memory.record({ event: 'learned', step: step.id, patch: patch(vm) }),
+    whileBusy: (subject, work) =>
+      retryWhileBusy(
+        { ...rollout.retry, budgetMs: rollout.timeouts.lockMs },
+        { clock, random: random.fork(`${step.id}/retry`), log, signal, subject: `${address}: ${subject}` },
+        work,
+      ),
+    progress: (text, percent) => run.onProgress({ kind: 'activity', at: clock.now(), address, text, percent }),
+  };
+}
+
+/** The state's own types are not readonly; the values are the same. */
+function mutable(vm: Partial<VmMemory>): VmPatch['vm'] {
+  return toJson(vm) as VmPatch['vm']; // a memory is plain JSON, and the journal checks it again when it is read
+}
+
+/** As it will come back from disk: no undefined, no shared objects. */
+function toJson(value: unknown): never {
+  return JSON.parse(JSON.stringify(value)) as never; // handed to fields typed as JSON
+}

@@ -1,0 +1,47 @@
+/** What the plans of new and of existing VMs have in common: their input, the configuration wanted, what will be remembered. */
+import type { Step } from '../resources/step.ts';
+import { appliedValues, type DesiredConfig, type DesiredEntry } from '../resources/vm/desired.ts';
+import { printOwnership } from '../resources/vm/ownership.ts';
+import { type ResolvedSecret, wantedConfig } from '../resources/vm/wanted.ts';
+import type { ResolvedVm } from '../spec/types.ts';
+import type { VmState } from '../state/stack-state.ts';
+import type { Observed } from './observed.ts';
+import type { Change } from './plan-types.ts';
+
+export interface VmPlanInput {
+  readonly stackName: string;
+  readonly vm: ResolvedVm;
+  readonly remembered: VmState | undefined;
+  readonly observed: Observed;
+  readonly secrets: ReadonlyMap<string, ResolvedSecret>;
+  /** An id that is ours now and free once the old VM has been destroyed. */
+  readonly freedId?: number;
+}
+
+export interface VmPlan {
+  readonly change: Change;
+  readonly steps: readonly Step[];
+}
+
+/** What the state remembers: the fields behind configuration keys, and those that act without one. */
+export function applied(vm: ResolvedVm, desired: DesiredConfig): Record<string, unknown> {
+  return { ...appliedValues(desired), node: vm.fields.node, power: vm.fields.power };
+}
+
+export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
+  return [...entries].filter(({ desired }) => desired.kind === 'secret').map(({ key }) => key);
+}
+
+export function wanted(
+  input: VmPlanInput,
+  identity: { vmid: number; uuid: string | undefined } | undefined,
+): DesiredConfig {
+  const { vm, stackName, secrets } = input;
+  const line = printOwnership({
+    stack: stackName,
+    address: vm.address,
+    vmid: identity?.vmid ?? 0,
+    uuid: identity?.uuid,
+  });
+  return wantedConfig(vm.fields, { ownershipLine: line, secrets });
+}

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+import type { FaultRuleInput } from '../../../src/simulator/index.ts';
+import { Bench, CLONE, WEB, wishes } from './bench.ts';
+
+const LOST = ['cut-before', 'cut-after', 'proxy-timeout'] as const;
+
+async function ready(rules: readonly FaultRuleInput[] = [], source = 9000): Promise<Bench> {
+  const bench = new Bench(rules);
+  await bench.run('vm.clone', { ...CLONE, source: { node: 'pve1', vmid: source } });
+  await bench.run('vm.verify', { desired: [], applied: {} });
+  return bench;
+}
+
+async function running(rules: readonly FaultRuleInput[] = [], source = 9000): Promise<Bench> {
+  const bench = await ready(rules, source);
+  await bench.run('vm.start', {});
+  // Long enough for the guest to hear the power button.
+  await bench.clock.advance(120_000);
+  bench.requests.length = 0;
+  return bench;
+}
+
+async function recycle(bench: Bench): Promise<void> {
+  const node = bench.pve.node('pve1');
+  await bench.clock.run(async () => {
+    await bench.pve.tasks.wait(await node.vm(101).status.stop());
+    await bench.pve.tasks.wait(await node.vm(101).destroy());
+    await bench.pve.tasks.wait(await node.vms.create({ vmid: 101, name: 'stranger', memory: 512 }));
+  });
+  bench.requests.length = 0;
+}
+
+describe('vm.start', () => {
+  it('starts at once what was just read back', async () => {
+    const bench = await ready();
+    bench.requests.length = 0;
+    await bench.run('vm.start', {});
+    expect(bench.sent()).toEqual(['POST /nodes/pve1/qemu/101/status/start']);
+    expect(bench.vm().process).toBeDefined();
+  });
+
+  it('refuses a VM that was not read back and compared', async () => {
+    const bench = new Bench();
+    await bench.run('vm.clone', CLONE);
+    expect(await bench.failure('vm.start', {})).toMatchObject({ code: 'INVARIANT' });
+    expect(bench.vm().process).toBeUndefined();
+  });
+
+  it('is content with a VM that runs already', async () => {
+    const bench = await running();
+    await bench.run('vm.start', {});
+    expect(bench.vm().process).toBeDefined();
+  });
+
+  it('passes warnings on as warnings', async () => {
+    const bench = await ready([{ kind: 'task-warn', match: { task: 'qmstart' }, message: 'old machine version' }]);
+    await bench.run('vm.start', {});
+    const warnings = bench.logs.filter(({ level }) => level === 'warn');
+    expect(warnings.map(({ message }) => message).join()).toContain('old machine version');
+  });
+
+  it.each(LOST)('after %s runs, started once', async (kind) => {
+    const bench = await ready([{ kind, match: { path: 'start' }, at: 1 }]);
+    await bench.run('vm.start', {});
+    expect(bench.vm().process).toBeDefined();
+    expect(bench.tasks('qmstart').filter((status) => status === 'OK')).toHaveLength(1);
+  });
+
+  it('is tried again while somebody holds the lock', async () => {
+    const bench = await ready([{ kind: 'lock', match: { path: 'start' }, at: 1, for_ms: 12_000 }]);
+    await bench.run('vm.start', {});
+    expect(bench.vm().process).toBeDefined();
+  });
+
+  it('shows why it failed', async () => {
+    const bench = await ready([{ kind: 'task-fail', match: { task: 'qmstart' }, percent: 0, message: 'no KVM here' }]);
+    expect((await bench.failure('vm.start', {})).diagnostic.detail).toContain('no KVM here');
+  });
+
+  it('never starts a stranger', async () => {
+    const bench = await ready();
+    bench.context().sight.last = undefined;
+    await recycle(bench);
+    expect(await bench.failure('vm.start', {})).toMatchObject({ code: 'NOT_OURS' });
+    expect(bench.vm().process).toBeUndefined();
+  });
+});
+
+describe('vm.stop', () => {
+  it.each(['shutdown', 'stop'] as const)('by %s ends with a stopped VM', async (how) => {
+    const bench = await running();
+    await bench.run('vm.stop', { how });
+    expect(bench.vm().process).toBeUndefined();
+  });
+
+  it('leaves a stopped VM alone', async () => {
+    const bench = await ready();
+    bench.requests.length = 0;
+    await bench.run('vm.stop', { how: 'shutdown' });
+    expect(bench.writes()).toEqual([]);
+  });
+
+  it.each(LOST)('after %s is stopped', async (kind) => {
+    const bench = await running([{ kind, match: { path: 'shutdown' }, at: 1 }]);
+    await bench.run('vm.stop', { how: 'shutdown' });
+    expect(bench.vm().process).toBeUndefined();
+  });
+
+  it('says of a guest that does not react that it goes on running', async () => {
+    const bench = await running();
+    // A guest that has only just begun to boot does not hear the button.
+    await bench.clock.run(() => bench.pve.node('pve1').vm(101).status.reset());
+    await bench.clock.advance(100);
+    const vm = bench.vm();
+    if (vm.process) vm.process.guestBootedAt = Number.POSITIVE_INFINITY;
+    const error = await bench.failure('vm.stop', { how: 'shutdown' });
+    expect(error).toMatchObject({ code: 'TASK_FAILED' });
+    expect(error.diagnostic.detail).toContain('goes on running');
+    expect(bench.vm().process).toBeDefined();
+  });
+
+  it('never stops a stranger', async () => {
+    const bench = await running();
+    await recycle(bench);
+    expect(await bench.failure('vm.stop', { how: 'stop' })).toMatchObject({ code: 'NOT_OURS' });
+    expect(bench.writes()).toEqual([]);
+  });
+});
+
+describe('vm.restart', () => {
+  it('makes pending changes real', async () => {
+    const bench = await running();
+    const desired = wishes({ cores: '4' });
+    await bench.run('vm.configure', { desired });
+    await bench.run('vm.verify', { desired, applied: {} });
+    expect(bench.vm().config.pending.get('cores')).toBe('4');
+    const before = bench.vm().process;
+    await bench.run('vm.restart', { reasons: ['cores'] });
+    expect(bench.config('cores')).toBe('4');
+    expect(bench.vm().config.pending.size).toBe(0);
+    expect(bench.vm().process).not.toBe(before);
+  });
+
+  it('leaves a VM alone that does not run', async () => {
+    const bench = await ready();
+    await bench.run('vm.restart', { reasons: [] });
+    expect(bench.vm().process).toBeUndefined();
+  });
+});
+
+describe('vm.destroy', () => {
+  it('removes a stopped VM with everything', async () => {
+    const bench = await ready();
+    bench.requests.length = 0;
+    await bench.run('vm.destroy', { stop: 'refuse' });
+    expect(bench.world.vms.has(101)).toBe(false);
+    expect(bench.requests.at(-1)?.target).toBeDefined();
+    const destroy = bench.requests.find(({ method }) => method === 'DELETE');
+    expect(destroy?.target).toContain('purge=1&destroy-unreferenced-disks=1');
+  });
+
+  it('is content with a VM that is gone', async () => {
+    const bench = await ready();
+    await bench.run('vm.destroy', { stop: 'refuse' });
+    await bench.run('vm.destroy', { stop: 'refuse' });
+    expect(bench.tasks('qmdestroy')).toEqual(['OK']);
+  });
+
+  it.each(['shutdown', 'stop'] as const)('ends a running VM first, by %s', async (stop) => {
+    const bench = await running();
+    await bench.run('vm.destroy', { stop });
+    expect(bench.world.vms.has(101)).toBe(false);
+  });
+
+  it('refuses a running VM where it is told to', async () => {
+    const bench = await running();
+    expect(await bench.failure('vm.destroy', { stop: 'refuse' })).toMatchObject({ code: 'ALREADY_RUNNING' });
+    expect(bench.vm().process).toBeDefined();
+  });
+
+  it('honours protection before it stops anything', async () => {
+    const bench = await running();
+    await bench.run('vm.configure', { desired: wishes({ protection: '1' }) });
+    const error = await bench.failure('vm.destroy', { stop: 'stop' });
+    expect(error).toMatchObject({ code: 'PROTECTED' });
+    expect(error.diagnostic.hint).toContain('protection: false');
+    expect(bench.vm().process).toBeDefined();
+  });
+
+  it.each(LOST)('after %s is gone, destroyed once', async (kind) => {
+    const bench = await ready([{ kind, match: { method: 'DELETE' }, at: 1 }]);
+    await bench.run('vm.destroy', { stop: 'stop' });
+    expect(bench.world.vms.has(101)).toBe(false);
+    expect(bench.tasks('qmdestroy')).toEqual(['OK']);
+  });
+
+  it('is tried again while somebody holds the lock', async () => {
+    const bench = await ready([{ kind: 'lock', match: { method: 'DELETE' }, at: 1, for_ms: 15_000 }]);
+    await bench.run('vm.destroy', { stop: 'stop' });
+    expect(bench.world.vms.has(101)).toBe(false);
+  });
+
+  it('names the command for what only root can mend', async () => {
+    const bench = await ready([{ kind: 'users-lock', match: { method: 'DELETE' }, at: 1, for_ms: 60_000 }]);
+    const error = await bench.failure('vm.destroy', { stop: 'stop' });
+    expect(error).toMatchObject({ code: 'GUEST_LOCKED' });
+    expect(error.diagnostic.hint).toContain('qm unlock 101 && qm destroy 101');
+  });
+
+  it('never destroys a stranger', async () => {
+    const bench = await running();
+    await recycle(bench);
+    const error = await bench.failure('vm.destroy', { stop: 'stop' });
+    expect(error).toMatchObject({ code: 'NOT_OURS' });
+    expect(error.diagnostic.detail).toContain('"stranger"');
+    expect(bench.config('name')).toBe('stranger');
+  });
+});
+
+describe('vm.migrate', () => {
+  it('moves the VM and remembers where it is', async () => {
+    const bench = await ready();
+    await bench.run('vm.migrate', { target: 'pve2' });
+    expect(bench.vm().node).toBe('pve2');
+    expect(bench.records.get(WEB)?.memory?.node).toBe('pve2');
+  });
+
+  it('does nothing where somebody moved it already', async () => {
+    const bench = await ready();
+    await bench.clock.run(async () => {
+      const migration = await bench.pve.node('pve1').vm(101).migrate({ target: 'pve2', 'with-local-disks': true });
+      await bench.pve.tasks.wait(migration);
+    });
+    bench.requests.length = 0;
+    await bench.run('vm.migrate', { target: 'pve2' });
+    expect(bench.writes()).toEqual([]);
+    expect(bench.records.get(WEB)?.memory?.node).toBe('pve2');
+  });
+
+  it.each(LOST)('after %s is there, moved once', async (kind) => {
+    const bench = await ready([{ kind, match: { path: 'migrate' }, at: 1 }]);
+    await bench.run('vm.migrate', { target: 'pve2' });
+    expect(bench.vm().node).toBe('pve2');
+    expect(bench.tasks('qmigrate')).toEqual(['OK']);
+  });
+});
