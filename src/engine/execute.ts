@@ -116,15 +116,11 @@ class Execution {
     const { run, signal } = this.#input;
     throwIfCanceled(signal);
     const context = stepContext(run, step, sight, signal);
+    const { id, address, action: name } = step;
+    const announce = (status: 'started' | 'done') =>
+      run.onProgress({ kind: 'step', at: run.clock.now(), address, step: id, action: name, status });
     await this.#queues.run(occupancyOf(step), signal, async () => {
-      run.onProgress({
-        kind: 'step',
-        at: run.clock.now(),
-        address: step.address,
-        step: step.id,
-        action: step.action,
-        status: 'started',
-      });
+      announce('started');
       await run.memory.record({ event: 'stepStarted', step: step.id, address: step.address, action: step.action });
       try {
         const action = ACTIONS[step.action as VmActionName]; // plans are made of these names only
@@ -142,14 +138,7 @@ class Execution {
         step: step.id,
         ...(step.action === 'vm.destroy' && { patch: { address: step.address, vm: null } }),
       });
-      run.onProgress({
-        kind: 'step',
-        at: run.clock.now(),
-        address: step.address,
-        step: step.id,
-        action: step.action,
-        status: 'done',
-      });
+      announce('done');
     });
   }
 

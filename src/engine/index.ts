@@ -1,2 +1,25 @@
-/** The public face of the engine: `import { retryWhileBusy } from 'proxwright/engine'`. */
+/** The public face of the engine: `import { loadStack, Session } from 'proxwright/engine'`. */
+export type { Address } from '../base/address.ts';
+export type { PortProbe } from '../base/port-probe.ts';
+export type { Step } from '../resources/step.ts';
+export type { Difference } from '../resources/vm/diff.ts';
+export type { VmFields, VmFieldsInput } from '../resources/vm/fields.ts';
+export {
+  loadStack,
+  type Resolution,
+  type ResolvedStack,
+  type ResolvedVm,
+  resolveStack,
+  stackJsonSchema,
+} from '../spec/index.ts';
+export type { StackState, VmState } from '../state/stack-state.ts';
+export type { ExecuteResult, VmOutcome } from './execute.ts';
+export { type ObserveInput, observe } from './observe.ts';
+export type { Observed } from './observed.ts';
+export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';
+export { type PlanInput, type PlanResult, planStack } from './plan.ts';
+export { type DestroyInput, planDestroy } from './plan-destroy.ts';
+export { type Change, isEmpty, type Plan } from './plan-types.ts';
+export type { Progress, ProgressListener } from './progress.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from './retry.ts';
+export { type PlanOptions, Session, type SessionDoors, type SessionInput } from './session.ts';
