@@ -16,7 +16,7 @@ import {
   VM_BINDINGS,
 } from '../resources/vm/bindings.ts';
 import { diffVm } from '../resources/vm/diff.ts';
-import { diskPartText, type Drive, drivesOf } from '../resources/vm/disks.ts';
+import { type Drive, diskPartText, drivesOf } from '../resources/vm/disks.ts';
 import { type VmFields, vmFieldsSchema } from '../resources/vm/fields.ts';
 import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
 import { stripOwnership } from '../resources/vm/ownership.ts';

@@ -118,12 +118,7 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
   return { ...observed, uuid };
 }
 
-async function readIfThere(
-  pve: Pve,
-  node: string,
-  vmid: number,
-  signal: AbortSignal,
-): Promise<VmObserved | undefined> {
+async function readIfThere(pve: Pve, node: string, vmid: number, signal: AbortSignal): Promise<VmObserved | undefined> {
   try {
     return await readVm(pve, node, vmid, { signal });
   } catch (error) {

@@ -113,7 +113,10 @@ function createSteps(vm: ResolvedVm, desired: DesiredConfig): Step[] {
 
 function idChoice(vm: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
   if (vm.fields.vmid !== undefined) return { vmid: vm.fields.vmid };
-  return vm.vmids ? { vmids: vm.vmids } : {};
+  if (!vm.vmids) return {};
+  // Member n gets the nth id of its group where it can, so that names and ids go together.
+  const own = vm.vmids[vm.number - 1];
+  return { vmids: own === undefined ? vm.vmids : [own, ...vm.vmids.filter((vmid) => vmid !== own)] };
 }
 
 function sizesWanted(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {

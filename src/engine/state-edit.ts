@@ -2,8 +2,9 @@
  * Changes of the state that are not applies: import, move, forget, recover, restore. Each is a small run of its own: it
  * holds the lock, stands in the journal, and leaves a backup of what was there before.
  */
-import { closest } from '../base/closest.ts';
+
 import type { Clock } from '../base/clock.ts';
+import { closest } from '../base/closest.ts';
 import { SpecError, StateError } from '../base/errors.ts';
 import { type Random, randomHex } from '../base/random.ts';
 import { openSteps } from '../state/events.ts';
@@ -34,7 +35,7 @@ export interface EditOptions {
 /** Works on the memory of a run; what it holds in the end is written. */
 export async function editState<Result>(
   doors: EditDoors,
-  edit: (memory: RunMemory) => Promise<Result>,
+  edit: (memory: RunMemory, runId: string) => Promise<Result>,
   options: EditOptions = {},
 ): Promise<Result> {
   const { store, clock, random, owner, stackName } = doors;
@@ -47,7 +48,7 @@ export async function editState<Result>(
     const memory = new RunMemory(state, new JournalWriter(store, clock, runId));
     await memory.record({ event: 'runStarted', runId, command: owner.command, who: owner.who, steps: [] });
     try {
-      const result = await edit(memory);
+      const result = await edit(memory, runId);
       await writeState(store, memory.state);
       await memory.record({ event: 'runEnded', outcome: 'done' });
       return result;
@@ -78,42 +79,35 @@ export async function moveAddress(doors: EditDoors, from: string, to: string): P
   });
 }
 
-/** The VM stays as it is, but is no longer ours; what an unfinished run began on it is left alone, too. */
-export async function forgetAddress(doors: EditDoors, address: string): Promise<VmState> {
-  const { store, clock, stackName } = doors;
-  const unfinished = await unfinishedRuns(store);
-  const opened = new Map(unfinished.map(({ runId, events }) => [runId, openSteps(events)]));
-  const isOpen = [...opened.values()].some((steps) => steps.some((step) => step.address === address));
-  const known = (await readState(store, stackName)).vms[address];
-  if (!known && !isOpen) knownVm(await readState(store, stackName), address);
+/**
+ * The VM stays as it is, but is no longer ours; what an unfinished run began on it is left alone, too. Undefined where
+ * only such a run knew it.
+ */
+export async function forgetAddress(doors: EditDoors, address: string): Promise<VmState | undefined> {
+  const { store, clock } = doors;
   return editState(
     doors,
-    async (memory) => {
+    async (memory, ownRun) => {
+      const unfinished = (await unfinishedRuns(store)).filter(({ runId }) => runId !== ownRun);
+      const begun = unfinished.flatMap(({ runId, events }) =>
+        openSteps(events).flatMap(({ step, address: each }) => (each === address ? [{ runId, step }] : [])),
+      );
       const vm = memory.state.vms[address];
-      for (const [runId, steps] of opened) {
+      if (begun.length === 0) knownVm(memory.state, address);
+      for (const { runId, step } of begun) {
         const journal = new JournalWriter(store, clock, runId);
-        for (const { step } of steps.filter((each) => each.address === address)) {
-          await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
-        }
+        await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
+      }
+      for (const { runId } of unfinished) {
+        const journal = new JournalWriter(store, clock, runId);
         await journal.write({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
       }
       await memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
-      return vm ?? { ...NOTHING_KNOWN };
+      return vm;
     },
     { unfinished: 'allow' },
   );
 }
-
-const NOTHING_KNOWN: VmState = {
-  vmid: 0,
-  node: '',
-  name: '',
-  phase: 'creating',
-  lastApplied: {},
-  secrets: {},
-  macs: {},
-  addresses: {},
-};
 
 /** Replaces what is remembered as a whole; the serial goes on, and the old state stays as a backup. */
 export async function replaceState(doors: EditDoors, state: StackState): Promise<void> {

@@ -1,8 +1,8 @@
 /** What is remembered of a VM that exists already: its identity, and every field of the file that is true of it. Pure. */
 import type { Address } from '../base/address.ts';
-import type { VmFields } from '../resources/vm/fields.ts';
-import { type Difference, diffVm } from '../resources/vm/diff.ts';
 import { appliedValues, type DesiredConfig } from '../resources/vm/desired.ts';
+import { type Difference, diffVm } from '../resources/vm/diff.ts';
+import type { VmFields } from '../resources/vm/fields.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { printOwnership } from '../resources/vm/ownership.ts';
 import { propertyOf } from '../resources/vm/parts.ts';
@@ -31,7 +31,9 @@ export function takeOver({ stackName, address, fields, observed }: TakeOverInput
   const desired: DesiredConfig = fields ? wantedConfig(fields, { ownershipLine }) : new Map();
   const { differences } = diffVm(desired, observed, undefined);
   const open = new Set(differences.map(({ path }) => path));
-  const applied = Object.entries(appliedValues(desired)).filter(([path]) => !open.has(path) && !isSecret(desired, path));
+  const applied = Object.entries(appliedValues(desired)).filter(
+    ([path]) => !open.has(path) && !isSecret(desired, path),
+  );
   // Place and power act when a VM is made or when the file changes them; taking it over is neither.
   const acting = fields ? { node: fields.node, power: fields.power } : {};
   return {

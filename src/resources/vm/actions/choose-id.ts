@@ -33,7 +33,7 @@ function* upwardFrom(first: number): Generator<number> {
 function noneLeft(context: ActionContext, vmids: readonly number[]): ConflictError {
   return new ConflictError({
     code: 'VMID_TAKEN',
-    detail: `None of the ${vmids.length} ids from ${vmids.at(0)} to ${vmids.at(-1)} is free for ${context.address}.`,
+    detail: `None of the ${vmids.length} ids from ${Math.min(...vmids)} to ${Math.max(...vmids)} is free for ${context.address}.`,
     where: { address: context.address },
     hint: 'Widen vmids, or remove VMs that are no longer needed.',
   });

@@ -1,0 +1,164 @@
+/**
+ * Rebuilds a lost state from the ownership lines in the cluster's VMs, and compares a state with the cluster. A line
+ * counts only where id and uuid in it are those of the VM it stands in: a clone or a restore copies it.
+ */
+import { type Address, toAddress } from '../base/address.ts';
+import { AuthError } from '../base/errors.ts';
+import type { Pve } from '../pve/client.ts';
+import { isNotFound } from '../pve/errors/kinds.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import { findOwnership, type Ownership, ownershipCounts } from '../resources/vm/ownership.ts';
+import { readVm } from '../resources/vm/read.ts';
+import type { ResolvedStack } from '../spec/types.ts';
+import type { StackState, VmState } from '../state/stack-state.ts';
+import { takeOver } from './take-over.ts';
+
+export interface ClusterInput {
+  readonly pve: Pve;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RecoverInput extends ClusterInput {
+  readonly stack: ResolvedStack;
+  /** What is still known; empty where everything was lost. */
+  readonly state: StackState;
+}
+
+export interface Recovery {
+  readonly state: StackState;
+  /** Addresses that the state did not know, or knew as another VM. */
+  readonly found: readonly Address[];
+  /** Addresses that the state knew and that stand in no line; they are kept. */
+  readonly notFound: readonly string[];
+  /** VMs with a line that does not count, or that could not be read: said, and left alone. */
+  readonly remarks: readonly string[];
+}
+
+type Look =
+  | { readonly kind: 'present'; readonly vm: VmObserved }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'hidden' };
+
+interface Claim {
+  readonly address: Address;
+  readonly ownership: Ownership;
+  readonly vm: VmObserved & { readonly uuid: string };
+}
+
+export async function recoverState({ pve, stack, state, signal }: RecoverInput): Promise<Recovery> {
+  const guests = (await guestsOf({ pve, signal })).filter((guest) => guest.type === 'qemu' && !guest.template);
+  const remarks: string[] = [];
+  const claims: Claim[] = [];
+  const looks = await Promise.all(guests.map(async (guest) => [guest.vmid, await look(pve, guest, signal)] as const));
+  for (const [vmid, found] of looks) {
+    if (found.kind === 'hidden') remarks.push(`VM ${vmid} was not checked: the token needs VM.Audit on /vms/${vmid}.`);
+    if (found.kind !== 'present') continue;
+    const claim = claimOf(stack.name, found.vm, remarks);
+    if (claim) claims.push(claim);
+  }
+  const accepted = claims.filter((claim) => isOnly(claim, claims, remarks));
+  const vms: Record<string, VmState> = { ...state.vms };
+  const found = accepted.filter(({ address, vm }) => !isSame(state.vms[address], vm)).map(({ address }) => address);
+  for (const claim of accepted) {
+    if (found.includes(claim.address)) vms[claim.address] = recovered(stack, claim);
+  }
+  const claimed = new Set<string>(accepted.map(({ address }) => address));
+  const notFound = Object.keys(state.vms).filter((address) => !claimed.has(address));
+  return { state: { ...state, vms }, found, notFound, remarks };
+}
+
+function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | undefined {
+  const ownership = findOwnership(vm.current.get('description') ?? '');
+  if (ownership?.stack !== stackName) return undefined;
+  const address = toAddress(ownership.address);
+  if (!address) {
+    remarks.push(`VM ${vm.vmid} has a line that names "${ownership.address}", which is no address.`);
+    return undefined;
+  }
+  if (vm.uuid === undefined || !ownershipCounts(ownership, vm)) {
+    remarks.push(
+      `VM ${vm.vmid} has a line of ${address} that was made for VM ${ownership.vmid} with the uuid ` +
+        `${ownership.uuid ?? '(none)'}: it is a copy or a restored backup, and not taken over. If it is yours: ` +
+        `proxwright import '${address}' ${vm.vmid} --accept-identity`,
+    );
+    return undefined;
+  }
+  return { address, ownership, vm: { ...vm, uuid: vm.uuid } };
+}
+
+/** Two VMs that both say they are one: neither is believed. */
+function isOnly(claim: Claim, claims: readonly Claim[], remarks: string[]): boolean {
+  const rivals = claims.filter(({ address }) => address === claim.address);
+  if (rivals.length === 1) return true;
+  if (rivals[0] === claim) {
+    const ids = rivals.map(({ vm }) => vm.vmid).join(' and ');
+    remarks.push(`VMs ${ids} all claim to be ${claim.address}; choose one: proxwright import '${claim.address}' ID`);
+  }
+  return false;
+}
+
+function isSame(known: VmState | undefined, vm: { readonly vmid: number; readonly uuid: string | undefined }): boolean {
+  return known?.vmid === vm.vmid && known.uuid?.toLowerCase() === vm.uuid?.toLowerCase();
+}
+
+function recovered(stack: ResolvedStack, { address, ownership, vm }: Claim): VmState {
+  const fields = stack.vms.find((each) => each.address === address)?.fields;
+  const taken = takeOver({ stackName: stack.name, address, fields, observed: vm });
+  return ownership.incomplete ? { ...taken.vm, phase: 'incomplete' } : taken.vm;
+}
+
+/** What became of a VM that a state knows. */
+export interface Standing {
+  readonly address: string;
+  readonly vmid: number;
+  readonly name: string;
+  readonly standing: 'same' | 'gone' | 'another' | 'hidden' | 'unfinished';
+  /** Where it is now. */
+  readonly node: string | undefined;
+}
+
+/** Whether each VM of a state is still the one it was; for a state that comes from a backup. */
+export async function compareWithCluster({ pve, signal }: ClusterInput, state: StackState): Promise<Standing[]> {
+  const guests = new Map((await guestsOf({ pve, signal })).map((guest) => [guest.vmid, guest]));
+  return Promise.all(
+    Object.entries(state.vms).map(async ([address, known]): Promise<Standing> => {
+      const { vmid, name } = known;
+      const guest = guests.get(vmid) ?? { vmid, node: known.node, running: false };
+      const found = await look(pve, guest, signal);
+      const node = found.kind === 'present' ? found.vm.node : undefined;
+      return { address, vmid, name, standing: standingOf(known, found), node };
+    }),
+  );
+}
+
+function standingOf(known: VmState, found: Look): Standing['standing'] {
+  if (found.kind !== 'present') return found.kind;
+  if (known.uuid === undefined) return 'unfinished';
+  return isSame(known, found.vm) ? 'same' : 'another';
+}
+
+interface Guest {
+  readonly vmid: number;
+  readonly node: string;
+  readonly running: boolean;
+}
+
+async function guestsOf({ pve, signal }: ClusterInput): Promise<(Guest & { type: string; template: boolean })[]> {
+  await pve.authenticate({ signal });
+  const rows = await pve.cluster.resources({ type: 'vm' }, { signal });
+  return rows.flatMap(({ vmid, node, type, template, status }) =>
+    vmid === undefined || node === undefined
+      ? []
+      : [{ vmid, node, type, template: template ?? false, running: status === 'running' }],
+  );
+}
+
+async function look(pve: Pve, { node, vmid, running }: Guest, signal: AbortSignal | undefined): Promise<Look> {
+  try {
+    return { kind: 'present', vm: await readVm(pve, node, vmid, { running, signal }) };
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { kind: 'hidden' };
+    if (isNotFound(error)) return { kind: 'gone' };
+    throw error;
+  }
+}
