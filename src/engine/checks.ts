@@ -9,6 +9,7 @@ import { printByteSize } from '../base/units.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { Observed, StorageRow } from './observed.ts';
+import { unmappedDevices } from './pci.ts';
 import { whereOf } from './where.ts';
 
 /** What a VM that is about to be made or changed is made from. */
@@ -34,6 +35,7 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   checkStorages(subject, observed, findings);
   checkBridges(vm, observed, findings);
   checkMappings(vm, observed, findings);
+  findings.problems.push(...unmappedDevices(vm, observed));
   if (subject.base) checkBootOrder(vm, subject.base, findings);
 }
 

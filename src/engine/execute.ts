@@ -12,6 +12,7 @@ import { ACTIONS } from '../resources/vm/actions/index.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import type { CloneInput, VmActionName } from '../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
+import type { VmState } from '../state/stack-state.ts';
 import type { Plan } from './plan-types.ts';
 import { type Occupancy, Queue, RolloutQueues } from './queues.ts';
 import { readyChecks, readyTarget } from './ready/checks.ts';
@@ -109,7 +110,19 @@ class Execution {
       return true;
     });
     if (!begun) return 'skipped';
-    return this.#waitForReadiness(address, steps);
+    const outcome = await this.#waitForReadiness(address, steps);
+    await this.#rememberPower(address);
+    return outcome;
+  }
+
+  /** The last fact of a VM: it was switched as the file says, and waited for. */
+  async #rememberPower(address: Address): Promise<void> {
+    const { memory } = this.#input.run;
+    const power = this.#vms.get(address)?.fields.power;
+    const remembered = memory.vm(address);
+    if (power === undefined || remembered?.phase !== 'complete' || remembered.lastApplied['power'] === power) return;
+    const lastApplied = { ...remembered.lastApplied, power };
+    await memory.record({ event: 'learned', step: `${address}/ready`, patch: { address, vm: { lastApplied } } });
   }
 
   async #runStep(step: Step, sight: { last: VmObserved | undefined }): Promise<void> {
@@ -147,8 +160,7 @@ class Execution {
     const { run, signal, ports } = this.#input;
     const vm = this.#vms.get(address);
     const remembered = run.memory.vm(address);
-    const started = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
-    if (!vm || !remembered || !started) return 'done';
+    if (!vm || !remembered || !isToBeAwaited(vm, remembered, steps)) return 'done';
     const target = readyTarget(address, vm.fields, remembered);
     const checks = readyChecks(vm.fields, this.#input.stack.rollout.timeouts.readyMs);
     try {
@@ -179,6 +191,12 @@ class Execution {
       return 'notReady';
     }
   }
+}
+
+/** Switched on by this run, or by one that died before it had seen the guest. */
+function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step[]): boolean {
+  const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
+  return isStarted || (vm.fields.power === 'running' && remembered.lastApplied['power'] !== 'running');
 }
 
 function occupancyOf(step: Step): Occupancy {

@@ -44,6 +44,8 @@ export function fieldsOfVm(observed: VmObserved): ImportedFields {
   const tree: Tree = { name: `vm-${observed.vmid}`, vmid: observed.vmid, node: observed.node };
   const leftOut: string[] = [];
   readBindings(tree, VM_BINDINGS, (binding) => values.get(binding.key ?? ''), '');
+  // The one field that must be said beside others; the server leaves it out where it is off.
+  if (isTree(tree.agent)) tree.agent = { enabled: false, ...tree.agent };
   const notes = stripOwnership(values.get('description') ?? '').trim();
   if (notes !== '') tree.description = notes;
   for (const drive of drivesOf(values)) readDrive(tree, drive, values.get(drive.key) ?? '');

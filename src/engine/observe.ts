@@ -1,8 +1,9 @@
 /**
  * Reads the cluster once, concurrently: one read per VM of the state, one per node, one per template, and a few that do not
- * grow. It changes nothing and decides nothing.
+ * grow. Storages and bridges of a node are read only where a VM is to be made or names one that it does not use yet. It
+ * changes nothing and decides nothing.
  */
-import type { Address } from '../base/address.ts';
+import { type Address, covers } from '../base/address.ts';
 import { ApiError, AuthError, ConflictError } from '../base/errors.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
@@ -10,6 +11,8 @@ import type { VmObserved } from '../resources/vm/observed.ts';
 import { readVm } from '../resources/vm/read.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
+import { withMoves } from './moves.ts';
+import { namesNewPlaces } from './new-places.ts';
 import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
 
 export interface ObserveInput {
@@ -17,10 +20,13 @@ export interface ObserveInput {
   readonly stack: ResolvedStack;
   readonly state: StackState;
   readonly signal?: AbortSignal | undefined;
+  /** VMs to be made anew: what they are made from has to be read as well. */
+  readonly replace?: readonly string[] | undefined;
 }
 
 export async function observe(input: ObserveInput): Promise<Observed> {
-  const { pve, stack, state, signal } = input;
+  const { pve, stack, signal, replace = [] } = input;
+  const state = withMoves(stack, input.state);
   const options = { signal };
   const version = await pve.authenticate(options);
   const rows = await pve.cluster.resources({}, options);
@@ -31,13 +37,16 @@ export async function observe(input: ObserveInput): Promise<Observed> {
       .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
   );
   const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
-  const toMake = stack.vms.filter((vm) => !known.some(([address]) => address === vm.address));
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
-  const [vms, templates, storages, bridges, pciMappings, takenIds] = await Promise.all([
-    readKnown(pve, known, guests, running, signal),
+  const vms = await readKnown(pve, known, guests, running, signal);
+  const toMake = stack.vms.filter(
+    ({ address }) => isAbsent(vms.get(address)) || replace.some((selector) => covers(selector, address)),
+  );
+  const toCheck = nodesToCheck(toMake, stack, vms, nodes);
+  const [templates, storages, bridges, pciMappings, takenIds] = await Promise.all([
     readTemplates(pve, toMake, guests, signal),
-    readPerNode(nodesToCheck(stack, nodes), (node) => readStorages(pve, node, signal)),
-    readPerNode(nodesToCheck(stack, nodes), (node) => readBridges(pve, node, signal)),
+    readPerNode(toCheck, (node) => readStorages(pve, node, signal)),
+    readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     usesPci(stack) ? readPciMappings(pve, signal) : ({ ok: true, value: new Map() } as const),
     readTakenIds(pve, toMake, guests, signal),
   ]);
@@ -159,9 +168,21 @@ async function readCandidate(pve: Pve, row: GuestRow, signal: AbortSignal | unde
   return { vmid: row.vmid, node: row.node, name: row.name, isTemplate, vm };
 }
 
-/** Every node a VM of the stack is meant for, as far as it exists and answers. */
-function nodesToCheck(stack: ResolvedStack, nodes: ReadonlyMap<string, { online: boolean }>): string[] {
-  return [...new Set(stack.vms.map((vm) => vm.fields.node))].filter((name) => nodes.get(name)?.online);
+const isAbsent = (found: ObservedVm | undefined) => found === undefined || found.kind === 'gone';
+
+/** Nodes on which something new is meant to happen, as far as they exist and answer. */
+function nodesToCheck(
+  toMake: readonly ResolvedVm[],
+  stack: ResolvedStack,
+  vms: ReadonlyMap<Address, ObservedVm>,
+  nodes: ReadonlyMap<string, { online: boolean }>,
+): string[] {
+  const settling = stack.vms.filter((vm) => {
+    const found = vms.get(vm.address);
+    return found?.kind === 'present' && namesNewPlaces(vm, found.vm);
+  });
+  const names = new Set([...toMake, ...settling].map((vm) => vm.fields.node));
+  return [...names].filter((name) => nodes.get(name)?.online);
 }
 
 async function readPerNode<Value>(

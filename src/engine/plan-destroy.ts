@@ -2,10 +2,11 @@
 import { type Address, covers } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { ApiError, ConflictError } from '../base/errors.ts';
+import { ApiError, BusyError, ConflictError } from '../base/errors.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
+import { withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
 import { fingerprintsOf, type PlanResult } from './plan.ts';
 import { type Change, PLAN_VERSION } from './plan-types.ts';
@@ -22,7 +23,8 @@ export interface DestroyInput {
 }
 
 export function planDestroy(input: DestroyInput): PlanResult {
-  const { stack, state, observed } = input;
+  const { stack, observed } = input;
+  const state = withMoves(stack, input.state);
   const problems: Diagnostic[] = [];
   const doomed = orderOfRemoval(stack, state).filter(
     (address) => !input.only || input.only.length === 0 || input.only.some((selector) => covers(selector, address)),
@@ -70,6 +72,14 @@ function orderOfRemoval(stack: ResolvedStack, state: StackState): Address[] {
 }
 
 function refusal(address: Address, remembered: VmState, found: ObservedVm | undefined): Diagnostic | undefined {
+  if (remembered.uuid === undefined) {
+    return new BusyError({
+      code: 'GUEST_LOCKED',
+      where: { address },
+      detail: `VM ${remembered.vmid} on ${remembered.node} was being made by a run that ended before it was seen; whether it is ours cannot be told.`,
+      hint: `Look at it on ${remembered.node}. If nothing works on it any more: qm unlock ${remembered.vmid} && qm destroy ${remembered.vmid} --purge`,
+    }).diagnostic;
+  }
   if (found?.kind !== 'present') return undefined;
   const { vm } = found;
   if (vm.uuid !== remembered.uuid) {

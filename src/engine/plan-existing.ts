@@ -116,16 +116,19 @@ function existingSteps(
     add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
     grow(resizesAfterMaking(desired.values(), actual));
   }
-  const powerChanged = unfinished ? fields.power === 'running' && !actual.running : last.power !== fields.power;
-  const rememberMore = unfinished || isStale(last, applied(vm, desired));
-  if (steps.length > 0 || powerChanged || rememberMore) {
-    add(vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired) }));
-  }
+  // Nothing is remembered of a VM that was never switched as its file says.
+  const powerChanged = last.power !== fields.power;
   const waits = [
     ...restartPending,
     ...differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
   ];
-  if (actual.running && fields.power === 'running' && fields.restart === 'when_needed' && waits.length > 0) {
+  const restarts = actual.running && fields.power === 'running' && fields.restart === 'when_needed' && waits.length > 0;
+  const remembers = applied(vm, desired, last.power);
+  if (steps.length > 0 || powerChanged || restarts || unfinished || isStale(last, remembers)) {
+    // A restart that fails between off and on must not be forgotten: until it is over the VM counts as not switched.
+    add(vmStep(address, 'vm.verify', { desired: packed, applied: restarts ? applied(vm, desired) : remembers }));
+  }
+  if (restarts) {
     add(vmStep(address, 'vm.restart', { reasons: waits }));
   } else if (powerChanged && fields.power === 'running' && !actual.running) {
     add(vmStep(address, 'vm.start', {}));

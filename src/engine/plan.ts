@@ -9,9 +9,10 @@ import type { Step } from '../resources/step.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
-import type { StackState, VmState } from '../state/stack-state.ts';
+import type { StackState } from '../state/stack-state.ts';
 import { checkRoom, type Findings } from './checks.ts';
 import { fingerprint, vmFingerprint } from './fingerprint.ts';
+import { withMoves } from './moves.ts';
 import type { Observed } from './observed.ts';
 import { PLAN_VERSION, type Plan } from './plan-types.ts';
 import { planVm } from './plan-vm.ts';
@@ -71,25 +72,6 @@ export function fingerprintsOf(input: Pick<PlanInput, 'stack' | 'state' | 'obser
     state: fingerprint(input.state.vms),
     vms: Object.fromEntries(vms),
   };
-}
-
-/** Addresses that a VM had before its group was renamed, as far as the state still uses them. */
-export function movesOf(stack: ResolvedStack, state: StackState): { from: Address; to: Address }[] {
-  return stack.vms.flatMap((vm) => {
-    if (state.vms[vm.address]) return [];
-    const from = vm.formerly.find((address) => state.vms[address]);
-    return from ? [{ from, to: vm.address }] : [];
-  });
-}
-
-export function withMoves(stack: ResolvedStack, state: StackState): StackState {
-  const vms: Record<string, VmState> = { ...state.vms };
-  for (const { from, to } of movesOf(stack, state)) {
-    const moved = vms[from];
-    delete vms[from];
-    if (moved) vms[to] = moved;
-  }
-  return { ...state, vms };
 }
 
 function isSelected(only: readonly string[] | undefined, address: Address): boolean {

@@ -2,9 +2,10 @@
  * One run on a stack, from the lock to its release: takes up what an earlier run left, plans, carries the plan out, and
  * writes down what is now true.
  */
+import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { ConflictError } from '../base/errors.ts';
+import { BusyError, ConflictError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import { type Random, randomHex } from '../base/random.ts';
@@ -19,9 +20,10 @@ import type { StackState } from '../state/stack-state.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
+import { movesOf } from './moves.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observed.ts';
-import { fingerprintsOf, movesOf, type PlanResult, planStack } from './plan.ts';
+import { fingerprintsOf, type PlanResult, planStack } from './plan.ts';
 import { type DestroyInput, planDestroy } from './plan-destroy.ts';
 import type { Plan } from './plan-types.ts';
 import type { ProgressListener } from './progress.ts';
@@ -84,6 +86,8 @@ export class Session {
   /** Takes the lock — refused while another run lives — and settles what earlier runs began. */
   static async open(input: SessionInput): Promise<Session> {
     const { clock, random, store, stack } = input;
+    // Every VM that waits listens to it; that is no leak to be warned of.
+    setMaxListeners(0, input.signal);
     const since = new Date(clock.now()).toISOString();
     const runId = `${since.replace(/[-:]/g, '').replace(/\.\d+Z$/, 'Z')}-${randomHex(random.fork('run'), 6)}`;
     const lock = await store.lock({ ...input.owner, runId, since });
@@ -110,7 +114,7 @@ export class Session {
 
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
-    this.#observed = await observe({ pve, stack, state: this.state, signal });
+    this.#observed = await observe({ pve, stack, state: this.state, signal, replace: options.replace });
     return planStack({ stack, state: this.state, observed: this.#observed, secrets, now: clock.now(), ...options });
   }
 
@@ -135,6 +139,12 @@ export class Session {
       const moved = this.state.vms[from];
       await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: to, vm: moved ?? null } });
       await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: from, vm: null } });
+    }
+    for (const { address, kind } of plan.changes) {
+      // It was removed outside: what is remembered of it would be taken for the VM that is to be made.
+      if (kind === 'create' && this.state.vms[address]?.uuid !== undefined) {
+        await this.#memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
+      }
     }
     this.#reserveIds(plan);
     const result = await executePlan({ run: this.#run, stack, plan, ports, signal });
@@ -207,7 +217,14 @@ export class Session {
     const context = stepContext(this.#run, identity, { last: undefined }, this.#input.signal);
     const settled = await (step.upid === undefined && step.intent === undefined && isCreation(step.action)
       ? settleCreation(context)
-      : settleOpenStep(context, step));
+      : settleOpenStep(context, step)
+    ).catch((error: unknown) => {
+      // What only root can mend stops this VM, whose own step says so again, and not its siblings.
+      if (!(error instanceof BusyError) || error.code !== 'GUEST_LOCKED') throw error;
+      this.#input.log.log('warn', `${address}: ${error.diagnostic.detail} ${error.diagnostic.hint ?? ''}`);
+      return undefined;
+    });
+    if (!settled) return;
     this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${settled.outcome}`);
     if (settled.outcome === 'nothing' || settled.outcome === 'gone') {
       await this.#memory.record({ event: 'learned', step: identity.id, patch: { address, vm: null } });

@@ -6,6 +6,7 @@ import { type ResolvedSecret, wantedConfig } from '../resources/vm/wanted.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import type { Observed } from './observed.ts';
+import { pciMappingsFor } from './pci.ts';
 import type { Change } from './plan-types.ts';
 
 export interface VmPlanInput {
@@ -23,9 +24,14 @@ export interface VmPlan {
   readonly steps: readonly Step[];
 }
 
-/** What the state remembers: the fields behind configuration keys, and those that act without one. */
-export function applied(vm: ResolvedVm, desired: DesiredConfig): Record<string, unknown> {
-  return { ...appliedValues(desired), node: vm.fields.node, power: vm.fields.power };
+/**
+ * What the state remembers once the VM was read back: the fields behind configuration keys, and its node. Its power only
+ * where it was remembered so before; otherwise the switch and the wait for the guest still lie ahead, and whoever takes up
+ * a run that dies between must find them undone.
+ */
+export function applied(vm: ResolvedVm, desired: DesiredConfig, lastPower?: unknown): Record<string, unknown> {
+  const { node, power } = vm.fields;
+  return { ...appliedValues(desired), node, ...(lastPower === power && { power }) };
 }
 
 export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
@@ -43,5 +49,5 @@ export function wanted(
     vmid: identity?.vmid ?? 0,
     uuid: identity?.uuid,
   });
-  return wantedConfig(vm.fields, { ownershipLine: line, secrets });
+  return wantedConfig(vm.fields, { ownershipLine: line, secrets, pciMappings: pciMappingsFor(vm, input.observed) });
 }

@@ -18,7 +18,7 @@ export const pciDeviceFields = z.strictObject({
       .optional(),
     {
       description:
-        'PCI address on the host; used through a mapping that is found or made, because a token may not name it directly.',
+        'PCI address on the host; used through the mapping that stands for it, because a token may not name it directly.',
       pve: 'hostpci.host',
       effect: 'restart',
     },

@@ -44,15 +44,20 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
   await context.whileBusy(`${job.what} ${context.address}`, async () => {
     if (context.memory()?.uuid !== undefined) return;
     const patience = patienceOf(context);
+    let isInterrupted = false;
     for (let tries = 1; ; tries++) {
-      making ??= newMaking(context, job, await chooseId(context, job.ids));
       try {
+        // A request may have been sent before the daemon went away: what came of it is seen before another one is.
+        if (making && isInterrupted && (await isMade(context, making))) return;
+        isInterrupted = false;
+        making ??= newMaking(context, job, await chooseId(context, job.ids));
         const next = await attempt(context, job, making);
         if (next === 'made') return;
         if (tries >= MAX_TRIES) throw next.because;
         if (next.kind === 'other-id') making = undefined;
       } catch (error) {
         if (!(await patience.survives(error))) throw error;
+        isInterrupted = true;
       }
     }
   });
@@ -77,6 +82,12 @@ async function takenUp(context: ActionContext, job: MakingJob): Promise<Making |
   const isWanted = vmid === undefined ? (vmids?.includes(making.vmid) ?? true) : vmid === making.vmid;
   const isOpen = occupant.kind === 'nobody' && context.ids.reserve(making.vmid, context.address);
   return isWanted && isOpen ? { ...making, node: job.node } : undefined;
+}
+
+async function isMade(context: ActionContext, making: Making): Promise<boolean> {
+  const occupant = await settledOccupant(context, making);
+  if (occupant.kind === 'ours') await rememberMade(context, occupant.vm);
+  return occupant.kind === 'ours';
 }
 
 function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making {
@@ -116,7 +127,9 @@ function isCertain(error: unknown): boolean {
 async function afterFailure(context: ActionContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
   const isDoubtful = isOutcomeUnknown(error) || isTaskLost(error);
   const isRace = error instanceof ConflictError && error.code === 'VMID_TAKEN';
-  const occupant = await settledOccupant(context, making, { isCertain: !isDoubtful });
+  // A task of ours ran, so whatever is locked there now is what it left behind.
+  const isCertain = !isDoubtful && !(error instanceof TaskError);
+  const occupant = await settledOccupant(context, making, { isCertain });
   context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
   switch (occupant.kind) {
     case 'ours':

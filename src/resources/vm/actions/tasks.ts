@@ -30,7 +30,20 @@ export async function runTask(context: ActionContext, request: TaskRequest): Pro
     context.log.log('debug', `${context.address}: the answer to ${request.what} was lost`, { upid: upid ?? null });
     if (upid === undefined) throw error;
   }
-  return upid && follow(context, upid, request);
+  return upid && followFound(context, upid, request);
+}
+
+/** A node that does not know the task may still list it as running: then it is waited for, and nothing is sent again. */
+async function followFound(context: ActionContext, upid: Upid, request: TaskRequest): Promise<TaskResult> {
+  try {
+    return await follow(context, upid, request);
+  } catch (error) {
+    if (!isTaskLost(error)) throw error;
+    const { node, vmid, type } = request;
+    const [running] = await runningTasks(context, { node, id: vmid, type });
+    if (running === undefined) throw error;
+    return follow(context, running, request);
+  }
 }
 
 /** Writes the task down, then waits for it. */

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { DesiredConfig, DesiredEntry, DesiredField } from '../resources/vm/desired.ts';
+import { diffVm } from '../resources/vm/diff.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import { propertyOf } from '../resources/vm/parts.ts';
+import { vmFieldsArbitrary } from '../resources/vm/testing/arbitrary-vm.ts';
+import { afterResize, afterWrite, observedVm } from '../resources/vm/testing/server.ts';
+import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../resources/vm/testing/surroundings.ts';
+import { wantedConfig } from '../resources/vm/wanted.ts';
+import { configureWrites, resizesNeeded } from '../resources/vm/writes.ts';
+import { fieldsOfVm } from './import-fields.ts';
+
+const cases = fc
+  .constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE)
+  .chain((around) => vmFieldsArbitrary(around).map((fields) => ({ around, desired: wantedConfig(fields, {}) })));
+
+function madeFrom(values: ReadonlyMap<string, string>, desired: DesiredConfig) {
+  let now = new Map(values);
+  for (const write of configureWrites(desired.values(), observedVm(now))) now = afterWrite(now, write);
+  for (const resize of resizesNeeded(desired.values(), observedVm(now))) now = afterResize(now, resize);
+  return observedVm(now);
+}
+
+describe('the stack lines of a VM', () => {
+  it('are true of it, and say everything that a stack had said', () => {
+    fc.assert(
+      fc.property(cases, ({ around, desired }) => {
+        const vm = madeFrom(around.values, desired);
+        const { fields, leftOut } = fieldsOfVm(vm);
+        expect(leftOut).toEqual([]);
+        const found = wantedConfig(fields, {});
+        const { differences } = diffVm(found, vm, undefined);
+        expect(differences.filter(({ path }) => path !== 'name' && path !== 'ownership')).toEqual([]);
+        const paths = new Set([...found.values()].flatMap((entry) => entry.fields.map(({ path }) => path)));
+        const silent = [...desired.values()].flatMap((entry) =>
+          entry.fields.filter((field) => !paths.has(field.path) && stands(vm, entry, field)).map(({ path }) => path),
+        );
+        expect(silent).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+/** What the server assumes anyway may be absent; where a disk was imported from is nowhere to be read. */
+function stands(
+  { current }: VmObserved,
+  { key, desired }: DesiredEntry,
+  { path, parts, value }: DesiredField,
+): boolean {
+  const text = current.get(key);
+  if (text === undefined || path === 'ownership' || (Array.isArray(value) && value.length === 0)) return false;
+  const [part] = parts;
+  return desired.kind === 'notes' || part === undefined || propertyOf(key, text).get(part) !== undefined;
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../base/random.ts';
+import { VirtualClock } from '../base/virtual-clock.ts';
+import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
+import { MemoryStore } from '../state/memory-store.ts';
+import { emptyState, type VmState } from '../state/stack-state.ts';
+import { listBackups, readState, writeState } from '../state/state-file.ts';
+import { describeRun } from './runs.ts';
+import { type EditDoors, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
+
+const VM: VmState = {
+  vmid: 401,
+  uuid: 'u-1',
+  node: 'pve1',
+  name: 'web',
+  phase: 'complete',
+  lastApplied: { memory: '8GiB' },
+  secrets: {},
+  macs: {},
+  addresses: {},
+};
+
+async function scene(): Promise<EditDoors & { readonly store: MemoryStore; readonly clock: VirtualClock }> {
+  const store = new MemoryStore();
+  await writeState(store, { ...emptyState('lab'), vms: { 'vm.web': VM, 'vm.db': { ...VM, vmid: 402 } } });
+  const owner = { who: 'operator', host: 'here', pid: 1, command: 'state mv' };
+  return { store, clock: new VirtualClock(), random: seededRandom(1), stackName: 'lab', owner };
+}
+
+async function leaveUnfinishedRun({ store, clock }: Awaited<ReturnType<typeof scene>>): Promise<void> {
+  const journal = new JournalWriter(store, clock, '20250101T000000Z-dead');
+  await journal.write({
+    event: 'stepStarted',
+    step: 'vm.web/configure',
+    address: 'vm.web',
+    action: 'vm.configure',
+    intent: { vmid: 401 },
+    patch: { address: 'vm.web', vm: { phase: 'incomplete' } },
+  });
+}
+
+describe('moving an address', () => {
+  it('keeps everything known of the VM, a backup of the state, and a run that tells of it', async () => {
+    const doors = await scene();
+    await moveAddress(doors, 'vm.web', 'vm.site[1]');
+    const { vms, serial } = await readState(doors.store, 'lab');
+    expect(vms).toEqual({ 'vm.site[1]': VM, 'vm.db': { ...VM, vmid: 402 } });
+    expect(serial).toBe(2);
+    expect(await listBackups(doors.store)).toHaveLength(1);
+    const [runId = ''] = await listRuns(doors.store);
+    expect(describeRun(await readRun(doors.store, runId))).toMatchObject({ command: 'state mv', outcome: 'done' });
+  });
+
+  it('refuses an address that is unknown or taken, and changes nothing', async () => {
+    const doors = await scene();
+    await expect(moveAddress(doors, 'vm.wed', 'vm.site')).rejects.toMatchObject({
+      code: 'MISSING_REFERENCE',
+      diagnostic: { hint: "Did you mean 'vm.web'?" },
+    });
+    await expect(moveAddress(doors, 'vm.web', 'vm.db')).rejects.toMatchObject({ code: 'BAD_VALUE' });
+    expect((await readState(doors.store, 'lab')).serial).toBe(1);
+  });
+
+  it('waits until an unfinished run has been taken up: its journal would undo the move', async () => {
+    const doors = await scene();
+    await leaveUnfinishedRun(doors);
+    await expect(moveAddress(doors, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+  });
+
+  it('is refused while a run lives, and leaves the lock free behind itself', async () => {
+    const doors = await scene();
+    const lock = await doors.store.lock({ ...doors.owner, runId: 'other', since: 'now' });
+    await expect(moveAddress(doors, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+    await lock.release();
+    await moveAddress(doors, 'vm.web', 'vm.site');
+    await (await doors.store.lock({ ...doors.owner, runId: 'next', since: 'now' })).release();
+  });
+});
+
+describe('forgetting an address', () => {
+  it('takes it out of the state and out of an unfinished run', async () => {
+    const doors = await scene();
+    await leaveUnfinishedRun(doors);
+    expect(await forgetAddress(doors, 'vm.web')).toEqual(VM);
+    expect(Object.keys((await readState(doors.store, 'lab')).vms)).toEqual(['vm.db']);
+    const { events } = await readRun(doors.store, '20250101T000000Z-dead');
+    expect(events.slice(1)).toMatchObject([
+      { event: 'stepFailed', step: 'vm.web/configure', code: 'CANCELED' },
+      { event: 'learned', patch: { address: 'vm.web', vm: null } },
+    ]);
+  });
+
+  it('refuses an address nobody knows', async () => {
+    await expect(forgetAddress(await scene(), 'vm.nobody')).rejects.toMatchObject({ code: 'MISSING_REFERENCE' });
+  });
+});
+
+describe('replacing a state', () => {
+  it('goes on counting, and keeps what was there even if it was damaged', async () => {
+    const doors = await scene();
+    await doors.store.write('state.json', '{"version": 1, "sta');
+    await replaceState(doors, { ...emptyState('lab'), serial: 7, vms: { 'vm.web': VM } });
+    expect(await readState(doors.store, 'lab')).toMatchObject({ serial: 8, vms: { 'vm.web': VM } });
+    expect(await listBackups(doors.store)).toHaveLength(1);
+  });
+});
