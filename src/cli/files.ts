@@ -8,16 +8,16 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'you may not read it',
 };
 
-/** `purpose` completes "cannot be read as …": `a world`. */
-export async function readTextFile(path: string, purpose: string, hint?: string): Promise<string> {
+/** `purpose` completes "cannot be read as …": `a world`. `shown` is the name in messages. */
+export async function readTextFile(path: string, purpose: string, hint?: string, shown = path): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     throw new SpecError({
       code: 'UNREADABLE_FILE',
-      where: { file: path },
-      detail: `"${path}" cannot be read as ${purpose}: ${REASONS[code] ?? String(error)}.`,
+      where: { file: shown },
+      detail: `"${shown}" cannot be read as ${purpose}: ${REASONS[code] ?? String(error)}.`,
       ...(hint !== undefined && { hint }),
       cause: error,
     });

@@ -2,8 +2,10 @@
 import { CommanderError } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { Canceled, toDiagnostic } from '../base/errors.ts';
-import { EXIT_CANCELED, type ExitCode } from './command-host.ts';
-import { createProgram, type RunCommand } from './program.ts';
+import { systemRandom } from '../base/random.ts';
+import { AlreadyShown, EXIT_CANCELED, type ExitCode } from './command-host.ts';
+import { createProgram } from './program.ts';
+import type { RunCommand } from './stack-options.ts';
 import { chooseLogLevel, createTerminal, type Terminal } from './terminal.ts';
 
 let terminal: Terminal = newTerminal();
@@ -18,6 +20,7 @@ function exit(code: ExitCode): void {
 }
 
 function fail(error: unknown): void {
+  if (error instanceof AlreadyShown) exit(error.exitCode);
   terminal.diagnostic(toDiagnostic(error));
   exit(error instanceof Canceled ? EXIT_CANCELED : 1);
 }
@@ -27,15 +30,52 @@ const run: RunCommand = async (options, command) => {
   terminal = newTerminal({ json });
   const level = chooseLogLevel(options.logLevel, process.env);
   terminal = newTerminal({ json, level });
-  exit(await command({ terminal, level, json, stopRequested }));
+  const code = await command({
+    terminal,
+    level,
+    json,
+    clock: systemClock,
+    random: systemRandom,
+    environment: process.env,
+    directory: process.cwd(),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stopRequested,
+    canAsk: canAsk(),
+    ask,
+  });
+  exit(code);
 };
+
+const canAsk = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
+
+/** Undefined where nobody sits at a terminal, and where the answer never comes (Ctrl-D). */
+async function ask(question: string): Promise<string | undefined> {
+  if (!canAsk()) return undefined;
+  const { createInterface } = await import('node:readline');
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  return new Promise((resolve) => {
+    lines.once('close', () => resolve(undefined));
+    // A terminal in the hands of readline sends no signal for Ctrl-C; it counts as no answer.
+    lines.once('SIGINT', () => lines.close());
+    lines.question(question, (answer) => {
+      resolve(answer);
+      lines.close();
+    });
+  });
+}
+
+/** A wrapper (npx, timeout) may pass on a Ctrl-C that the terminal has delivered already: that is one, not two. */
+const ECHO_MS = 250;
 
 function stopRequested(): Promise<void> {
   return new Promise((resolve) => {
-    let count = 0;
-    const onSignal = () => {
-      count++;
-      if (count > 1) exit(EXIT_CANCELED);
+    let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
+    const onSignal = (signal: NodeJS.Signals) => {
+      const at = systemClock.now();
+      const isEcho = first?.signal === signal && at - first.at < ECHO_MS;
+      if (first && !isEcho) exit(EXIT_CANCELED);
+      first ??= { signal, at };
       resolve();
     };
     process.on('SIGINT', onSignal);

@@ -4,10 +4,22 @@
  */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import type { CommandHost, ExitCode, GlobalOptions } from './command-host.ts';
+import type { GlobalOptions } from './command-host.ts';
+import type { ApplyOptions } from './commands/apply.ts';
+import type { DestroyOptions } from './commands/destroy.ts';
+import type { DriftOptions } from './commands/drift.ts';
+import type { PlanCommandOptions } from './commands/plan.ts';
 import type { SimOptions } from './commands/sim.ts';
-
-export type RunCommand = (options: GlobalOptions, command: (host: CommandHost) => Promise<ExitCode>) => Promise<void>;
+import type { VerifyOptions } from './commands/verify.ts';
+import { addDemo, addImport, addInit, addOutput, addRuns, addState } from './more-commands.ts';
+import {
+  collect,
+  globalOptions,
+  onlyOption,
+  type RunCommand,
+  type StackOptions,
+  stackOptions,
+} from './stack-options.ts';
 
 export function createProgram(run: RunCommand): Command {
   const program = new Command('proxwright')
@@ -15,13 +27,132 @@ export function createProgram(run: RunCommand): Command {
     .version(packageVersion(), '-V, --version')
     .showSuggestionAfterError()
     .showHelpAfterError('Run it with --help to see what it understands.')
+    .addHelpText('after', GUIDE)
     .exitOverride();
+  addInit(program, run);
+  addValidate(program, run);
+  addPlan(program, run);
+  addApply(program, run);
+  addVerify(program, run);
+  addDrift(program, run);
+  addDestroy(program, run);
+  addOutput(program, run);
+  addImport(program, run);
+  addState(program, run);
+  addRuns(program, run);
   addSim(program, run);
+  addDemo(program, run);
   return program;
 }
 
+const GUIDE = `
+A first round:
+  proxwright demo              watch it work on a simulated cluster
+  proxwright init              write a stack file to start from
+  proxwright validate          is the file right?
+  proxwright plan              what would happen, and why?
+  proxwright apply             do it; run it again to go on after a failure or Ctrl-C
+  proxwright verify            is it still so?
+
+Connection (unless the stack file says so):
+  PROXMOX_VE_ENDPOINT          https://pve1.example.org:8006
+  PROXMOX_VE_API_TOKEN         user@realm!id=secret
+  PROXMOX_VE_FINGERPRINT       SHA-256 of the server's certificate, or PROXMOX_VE_CA_FILE
+
+Exit codes: 0 done, 1 failed, 2 changes present (with --exit-code), 130 canceled.`;
+
+function addValidate(program: Command, run: RunCommand): void {
+  stackOptions(program.command('validate'))
+    .description('check the stack file alone; all problems at once, with positions')
+    .action(async (options: StackOptions) => {
+      await run(options, async (host) => {
+        const { runValidate } = await import('./commands/validate.ts');
+        return runValidate(options, host);
+      });
+    });
+}
+
+function addPlan(program: Command, run: RunCommand): void {
+  planningOptions(stackOptions(program.command('plan')))
+    .description('show what apply would change and why; changes nothing')
+    .option('--out <file>', 'also write the plan to a file, for apply')
+    .option('--exit-code', 'end with 2 if there are changes')
+    .addHelpText('after', PLAN_EXAMPLES)
+    .action(async (options: PlanCommandOptions) => {
+      await run(options, async (host) => {
+        const { runPlan } = await import('./commands/plan.ts');
+        return runPlan(options, host);
+      });
+    });
+}
+
+const PLAN_EXAMPLES = `
+Examples:
+  proxwright plan --only vm.worker[2]
+  proxwright plan --out plan.json && proxwright apply plan.json
+  proxwright plan --exit-code      0: nothing to do, 2: changes, 1: failed`;
+
+function addApply(program: Command, run: RunCommand): void {
+  planningOptions(stackOptions(program.command('apply')))
+    .description('make it so, with live progress; goes on where an earlier run ended')
+    .argument('[plan]', 'a plan written by plan --out; refused if anything changed since')
+    .option('-y, --yes', 'do not ask')
+    .option('--verify', 'make a last plan, which must be empty')
+    .option('--evidence <file>', 'with --verify: write what was checked to a file')
+    .action(async (planFile: string | undefined, options: ApplyOptions) => {
+      await run(options, async (host) => {
+        const { runApply } = await import('./commands/apply.ts');
+        return runApply(planFile, options, host);
+      });
+    });
+}
+
+function planningOptions(command: Command): Command {
+  return onlyOption(command)
+    .option('--allow-delete', 'delete VMs that left the file')
+    .option('--replace <address>', 'destroy this VM and make it anew (repeatable)', collect);
+}
+
+function addVerify(program: Command, run: RunCommand): void {
+  onlyOption(stackOptions(program.command('verify')))
+    .description('check that everything is still as the file says; reads only')
+    .option('--evidence <file>', 'write what was checked to a file, as JSON lines')
+    .action(async (options: VerifyOptions) => {
+      await run(options, async (host) => {
+        const { runVerify } = await import('./commands/verify.ts');
+        return runVerify(options, host);
+      });
+    });
+}
+
+function addDrift(program: Command, run: RunCommand): void {
+  onlyOption(stackOptions(program.command('drift')))
+    .description('show what others changed since the last apply')
+    .option('--exit-code', 'end with 2 if there is drift')
+    .action(async (options: DriftOptions) => {
+      await run(options, async (host) => {
+        const { runDrift } = await import('./commands/drift.ts');
+        return runDrift(options, host);
+      });
+    });
+}
+
+function addDestroy(program: Command, run: RunCommand): void {
+  onlyOption(stackOptions(program.command('destroy')))
+    .description('destroy the VMs of this stack and their disks; asks first')
+    .option('-y, --yes', 'do not ask')
+    .option('--stop', 'stop running VMs hard instead of shutting them down')
+    .option('--refuse-running', 'refuse to destroy VMs that run')
+    .action(async (options: DestroyOptions) => {
+      await run(options, async (host) => {
+        const { runDestroy } = await import('./commands/destroy.ts');
+        return runDestroy(options, host);
+      });
+    });
+}
+
 function addSim(program: Command, run: RunCommand): void {
-  withGlobalOptions(program.command('sim'))
+  globalOptions(program.command('sim'))
     .description('serve a simulated Proxmox VE cluster over HTTPS')
     .option('--listen <address:port>', 'where to listen; port 0 picks a free one', '127.0.0.1:8006')
     .option('--world <file>', 'world file, or "default" or "recorded"', 'default')
@@ -34,12 +165,6 @@ function addSim(program: Command, run: RunCommand): void {
         return runSim(options, host);
       });
     });
-}
-
-function withGlobalOptions(command: Command): Command {
-  return command
-    .option('--log-level <level>', 'error, warn, info or debug (also PROXMOX_LOG_LEVEL)')
-    .option('--json', 'print JSON instead of text');
 }
 
 function packageVersion(): string {

@@ -1,14 +1,46 @@
 /** The built command as users run it: built when the sources are newer, started as a process of its own. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COMMAND = join(ROOT, 'bin', 'proxwright.js');
+export const COMMAND = join(ROOT, 'bin', 'proxwright.js');
 const BUILT = join(ROOT, 'dist', 'cli', 'main.js');
 
+/** Test files run side by side: one of them builds, the others wait for it. */
+const BUILD_LOCK = join(ROOT, 'node_modules', '.proxwright-build');
+const BUILD_LIMIT_MS = 120_000;
+const LOOK_MS = 200;
+
 export function ensureBuilt(): void {
+  for (let waitedMs = 0; waitedMs < BUILD_LIMIT_MS; waitedMs += LOOK_MS) {
+    if (takeBuildLock()) {
+      try {
+        buildIfNeeded();
+        return;
+      } finally {
+        rmdirSync(BUILD_LOCK);
+      }
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+  }
+  throw new Error(`another test has been building for too long; if none is running, remove ${BUILD_LOCK}`);
+}
+
+function takeBuildLock(): boolean {
+  try {
+    mkdirSync(BUILD_LOCK);
+    return true;
+  } catch {
+    // Left behind by a run that was killed.
+    const since = statSync(BUILD_LOCK, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - since > BUILD_LIMIT_MS) rmdirSync(BUILD_LOCK);
+    return false;
+  }
+}
+
+function buildIfNeeded(): void {
   if (existsSync(BUILT) && statSync(BUILT).mtimeMs >= newestSourceMs()) return;
   const built = spawnSync('npm', ['run', 'build'], { cwd: ROOT, encoding: 'utf8' });
   if (built.status !== 0) throw new Error(`the build failed:\n${built.stdout}${built.stderr}`);
@@ -32,10 +64,22 @@ export interface RunningCommand {
   readonly finished: Promise<Finished>;
   /** The first `count` lines of standard output; rejects when the command ends before. */
   firstLines(count: number): Promise<string[]>;
+  /** Resolves once the text was written to standard error; rejects when the command ends before. */
+  said(text: string): Promise<void>;
+  /** The same for standard output. */
+  printed(text: string): Promise<void>;
 }
 
-export function startCommand(args: readonly string[], environment: NodeJS.ProcessEnv = {}): RunningCommand {
-  const child = spawn(process.execPath, [COMMAND, ...args], { env: { ...process.env, ...environment } });
+export function startCommand(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+  directory = process.cwd(),
+): RunningCommand {
+  const env = { ...process.env, ...environment };
+  return watched(spawn(process.execPath, [COMMAND, ...args], { env, cwd: directory }));
+}
+
+export function watched(child: ChildProcessWithoutNullStreams): RunningCommand {
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => {
@@ -45,19 +89,37 @@ export function startCommand(args: readonly string[], environment: NodeJS.Proces
   const finished = new Promise<Finished>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal, ...text }));
   });
-  const firstLines = (count: number) =>
-    new Promise<string[]>((resolve, reject) => {
-      const look = () => {
-        const lines = text.stdout.split('\n').slice(0, -1);
-        if (lines.length >= count) resolve(lines.slice(0, count));
+  const until = <Value>(name: 'stdout' | 'stderr', look: () => Value | undefined) =>
+    new Promise<Value>((resolve, reject) => {
+      const check = () => {
+        const found = look();
+        if (found !== undefined) resolve(found);
       };
-      child.stdout.on('data', look);
-      look();
+      child[name].on('data', check);
+      check();
       finished.then((end) => reject(new Error(`it ended with ${end.code}: ${end.stderr}`)), reject);
     });
-  return { process: child, finished, firstLines };
+  return {
+    process: child,
+    finished,
+    firstLines: (count) =>
+      until('stdout', () => {
+        const lines = text.stdout.split('\n').slice(0, -1);
+        return lines.length >= count ? lines.slice(0, count) : undefined;
+      }),
+    said: async (words) => {
+      await until('stderr', () => text.stderr.includes(words) || undefined);
+    },
+    printed: async (words) => {
+      await until('stdout', () => text.stdout.includes(words) || undefined);
+    },
+  };
 }
 
-export function runCommand(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Finished> {
-  return startCommand(args, environment).finished;
+export function runCommand(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = {},
+  directory = process.cwd(),
+): Promise<Finished> {
+  return startCommand(args, environment, directory).finished;
 }

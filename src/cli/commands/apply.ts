@@ -1,0 +1,91 @@
+/** `proxwright apply`: shows the plan, asks, carries it out with live progress, and says what stands. */
+import { Canceled, SpecError } from '../../base/errors.ts';
+import { stackOutputs } from '../../engine/outputs/outputs.ts';
+import type { Plan } from '../../engine/plan-types.ts';
+import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
+import { conclude } from '../conclusion.ts';
+import type { StackHost } from '../opened-stack.ts';
+import { writeOutputFiles } from '../output-files.ts';
+import { readPlan } from '../plan-file.ts';
+import { checkPlanning, hasChanges, requirePlan } from '../read-only-plan.ts';
+import { openStack } from '../stack-host.ts';
+import { type StackRun, withStackRun } from '../stack-session.ts';
+import { paintFor } from '../views/paint.ts';
+import { renderPlan } from '../views/plan-view.ts';
+import { type PlanningOptions, planOptions } from './plan.ts';
+import { concludeVerification } from './verify.ts';
+
+export interface ApplyOptions extends PlanningOptions {
+  readonly yes?: boolean;
+  readonly verify?: boolean;
+  readonly evidence?: string;
+}
+
+export async function runApply(
+  planFile: string | undefined,
+  options: ApplyOptions,
+  outerHost: CommandHost,
+): Promise<ExitCode> {
+  if (!options.yes && !outerHost.canAsk) throw needsYes('apply');
+  const stackHost = await openStack(options, outerHost);
+  const givenPlan = planFile === undefined ? undefined : await readPlan(planFile, stackHost.stack.name, outerHost);
+  return withStackRun(stackHost, outerHost, 'apply', async (run) => {
+    const { host, session } = run;
+    checkPlanning(options, stackHost.stack, session.state);
+    const plan = givenPlan ?? (await makePlan(options, run));
+    for (const warning of plan.warnings) host.terminal.diagnostic(warning);
+    showPlan(plan, host);
+    if (!hasChanges(plan)) {
+      await writeOutputs(stackHost, run);
+      return options.verify ? verifyAfter(run, options) : 0;
+    }
+    if (!options.yes && !isYes(await host.ask('\nCarry this out? [y/N] '))) throw new Canceled('Nothing was changed.');
+    const execution = await run.execute(plan);
+    const code = conclude(stackHost, session.state, execution, host, 'apply');
+    if (code === EXIT_CANCELED) return code;
+    await writeOutputs(stackHost, run);
+    if (!options.verify) return code;
+    const verified = await verifyAfter(run, options);
+    return code === 0 ? verified : code;
+  });
+}
+
+/** Whoever sits at a terminal is asked about VMs that left the file; everybody else says --allow-delete. */
+async function makePlan(options: ApplyOptions, { session, host }: StackRun): Promise<Plan> {
+  const plan = requirePlan(await session.plan(planOptions(options)), host);
+  const kept = plan.changes.filter(({ kind }) => kind === 'keep').map(({ address, name }) => `${address} (${name})`);
+  if (kept.length === 0 || options.yes || !host.canAsk) return plan;
+  const answer = await host.ask(`No longer in the file: ${kept.join(', ')}. Delete what left the file? [y/N] `);
+  if (!isYes(answer)) return plan;
+  return requirePlan(await session.plan({ ...planOptions(options), allowDelete: true }), host);
+}
+
+function showPlan(plan: Plan, host: CommandHost): void {
+  if (host.json) host.terminal.result(JSON.stringify({ type: 'plan', plan }));
+  else for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);
+}
+
+const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
+
+async function writeOutputs(stackHost: StackHost, { session, host }: StackRun): Promise<void> {
+  const outputs = stackOutputs(stackHost.stack, session.state);
+  const files = await writeOutputFiles(stackHost, outputs);
+  if (files.length > 0)
+    host.terminal.log('info', `Wrote ${files.length} output files below ${stackHost.stack.outputs.files}.`);
+}
+
+/** The gate: a last plan, which must be empty. */
+async function verifyAfter({ session, host, pve }: StackRun, options: ApplyOptions): Promise<ExitCode> {
+  const plan = requirePlan(await session.plan({ only: options.only ?? [] }), host);
+  return concludeVerification(plan, pve, host, options.evidence);
+}
+
+/** Where nobody can be asked, consent has to be given beforehand. */
+export function needsYes(command: string): SpecError {
+  return new SpecError({
+    code: 'BAD_VALUE',
+    where: { file: `proxwright ${command}` },
+    detail: 'There is no terminal to ask on, and --yes was not given; nothing was done.',
+    hint: `Look at the plan first: proxwright plan. Then: proxwright ${command} --yes`,
+  });
+}

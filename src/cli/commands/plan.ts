@@ -1,0 +1,38 @@
+/** `proxwright plan`: what would change and why. It changes nothing and takes no lock. */
+import type { CommandHost, ExitCode } from '../command-host.ts';
+import { connect } from '../connect.ts';
+import { writePlan } from '../plan-file.ts';
+import { hasChanges, lookAndPlan } from '../read-only-plan.ts';
+import { openStack } from '../stack-host.ts';
+import type { StackOptions } from '../stack-options.ts';
+import { paintFor } from '../views/paint.ts';
+import { renderPlan } from '../views/plan-view.ts';
+
+/** What a plan may do beyond following the file. */
+export interface PlanningOptions extends StackOptions {
+  readonly only?: readonly string[];
+  readonly allowDelete?: boolean;
+  readonly replace?: readonly string[];
+}
+
+export interface PlanCommandOptions extends PlanningOptions {
+  readonly out?: string;
+  readonly exitCode?: boolean;
+}
+
+export async function runPlan(options: PlanCommandOptions, host: CommandHost): Promise<ExitCode> {
+  const stackHost = await openStack(options, host);
+  const pve = await connect(stackHost, host);
+  const { plan } = await lookAndPlan(stackHost, host, pve, planOptions(options));
+  if (options.out !== undefined) await writePlan(options.out, plan, host);
+  if (host.json) host.terminal.result(JSON.stringify(plan));
+  else for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);
+  if (options.out !== undefined) {
+    host.terminal.log('info', `The plan is in ${options.out}. Carry it out: proxwright apply ${options.out}`);
+  }
+  return options.exitCode && hasChanges(plan) ? 2 : 0;
+}
+
+export function planOptions({ only = [], allowDelete = false, replace = [] }: PlanningOptions) {
+  return { only, allowDelete, replace };
+}

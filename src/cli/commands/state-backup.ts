@@ -1,0 +1,229 @@
+/** `proxwright state backup|restore|recover|unlock`: keeping what is remembered, and getting it back. */
+import { resolve } from 'node:path';
+import { SpecError, StateError, toDiagnostic } from '../../base/errors.ts';
+import { compareWithCluster, recoverState, type Standing } from '../../engine/recover.ts';
+import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
+import type { StackState } from '../../state/stack-state.ts';
+import { listBackups, parseState, readState } from '../../state/state-file.ts';
+import type { StateStore } from '../../state/store.ts';
+import type { CommandHost, ExitCode } from '../command-host.ts';
+import { connect } from '../connect.ts';
+import { editDoors, requireConsent } from '../edit-doors.ts';
+import { readTextFile } from '../files.ts';
+import type { StackHost } from '../opened-stack.ts';
+import { openStack } from '../stack-host.ts';
+import { paintFor } from '../views/paint.ts';
+import { renderTable } from '../views/table.ts';
+import type { StateOptions } from './state.ts';
+
+/** Backups that somebody asked for: never removed by us, unlike the automatic ones. */
+const SAVED = 'saved/';
+const STATE_FILE = 'state.json';
+
+export async function runStateBackup(
+  name: string | undefined,
+  options: StateOptions,
+  host: CommandHost,
+): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, host);
+  const state = await readState(store, stack.name);
+  const text = await store.read(STATE_FILE);
+  if (text === undefined) {
+    host.terminal.log('info', 'There is no state to back up yet.');
+    return 0;
+  }
+  const chosen = name ?? new Date(host.clock.now()).toISOString().replace(/[:.]/g, '-');
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(chosen)) {
+    throw badName(chosen, 'A name has letters, digits, dots, hyphens and underscores.');
+  }
+  const document = `${SAVED}${chosen}.json`;
+  if ((await store.read(document)) !== undefined) throw badName(chosen, 'There is a backup of that name already.');
+  await store.write(document, text);
+  if (host.json) host.terminal.result(JSON.stringify({ backup: chosen, serial: state.serial }));
+  host.terminal.success(`Backed up as "${chosen}" (serial ${state.serial}, ${count(state)}).`);
+  return 0;
+}
+
+function badName(name: string, hint: string): SpecError {
+  return new SpecError({ code: 'BAD_VALUE', detail: `"${name}" cannot be the name of a new backup.`, hint });
+}
+
+export async function runStateRestore(
+  name: string | undefined,
+  options: StateOptions,
+  host: CommandHost,
+): Promise<ExitCode> {
+  const stackHost = await openStack(options, host);
+  const { store, stack } = stackHost;
+  if (name === undefined) return listAll(store, host);
+  const backup = await readBackup(store, stack.name, name, host);
+  const current = await readStateIfSound(store, stack.name);
+  host.terminal.log('info', `"${name}" has serial ${backup.serial}; the present state has ${current.serial}.`);
+  const lost = Object.keys(current.vms).filter((address) => !backup.vms[address]);
+  if (lost.length > 0) host.terminal.log('warn', `It does not know ${lost.join(', ')}; they would be forgotten.`);
+  await reportStandings(stackHost, backup, host);
+  await requireConsent(host, options, `state restore ${name}`, `Restore ${count(backup)} from "${name}"?`);
+  await replaceState(editDoors(stackHost, host, 'state restore'), backup);
+  const { serial } = await readState(store, stack.name);
+  if (host.json) host.terminal.result(JSON.stringify({ restored: name, serial }));
+  host.terminal.success(
+    `Restored as serial ${serial}; what was there before is kept as a backup. See: proxwright plan`,
+  );
+  return 0;
+}
+
+async function listAll(store: StateStore, host: CommandHost): Promise<ExitCode> {
+  const documents = [...(await store.list(SAVED)), ...(await listBackups(store)).toReversed()];
+  const rows = await Promise.all(
+    documents.map(async (document) => {
+      const [name, text] = [nameOf(document), (await store.read(document)) ?? ''];
+      try {
+        const state = parseState(text, document);
+        return { name, serial: state.serial, vms: Object.keys(state.vms).length, readable: true };
+      } catch {
+        return { name, serial: undefined, vms: undefined, readable: false };
+      }
+    }),
+  );
+  if (host.json) host.terminal.result(JSON.stringify(rows));
+  else if (rows.length === 0) host.terminal.log('info', 'There is no backup yet.');
+  else {
+    const cells = rows.map(({ name, serial, vms, readable }) => [
+      name,
+      String(serial ?? ''),
+      String(vms ?? ''),
+      readable ? '' : 'damaged',
+    ]);
+    const lines = renderTable(['backup', 'serial', 'VMs', 'note'], cells, paintFor(host.stdout));
+    for (const line of lines) host.terminal.result(line);
+    host.terminal.log('info', 'Bring one back: proxwright state restore NAME');
+  }
+  return 0;
+}
+
+const nameOf = (document: string) => document.replace(/^[^/]+\//, '').replace(/\.json$/, '');
+
+/** A backup by its name, or a file. One of another stack is refused. */
+async function readBackup(store: StateStore, stack: string, name: string, host: CommandHost): Promise<StackState> {
+  const documents = [...(await store.list(SAVED)), ...(await listBackups(store))];
+  const document = documents.find((each) => nameOf(each) === name);
+  const hint = 'See which there are: proxwright state restore';
+  const text =
+    document === undefined
+      ? await readTextFile(resolve(host.directory, name), 'a backup of the state', hint, name)
+      : ((await store.read(document)) ?? '');
+  const state = parseState(text, name);
+  if (state.stack === stack) return state;
+  throw new SpecError({
+    code: 'BAD_VALUE',
+    where: { file: name },
+    detail: `This backup belongs to the stack "${state.stack}", not to "${stack}".`,
+    hint,
+  });
+}
+
+const STANDINGS: Readonly<Record<Standing['standing'], string>> = {
+  same: 'as remembered',
+  gone: 'gone from the cluster: the next plan makes it again',
+  another: 'another VM has this id now: it is not touched',
+  hidden: 'not checked: the token needs VM.Audit',
+  unfinished: 'was being made',
+};
+
+/** What has happened to the VMs since; a cluster that cannot be reached does not stand in the way. */
+async function reportStandings(stackHost: StackHost, state: StackState, host: CommandHost): Promise<void> {
+  try {
+    const pve = await connect(stackHost, host);
+    try {
+      const standings = await compareWithCluster({ pve }, state);
+      if (host.json) host.terminal.result(JSON.stringify({ standings }));
+      else for (const line of renderStandings(standings, host)) host.terminal.result(line);
+    } finally {
+      await pve.close();
+    }
+  } catch (error) {
+    const { summary, detail } = toDiagnostic(error);
+    host.terminal.log('warn', `It was not compared with the cluster: ${summary}. ${detail}`);
+  }
+}
+
+function renderStandings(standings: readonly Standing[], host: CommandHost): string[] {
+  const paint = paintFor(host.stdout);
+  const rows = standings.map(({ address, vmid, name, node, standing }) => [
+    address,
+    String(vmid),
+    name,
+    node ?? '',
+    paint(standing === 'same' ? 'green' : 'yellow', STANDINGS[standing]),
+  ]);
+  return rows.length === 0 ? [] : renderTable(['address', 'id', 'name', 'node', 'in the cluster'], rows, paint);
+}
+
+export async function runStateRecover(options: StateOptions, host: CommandHost): Promise<ExitCode> {
+  const stackHost = await openStack(options, host);
+  const { stack, store } = stackHost;
+  const pve = await connect(stackHost, host);
+  try {
+    const known = await readStateIfSound(store, stack.name);
+    const { state, found, notFound, remarks } = await recoverState({ pve, stack, state: known });
+    for (const remark of remarks) host.terminal.log('warn', remark);
+    for (const address of notFound) {
+      host.terminal.log('warn', `${address} stands in no VM's notes; what the state knows of it is kept.`);
+    }
+    if (host.json) host.terminal.result(JSON.stringify({ found, notFound, remarks, state }));
+    if (found.length === 0) {
+      host.terminal.success('Nothing to recover: the cluster shows no VM of this stack that the state does not know.');
+      return 0;
+    }
+    if (!host.json) for (const line of renderFound(state, found, host)) host.terminal.result(line);
+    const vms = found.length === 1 ? 'this VM' : `these ${found.length} VMs`;
+    await requireConsent(host, options, 'state recover', `Take ${vms} into the state?`);
+    await replaceState(editDoors(stackHost, host, 'state recover'), state);
+    host.terminal.success(
+      `Recovered ${found.length} of ${count(state)}. See whether they are as the file says: proxwright plan`,
+    );
+    return 0;
+  } finally {
+    await pve.close();
+  }
+}
+
+function renderFound(state: StackState, found: readonly string[], host: CommandHost): string[] {
+  const rows = found.map((address) => {
+    const vm = state.vms[address];
+    return [address, String(vm?.vmid ?? ''), vm?.name ?? '', vm?.node ?? '', vm?.phase ?? ''];
+  });
+  return renderTable(['address', 'id', 'name', 'node', 'phase'], rows, paintFor(host.stdout));
+}
+
+/** The names under which a directory keeps its lock. */
+const LOCK_DOCUMENTS = ['lock.takeover', 'lock'];
+
+export async function runStateUnlock(options: StateOptions, host: CommandHost): Promise<ExitCode> {
+  const stackHost = await openStack(options, host);
+  const { store, clock, owner } = editDoors(stackHost, host, 'state unlock');
+  const since = new Date(clock.now()).toISOString();
+  try {
+    // A lock that nobody holds, or whose run is gone, can simply be taken.
+    const lock = await store.lock({ ...owner, runId: 'unlock', since });
+    await lock.release();
+    const was = lock.takenOverFrom;
+    if (host.json) host.terminal.result(JSON.stringify({ unlocked: was !== undefined }));
+    host.terminal.success(was ? 'It was stale, and is gone.' : 'There is no lock.');
+    return 0;
+  } catch (error) {
+    if (!(error instanceof StateError) || error.code !== 'STATE_LOCKED') throw error;
+    host.terminal.log('warn', error.diagnostic.detail);
+    const question = 'If that run still lives, two runs will work on the same VMs. Remove its lock?';
+    await requireConsent(host, options, 'state unlock', question);
+    for (const document of LOCK_DOCUMENTS) await store.remove(document);
+    if (host.json) host.terminal.result(JSON.stringify({ unlocked: true }));
+    host.terminal.success('Unlocked. The next apply takes up what that run began.');
+    return 0;
+  }
+}
+
+function count(state: StackState): string {
+  const number = Object.keys(state.vms).length;
+  return `${number} VM${number === 1 ? '' : 's'}`;
+}

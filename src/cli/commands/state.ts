@@ -1,0 +1,99 @@
+/** `proxwright state`: what is remembered of the stack's VMs — to look at, to correct, to let go. */
+import { forgetAddress, knownVm, moveAddress } from '../../engine/state-edit.ts';
+import type { StackState, VmState } from '../../state/stack-state.ts';
+import type { CommandHost, ExitCode } from '../command-host.ts';
+import { editDoors, requireConsent } from '../edit-doors.ts';
+import { currentState } from '../read-only-plan.ts';
+import { openStack } from '../stack-host.ts';
+import type { StackOptions } from '../stack-options.ts';
+import { paintFor } from '../views/paint.ts';
+import { printValue } from '../views/plan-view.ts';
+import { renderTable } from '../views/table.ts';
+import { requireAddress } from './import.ts';
+
+export interface StateOptions extends StackOptions {
+  readonly yes?: boolean;
+}
+
+export async function runStateList(options: StateOptions, host: CommandHost): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, host);
+  const { state, hasUnfinishedRun } = await currentState(store, stack.name);
+  if (host.json) host.terminal.result(JSON.stringify(state));
+  else if (Object.keys(state.vms).length === 0) host.terminal.log('info', 'The state knows no VM.');
+  else for (const line of renderList(state, host)) host.terminal.result(line);
+  if (hasUnfinishedRun) host.terminal.log('warn', 'An earlier run has not ended: proxwright apply takes it up.');
+  return 0;
+}
+
+function renderList(state: StackState, host: CommandHost): string[] {
+  const rows = Object.entries(state.vms).map(([address, vm]) => [
+    address,
+    vm.name,
+    String(vm.vmid || ''),
+    vm.node,
+    vm.phase,
+    vm.uuid ?? '',
+  ]);
+  return renderTable(['address', 'name', 'id', 'node', 'phase', 'uuid'], rows, paintFor(host.stdout));
+}
+
+/** Secrets are remembered as digests only, so there is nothing to hide. */
+export async function runStateShow(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, host);
+  const { state } = await currentState(store, stack.name);
+  const vm = knownVm(state, address);
+  if (host.json) host.terminal.result(JSON.stringify(vm));
+  else for (const line of renderVm(address, vm, host)) host.terminal.result(line);
+  return 0;
+}
+
+function renderVm(address: string, vm: VmState, host: CommandHost): string[] {
+  const paint = paintFor(host.stdout);
+  const { lastApplied, macs, addresses, secrets, ...facts } = vm;
+  const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+    ['MAC addresses', macs],
+    ['addresses', addresses],
+    ['last applied', lastApplied],
+    ['secrets (digests)', secrets],
+  ];
+  return [
+    paint('bold', address),
+    ...pairs(facts),
+    ...sections.flatMap(([title, values]) =>
+      Object.keys(values).length === 0 ? [] : [paint('bold', title), ...pairs(values)],
+    ),
+  ];
+}
+
+function pairs(values: Readonly<Record<string, unknown>>): string[] {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  const width = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${printValue(value)}`);
+}
+
+export async function runStateMove(
+  from: string,
+  to: string,
+  options: StateOptions,
+  host: CommandHost,
+): Promise<ExitCode> {
+  const stackHost = await openStack(options, host);
+  const vm = await moveAddress(editDoors(stackHost, host, 'state mv'), from, requireAddress(to));
+  if (host.json) host.terminal.result(JSON.stringify({ from, to, vmid: vm.vmid }));
+  host.terminal.success(`VM ${vm.vmid} (${vm.name}) is ${to} now. The next apply writes that into its ownership line.`);
+  return 0;
+}
+
+export async function runStateForget(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
+  const stackHost = await openStack(options, host);
+  const { state } = await currentState(stackHost.store, stackHost.stack.name);
+  const { vmid, name } = knownVm(state, address);
+  const question = `VM ${vmid} (${name}) stays as it is, but Proxwright forgets that it is ${address}. Go on?`;
+  await requireConsent(host, options, `state forget '${address}'`, question);
+  await forgetAddress(editDoors(stackHost, host, 'state forget'), address);
+  if (host.json) host.terminal.result(JSON.stringify({ forgotten: address, vmid }));
+  host.terminal.success(
+    `${address} is forgotten. To take VM ${vmid} over again: proxwright import '${address}' ${vmid}`,
+  );
+  return 0;
+}

@@ -1,0 +1,55 @@
+/** The end of a run: what stands, what failed and why, and the exit code. */
+import { stackOutputs } from '../engine/outputs/outputs.ts';
+import type { StackState } from '../state/stack-state.ts';
+import { type CommandHost, EXIT_CANCELED, type ExitCode } from './command-host.ts';
+import type { StackHost } from './opened-stack.ts';
+import type { Execution } from './stack-session.ts';
+import { paintFor } from './views/paint.ts';
+import { printCount } from './views/run-view.ts';
+import { renderSummary } from './views/summary.ts';
+
+export function conclude(
+  { stack }: Pick<StackHost, 'stack'>,
+  state: StackState,
+  { outcomes, problems, timeline, tookMs }: Execution,
+  host: CommandHost,
+  command: 'apply' | 'destroy',
+): ExitCode {
+  const { terminal } = host;
+  const vms = stackOutputs(stack, state).vms;
+  const all = [...outcomes.values()];
+  const count = (...wanted: typeof all) => all.filter((outcome) => wanted.includes(outcome)).length;
+  const code: ExitCode = all.includes('canceled') ? EXIT_CANCELED : all.every((each) => each === 'done') ? 0 : 1;
+  for (const problem of problems.values()) terminal.diagnostic(problem);
+  if (host.json) {
+    const outcomeOf = Object.fromEntries(outcomes);
+    terminal.result(
+      JSON.stringify({
+        type: 'result',
+        tookMs,
+        outcomes: outcomeOf,
+        vms: vms.filter((vm) => outcomes.has(vm.address)),
+      }),
+    );
+  } else {
+    for (const line of renderSummary(timeline, vms, paintFor(host.stdout))) terminal.result(line);
+  }
+  if (code === 0) {
+    terminal.success(`${command === 'apply' ? 'Applied' : 'Destroyed'}: ${printCount(all.length, tookMs)}.`);
+  } else if (code === EXIT_CANCELED) {
+    const standing = `${count('done')} of ${all.length} VMs are done, ${count('canceled')} were stopped on the way`;
+    terminal.log('warn', `Stopped: ${standing}. Nothing was undone; proxwright ${command} goes on from here.`);
+  } else {
+    const parts = [
+      [count('failed'), 'failed'],
+      [count('notReady'), 'not ready in time (kept)'],
+      [count('skipped'), 'not begun'],
+    ] as const;
+    const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+    terminal.log(
+      'error',
+      `${count('done')} of ${all.length} VMs done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here.`,
+    );
+  }
+  return code;
+}

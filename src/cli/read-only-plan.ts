@@ -1,0 +1,99 @@
+/** A plan made without the lock: for looking only. What an unfinished run left is taken into account, not settled. */
+import { observe } from '../engine/observe.ts';
+import type { Observed } from '../engine/observed.ts';
+import { type PlanResult, planStack } from '../engine/plan.ts';
+import { type Change, isEmpty, type Plan } from '../engine/plan-types.ts';
+import type { PlanOptions } from '../engine/session.ts';
+import type { Pve } from '../pve/index.ts';
+import type { ResolvedStack, ResolvedVm } from '../spec/index.ts';
+import { foldEvents } from '../state/events.ts';
+import { listRuns, readRun } from '../state/journal.ts';
+import type { StackState } from '../state/stack-state.ts';
+import { readState } from '../state/state-file.ts';
+import type { StateStore } from '../state/store.ts';
+import { AlreadyShown, type CommandHost } from './command-host.ts';
+import type { StackHost } from './opened-stack.ts';
+import { resolveSecrets } from './secrets.ts';
+import { checkSelectors } from './selectors.ts';
+
+export interface Sight {
+  readonly plan: Plan;
+  readonly state: StackState;
+  readonly observed: Observed;
+}
+
+/** What speaks against a plan is printed; then the command ends. */
+export async function lookAndPlan(
+  stackHost: StackHost,
+  host: CommandHost,
+  pve: Pve,
+  options: PlanOptions = {},
+): Promise<Sight> {
+  const { stack, store } = stackHost;
+  const { state, hasUnfinishedRun } = await currentState(store, stack.name);
+  checkPlanning(options, stack, state);
+  const secrets = await resolveSecrets(stackHost, host);
+  const observed = await observe({ pve, stack, state, replace: options.replace });
+  // Whether such a VM exists is found out by apply, before it plans.
+  const unknown = stack.vms.filter(({ address }) => state.vms[address]?.phase === 'creating');
+  const known = stack.vms.filter((vm) => !unknown.includes(vm));
+  const input = { stack: { ...stack, vms: known }, state: without(state, unknown), observed, secrets };
+  const result = planStack({ ...input, now: host.clock.now(), ...options });
+  if (hasUnfinishedRun) {
+    host.terminal.log('warn', 'An earlier run has not ended, or is still under way: proxwright apply takes it up.');
+  }
+  const plan = requirePlan(result, host);
+  const changes = [...plan.changes, ...unknown.map((vm) => unfinished(vm, state))];
+  for (const warning of plan.warnings) host.terminal.diagnostic(warning);
+  return { plan: { ...plan, changes }, state, observed };
+}
+
+export function checkPlanning({ only = [], replace = [] }: PlanOptions, stack: ResolvedStack, state: StackState): void {
+  const addresses = [...stack.vms.map(({ address }) => address), ...Object.keys(state.vms)];
+  checkSelectors('--only', only, addresses);
+  checkSelectors('--replace', replace, addresses);
+}
+
+/** The plan, or everything that speaks against it and the end. */
+export function requirePlan(result: PlanResult, host: CommandHost): Plan {
+  if (result.ok) return result.plan;
+  for (const problem of result.problems) host.terminal.diagnostic(problem);
+  throw new AlreadyShown();
+}
+
+/** Whether anything is to be done. */
+export function hasChanges(plan: Plan): boolean {
+  return !isEmpty(plan) || plan.changes.some(({ kind }) => kind === 'complete');
+}
+
+export async function currentState(
+  store: StateStore,
+  stackName: string,
+): Promise<{ readonly state: StackState; readonly hasUnfinishedRun: boolean }> {
+  const written = await readState(store, stackName);
+  const runs = await Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
+  const open = runs.filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
+  const state = open.reduce((known, { events }) => foldEvents(known, events), written);
+  return { state, hasUnfinishedRun: open.length > 0 };
+}
+
+function without(state: StackState, vms: readonly ResolvedVm[]): StackState {
+  const left = new Set<string>(vms.map(({ address }) => address));
+  return { ...state, vms: Object.fromEntries(Object.entries(state.vms).filter(([address]) => !left.has(address))) };
+}
+
+function unfinished({ address, fields }: ResolvedVm, state: StackState): Change {
+  return {
+    address,
+    kind: 'complete',
+    name: fields.name,
+    node: fields.node,
+    vmid: state.vms[address]?.vmid || fields.vmid,
+    reason: 'An earlier run was making it; apply finds out how far it came and does the rest.',
+    differences: [],
+    inherited: [],
+    unmanaged: [],
+    restartPending: [],
+    restarts: false,
+  };
+}

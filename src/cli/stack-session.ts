@@ -1,0 +1,97 @@
+/** A run of the engine as commands need it: lock, signals, client, secrets, and the way out. */
+import { hostname, userInfo } from 'node:os';
+import type { Address } from '../base/address.ts';
+import { Canceled } from '../base/errors.ts';
+import type { ExecuteResult } from '../engine/execute.ts';
+import type { Plan } from '../engine/plan-types.ts';
+import type { Progress } from '../engine/progress.ts';
+import { Session } from '../engine/session.ts';
+import type { Pve } from '../pve/index.ts';
+import { announceTakeover } from './announced-lock.ts';
+import type { CommandHost } from './command-host.ts';
+import { connect } from './connect.ts';
+import type { StackHost } from './opened-stack.ts';
+import { pastDurations } from './past-durations.ts';
+import { tcpPortProbe } from './port-probe.ts';
+import { createScreen } from './screen.ts';
+import { resolveSecrets } from './secrets.ts';
+import type { Timeline } from './views/timeline.ts';
+
+export interface StackRun {
+  readonly session: Session;
+  readonly pve: Pve;
+  /** Its terminal writes above whatever is drawn. */
+  readonly host: CommandHost;
+  execute(plan: Plan): Promise<Execution>;
+}
+
+export interface Execution extends ExecuteResult {
+  readonly timeline: Timeline;
+  readonly tookMs: number;
+}
+
+export async function withStackRun<Result>(
+  stackHost: StackHost,
+  outerHost: CommandHost,
+  command: string,
+  work: (run: StackRun) => Promise<Result>,
+): Promise<Result> {
+  const screen = createScreen(outerHost);
+  const { host } = screen;
+  const signal = stopSignal(host);
+  const pve = await connect(stackHost, host);
+  let onProgress: (progress: Progress) => void = () => {};
+  const session = await Session.open({
+    pve,
+    clock: host.clock,
+    random: host.random,
+    log: host.terminal,
+    store: announceTakeover(stackHost.store, host.terminal),
+    ports: tcpPortProbe,
+    signal,
+    onProgress: (progress) => onProgress(progress),
+    stack: stackHost.stack,
+    secrets: await resolveSecrets(stackHost, host),
+    owner: { who: userName(), host: hostname(), pid: process.pid, command },
+  });
+  const execute = async (plan: Plan): Promise<Execution> => {
+    const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(stackHost.store));
+    onProgress = view.onProgress;
+    const startedAt = host.clock.now();
+    try {
+      const result = await session.execute(plan);
+      return { ...result, timeline, tookMs: host.clock.now() - startedAt };
+    } finally {
+      await view.end();
+    }
+  };
+  try {
+    return await work({ session, pve, host, execute });
+  } finally {
+    await session.close();
+    await pve.close();
+  }
+}
+
+/** Ctrl-C once stops cleanly; a second one ends the process, which the next run survives too. */
+function stopSignal(host: CommandHost): AbortSignal {
+  const controller = new AbortController();
+  void host.stopRequested().then(() => {
+    host.terminal.log('warn', 'Stopping as soon as what stands can be written down. Once more leaves at once.');
+    controller.abort(new Canceled('Stopped on request. Nothing was undone; run the command again to go on.'));
+  });
+  return controller.signal;
+}
+
+function addressesOf(plan: Plan): Set<Address> {
+  return new Set(plan.steps.map(({ address }) => address));
+}
+
+export function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry in the password file, as in many containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}

@@ -1,0 +1,22 @@
+/** Drift for people: how we left a field, and how it was found. */
+import type { Drift } from '../drifts.ts';
+import { type Paint, padVisible } from './paint.ts';
+import { printValue } from './plan-view.ts';
+
+export function renderDrift(drifts: readonly Drift[], paint: Paint): string[] {
+  if (drifts.length === 0) return [paint('bold', 'No drift: nobody else changed anything since the last apply.')];
+  const blocks = drifts.map(({ address, name, vmid, node, gone, fields }) => {
+    const width = Math.max(0, ...fields.map(({ path }) => path.length));
+    return [
+      `${paint('yellow', `! ${address}`)}  ${paint('bold', name)} (VM ${vmid ?? '?'} on ${node})`,
+      ...(gone ? [`    ${paint('red', 'gone: somebody removed it')}`] : []),
+      ...fields.map(
+        ({ path, applied, actual }) =>
+          `    ${padVisible(path, width)}  ${printValue(actual)}  ${paint('dim', `(applied: ${printValue(applied)})`)}`,
+      ),
+      '',
+    ];
+  });
+  const count = `${drifts.length} VM${drifts.length === 1 ? ' was' : 's were'} changed by somebody else.`;
+  return [...blocks.flat(), `${paint('bold', count)} Put it right: proxwright apply`];
+}

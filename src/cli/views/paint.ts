@@ -1,0 +1,44 @@
+/** Colours for the text that a view makes, or none. */
+import { styleText } from 'node:util';
+import type { Output } from '../terminal.ts';
+
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
+
+export type Paint = (style: Style, text: string) => string;
+
+export const plainPaint: Paint = (_style, text) => text;
+
+/** Whether colours appear is decided for the stream that the text goes to. */
+export function paintFor(output: Output): Paint {
+  const isColoured = output.isTTY === true && output.hasColors?.() !== false;
+  return isColoured ? (style, text) => styleText(style, text, { validateStream: false }) : plainPaint;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
+const ESCAPE = /(\u001b\[[0-9;]*m)/g;
+
+/** How many columns a text takes: escape sequences take none. */
+export function visibleWidth(text: string): number {
+  return [...text.replace(ESCAPE, '')].length;
+}
+
+export function padVisible(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - visibleWidth(text)));
+}
+
+/** Cuts a text to a number of columns and keeps its colours. */
+export function cutVisible(text: string, width: number): string {
+  if (visibleWidth(text) <= width) return text;
+  let left = Math.max(0, width - 1);
+  let result = '';
+  for (const part of text.split(ESCAPE)) {
+    if (part.startsWith('\u001b')) {
+      result += part;
+      continue;
+    }
+    const kept = [...part].slice(0, left);
+    left -= kept.length;
+    result += kept.join('');
+  }
+  return width > 0 ? `${result}…` : '';
+}

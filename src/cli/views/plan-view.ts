@@ -1,0 +1,122 @@
+/** A plan for people: per VM what happens and why, field by field; then the totals. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Change, ChangeKind, Plan } from '../../engine/plan-types.ts';
+import type { Step } from '../../resources/step.ts';
+import type { Difference } from '../../resources/vm/diff.ts';
+import type { MigrateInput } from '../../resources/vm/steps.ts';
+import { type Paint, padVisible, type Style } from './paint.ts';
+
+const MARKS: Readonly<Record<ChangeKind, readonly [mark: string, verb: string, style: Style]>> = {
+  create: ['+', 'create', 'green'],
+  complete: ['+', 'complete', 'green'],
+  update: ['~', 'change', 'yellow'],
+  replace: ['±', 'replace', 'magenta'],
+  delete: ['-', 'delete', 'red'],
+  forget: ['-', 'forget', 'red'],
+  keep: ['=', 'keep', 'dim'],
+  none: [' ', 'unchanged', 'dim'],
+};
+
+const WHO: Readonly<Record<Difference['by'], string>> = {
+  file: 'changed by the file',
+  others: 'changed by somebody else',
+  both: 'changed by the file and by somebody else',
+};
+
+const WHEN: Readonly<Record<Difference['effect'], string>> = {
+  live: 'live',
+  restart: 'after a restart',
+  impossible: 'impossible',
+};
+
+/** VMs with nothing to say are left out. */
+export function renderPlan(plan: Plan, paint: Paint): string[] {
+  const shown = plan.changes.filter(hasSomethingToSay);
+  const blocks = shown.map((change) => {
+    const steps = plan.steps.filter(({ address }) => address === change.address);
+    return [...renderChange(change, paint, steps), ''];
+  });
+  return [...blocks.flat(), renderTotals(plan, paint)];
+}
+
+function hasSomethingToSay({ kind, unmanaged, restartPending }: Change): boolean {
+  return kind !== 'none' || unmanaged.length > 0 || restartPending.length > 0;
+}
+
+export function renderChange(change: Change, paint: Paint, steps: readonly Step[] = []): string[] {
+  const [mark, verb, style] = MARKS[change.kind];
+  const place = change.vmid === undefined ? `on ${change.node}` : `VM ${change.vmid} on ${change.node}`;
+  const title = `${paint(style, `${mark} ${change.address}`)}  ${verb} ${paint('bold', change.name)} (${place})`;
+  const notes = [
+    ...(change.kind === 'update' ? steps.flatMap(({ action, input }) => MOVES[action]?.(input) ?? []) : []),
+    ...(change.inherited.length > 0 && change.kind !== 'none'
+      ? [`inherited, kept: ${change.inherited.join('; ')}`]
+      : []),
+    ...(change.unmanaged.length > 0 ? [`no longer managed, kept as it is: ${change.unmanaged.join(', ')}`] : []),
+    ...(change.restarts ? ['the VM is restarted'] : []),
+    ...(change.restartPending.length > 0 ? [`restart pending: ${change.restartPending.join(', ')}`] : []),
+  ];
+  return [
+    title,
+    paint('dim', `    ${isOnlyRemembered(change, steps) ? REMEMBERED : change.reason}`),
+    ...renderDifferences(change.differences, change.kind !== 'update', paint),
+    ...notes.map((note) => paint('dim', `    ${note}`)),
+  ];
+}
+
+/** What a change does beyond the fields, by the action of its step. */
+const MOVES: Readonly<Record<string, (input: unknown) => string>> = {
+  'vm.start': () => 'the VM is started',
+  'vm.stop': () => 'the VM is shut down',
+  'vm.migrate': (input) => `the VM moves to ${(input as MigrateInput).target}`, // the input of this action
+};
+
+const REMEMBERED = 'The file names values that it has already; they are remembered, nothing is written.';
+
+function isOnlyRemembered({ kind, differences }: Change, steps: readonly Step[]): boolean {
+  return (
+    kind === 'update' &&
+    differences.length === 0 &&
+    steps.length > 0 &&
+    steps.every(({ action }) => action === 'vm.verify')
+  );
+}
+
+/** A VM that is new has no past: nobody changed it, and it need not be restarted. */
+export function renderDifferences(differences: readonly Difference[], isNew: boolean, paint: Paint): string[] {
+  const width = Math.max(0, ...differences.map(({ path }) => path.length));
+  return differences.map((difference) => {
+    const { path, before, after, by } = difference;
+    const from = before === null || isDeepStrictEqual(before, after) ? '' : `${paint('dim', printValue(before))} → `;
+    const remark = isNew ? '' : paint('cyan', `  [${WHO[by]}, ${WHEN[difference.effect]}]`);
+    return `    ${padVisible(path, width)}  ${from}${printValue(after)}${remark}`;
+  });
+}
+
+export function printValue(value: unknown): string {
+  if (value === null || value === undefined) return '(nothing)';
+  if (typeof value === 'string') return value === '' || /\s/.test(value) ? JSON.stringify(value) : value;
+  if (Array.isArray(value)) return `[${value.map(printValue).join(', ')}]`;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+interface Totals {
+  readonly create: number;
+  readonly change: number;
+  readonly delete: number;
+}
+
+function totalsOf({ changes }: Pick<Plan, 'changes'>): Totals {
+  const count = (...kinds: ChangeKind[]) => changes.filter(({ kind }) => kinds.includes(kind)).length;
+  return {
+    create: count('create', 'complete', 'replace'),
+    change: count('update'),
+    delete: count('delete', 'forget', 'replace'),
+  };
+}
+
+export function renderTotals(plan: Plan, paint: Paint): string {
+  const { create, change, delete: removed } = totalsOf(plan);
+  if (create + change + removed === 0) return paint('bold', 'No changes.');
+  return paint('bold', `${create} to create, ${change} to change, ${removed} to delete.`);
+}

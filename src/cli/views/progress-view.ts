@@ -1,0 +1,67 @@
+/** The lines of a run under way, for a terminal: one for each VM, and a total. */
+import type { Instant } from '../../base/clock.ts';
+import { printDuration } from '../../base/units.ts';
+import { type Paint, padVisible, type Style } from './paint.ts';
+import type { Timeline, VmStatus, VmTimeline } from './timeline.ts';
+
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const SPINNER_STEP_MS = 100;
+const BAR_WIDTH = 16;
+
+const SIGNS: Readonly<Record<Exclude<VmStatus, 'working'>, readonly [sign: string, style: Style, words: string]>> = {
+  waiting: ['·', 'dim', 'waiting'],
+  done: ['✔', 'green', 'done'],
+  failed: ['✖', 'red', 'failed'],
+  notReady: ['!', 'yellow', 'not ready'],
+  canceled: ['■', 'yellow', 'stopped'],
+  skipped: ['-', 'dim', 'not begun'],
+};
+
+export interface ProgressFrame {
+  readonly timeline: Timeline;
+  readonly startedAt: Instant;
+  readonly now: Instant;
+  readonly paint: Paint;
+  /** Lines there is room for; those at work come first where not all fit. */
+  readonly height: number;
+}
+
+export function renderProgress(frame: ProgressFrame): string[] {
+  const { timeline, startedAt, now, paint, height } = frame;
+  const { vms } = timeline;
+  const width = Math.max(0, ...vms.map(({ address }) => address.length));
+  const fits = vms.length < height;
+  const shown = fits ? vms : vms.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, Math.max(0, height - 2));
+  const lines = shown.map((vm) => renderVm(vm, width, frame));
+  const ended = vms.filter(({ endedAt }) => endedAt !== undefined).length;
+  const more = fits ? [] : [paint('dim', `  … and ${vms.length - shown.length} more`)];
+  const total = `${ended} of ${vms.length} VMs ended, ${printDuration(now - startedAt)} elapsed`;
+  return [...lines, ...more, paint('bold', `  ${total}`)];
+}
+
+function urgency({ status }: VmTimeline): number {
+  if (status === 'working') return 0;
+  if (status === 'failed' || status === 'notReady') return 1;
+  return status === 'waiting' ? 2 : 3;
+}
+
+function renderVm(vm: VmTimeline, width: number, { timeline, now, paint }: ProgressFrame): string {
+  const name = padVisible(vm.address, width);
+  if (vm.status !== 'working') {
+    const [sign, style, words] = SIGNS[vm.status];
+    const took = vm.startedAt === undefined || vm.endedAt === undefined ? '' : printDuration(vm.endedAt - vm.startedAt);
+    return `  ${paint(style, sign)} ${name}  ${padVisible(paint(style, words), 10)}  ${took}`.trimEnd();
+  }
+  const sign = SPINNER[Math.floor(now / SPINNER_STEP_MS) % SPINNER.length] ?? '';
+  const elapsed = vm.stageSince === undefined ? '' : printDuration(now - vm.stageSince);
+  const expectedMs = timeline.expectedMs(vm, now);
+  const expected = expectedMs === undefined ? '' : ` of about ${printDuration(expectedMs)}`;
+  const percent = vm.percent === undefined ? '' : `${bar(vm.percent)} ${String(vm.percent).padStart(3)} %  `;
+  const text = vm.text === undefined || vm.text === vm.stage ? '' : `  ${paint('dim', vm.text)}`;
+  return `  ${paint('cyan', sign)} ${name}  ${padVisible(vm.stage ?? 'waiting', 10)}  ${percent}${elapsed}${expected}${text}`;
+}
+
+function bar(percent: number): string {
+  const full = Math.round((BAR_WIDTH * Math.min(100, Math.max(0, percent))) / 100);
+  return '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);
+}

@@ -1,0 +1,43 @@
+/** The end of a run as a table: VM, id, node, address, time per stage. */
+import { printDuration } from '../../base/units.ts';
+import type { VmView } from '../../engine/outputs/vm-view.ts';
+import type { Paint } from './paint.ts';
+import { renderTable } from './table.ts';
+import { STAGE_NAMES, type Timeline, type VmTimeline } from './timeline.ts';
+
+const OUTCOMES: Readonly<Record<VmTimeline['status'], string>> = {
+  waiting: 'not begun',
+  working: 'under way',
+  done: 'done',
+  failed: 'failed',
+  notReady: 'not ready',
+  canceled: 'stopped',
+  skipped: 'not begun',
+};
+
+export function renderSummary(timeline: Timeline, vms: readonly VmView[], paint: Paint): string[] {
+  const views = new Map(vms.map((vm) => [vm.address, vm]));
+  const head = ['VM', 'name', 'id', 'node', 'address', 'result', ...STAGE_NAMES, 'total'];
+  const rows = timeline.vms.map((vm) => {
+    const view = views.get(vm.address);
+    const totalMs = vm.startedAt === undefined || vm.endedAt === undefined ? undefined : vm.endedAt - vm.startedAt;
+    return [
+      vm.address,
+      view?.name ?? '',
+      String(view?.vmid ?? ''),
+      view?.node ?? '',
+      view?.ip ?? '',
+      outcome(vm, paint),
+      ...STAGE_NAMES.map((stage) => duration(vm.durationsMs[stage])),
+      duration(totalMs),
+    ];
+  });
+  return renderTable(head, rows, paint);
+}
+
+function outcome({ status }: VmTimeline, paint: Paint): string {
+  const style = status === 'done' ? 'green' : status === 'failed' ? 'red' : 'yellow';
+  return paint(style, OUTCOMES[status]);
+}
+
+const duration = (ms: number | undefined) => (ms === undefined ? '' : printDuration(ms));
