@@ -8,9 +8,12 @@ import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
 import { drivesOf, parseDrive } from '../vm/drive.ts';
+import { assertMachineVersion } from '../vm/machine-type.ts';
 import { parseNic } from '../vm/nic.ts';
 import type { GuestProfile, MappingKind, SimNode, Vm, World } from '../world/world.ts';
+import { emulationWarnings } from './emulation.ts';
 import { pciMappingProblem } from './pci-mapping.ts';
+import { qemuRefusal } from './qemu-refusals.ts';
 
 type Config = ReadonlyMap<string, string>;
 
@@ -21,8 +24,10 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
   try {
     assertVolumesExist(runtime.world, vm);
     warnAboutEfiCertificates(vm, config, task);
+    assertMachineVersion(runtime.world, node.name, config);
     assertKvm(node, config);
     assertMappedDevices(runtime.world, node, config);
+    assertHostPorts(config);
     assertCpusAndMemory(node, config);
     assertBridges(node, config);
     assertIommu(node, config);
@@ -32,6 +37,9 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
     if (pciProblem !== undefined) task.log(pciProblem);
     throw error;
   }
+  const refusal = qemuRefusal(config, node.memoryBytes, runtime.world.version.qemu);
+  for (const line of refusal ?? (config.get('kvm') === '0' ? emulationWarnings(config) : [])) task.log(line);
+  if (refusal) throw dieFault('start failed: QEMU exited with code 1');
 }
 
 /** Rule [assumed]: the firmware tries the boot devices in order and takes the first that holds an operating system. */
@@ -90,6 +98,17 @@ function assertKvm(node: SimNode, config: Config): void {
   );
 }
 
+/** Rule [source QS QemuServer.pm config_to_command]: a device of the host behind a serial or parallel port must be there. */
+function assertHostPorts(config: Config): void {
+  for (const kind of ['serial', 'parallel']) {
+    const isThere = (value: string | undefined) => value === undefined || value === 'socket';
+    // Rule [assumed]: simulated hosts have neither kind of port.
+    if (![0, 1, 2, 3].every((index) => isThere(config.get(`${kind}${index}`)))) {
+      throw dieFault(`no such ${kind} device`);
+    }
+  }
+}
+
 function assertMappedDevices(world: World, node: SimNode, config: Config): void {
   const pciProblem = firstPciProblem(world, node, config);
   if (pciProblem !== undefined) throw dieFault(pciProblem);
@@ -97,10 +116,15 @@ function assertMappedDevices(world: World, node: SimNode, config: Config): void 
     if (!/^usb\d+$/.test(key)) continue;
     const mapping = splitProperty(value).find((part) => part.key === 'mapping')?.value;
     // Rule [source QS QemuServer/USB.pm parse_usb_device].
-    if (mapping !== undefined && mappingsOnNode(world, 'usb', mapping, node.name).length === 0) {
-      throw dieFault(`USB device mapping not found for '${mapping}'`);
-    }
+    const [entry] = mapping === undefined ? [] : mappingsOnNode(world, 'usb', mapping, node.name);
+    if (mapping !== undefined && !entry) throw dieFault(`USB device mapping not found for '${mapping}'`);
+    if (entry) throw dieFault(`USB Mapping invalid (hardware probably changed): ${missingUsbDevice(entry)}\n`);
   }
+}
+
+/** Rule [source GC Mapping/USB.pm assert_valid]; Rule [assumed]: no USB device is plugged into a simulated host. */
+export function missingUsbDevice(entry: ReadonlyMap<string, string>): string {
+  return `usb device '${entry.get('path') ?? entry.get('id') ?? ''}' not found`;
 }
 
 /** Rule [source QS QemuServer/PCI.pm parse_hostpci]: mapping first, then the device itself. */

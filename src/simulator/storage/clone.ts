@@ -145,7 +145,11 @@ export async function convertToBase(runtime: Runtime, { node, volid, log }: Conv
     if (parsed.content !== 'images') throw dieFault(`create_base on wrong vtype '${parsed.content}'`);
     if (parsed.isBase) throw dieFault('create_base not possible with base image');
     const volume = findVolume(runtime.world, node, volid);
-    if (!volume) throw dieFault(missingImage(storage, name, parsed));
+    if (!volume) {
+      // Rule [observed 9.2.11]: of a file that is not there the log tells the path.
+      if (isFileBased(storage)) log(`failed to stat '${volumePath(storage, name)}'`);
+      throw dieFault(missingImage(storage, name, parsed));
+    }
     const [firstSnapshot] = volume.snapshots.keys();
     // Rule [source ST Storage/LvmThinPlugin.pm create_base]: its own spelling.
     if (storage.type === 'lvmthin' && firstSnapshot !== undefined) {

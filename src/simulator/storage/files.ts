@@ -67,9 +67,20 @@ export function fileVolume(storage: Storage, incoming: IncomingFile, details: Pa
 }
 
 /** Rule [source ST Storage/Common.pm qemu_img_info]: what the image tool says of a file that is something else. */
-export function refuseFormat(path: string, expected: string, isExpected: boolean): void {
+export function refuseFormat(
+  path: string,
+  expected: string,
+  isExpected: boolean,
+  log: (line: string) => void,
+): void {
   if (isExpected) return;
-  if (expected === 'ova') throw dieFault(`command 'tar -t -f ${path}' failed: exit code 2`);
+  if (expected === 'ova') {
+    // Rule [observed 9.2.11]: both tools are heard in the log before the task gives up.
+    log('tar: This does not look like a tar archive');
+    log('tar: Exiting with failure status due to previous errors');
+    throw dieFault(`command 'tar -t -f ${path}' failed: exit code 2`);
+  }
+  log(`command '/usr/bin/qemu-img info '--output=json' ${path} -f ${expected}' failed: exit code 1`);
   throw dieFault(`qemu-img: Could not open '${path}': Image is not in ${expected} format`);
 }
 

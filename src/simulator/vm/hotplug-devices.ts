@@ -11,6 +11,7 @@ import type { Bridge, QemuProcess } from '../world/world.ts';
 import { isDriveKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
 import { type Drive, parseDrive } from './drive.ts';
+import { ejectionAt, forgetEjection } from './firmware-loop.ts';
 import { parseNic } from './nic.ts';
 import { type ApplyContext, registerUnused } from './pending.ts';
 
@@ -96,6 +97,8 @@ export async function changeDrive(
     await registerUnused(job.context, job.draft, old);
   }
   if (!canHotplug || /^(ide|sata)/.test(key)) return 'keep';
+  // Rule [observed 9.2.11]: an empty CD drive is not a volume that could be plugged in.
+  if (drive.file === 'none' || drive.file === 'cdrom') throw dieFault(`unable to parse volume ID '${drive.file}'`);
   unpluggedFrom(job.process).delete(key);
   return 'apply';
 }
@@ -138,9 +141,15 @@ const CONTROLLER_PATIENCE_SECONDS = 15;
 
 async function waitUntilGone(job: HotplugJob, device: string, patienceSeconds: number): Promise<void> {
   const { clock } = job.context.runtime;
-  // Rule [assumed]: PCI devices (NIC, virtio disk, SCSI controller) leave within a second where a kernel runs, else never.
+  // Rule [assumed]: PCI devices (NIC, virtio disk, SCSI controller) leave within a second where a kernel runs.
   if (guestHelps(job)) return clock.sleep(1000);
-  await clock.sleep((patienceSeconds + 1) * 1000);
+  const patienceMs = (patienceSeconds + 1) * 1000;
+  const leavesAt = ejectionAt(job.process, device, clock.now());
+  if (leavesAt !== undefined && leavesAt <= clock.now() + patienceMs) {
+    await clock.sleep(Math.max(0, leavesAt - clock.now()));
+    return forgetEjection(job.process, device);
+  }
+  await clock.sleep(patienceMs);
   throw dieFault(`error on hot-unplugging device '${device}' - still busy in guest?`);
 }
 

@@ -66,6 +66,30 @@ function latestVersion(world: World): string {
   return revision === undefined ? version : `${version}+pve${revision}`;
 }
 
+/**
+ * Rule [source QS QemuServer.pm config_to_command]: a machine version must not be newer than QEMU, its revision not newer
+ * than what Proxmox knows of that version; a version without one counts as its revision 0.
+ */
+export function assertMachineVersion(world: World, node: string, config: ReadonlyMap<string, string>): void {
+  const type = parsedMachine(config.get('machine')).get('type') ?? '';
+  const match = /(?:^|-)(\d+)\.(\d+)(?:\.\d+)?(?:\+pve(\d+))?(?:\.pxe)?$/.exec(type);
+  if (!match) return;
+  const [major = 0, minor = 0, revision = 0] = match.slice(1).map((part) => Number(part ?? 0));
+  const shown = /\+pve\d+(?:\.pxe)?$/.test(type) ? type : type.replace(/(\.pxe)?$/, '+pve0$1');
+  const [ownMajor = 0, ownMinor = 0] = world.version.qemu.split('.').map(Number);
+  if (major > ownMajor || (major === ownMajor && minor > ownMinor)) {
+    throw dieFault(
+      `Installed QEMU version '${world.version.qemu}' is too old to run machine type '${shown}', please upgrade node '${node}'`,
+    );
+  }
+  const known = REVISIONS[`${major}.${minor}`] ?? 0;
+  if (revision > known) {
+    throw dieFault(
+      `Installed qemu-server (max feature level for ${major}.${minor} is pve${known}) is too old to run machine type '${shown}', please upgrade node '${node}'`,
+    );
+  }
+}
+
 /** Rule [source QS QemuServer.pm assert_clipboard_config]. */
 export function assertClipboard(vga: string | undefined): void {
   const parsed = parseProperty(VGA_FORMAT, vga ?? '');

@@ -45,11 +45,27 @@ export function hashedPassword(random: Random, password: string): string {
   return `$5$${salt}$${letters(digest.subarray(0, 43))}`;
 }
 
+/** Rule [observed 9.2.11]: ssh-keygen reads the whole key, so a truncated one is none. */
 function isPublicKey(line: string): boolean {
   const match = /(?:^|\s)((?:ssh|ecdsa|sk)-[a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?:\s|$)/.exec(line);
   if (!match) return false;
-  const blob = Buffer.from(match[2] ?? '', 'base64');
-  if (blob.length < 8) return false;
-  const nameLength = blob.readUInt32BE(0);
-  return blob.subarray(4, 4 + nameLength).toString('latin1') === match[1] && blob.length > 4 + nameLength + 4;
+  const fields = wireFields(Buffer.from(match[2] ?? '', 'base64'));
+  if (fields?.[0]?.toString('latin1') !== match[1]) return false;
+  return fields.length > 1 && (match[1] !== 'ssh-ed25519' || fields[1]?.length === ED25519_BYTES);
+}
+
+const ED25519_BYTES = 32;
+
+/** The length-prefixed fields of a key; nothing if they do not fill it exactly. */
+function wireFields(blob: Buffer): Buffer[] | undefined {
+  const fields: Buffer[] = [];
+  let offset = 0;
+  while (offset < blob.length) {
+    if (offset + 4 > blob.length) return undefined;
+    const end = offset + 4 + blob.readUInt32BE(offset);
+    if (end > blob.length) return undefined;
+    fields.push(blob.subarray(offset + 4, end));
+    offset = end;
+  }
+  return fields;
 }

@@ -10,6 +10,7 @@ import type { Task } from '../core/tasks.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
 import { assertLaunchable } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
+import { freeVolume } from '../storage/allocate.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 import {
   assertVmExists,
@@ -73,7 +74,7 @@ async function launch(runtime: Runtime, vm: Vm, task: Task, isResume: boolean): 
     pid: runtime.tasks.nextPid(),
     startedAt: runtime.clock.now(),
   });
-  if (isResume) forgetSavedState(vm, task);
+  if (isResume) await forgetSavedState(runtime, vm, task);
 }
 
 /** Rule [recorded guest-agent]: the image is made anew at every start, and the log says so. */
@@ -88,9 +89,12 @@ function launchMs(vm: Vm): number {
   return LAUNCH_MS + nics * LAUNCH_NIC_MS + drivesOf(vm.config.current).length * LAUNCH_DRIVE_MS;
 }
 
-function forgetSavedState(vm: Vm, task: Task): void {
-  task.log('Resumed VM, removing state');
+async function forgetSavedState(runtime: Runtime, vm: Vm, task: Task): Promise<void> {
+  const log = (line: string) => task.log(line);
+  log('Resumed VM, removing state');
   const draft = draftOf(vm.config);
+  const state = draft.current.get('vmstate');
+  if (state) await freeVolume(runtime, { node: vm.node, volid: state, log });
   for (const key of ['lock', 'vmstate', 'running-nets-host-mtu', 'runningmachine', 'runningcpu'])
     draft.current.delete(key);
   saveConfig(vm, draft);
@@ -189,7 +193,7 @@ export function pressPowerButton(runtime: Runtime, vm: Vm, process: QemuProcess)
 }
 
 /** The process is gone, for whatever reason. */
-function endProcess(runtime: Runtime, vm: Vm, process: QemuProcess): void {
+export function endProcess(runtime: Runtime, vm: Vm, process: QemuProcess): void {
   if (vm.process !== process) return;
   observeStatistics(runtime);
   vm.process = undefined;

@@ -1,4 +1,4 @@
-/** The memory of a running VM in a snapshot: where it is kept, and how long saving it takes. */
+/** The memory of a running VM in a snapshot or on disk: where it is kept, and how long saving it takes. */
 import type { Runtime } from '../core/runtime.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
 import { dieFault } from '../http/response.ts';
@@ -21,15 +21,30 @@ export function assertSavable(config: Config, withMemory: boolean): void {
   throw dieFault(`Cannot live-migrate, snapshot (with RAM), or hibernate a VM with: ${blockers.join(', ')}`);
 }
 
+/** What QEMU says of a command that only Proxmox's patches give it. */
+export function missingCommand(vmid: number, command: string): string {
+  return `VM ${vmid} qmp command '${command}' failed - The command ${command} has not been found`;
+}
+
+/**
+ * Rule [observed 9.2.11]: a QEMU without Proxmox's patches fails every snapshot of a running VM; so does the clean-up of
+ * the failure, which is why lock, half-made snapshot and state volume stay.
+ */
+export async function failWithoutPatches(job: SnapshotJob, vm: Vm, process: QemuProcess): Promise<never> {
+  if (!vm.config.snapshots.get(job.name)?.has('vmstate')) await freezeOrSay(job, vm, process);
+  job.task.log(missingCommand(vm.vmid, 'savevm-end'));
+  throw dieFault(missingCommand(vm.vmid, 'query-savevm'));
+}
+
 /** Rule [source QS QemuConfig.pm __snapshot_save_vmstate]: room for twice the memory and 500 MiB. */
 export async function reserveState(
   job: SnapshotJob,
   vm: Vm,
   process: QemuProcess,
   section: MutableSection,
+  storageId = stateStorage(job.runtime, vm.config.current),
 ): Promise<void> {
   const { runtime, node, vmid, name, task } = job;
-  const storageId = stateStorage(runtime, vm.config.current);
   const volume = await allocateVolume(runtime, {
     node,
     storageId,
@@ -54,7 +69,7 @@ export async function reserveState(
 }
 
 /** Rule [source QS QemuConfig.pm find_vmstate_storage]: as configured, else where a disk is: shared and files preferred. */
-function stateStorage(runtime: Runtime, config: Config): string {
+export function stateStorage(runtime: Runtime, config: Config): string {
   const configured = config.get('vmstatestorage');
   if (configured) return configured;
   const ids = new Set(
@@ -81,8 +96,7 @@ export async function quiesce(
   const { runtime, node, task } = job;
   if (state === undefined) return freezeOrSay(job, vm, process);
   task.log(`saving VM state and RAM using storage '${splitVolid(state).storage}'`);
-  const totalBytes = memoryMiB(process.launched.get('memory')) * 1024 ** 2;
-  const seconds = Math.ceil(totalBytes / SAVE_BYTES_PER_SECOND);
+  const { totalBytes, seconds } = savingOf(process);
   for (let second = 0; second < seconds; second++) {
     task.log(`${renderBytes(Math.min(totalBytes, second * SAVE_BYTES_PER_SECOND))} in ${second}s`);
     await task.sleep(1000);
@@ -90,6 +104,11 @@ export async function quiesce(
   task.log(`completed saving the VM state in ${seconds}s, saved ${renderBytes(totalBytes)}`);
   const volume = findVolume(runtime.world, node, state);
   if (volume) volume.dataBytes = totalBytes;
+}
+
+export function savingOf(process: QemuProcess): { readonly totalBytes: number; readonly seconds: number } {
+  const totalBytes = memoryMiB(process.launched.get('memory')) * 1024 ** 2;
+  return { totalBytes, seconds: Math.ceil(totalBytes / SAVE_BYTES_PER_SECOND) };
 }
 
 /** Rule [source PC Format.pm render_bytes]. */

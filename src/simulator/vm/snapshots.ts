@@ -14,7 +14,7 @@ import { checkLock, draftOf, emptyDraft, isTemplate, loadVm, saveConfig } from '
 import type { ConfigDraft, MutableSection } from './config-text.ts';
 import type { Drive } from './drive.ts';
 import { addUnused } from './pending.ts';
-import { assertSavable, quiesce, reserveState } from './snapshot-memory.ts';
+import { assertSavable, failWithoutPatches, quiesce, reserveState } from './snapshot-memory.ts';
 import {
   acquireMigrationLock,
   change,
@@ -32,6 +32,9 @@ export async function createSnapshot(
   options: { readonly description: string | undefined; readonly withMemory: boolean },
 ): Promise<void> {
   await step(job, (vm) => prepareSnapshot(job, vm, options));
+  const { runtime, node, vmid } = job;
+  const vm = loadVm(runtime.world, node, vmid);
+  if (vm.process && !runtime.world.version.qemuPatched) return failWithoutPatches(job, vm, vm.process);
   const done = new Set<string>();
   try {
     await snapshotDisks(job, done);

@@ -36,7 +36,13 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
     fail(`${where}: there is no guest profile "${name}"; known are ${[...guests.keys()].join(', ')}.`);
   const vms = buildVms(file, entryNode, fail);
   const world: World = {
-    version: file.version,
+    version: {
+      version: file.version.version,
+      release: file.version.release,
+      repoid: file.version.repoid,
+      qemu: file.version.qemu,
+      qemuPatched: file.version.qemu_patched,
+    },
     clusterName: file.cluster,
     entryNode,
     datacenter: new Map(Object.entries(file.datacenter)),

@@ -23,7 +23,7 @@ const virtioDevice = (slot: number, classId: string, device: string, name: strin
 });
 
 export const RECORDED_WORLD: WorldFile = {
-  version: { version: '9.2.11', release: '9.2', repoid: '14a22df35955d97d', qemu: '10.0.13' },
+  version: { version: '9.2.11', release: '9.2', repoid: '14a22df35955d97d', qemu: '10.0.13', qemu_patched: false },
   nodes: {
     pve1: {
       address: '10.99.0.1',

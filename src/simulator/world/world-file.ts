@@ -145,6 +145,10 @@ export const worldFileSchema = z.strictObject({
       release: z.string().default('9.2'),
       repoid: z.string().default('14a22df35955d97d'),
       qemu: z.string().default('10.0.13'),
+      qemu_patched: z
+        .boolean()
+        .default(true)
+        .describe('Whether QEMU has the patches of Proxmox (saving memory, mirroring disks in use).'),
     })
     .prefault({}),
   cluster: z.string().optional().describe('Name of the cluster; leave out for a stand-alone node.'),

@@ -30,6 +30,8 @@ export interface PveVersion {
   readonly repoid: string;
   /** Of the QEMU binary; shows in `meta` and in pinned machine types. */
   readonly qemu: string;
+  /** Whether QEMU has Proxmox's patches; without them memory cannot be saved and disks in use cannot be mirrored. */
+  readonly qemuPatched: boolean;
 }
 
 export interface SimNode {

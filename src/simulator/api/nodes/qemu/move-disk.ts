@@ -3,7 +3,7 @@ import { type Call, flag, integer, type Routes, requiredText, text } from '../..
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
-import { checkStorageEnabled, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
+import { checkStorageEnabled, findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
 import { cloneDisk } from '../../../vm/clone-disk.ts';
 import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
 import { isUnusedKey } from '../../../vm/config-keys.ts';
@@ -121,6 +121,8 @@ async function runMove(call: Call, request: MoveRequest, task: Task): Promise<vo
   const { drive, oldStorage } = plan;
   const log = (line: string) => task.log(line);
   log(`copying volume '${drive.file}' from current storage '${oldStorage}' to target storage '${request.storage}'`);
+  // Rule [observed 9.2.11]: a volume that cannot be activated fails the move before it is called one.
+  if (!findVolume(call.runtime.world, call.node, drive.file)) throw dieFault(`volume '${drive.file}' does not exist`);
   const created: string[] = [];
   try {
     await copyAndSwitch(call, request, plan, task, created);
@@ -174,6 +176,12 @@ async function keepSource(call: Call, draft: ConfigDraft, source: Drive, task: T
   } else {
     addUnused(draft, source.file);
     key = [...draft.current].find(([name, value]) => isUnusedKey(name) && value === source.file)?.[0];
+  }
+  // Rule [observed 9.2.11]: where nothing stays there is no key either, and Perl says so.
+  if (key === undefined) {
+    log(
+      'Use of uninitialized value $unused_key in concatenation (.) or string at /usr/share/perl5/PVE/API2/Qemu.pm line 4960.',
+    );
   }
   log(`adding source volume '${source.file}' as '${key ?? ''}' to config`);
 }

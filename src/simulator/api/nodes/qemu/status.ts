@@ -1,8 +1,10 @@
 /** /nodes/{node}/qemu (list) and …/{vmid}/status: what a VM does, and the power switches. */
 import { type Call, flag, integer, type Params, type Routes, text } from '../../../core/call.ts';
-import { dieFault, notImplemented, paramFault } from '../../../http/response.ts';
+import { dieFault, paramFault } from '../../../http/response.ts';
 import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
+import { hibernateVm } from '../../../vm/hibernate.ts';
 import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from '../../../vm/power.ts';
+import { stateStorage } from '../../../vm/snapshot-memory.ts';
 import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/status.ts';
 import { isPaused, type PowerRequest, pauseVm, resumeVm } from '../../../vm/suspend.ts';
 import type { Vm } from '../../../world/world.ts';
@@ -112,7 +114,7 @@ function reset(call: Call): string {
   return forkPower(call, 'qmreset', resetVm);
 }
 
-/** Rule [source QS API2/Qemu.pm vm_suspend]: the refusals of suspending to disk; the act itself is not simulated. */
+/** Rule [source QS API2/Qemu.pm vm_suspend]: pausing, or saving to disk, which is another kind of task. */
 function suspend(call: Call): string {
   refuseUnlessRoot(call, ['skiplock']);
   const vm = runningVm(call);
@@ -123,8 +125,9 @@ function suspend(call: Call): string {
       'cannot suspend VM to disk due to passed-through PCI device(s), which lack the possibility to save/restore their internal state',
     );
   }
-  call.require(`/storage/${text(call.params, 'statestorage') ?? 'local'}`, ['Datastore.AllocateSpace']);
-  throw notImplemented('POST', `/nodes/${call.node}/qemu/${vm.vmid}/status/suspend?todisk=1`);
+  const storage = text(call.params, 'statestorage') || stateStorage(call.runtime, vm.config.current);
+  call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
+  return forkPower(call, 'qmsuspend', (runtime, request) => hibernateVm(runtime, request, storage));
 }
 
 /** Rule [source QS API2/Qemu.pm vm_resume]: a VM suspended to disk is resumed by starting it. */

@@ -41,6 +41,10 @@ async function fetchFile(call: Call, task: Task, storage: Storage, incoming: Inc
   if (compression !== undefined && incoming.content !== 'iso') {
     throw dieFault(`decompression not supported for ${incoming.content}`);
   }
+  // Rule [source ST Storage.pm decompressor_info].
+  if (compression !== undefined && !['gz', 'lzo', 'zst', 'bz2'].includes(compression)) {
+    throw dieFault('no decompression method found');
+  }
   task.log(`downloading ${url} to ${incoming.path}`);
   if (isAlreadyThere(call, task, storage, incoming)) return;
   const temporary = `${incoming.path}.tmp_dwnl.${task.record.pid}`;
@@ -49,7 +53,7 @@ async function fetchFile(call: Call, task: Task, storage: Storage, incoming: Inc
   if (compression !== undefined) {
     task.log(`decompressing ${temporary} to ${incoming.path}.tmp_dcom.${task.record.pid}`);
   }
-  verifyFormat(incoming, remote, temporary);
+  verifyFormat(incoming, remote, temporary, (line) => task.log(line));
   const sizeBytes = compression === undefined ? remote.sizeBytes : (remote.virtualSizeBytes ?? remote.sizeBytes);
   addVolume(
     storage,
@@ -149,7 +153,7 @@ function verifyFormat(incoming: IncomingFile, remote: RemoteFile, temporary: str
   const expected = incoming.imageFormat;
   if (expected === undefined) return;
   try {
-    refuseFormat(temporary, expected, expected === 'raw' || remote.format === expected);
+    refuseFormat(temporary, expected, expected === 'raw' || remote.format === expected, log);
   } catch (error) {
     throw error instanceof Error ? dieFault(`failed to verify file: ${error.message.trimEnd()}`) : error;
   }

@@ -51,7 +51,9 @@ async function importFile(
   task.log(`starting file import from: ${temporary}`);
   verifyChecksum(call, task, received);
   const image = incoming.imageFormat && inspectImage(incoming.imageFormat, received.content);
-  if (image && incoming.imageFormat) refuseFormat(temporary, incoming.imageFormat, image.isExpected);
+  if (image && incoming.imageFormat) {
+    refuseFormat(temporary, incoming.imageFormat, image.isExpected, (line) => task.log(line));
+  }
   task.log(`target node: ${call.node}`);
   task.log(`target file: ${incoming.path}`);
   task.log(`file size is: ${received.sizeBytes}`);
