@@ -1,51 +1,20 @@
 /**
- * The documentation against the code: generated parts are fresh, links lead somewhere, named files, scripts and options
- * exist, and the programs in it run and print what is shown. Each check is also tried on a planted mistake.
+ * The documentation against the code: generated parts are fresh, links lead somewhere, and named files, scripts, commands
+ * and options exist. Each check is also tried on a planted mistake.
  */
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../src/base/clock.ts';
-import { seededRandom } from '../src/base/random.ts';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
 import { createProgram } from '../src/cli/program.ts';
+import { findPhrase } from '../src/pve/errors/phrases.ts';
+import { fieldRows } from '../src/resources/field-table.ts';
+import { vmFieldsSchema } from '../src/resources/vm/fields.ts';
 import { GUEST_PROFILES } from '../src/simulator/guests/profiles.ts';
-import {
-  createSimulator,
-  defaultWorld,
-  FAULT_KINDS,
-  loadWorld,
-  parseRuleFile,
-  parseShortForm,
-  serveSimulator,
-} from '../src/simulator/index.ts';
+import { FAULT_KINDS } from '../src/simulator/index.ts';
 import { withGeneratedParts } from '../tools/docs/markdown.ts';
 import { generatedPages } from '../tools/generate-docs.ts';
-
-const root = fileURLToPath(new URL('..', import.meta.url));
-
-interface Page {
-  readonly path: string;
-  readonly text: string;
-}
-
-async function page(path: string): Promise<Page> {
-  return { path, text: await readFile(join(root, path), 'utf8') };
-}
-
-async function pages(): Promise<Page[]> {
-  const below = await readdir(join(root, 'docs'), { recursive: true });
-  const inDocs = below.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
-  return Promise.all(['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', ...inDocs].map(page));
-}
-
-/** Every text in code: spans and blocks. */
-function codeIn(text: string): string[] {
-  const blocks = [...text.matchAll(/^```[^\n]*\n([\s\S]*?)^```/gm)].map(([, code = '']) => code);
-  const spans = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
-  return [...blocks, ...spans];
-}
+import { codeIn, type Page, page, pages, root } from './docs-pages.ts';
 
 const exists = (path: string) =>
   access(path).then(
@@ -97,22 +66,45 @@ async function unknownScripts({ path, text }: Page): Promise<string[]> {
     .map((name) => `${path}: npm run ${name}`);
 }
 
-/** Options of curl and openssl, which the examples use. */
-const FOREIGN_OPTIONS = ['--cacert'];
+/** Programs of others that the examples call; their options are not ours. */
+const FOREIGN_PROGRAM = /^\s*(?:curl|openssl|pveum|qm)\s/;
+/** Options of theirs that are spoken of alone. */
+const FOREIGN_OPTIONS = ['--privsep', '--tokens'];
+
+function commandsBelow(parent: Command): Command[] {
+  return [parent, ...parent.commands.flatMap(commandsBelow)];
+}
 
 async function ownOptions(): Promise<Set<string>> {
-  const sim = createProgram(async () => {}).commands.find((command) => command.name() === 'sim');
-  const names = (sim?.options ?? []).map((option) => option.long ?? '');
+  const names = commandsBelow(createProgram(async () => {})).flatMap(({ options }) =>
+    options.map((option) => option.long ?? ''),
+  );
   const replay = await readFile(join(root, 'tools/replay-scenarios.ts'), 'utf8');
   const ofTools = [...replay.matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(([, name]) => `--${name}`);
-  return new Set([...names, ...ofTools, ...FOREIGN_OPTIONS]);
+  return new Set([...names, ...ofTools, ...FOREIGN_OPTIONS, '--help']);
 }
 
 function unknownOptions({ path, text }: Page, known: ReadonlySet<string>): string[] {
   return codeIn(text)
-    .flatMap((code) => [...code.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option))
+    .flatMap((code) => code.split('\n'))
+    .filter((line) => !FOREIGN_PROGRAM.test(line))
+    .flatMap((line) => [...line.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)].map(([option]) => option))
     .filter((option) => !known.has(option))
     .map((option) => `${path}: ${option}`);
+}
+
+/** `proxwright word word` in code, as far as the words name commands. */
+function unknownCommands({ path, text }: Page, program: Command): string[] {
+  return codeIn(text)
+    .flatMap((code) => [...code.matchAll(/(?<![\w./-])proxwright ([a-z]+)(?: ([a-z]+)\b(?![.\w=]))?/g)])
+    .filter(([, first = '', second]) => {
+      const command = program.commands.find((each) => each.name() === first);
+      if (!command) return first !== 'help';
+      const below = command.commands.map((each) => each.name());
+      const isGroup = below.length > 0 && command.options.length === 0;
+      return isGroup && !below.includes(second ?? '');
+    })
+    .map(([words]) => `${path}: ${words}`);
 }
 
 describe('generated parts', () => {
@@ -161,6 +153,34 @@ describe('the pages', () => {
     const known = await ownOptions();
     expect((await pages()).flatMap((each) => unknownOptions(each, known))).toEqual([]);
     expect(unknownOptions({ path: 'x', text: '`npm run sim -- --loud --speed 2`' }, known)).toEqual(['x: --loud']);
+    expect(unknownOptions({ path: 'x', text: '`qm set 1 --whatever 2`' }, known)).toEqual([]);
+  });
+
+  it('name only commands that exist', async () => {
+    const program = createProgram(async () => {});
+    expect((await pages()).flatMap((each) => unknownCommands(each, program))).toEqual([]);
+    expect(unknownCommands({ path: 'x', text: '`proxwright paln` and `proxwright sim`' }, program)).toEqual([
+      'x: proxwright paln',
+    ]);
+  });
+
+  it('refer to every field and every command', async () => {
+    const fields = await page('docs/reference/stack-fields.md');
+    const rows = fieldRows(vmFieldsSchema);
+    expect(rows.length).toBeGreaterThan(80);
+    expect(rows.filter(({ path }) => !fields.text.includes(`| \`${path}\` |`))).toEqual([]);
+    const commands = await page('docs/reference/commands.md');
+    const names = createProgram(async () => {}).commands.map((command) => `## \`proxwright ${command.name()}`);
+    expect(names.filter((name) => !commands.text.includes(name))).toEqual([]);
+  });
+
+  it('name only recordings that exist', async () => {
+    const { text } = await page('docs/where-we-differ.md');
+    const known = (await readdir(join(root, 'tests/contract/scenarios'))).map((name) => name.replace(/\.json$/, ''));
+    const evidence = [...text.matchAll(/^\*\*Evidence\.\*\*[\s\S]*?(?=^#|(?![\s\S]))/gm)].map(([part]) => part);
+    const named = evidence.flatMap(codeIn).filter((code) => /^[a-z]+(?:-[a-z]+)+$/.test(code));
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it('explain every option of the simulator, every kind of fault and every guest', async () => {
@@ -170,6 +190,24 @@ describe('the pages', () => {
     const rows = [...FAULT_KINDS, ...GUEST_PROFILES.keys()].map((name) => `| \`${name}\` |`);
     expect(options.length).toBeGreaterThan(3);
     expect([...options, ...rows].filter((row) => !text.includes(row))).toEqual([]);
+  });
+
+  it('give the words of the server the codes that they have', async () => {
+    const { text } = await page('docs/guide/troubleshooting.md');
+    const sections = text.split(/^### /m).slice(1);
+    const known = sections.flatMap((section) => {
+      const [heading = ''] = section.split('\n');
+      return codeIn(heading).flatMap((words) => {
+        const phrase = findPhrase(words);
+        return phrase ? [{ words, code: phrase.code, section }] : [];
+      });
+    });
+    expect(known.length).toBeGreaterThan(15);
+    expect(known.filter(({ code, section }) => !section.includes(code)).map(({ words }) => words)).toEqual([]);
+    const errors = await readFile(join(root, 'src/base/errors.ts'), 'utf8');
+    const named = [...text.matchAll(/(?:\[|`)([A-Z]+_[A-Z_]+)(?:\]|`)/g)].map(([, code = '']) => code);
+    const others = ['NOT_CHECKED', 'PROXMOX_VE_INSECURE'];
+    expect(named.filter((code) => !errors.includes(`  ${code}: '`) && !others.includes(code))).toEqual([]);
   });
 
   it('say why each dependency is there', async () => {
@@ -186,85 +224,5 @@ describe('the pages', () => {
     const { text } = await page('docs/decisions/README.md');
     const files = (await readdir(join(root, 'docs/decisions'))).filter((name) => /^\d/.test(name));
     expect(files.filter((name) => !text.includes(`](${name})`))).toEqual([]);
-  });
-});
-
-describe('the examples of the simulator', () => {
-  it('are a world and fault rules that it reads', async () => {
-    const { text } = await page('docs/simulator.md');
-    const [world = '', rules = ''] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, code]) => code);
-    expect([...loadWorld(world, 'simulator.md', { now: 0 }).nodes.keys()]).toEqual(['pve1', 'pve2']);
-    expect(parseRuleFile(rules, 'simulator.md').map(({ kind }) => kind)).toEqual(['lock', 'task-fail']);
-    const shortForms = [...text.matchAll(/^ {4}(\S+(?: \S+)?) {3,}\S/gm)].map(([, rule = '']) => rule);
-    expect(shortForms.flatMap(parseShortForm).map(({ kind }) => kind)).toEqual([
-      'lock',
-      'cut-after',
-      'task-fail',
-      'disk-full',
-    ]);
-  });
-});
-
-/** Programs in a page, each with the output that is shown below it. */
-function programsIn(text: string): { readonly code: string; readonly output: string }[] {
-  return [...text.matchAll(/^```ts\n([\s\S]*?)^```\n\n```text\n([\s\S]*?)^```/gm)].map(
-    ([, code = '', output = '']) => ({
-      code,
-      output,
-    }),
-  );
-}
-
-/** Runs a program with the package's own source in place of the installed package, and returns what it prints. */
-async function run(code: string): Promise<string> {
-  const source = code.replace(/from 'proxwright(?:\/(\w+))?'/g, (_, folder?: string) => {
-    return `from '${join(root, 'src', folder ?? '', 'index.ts')}'`;
-  });
-  const folder = await mkdtemp(join(tmpdir(), 'proxwright-docs-'));
-  const lines: string[] = [];
-  vi.spyOn(console, 'log').mockImplementation((...words: unknown[]) => {
-    lines.push(words.map(String).join(' '));
-  });
-  try {
-    const file = join(folder, 'program.ts');
-    await writeFile(file, source);
-    await import(file);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-  return lines.map((line) => `${line}\n`).join('');
-}
-
-describe('the programs', () => {
-  afterEach(() => {
-    vi.restoreAllMocks();
-    vi.unstubAllEnvs();
-  });
-
-  it('of the library guide print what is shown', async () => {
-    const { text } = await page('docs/guide/library.md');
-    const programs = programsIn(text);
-    expect(programs).toHaveLength([...text.matchAll(/^```ts$/gm)].length);
-    for (const { code, output } of programs) expect(await run(code)).toBe(output);
-  });
-
-  it('of the README works with the variables that the simulator prints', async () => {
-    const simulator = createSimulator({
-      world: defaultWorld({ now: systemClock.now() }),
-      clock: systemClock,
-      random: seededRandom(1),
-    });
-    const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
-    try {
-      const { text } = await page('README.md');
-      const [program] = programsIn(text);
-      const token = /PROXMOX_VE_API_TOKEN='([^']+)'/.exec(text)?.[1];
-      vi.stubEnv('PROXMOX_VE_ENDPOINT', server.endpoint);
-      vi.stubEnv('PROXMOX_VE_API_TOKEN', token);
-      vi.stubEnv('PROXMOX_VE_FINGERPRINT', server.fingerprint);
-      expect(await run(program?.code ?? '')).toBe(program?.output);
-    } finally {
-      await server.close();
-    }
   });
 });

@@ -1,20 +1,24 @@
 /**
- * How fast the simulator and the client are, and how their cost grows with the world. Everything is measured in one run on
- * one machine and printed; nothing is asserted, because a time says as much about the machine as about the program. The
- * ratios are worth comparing between machines, the rates are not.
+ * What the engine costs (requests, waits, virtual time: counted in the simulator, the same on every machine), how fast the
+ * simulator and the client are, and how their cost grows with the world. Everything is measured in one run on one machine
+ * and printed; nothing is asserted, because a time says as much about the machine as about the program. The ratios are
+ * worth comparing between machines, the rates are not.
  *
- *   npm run bench [-- --json] [-- --seconds N] [-- --sizes 1000,10000]
+ *   npm run bench [-- --json] [-- --only engine,command,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
  *
- * `--seconds` bounds a single measurement (0.7 by default, which makes about half a minute in all).
+ * `--seconds` bounds a single measurement of rates and growth (0.7 by default, about half a minute in all).
  */
 import { parseArgs } from 'node:util';
+import { benchCommand } from './bench/command.ts';
+import { benchEngine } from './bench/engine.ts';
 import { benchGrowth } from './bench/growth.ts';
 import { benchRates } from './bench/rates.ts';
-import { printGrowth, printRates } from './bench/tables.ts';
+import { printFigures, printGrowth, printRates } from './bench/tables.ts';
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
+    only: { type: 'string', default: 'engine,command,rates,growth' },
     seconds: { type: 'string', default: '0.7' },
     sizes: { type: 'string', default: '1000,10000' },
   },
@@ -22,14 +26,24 @@ const { values } = parseArgs({
 const budgetMs = Number(values.seconds) * 1000;
 const [small = 1_000, large = 10_000] = values.sizes.split(',').map(Number);
 
-const note = (line: string) => {
-  if (!values.json) console.log(line);
-};
-note(`node ${process.version}, ${process.platform} ${process.arch}`);
-note('measuring rates …');
-const rates = await benchRates(budgetMs);
-note('measuring growth …');
-const growth = await benchGrowth({ small, large }, budgetMs);
+const parts = new Set(values.only.split(','));
 
-if (values.json) console.log(JSON.stringify({ node: process.version, rates, growth }, undefined, 2));
-else console.log(`\n${printRates(rates)}\n\n${printGrowth(growth)}`);
+const say = (text: string) => {
+  if (!values.json) console.log(text);
+};
+say(`node ${process.version}, ${process.platform} ${process.arch}`);
+const results: Record<string, unknown> = { node: process.version };
+
+async function part<Result>(name: string, measure: () => Promise<Result>, print: (result: Result) => string) {
+  if (!parts.has(name)) return;
+  say(`\nmeasuring ${name} …`);
+  const result = await measure();
+  results[name] = result;
+  say(print(result));
+}
+
+await part('engine', benchEngine, printFigures);
+await part('command', benchCommand, printFigures);
+await part('rates', () => benchRates(budgetMs), printRates);
+await part('growth', () => benchGrowth({ small, large }, budgetMs), printGrowth);
+if (values.json) console.log(JSON.stringify(results, undefined, 2));

@@ -5,18 +5,27 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commandReference } from './docs/command-reference.ts';
 import { fidelity } from './docs/fidelity.ts';
-import { withGeneratedParts } from './docs/markdown.ts';
+import { type GeneratedParts, withGeneratedParts } from './docs/markdown.ts';
+import { surroundingsReference, vmReference } from './docs/stack-reference.ts';
 import { worldReference } from './docs/world-reference.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Pages with generated parts, each with its present text and the text it should have. */
 export async function generatedPages(): Promise<{ path: string; present: string; wanted: string }[]> {
-  const path = 'docs/simulator.md';
-  const present = await readFile(join(root, path), 'utf8');
-  const parts = { fidelity: await fidelity(root), 'world-file': worldReference() };
-  return [{ path, present, wanted: withGeneratedParts(present, parts) }];
+  const pages: Readonly<Record<string, GeneratedParts>> = {
+    'docs/simulator.md': { fidelity: await fidelity(root), 'world-file': worldReference() },
+    'docs/reference/stack-fields.md': { surroundings: surroundingsReference(), 'vm-fields': vmReference() },
+    'docs/reference/commands.md': { commands: commandReference() },
+  };
+  return Promise.all(
+    Object.entries(pages).map(async ([path, parts]) => {
+      const present = await readFile(join(root, path), 'utf8');
+      return { path, present, wanted: withGeneratedParts(present, parts) };
+    }),
+  );
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

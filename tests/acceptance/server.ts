@@ -28,6 +28,9 @@ export interface AcceptanceServer {
   /** A second client on the same server, for what must be refused. */
   connect(changed: { readonly credentials?: Credentials; readonly trust?: Trust }): Pve;
   readonly isLive: boolean;
+  readonly clock: Clock;
+  /** Variables by which another process finds the same server. */
+  readonly environment: Readonly<Record<string, string>>;
   close(): Promise<void>;
 }
 
@@ -40,7 +43,9 @@ export async function openServer(): Promise<AcceptanceServer> {
   const { endpoint, credentials } = requireConnection(found);
   const trust = found.caFile ? caTrust(readFileSync(found.caFile, 'utf8'), found.caFile) : found.trust;
   process.stdout.write(`acceptance against ${endpoint.url}\n`);
-  return open({ endpoint, trust, credentials, clock: systemClock }, true, async () => {});
+  const connection = { endpoint, trust, credentials, clock: systemClock };
+  // The other process inherits the very variables that were read here.
+  return open(connection, { isLive: true, environment: {}, closeServer: async () => {} });
 }
 
 async function openSimulator(): Promise<AcceptanceServer> {
@@ -52,13 +57,19 @@ async function openSimulator(): Promise<AcceptanceServer> {
   });
   const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
   process.stdout.write('acceptance against the simulator: PROXMOX_VE_ENDPOINT is not set\n');
+  const token = RECORDED_CREDENTIALS.tokens.root ?? '';
   const connection = {
     endpoint: parseEndpoint(server.endpoint),
     trust: fingerprintTrust(server.fingerprint),
-    credentials: parseToken(RECORDED_CREDENTIALS.tokens.root ?? ''),
+    credentials: parseToken(token),
     clock,
   };
-  return open(connection, false, () => server.close());
+  const environment = {
+    PROXMOX_VE_ENDPOINT: server.endpoint,
+    PROXMOX_VE_API_TOKEN: token,
+    PROXMOX_VE_FINGERPRINT: server.fingerprint,
+  };
+  return open(connection, { isLive: false, environment, closeServer: () => server.close() });
 }
 
 interface Connection {
@@ -68,7 +79,11 @@ interface Connection {
   readonly clock: Clock;
 }
 
-function open(connection: Connection, isLive: boolean, closeServer: () => Promise<void>): AcceptanceServer {
+interface Surroundings extends Pick<AcceptanceServer, 'isLive' | 'environment'> {
+  closeServer(): Promise<void>;
+}
+
+function open(connection: Connection, { isLive, environment, closeServer }: Surroundings): AcceptanceServer {
   const opened: Pve[] = [];
   const connect: AcceptanceServer['connect'] = (changed) => {
     const { endpoint, trust, credentials, clock } = { ...connection, ...changed };
@@ -80,6 +95,8 @@ function open(connection: Connection, isLive: boolean, closeServer: () => Promis
     pve: connect({}),
     connect,
     isLive,
+    clock: connection.clock,
+    environment,
     close: async () => {
       await Promise.all(opened.map((pve) => pve.close()));
       await closeServer();

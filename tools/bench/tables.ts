@@ -1,7 +1,13 @@
 /** The tables at the end of a bench. */
+import type { Figure } from './engine.ts';
 import type { Growth } from './growth.ts';
 import type { Measured } from './measure.ts';
 import type { Rates } from './rates.ts';
+
+export function printFigures(figures: readonly Figure[]): string {
+  const rows = figures.map(({ figure, measured, aim, isMet }) => [figure, measured, aim, isMet ? 'met' : 'missed']);
+  return table([['figure', 'measured', 'aim', ''], ...rows], () => true);
+}
 
 export function printRates(rates: Rates): string {
   const rows = (group: string, measured: Readonly<Record<string, Measured>>) =>
@@ -32,9 +38,10 @@ function milliseconds(ms: number): string {
   return ms >= 1 ? `${ms.toFixed(2)} ms` : `${(ms * 1000).toFixed(2)} µs`;
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+const namesFirst = (column: number) => column < 2;
+
+function table(rows: readonly (readonly string[])[], isText = namesFirst): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const isText = (column: number) => column < 2;
   return rows
     .map((row) =>
       row

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { printSize } from '../../src/pve/wire/index.ts';
 import { worldFileSchema } from '../../src/simulator/world/world-file.ts';
 import { table } from './markdown.ts';
-
-type Schema = z.core.JSONSchema.BaseSchema;
+import { isSize, type Schema, schemaOf, typeOf } from './schema-words.ts';
 
 /** A schema as it is written, and as it is read: only the second one knows the defaults of values that are converted. */
 interface Both {
@@ -46,29 +45,6 @@ function innermost(both: Both, name: string): { readonly part: Both; readonly na
     return innermost({ written: schemaOf(both.written.items), read: schemaOf(both.read.items) }, `${name}[]`);
   }
   return { part: both, name };
-}
-
-const schemaOf = (value: unknown): Schema => (typeof value === 'object' && value !== null ? (value as Schema) : {});
-
-function typeOf(schema: Schema): string {
-  if (isSize(schema)) return 'size';
-  if (schema.anyOf) return schema.anyOf.map((each) => typeOf(schemaOf(each))).join(' or ');
-  if (schema.const !== undefined) return `\`${String(schema.const)}\``;
-  if (schema.enum) return schema.enum.map((word) => `\`${String(word)}\``).join(' ');
-  if (schema.items) return `list of ${typeOf(schemaOf(schema.items))}`;
-  if (schema.type === 'object') {
-    return typeof schema.additionalProperties === 'object'
-      ? `map of ${typeOf(schemaOf(schema.additionalProperties))}`
-      : 'object';
-  }
-  const types = [schema.type ?? 'anything'].flat();
-  return types.map((type) => (type === 'string' ? 'text' : type)).join(' or ');
-}
-
-/** A size is the one value that may be a whole number or a text. */
-function isSize(schema: Schema): boolean {
-  const types = schema.anyOf?.map((each) => schemaOf(each).type) ?? [];
-  return types.length === 2 && types.includes('integer') && types.includes('string');
 }
 
 const SIZE_MEANING = /^Bytes, or text with a binary unit/;

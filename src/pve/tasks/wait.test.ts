@@ -61,6 +61,29 @@ describe('waiting for a task', () => {
     expect([...gaps].sort((a, b) => a - b)).toEqual(gaps);
   });
 
+  it('asks a task that says how far it is when it should be done, and a late one less and less often', async () => {
+    const [expectedMs, endMs] = [10_000, 20_000];
+    const times: number[] = [];
+    const client = testClient((request) => {
+      const elapsedMs = client.clock.now() - startedAt;
+      if (request.target.includes('/log')) {
+        const percent = Math.min(100, (elapsedMs / expectedMs) * 100).toFixed(2);
+        const t = `transferred 1.0 GiB of 4.0 GiB (${percent}%)`;
+        const start = Number(new URLSearchParams(request.target.split('?')[1]).get('start'));
+        return ok(percent === '100.00' ? [] : [{ n: start + 1, t }], { total: start + 1 });
+      }
+      if (request.target.includes('/status')) times.push(elapsedMs);
+      return elapsedMs < endMs ? running() : stopped('OK');
+    });
+    const startedAt = client.clock.now();
+    await client.clock.run(() => client.pve.tasks.wait(CLONE, { onProgress: () => {} }));
+    expect(times.some((time) => time >= expectedMs && time <= expectedMs + 250)).toBe(true);
+    const late = times.filter((time) => time > expectedMs + 250);
+    const gaps = late.slice(1).map((time, i) => time - (late[i] ?? 0));
+    expect([...gaps].sort((a, b) => a - b)).toEqual(gaps);
+    expect(gaps.at(-1)).toBe(2_000);
+  });
+
   it('takes warnings for success, and brings them along', async () => {
     const log = ['starting', 'WARN: EFI disk without ms-cert=2023k', 'TASK WARNINGS: 1'];
     const { clock, pve } = testClient(taskServer([() => stopped('WARNINGS: 1')], () => log));

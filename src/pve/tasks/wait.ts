@@ -102,6 +102,10 @@ class Watch {
   #unclearLooks = 0;
   #linesSeen = 0;
   #strangeAnswers = 0;
+  /** Told from how far it was at the last look. */
+  #expectedEnd: Instant | undefined;
+  /** The last pause went up to the expected end. */
+  #isDue = false;
 
   constructor(parts: TaskWaiterParts, upid: Upid, options: WaitOptions) {
     const node = parseUpid(upid)?.node;
@@ -126,8 +130,21 @@ class Watch {
       if (end) return this.#conclude(end);
       await this.#reportProgress();
       if (clock.now() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
-      pauseMs = Math.min(MAX_PAUSE_MS, Math.round(pauseMs * 1.4));
+      pauseMs = this.#nextPauseMs(pauseMs);
     }
+  }
+
+  /**
+   * Longer each time; but a task that says how far it is gets asked when it should be done, not up to a whole pause later.
+   * From then on it is asked as if it had just begun.
+   */
+  #nextPauseMs(lastMs: number): number {
+    const longerMs = Math.min(MAX_PAUSE_MS, Math.round(lastMs * 1.4));
+    const aheadMs = Math.ceil((this.#expectedEnd ?? 0) - this.#parts.clock.now());
+    const wasDue = this.#isDue;
+    this.#isDue = aheadMs > 0 && aheadMs <= longerMs;
+    if (this.#isDue) return Math.max(FIRST_PAUSE_MS, aheadMs);
+    return wasDue ? FIRST_PAUSE_MS : longerMs;
   }
 
   async #look(): Promise<Sight> {
@@ -208,6 +225,7 @@ class Watch {
     this.#linesSeen += lines.length;
     const fraction = fractionIn(lines);
     const elapsedMs = this.#parts.clock.now() - this.#startedAt;
+    if (fraction !== undefined && fraction > 0) this.#expectedEnd = this.#startedAt + elapsedMs / fraction;
     onProgress({ upid: this.context.upid, elapsedMs, lines, ...(fraction !== undefined && { fraction }) });
   }
 

@@ -1,0 +1,78 @@
+/** Runs of the engine on a stack text, as the command makes them: with a lock, a journal and a state in a directory. */
+import { hostname } from 'node:os';
+import type { Clock } from '../../../src/base/clock.ts';
+import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { systemRandom } from '../../../src/base/random.ts';
+import { tcpPortProbe } from '../../../src/cli/port-probe.ts';
+import type { PlanResult } from '../../../src/engine/plan.ts';
+import type { Plan } from '../../../src/engine/plan-types.ts';
+import { Session } from '../../../src/engine/session.ts';
+import type { Pve } from '../../../src/pve/index.ts';
+import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
+import { DirectoryStore } from '../../../src/state/directory-store.ts';
+
+export interface Runs {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly stateDirectory: string;
+}
+
+export function resolved(text: string): ResolvedStack {
+  const { stack, diagnostics } = resolveStack(loadStack(text, 'stack.json'), {});
+  if (!stack) throw new Error(diagnostics.map(formatDiagnostic).join('\n'));
+  return stack;
+}
+
+/** What a plan would do, or why there is none. */
+export function plan(runs: Runs, text: string): Promise<PlanResult> {
+  return withSession(runs, text, 'plan', (session) => session.plan());
+}
+
+/** Plans and carries out; throws where anything is refused or any VM is not done. */
+export function apply(runs: Runs, text: string): Promise<Plan> {
+  return withSession(runs, text, 'apply', async (session) => carryOut(session, await session.plan()));
+}
+
+export function destroy(runs: Runs, text: string): Promise<Plan> {
+  return withSession(runs, text, 'destroy', async (session) =>
+    carryOut(session, await session.planDestroy({ running: 'stop' })),
+  );
+}
+
+async function carryOut(session: Session, planned: PlanResult): Promise<Plan> {
+  if (!planned.ok) throw new Error(planned.problems.map(formatDiagnostic).join('\n'));
+  if (planned.plan.steps.length === 0) return planned.plan;
+  const { outcomes, problems } = await session.execute(planned.plan);
+  const failed = [...outcomes].filter(([, outcome]) => outcome !== 'done');
+  if (failed.length > 0) {
+    const words = [...problems.values()].map(formatDiagnostic);
+    throw new Error([...failed.map(([address, outcome]) => `${address}: ${outcome}`), ...words].join('\n'));
+  }
+  return planned.plan;
+}
+
+async function withSession<T>(
+  { pve, clock, stateDirectory }: Runs,
+  text: string,
+  command: string,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const session = await Session.open({
+    pve,
+    clock,
+    random: systemRandom,
+    log: silentLogger,
+    store: new DirectoryStore(stateDirectory),
+    ports: tcpPortProbe,
+    signal: new AbortController().signal,
+    stack: resolved(text),
+    secrets: new Map(),
+    owner: { who: 'acceptance', host: hostname(), pid: process.pid, command },
+  });
+  try {
+    return await work(session);
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * One kind of trouble in one kind of step: the matrix of storms. Faults strike only while the step in question is under way,
+ * so that every cell can be filled on purpose, and seen to be.
+ */
+import { passwordCredentials } from '../../../../src/pve/index.ts';
+import { combineFaults, type FaultKind, type FaultPlan, type FaultRuleInput, type Faults } from '../../../../src/simulator/index.ts';
+import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy, failuresOf } from './invariants.ts';
+import { type RunEnd, Scene, type Snapshot } from './scene.ts';
+import { administer } from './storm.ts';
+
+/** What is done to the one VM of a cell, and in which state of the stack it is found before. */
+interface Scenario {
+  readonly before: string | undefined;
+  readonly after: string;
+  readonly isDestroy?: boolean;
+  /** Whether the step sends something that changes the VM, and whether a task does it. */
+  readonly changes: boolean;
+  readonly hasTask: boolean;
+}
+
+const stack = (vm: string) => `
+version: 1
+stack: lab
+vms:
+  web: { name: web, vmids: 401-420, ${vm} }
+rollout: { timeouts: { ready: 10m } }
+`;
+const CLONED = 'node: pve1, memory: 2GiB, guest: cloud-init, clone: { template: ubuntu-24.04 }, disks: { scsi0: { size: 5GiB }, scsi1: { storage: local-lvm, size: 1GiB } }';
+const WEB = stack(CLONED);
+const EMPTY = stack('node: pve1, boot: [net0], nics: { net0: { bridge: vmbr0 } }, disks: { scsi0: { storage: nfs, size: 1GiB, format: qcow2 } }');
+const making = { before: undefined, after: WEB, changes: true, hasTask: true };
+
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'vm.clone': making,
+  'vm.create': { ...making, after: EMPTY },
+  'vm.configure': making,
+  'vm.resize': making,
+  'vm.verify': { ...making, changes: false, hasTask: false },
+  'vm.start': making,
+  ready: { ...making, changes: false, hasTask: false },
+  'vm.stop': { ...making, before: WEB, after: stack(`${CLONED}, power: stopped`) },
+  'vm.restart': { ...making, before: WEB, after: stack(`${CLONED.replace('2GiB', '3GiB')}, restart: when_needed`) },
+  'vm.migrate': { ...making, before: WEB, after: stack(CLONED.replace('pve1', 'pve2')) },
+  'vm.destroy': { ...making, before: WEB, after: WEB, isDestroy: true },
+};
+
+const ON_CHANGES: ReadonlySet<FaultKind> = new Set(['lock', 'storage-lock', 'users-lock', 'disk-full', 'stranger-edit', 'stranger-lock']);
+const ON_TASKS: ReadonlySet<FaultKind> = new Set(['task-fail', 'task-warn', 'task-unknown']);
+
+/** Where there is nothing such a fault could strike: a cell that does not exist. */
+export function isPossible(kind: FaultKind, action: string): boolean {
+  const scenario = SCENARIOS[action];
+  if (kind === 'agent-silent') return action === 'ready';
+  if (kind === 'stranger-id') return action === 'vm.clone' || action === 'vm.create';
+  // A new VM is nobody's yet; of a clone it is the template that is edited.
+  if (kind === 'stranger-edit' && action === 'vm.create') return false;
+  if (kind === 'stranger-lock' && action === 'vm.create') return false;
+  if (ON_TASKS.has(kind)) return scenario?.hasTask === true;
+  return !ON_CHANGES.has(kind) || scenario?.changes === true;
+}
+
+/** Trouble that a run gets through by itself, without anybody's help. */
+export const SURVIVABLE: ReadonlySet<FaultKind> = new Set([
+  'lock',
+  'storage-lock',
+  'users-lock',
+  'unreachable',
+  'proxy-timeout',
+  'cut-before',
+  'cut-after',
+  'task-warn',
+  'task-unknown',
+  'ticket-expired',
+  'daemon-down',
+  'agent-silent',
+  'stranger-lock',
+  'stranger-id',
+]);
+
+function ruleOf(kind: FaultKind, at: number): FaultRuleInput {
+  const storage = { storage: 'local-lvm', for_ms: 70_000 };
+  switch (kind) {
+    case 'lock':
+    case 'stranger-lock':
+      // Longer than the server waits, shorter than all our attempts together.
+      return { kind, at, for_ms: 15_000 };
+    case 'storage-lock':
+      return { kind, at, ...storage };
+    case 'disk-full':
+      return { kind, at, ...storage };
+    default:
+      return { kind, at } as FaultRuleInput; // the other kinds need nothing but their name
+  }
+}
+
+/** Lets faults through only while a step of this action is under way. */
+function whileIn(action: string): (faults: FaultPlan, scene: Scene) => Faults {
+  return (faults, scene) => {
+    const isOpen = () => activeStep(scene) === action;
+    const { beforeJob, onLog, beforeEnd } = faults.tasks;
+    return {
+      ...combineFaults(faults),
+      onRequest: (info) => (isOpen() ? faults.onRequest(info) : undefined),
+      tasks: {
+        // Whether a task is struck is decided when it begins.
+        beforeJob: (record) => (isOpen() ? beforeJob?.(record) : undefined),
+        ...(onLog && { onLog }),
+        ...(beforeEnd && { beforeEnd }),
+      },
+    };
+  };
+}
+
+/** Behind its start a VM is waited for; there is only one VM, so the last event decides. */
+function activeStep({ progress }: Scene): string | undefined {
+  const last = progress.findLast((event) => event.kind === 'step' || event.kind === 'vmEnded');
+  if (last?.kind !== 'step') return undefined;
+  if (last.status === 'started') return last.action;
+  return last.action === 'vm.start' ? 'ready' : undefined;
+}
+
+export interface CellEnd {
+  readonly strikes: number;
+  readonly complaints: readonly string[];
+}
+
+const snapshots = new Map<string, Promise<Snapshot>>();
+
+async function startingFrom(text: string): Promise<Snapshot> {
+  const scene = new Scene();
+  const failures = failuresOf(await scene.apply(text));
+  if (failures.length > 0) throw new Error(failures.join('\n'));
+  await scene.clock.advance(120_000);
+  return scene.snapshot();
+}
+
+const ROOT = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
+
+/** `at` is the place among the things that could be struck; there may be fewer. */
+export async function cell(kind: FaultKind, action: string, at: number): Promise<CellEnd> {
+  const scenario = SCENARIOS[action];
+  if (!scenario) throw new Error(`there is no scenario for ${action}`);
+  const { before, after } = scenario;
+  if (before !== undefined && !snapshots.has(before)) snapshots.set(before, startingFrom(before));
+  const from = before === undefined ? undefined : await snapshots.get(before);
+  const scene = new Scene({
+    seed: `${kind} ${action} ${at}`,
+    faults: [ruleOf(kind, at)],
+    gate: whileIn(action),
+    ...(from && { from }),
+    ...(kind === 'ticket-expired' && { credentials: ROOT }),
+  });
+  const expectations = beforehand(scene);
+  const end = await (scenario.isDestroy ? scene.destroy(after) : scene.apply(after));
+  const { strikes } = scene.faults;
+  const complaints = codesOf(end).filter((code) => code === 'INVARIANT').map(() => failuresOf(end).join('\n'));
+  if (strikes.length > 0 && SURVIVABLE.has(kind) && !isWell(end)) {
+    complaints.push(`it did not get through by itself: ${failuresOf(end)}`);
+  }
+  scene.faults.stop();
+  await scene.clock.advance(600_000);
+  administer(scene);
+  if (!scenario.isDestroy) complaints.push(...(await complaintsAfter(scene, after, expectations)));
+  complaints.push(...(await complaintsAfterDestroy(scene, after, expectations)));
+  return { strikes: strikes.length, complaints };
+}
+
+function isWell(end: RunEnd): boolean {
+  return failuresOf(end).length === 0;
+}

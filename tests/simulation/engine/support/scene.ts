@@ -1,0 +1,318 @@
+/**
+ * The whole engine on a simulated cluster, in one process and on virtual time: a world, a stack file, a memory that survives
+ * the death of a run, and a seed. A run can be killed at any of its points: each request before and after its effect, each
+ * write to the store before and after it. From then on nothing of that run goes on.
+ */
+import type { Address } from '../../../../src/base/address.ts';
+import type { Clock, Instant } from '../../../../src/base/clock.ts';
+import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnostics.ts';
+import { Bug, ProxwrightError } from '../../../../src/base/errors.ts';
+import { seededRandom } from '../../../../src/base/random.ts';
+import { Secret } from '../../../../src/base/secret.ts';
+import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
+import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
+import type { ExecuteResult } from '../../../../src/engine/execute.ts';
+import type { Plan } from '../../../../src/engine/plan-types.ts';
+import type { Progress } from '../../../../src/engine/progress.ts';
+import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
+import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
+import type { ResolvedSecret } from '../../../../src/resources/vm/wanted.ts';
+import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
+import {
+  createSimulator,
+  type FaultPlan,
+  type FaultRuleInput,
+  type Faults,
+  ruleFaults,
+  type Simulator,
+  type World,
+} from '../../../../src/simulator/index.ts';
+import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
+import type { ResolvedStack } from '../../../../src/spec/types.ts';
+import { MemoryStore } from '../../../../src/state/memory-store.ts';
+import type { StackState } from '../../../../src/state/stack-state.ts';
+import { readState } from '../../../../src/state/state-file.ts';
+import type { StateStore } from '../../../../src/state/store.ts';
+import { labWorld } from './lab-world.ts';
+
+export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
+export const GUEST_PASSWORD = 'correct horse battery staple';
+
+/** A scene at rest, to begin many others from. */
+export interface Snapshot {
+  readonly world: World;
+  readonly now: Instant;
+  readonly documents: ReadonlyMap<string, string>;
+}
+
+export interface SceneOptions {
+  readonly seed?: number | string;
+  /** Instead of `world`. */
+  readonly from?: Snapshot;
+  readonly world?: (options: { now: number }) => World;
+  readonly faults?: FaultPlan | readonly FaultRuleInput[];
+  /** Narrows the faults down, knowing the scene they strike in. */
+  readonly gate?: (faults: FaultPlan, scene: Scene) => Faults;
+  readonly credentials?: Credentials;
+  /** Stands between the client and the server, to play a client with a defect. */
+  readonly disguise?: (transport: Transport) => Transport;
+}
+
+/** How a run ended: with a result, refused with problems, with an error of ours before it had begun, or killed. */
+export type RunEnd =
+  | { readonly kind: 'ended'; readonly plan: Plan; readonly result: ExecuteResult | undefined }
+  | { readonly kind: 'refused'; readonly problems: readonly Diagnostic[] }
+  | { readonly kind: 'failed'; readonly problem: Diagnostic }
+  | { readonly kind: 'killed'; readonly at: string };
+
+export class Scene {
+  readonly clock: VirtualClock;
+  readonly simulator: Simulator;
+  readonly faults: FaultPlan;
+  readonly store = new MemoryStore();
+  readonly requests: WireRequest[] = [];
+  readonly logs: string[] = [];
+  readonly progress: Progress[] = [];
+  /** Of the run under way or the last one: points passed so far, by name. */
+  points: string[] = [];
+  /** Set to kill the next run at this point, counted from 1. */
+  killAt: number | undefined;
+  abort = new AbortController();
+  readonly #seed: string;
+  readonly #credentials: Credentials;
+  readonly #disguise: (transport: Transport) => Transport;
+  #runs = 0;
+
+  constructor(options: SceneOptions = {}) {
+    const { faults = [], seed = 'engine', world = labWorld, from } = options;
+    this.clock = new VirtualClock(from?.now);
+    this.#seed = String(seed);
+    this.#credentials = options.credentials ?? parseToken(`root@pam!admin=${TOKEN_SECRET}`);
+    this.#disguise = options.disguise ?? ((transport) => transport);
+    this.faults = 'rules' in faults ? faults : ruleFaults(faults, seededRandom(`${seed}/faults`));
+    this.simulator = createSimulator({
+      world: from ? structuredClone(from.world) : world({ now: this.clock.now() }),
+      clock: this.clock,
+      random: seededRandom(`${seed}/world`),
+      faults: options.gate?.(this.faults, this) ?? this.faults,
+    });
+    for (const [name, text] of from?.documents ?? []) this.store.write(name, text);
+  }
+
+  /** Everything that lasts, copied. */
+  async snapshot(): Promise<Snapshot> {
+    const documents = new Map<string, string>();
+    for (const name of await this.store.list()) documents.set(name, (await this.store.read(name)) ?? '');
+    return { world: structuredClone(this.world), now: this.clock.now(), documents };
+  }
+
+  get world(): World {
+    return this.simulator.world;
+  }
+
+  apply(text: string | ResolvedStack, options: PlanOptions = {}): Promise<RunEnd> {
+    return this.#run(text, 'apply', async (session) => {
+      const planned = await session.plan(options);
+      if (!planned.ok) return { kind: 'refused', problems: planned.problems };
+      if (planned.plan.steps.length === 0) return { kind: 'ended', plan: planned.plan, result: undefined };
+      return { kind: 'ended', plan: planned.plan, result: await session.execute(planned.plan) };
+    });
+  }
+
+  /** A plan, as an operator sees it: made, shown, and nothing else. */
+  plan(text: string | ResolvedStack, options: PlanOptions = {}): Promise<RunEnd> {
+    return this.#run(text, 'plan', async (session) => {
+      const planned = await session.plan(options);
+      if (!planned.ok) return { kind: 'refused', problems: planned.problems };
+      return { kind: 'ended', plan: planned.plan, result: undefined };
+    });
+  }
+
+  destroy(text: string | ResolvedStack): Promise<RunEnd> {
+    return this.#run(text, 'destroy', async (session) => {
+      const planned = await session.planDestroy({ running: 'stop' });
+      if (!planned.ok) return { kind: 'refused', problems: planned.problems };
+      return { kind: 'ended', plan: planned.plan, result: await session.execute(planned.plan) };
+    });
+  }
+
+  /** Several things at once, on the one clock. */
+  together<T>(work: () => Promise<T>): Promise<T> {
+    this.#isTogether = true;
+    return this.clock.run(work).finally(() => {
+      this.#isTogether = false;
+    });
+  }
+  #isTogether = false;
+
+  state(stack = 'lab'): Promise<StackState> {
+    return readState(this.store, stack);
+  }
+
+  /** Method and path of what was sent and is no GET. */
+  writes(): string[] {
+    return this.requests.map(lineOf).filter((line) => !line.startsWith('GET') && !line.endsWith('/access/ticket'));
+  }
+
+  tasks(type: string): string[] {
+    return [...this.world.tasks.values()].filter((task) => task.type === type).map((task) => task.exitStatus ?? 'runs');
+  }
+
+  async #run(
+    text: string | ResolvedStack,
+    command: string,
+    work: (session: Session) => Promise<RunEnd>,
+  ): Promise<RunEnd> {
+    const process = new MortalProcess(this.killAt, this.clock);
+    this.points = process.points;
+    this.killAt = undefined;
+    this.requests.length = 0;
+    const run = ++this.#runs;
+    const story = async (): Promise<RunEnd> => {
+      const stack = typeof text === 'string' ? resolved(text) : text;
+      const session = await Session.open({
+        pve: this.#connect(process, run),
+        clock: process.clock,
+        random: seededRandom(`${this.#seed}/run ${run}`),
+        log: { log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`) },
+        store: process.guarded(this.store),
+        ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
+        signal: this.abort.signal,
+        stack,
+        secrets: secretsOf(stack),
+        owner: { who: 'tester', host: 'here', pid: run, command },
+        onProgress: (event) => this.progress.push(event),
+      });
+      try {
+        return await work(session);
+      } finally {
+        await session.close();
+      }
+    };
+    const mortal = () => Promise.race([story().catch(failed), process.death]);
+    const end = this.#isTogether ? await mortal() : await this.clock.run(mortal);
+    if (end.kind === 'killed') this.store.abandonLock();
+    return end;
+  }
+
+  #connect(process: MortalProcess, run: number): Pve {
+    const transport = this.#disguise(
+      process.carrying(this.simulator.transport(), (request) => this.requests.push(request)),
+    );
+    return createPve({
+      transport,
+      credentials: this.#credentials,
+      clock: process.clock,
+      random: seededRandom(`${this.#seed}/client ${run}`),
+      logger: {
+        log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+      },
+    });
+  }
+}
+
+/** One run of the program, with everything that ends when it is killed: its requests, its writes, its waits. */
+class MortalProcess {
+  readonly points: string[] = [];
+  readonly death: Promise<{ kind: 'killed'; at: string }>;
+  readonly clock: Clock;
+  readonly #killAt: number | undefined;
+  #die: (end: { kind: 'killed'; at: string }) => void = () => {};
+  #isDead = false;
+
+  constructor(killAt: number | undefined, clock: Clock) {
+    this.#killAt = killAt;
+    this.death = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+    this.clock = {
+      now: () => clock.now(),
+      sleep: async (ms, signal) => {
+        await clock.sleep(ms, signal);
+        await this.#whileAlive();
+      },
+    };
+  }
+
+  carrying(transport: Transport, record: (request: WireRequest) => void): Transport {
+    return {
+      send: async (request, options) => {
+        await this.#point(`before ${lineOf(request)}`);
+        record(request);
+        try {
+          return await transport.send(request, options);
+        } finally {
+          await this.#point(`after ${lineOf(request)}`);
+        }
+      },
+      close: () => transport.close(),
+    };
+  }
+
+  guarded(store: StateStore): StateStore {
+    const around = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
+      await this.#point(`before ${label}`);
+      const value = await work();
+      await this.#point(`after ${label}`);
+      return value;
+    };
+    return {
+      read: (name) => store.read(name),
+      list: (prefix) => store.list(prefix),
+      write: (name, text) => around(`write ${name}`, () => store.write(name, text)),
+      append: (name, line) => around(`append ${labelOf(line)}`, () => store.append(name, line)),
+      remove: (name) => around(`remove ${name}`, () => store.remove(name)),
+      lock: async (owner) => {
+        const lock = await store.lock(owner);
+        return { ...lock, release: async () => (this.#isDead ? undefined : lock.release()) };
+      },
+    };
+  }
+
+  async #point(label: string): Promise<void> {
+    await this.#whileAlive();
+    this.points.push(label);
+    if (this.points.length !== this.#killAt) return;
+    this.#isDead = true;
+    this.#die({ kind: 'killed', at: label });
+    await this.#whileAlive();
+  }
+
+  /** Whoever belongs to a dead process never comes back, and nothing cleans up after it. */
+  async #whileAlive(): Promise<void> {
+    if (this.#isDead) await new Promise<never>(() => {});
+  }
+}
+
+/** An error of ours is an answer; anything else is a defect and ends the test. */
+function failed(error: unknown): RunEnd {
+  if (error instanceof ProxwrightError && !(error instanceof Bug)) return { kind: 'failed', problem: error.diagnostic };
+  throw error;
+}
+
+export function resolved(text: string): ResolvedStack {
+  const loaded = loadStack(text, 'stack.yaml');
+  const { stack, diagnostics } = resolveStack(loaded, {});
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  if (!stack || errors.length > 0) throw new Error(errors.map(formatDiagnostic).join('\n'));
+  return stack;
+}
+
+function secretsOf(stack: ResolvedStack): Map<Address, Map<string, ResolvedSecret>> {
+  const secret: ResolvedSecret = { value: new Secret(GUEST_PASSWORD), digest: 'digest-of-the-password' };
+  return new Map(
+    stack.vms
+      .filter((vm) => vm.fields.cloud_init?.password !== undefined)
+      .map((vm) => [vm.address, new Map([['cloud_init.password', secret]])]),
+  );
+}
+
+export function lineOf({ method, target }: WireRequest): string {
+  return `${method} ${decodeURIComponent(target.replace('/api2/json', '').replace(/\?.*/, ''))}`;
+}
+
+/** Of a line of the journal: its event and the step it belongs to. */
+function labelOf(line: string): string {
+  const { event, step } = JSON.parse(line) as { event: string; step?: string };
+  return step === undefined ? event : `${event} ${step}`;
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { vmAddress } from '../../src/base/address.ts';
+import { fieldsOfVm } from '../../src/engine/import-fields.ts';
+import { isEmpty } from '../../src/engine/plan-types.ts';
+import { readVm } from '../../src/resources/vm/read.ts';
+import { BY_HAND, StackScene, stackOf, WEB } from './support/stack-scene.ts';
+
+const MINIMAL = stackOf(`
+vms:
+  web: { name: web, node: pve1, memory: 4GiB, clone: { template: 9000 }, boot: [scsi0, net0], power: stopped }
+`);
+
+async function scene(vmid = 150): Promise<StackScene> {
+  const made = new StackScene();
+  await made.run(() => made.makeByHand(vmid));
+  return made;
+}
+
+describe('importing a VM', () => {
+  it('makes the next plan empty where the file is true of it, and writes nothing but the ownership line', async () => {
+    const lab = await scene();
+    const before = new Map(lab.config(150));
+    await lab.run(async () => {
+      const result = await lab.import(MINIMAL, 150);
+      expect(result).toMatchObject({ inFile: true, differences: [], vm: { vmid: 150, phase: 'complete' } });
+      expect(isEmpty(await lab.plan(MINIMAL))).toBe(true);
+    });
+    const uuid = /uuid=([^,]+)/.exec(before.get('smbios1') ?? '')?.[1];
+    const line = `proxwright: stack=lab address=vm.web vmid=150 uuid=${uuid}`;
+    before.set('description', `Made by hand.\n\n${line}`);
+    expect(Object.fromEntries(lab.config(150))).toEqual(Object.fromEntries(before));
+    const { vms } = await lab.state();
+    expect(vms[WEB]).toMatchObject({ vmid: 150, uuid, node: 'pve1', name: 'web', lastApplied: { memory: '4GiB' } });
+    expect(vms[WEB]?.macs.net0).toMatch(/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/);
+  });
+
+  it('shows what the file says differently, and the plan then holds exactly that', async () => {
+    const lab = await scene();
+    const other = stackOf(`
+vms:
+  web: { name: web, node: pve1, memory: 8GiB, cpu: { cores: 4 }, clone: { template: 9000 }, power: stopped }
+`);
+    await lab.run(async () => {
+      const { differences } = await lab.import(other, 150);
+      expect(differences.map(({ path, before, after }) => ({ path, before, after }))).toEqual([
+        { path: 'memory', before: '4GiB', after: '8GiB' },
+      ]);
+      const plan = await lab.plan(other);
+      expect(plan.changes.map(({ kind, differences: shown }) => [kind, shown.map(({ path }) => path)])).toEqual([
+        ['update', ['memory']],
+      ]);
+    });
+  });
+
+  it('gives stack lines which, pasted into the file, plan to nothing', async () => {
+    const lab = await scene();
+    await lab.run(async () => {
+      const { found, inFile } = await lab.import(stackOf('vms: {}'), 150);
+      expect(inFile).toBe(false);
+      expect(found.leftOut).toEqual([]);
+      expect(found.written).toMatchObject({
+        name: 'web',
+        vmid: 150,
+        node: 'pve1',
+        cpu: { cores: 4 },
+        memory: '4GiB',
+        tags: ['prod', 'web'],
+        description: 'Made by hand.',
+        on_boot: true,
+        agent: { enabled: true },
+        boot: ['scsi0', 'net0'],
+        disks: { scsi0: { size: '8GiB', storage: 'local-lvm', discard: true, io_thread: true } },
+        nics: {
+          net0: {
+            model: 'virtio',
+            bridge: 'vmbr1',
+            vlan: 30,
+            firewall: true,
+            ipv4: { address: '10.0.30.5/24', gateway: '10.0.30.1' },
+          },
+        },
+        cloud_init: { storage: 'local-lvm', slot: 'ide2' },
+        extra: { localtime: true },
+        power: 'stopped',
+      });
+      const pasted = stackOf(stringify({ vms: { web: found.written } }));
+      expect(isEmpty(await lab.plan(pasted))).toBe(true);
+    });
+  });
+
+  it('leaves out what the file has no words for', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await lab.makeByHand(151, { name: 'odd', memory: 512, cipassword: 'hidden', ide2: 'local-lvm:cloudinit' });
+      const { written, leftOut } = fieldsOfVm(await readVm(lab.pve, 'pve1', 151));
+      expect(leftOut).toEqual(['cloud_init.password: it cannot be read back']);
+      expect(JSON.stringify(written)).not.toContain('password');
+    });
+  });
+
+  it('refuses a VM that another address or another stack owns', async () => {
+    const lab = await scene();
+    await lab.run(async () => {
+      await lab.import(MINIMAL, 150);
+      await expect(lab.import(MINIMAL, 150, { address: vmAddress('db') })).rejects.toMatchObject({
+        code: 'NOT_OURS',
+        diagnostic: { detail: 'VM 150 belongs to vm.web of this stack.' },
+      });
+      const elsewhere = { ...MINIMAL, name: 'prod' };
+      await lab.store.remove('state.json');
+      await expect(lab.import(elsewhere, 150)).rejects.toMatchObject({
+        code: 'NOT_OURS',
+        diagnostic: { detail: 'VM 150 belongs to vm.web of the stack "lab", as a line in its notes says.' },
+      });
+      expect((await lab.state('prod')).vms).toEqual({});
+    });
+  });
+
+  it('refuses a template, a VM that is not there, and a second VM for one address', async () => {
+    const lab = await scene();
+    await lab.run(async () => {
+      await expect(lab.import(MINIMAL, 9000)).rejects.toMatchObject({ code: 'BAD_VALUE' });
+      await expect(lab.import(MINIMAL, 777)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await lab.import(MINIMAL, 150);
+      await lab.makeByHand(152, { ...BY_HAND, name: 'second' });
+      await expect(lab.import(MINIMAL, 152)).rejects.toMatchObject({ code: 'VMID_TAKEN' });
+      expect((await lab.state()).vms[WEB]?.vmid).toBe(150);
+    });
+  });
+
+  it('remembers nothing where the ownership line could not be written', async () => {
+    const lab = await scene();
+    lab.lockVm(150, 'backup');
+    await lab.run(async () => {
+      await expect(lab.import(MINIMAL, 150)).rejects.toMatchObject({ code: 'GUEST_LOCKED' });
+      expect((await lab.state()).vms).toEqual({});
+      lab.lockVm(150, undefined);
+      await lab.import(MINIMAL, 150);
+      expect(isEmpty(await lab.plan(MINIMAL))).toBe(true);
+    });
+  });
+
+  it('takes a VM with another uuid only when told that it is the same one', async () => {
+    const lab = await scene();
+    await lab.run(async () => {
+      await lab.import(MINIMAL, 150);
+      const uuid = 'aaaaaaaa-1111-4222-8333-444444444444';
+      await lab.pve
+        .node('pve1')
+        .vm(150)
+        .config.put({ smbios1: `uuid=${uuid}` });
+      await expect(lab.import(MINIMAL, 150)).rejects.toMatchObject({ code: 'NOT_OURS' });
+      await lab.import(MINIMAL, 150, { acceptIdentity: true });
+      expect((await lab.state()).vms[WEB]?.uuid).toBe(uuid);
+      expect(isEmpty(await lab.plan(MINIMAL))).toBe(true);
+    });
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import { isEmpty } from '../../src/engine/plan-types.ts';
+import { compareWithCluster, recoverState } from '../../src/engine/recover.ts';
+import { replaceState } from '../../src/engine/state-edit.ts';
+import { emptyState } from '../../src/state/stack-state.ts';
+import { StackScene, stackOf } from './support/stack-scene.ts';
+
+const STACK = stackOf(`
+defaults: { node: pve1, clone: { template: ubuntu-24.04 }, power: stopped }
+vms:
+  web: { count: 2, name: "web-\${number}", vmids: 401-409, memory: 4GiB }
+`);
+
+async function applied(): Promise<StackScene> {
+  const lab = new StackScene();
+  await lab.run(() => lab.apply(STACK));
+  return lab;
+}
+
+async function writeNotes(lab: StackScene, vmid: number, description: string): Promise<void> {
+  await lab.pve.node('pve1').vm(vmid).config.put({ description });
+}
+
+describe('recovering a state from the cluster', () => {
+  it('rebuilds a lost state so that the plan is empty again', async () => {
+    const lab = await applied();
+    const before = await lab.state();
+    await lab.run(async () => {
+      await lab.store.remove('state.json');
+      const recovery = await recoverState({ pve: lab.pve, stack: STACK, state: emptyState('lab') });
+      expect(recovery).toMatchObject({ found: ['vm.web[1]', 'vm.web[2]'], notFound: [], remarks: [] });
+      await replaceState(lab.doors('state recover'), recovery.state);
+      expect(isEmpty(await lab.plan(STACK))).toBe(true);
+    });
+    const { vms } = await lab.state();
+    for (const [address, vm] of Object.entries(before.vms)) {
+      const { vmid, uuid, node, name, macs, lastApplied } = vm;
+      expect(vms[address]).toMatchObject({ vmid, uuid, node, name, macs, lastApplied, phase: 'complete' });
+    }
+  });
+
+  it('does not believe a line that a clone copied', async () => {
+    const lab = await applied();
+    await lab.run(async () => {
+      const { pve } = lab;
+      await pve.tasks.wait(await pve.node('pve1').vm(401).clone({ newid: 500, name: 'copy', full: true }));
+      const { found, remarks, state } = await recoverState({ pve, stack: STACK, state: emptyState('lab') });
+      expect(found).toEqual(['vm.web[1]', 'vm.web[2]']);
+      expect(state.vms['vm.web[1]']?.vmid).toBe(401);
+      expect(remarks).toHaveLength(1);
+      expect(remarks[0]).toMatch(/^VM 500 has a line of vm\.web\[1\] that was made for VM 401/);
+    });
+  });
+
+  it('believes neither of two VMs that say they are one', async () => {
+    const lab = await applied();
+    const uuid = /uuid=([^,]+)/.exec(lab.config(402).get('smbios1') ?? '')?.[1];
+    await lab.run(async () => {
+      await writeNotes(lab, 402, `proxwright: stack=lab address=vm.web[1] vmid=402 uuid=${uuid}`);
+      const { found, remarks } = await recoverState({ pve: lab.pve, stack: STACK, state: emptyState('lab') });
+      expect(found).toEqual([]);
+      expect(remarks).toEqual([expect.stringContaining('VMs 401 and 402 all claim to be vm.web[1]')]);
+    });
+  });
+
+  it('keeps what is still known, and says which VMs stand in no line', async () => {
+    const lab = await applied();
+    const state = await lab.state();
+    await lab.run(async () => {
+      await writeNotes(lab, 402, '');
+      const recovery = await recoverState({ pve: lab.pve, stack: STACK, state });
+      expect(recovery).toMatchObject({ found: [], notFound: ['vm.web[2]'], state });
+    });
+  });
+
+  it('takes an unfinished VM as unfinished, and leaves other stacks alone', async () => {
+    const lab = await applied();
+    const uuid = /uuid=([^,]+)/.exec(lab.config(401).get('smbios1') ?? '')?.[1];
+    await lab.run(async () => {
+      await writeNotes(lab, 401, `proxwright: stack=lab address=vm.web[1] vmid=401 uuid=${uuid} state=incomplete`);
+      await writeNotes(lab, 402, 'proxwright: stack=prod address=vm.web[2] vmid=402 uuid=x');
+      const { state, remarks } = await recoverState({ pve: lab.pve, stack: STACK, state: emptyState('lab') });
+      expect(Object.entries(state.vms).map(([address, { phase }]) => [address, phase])).toEqual([
+        ['vm.web[1]', 'incomplete'],
+      ]);
+      expect(remarks).toEqual([]);
+    });
+  });
+});
+
+describe('comparing a state with the cluster', () => {
+  it('tells the same VM, one that is gone, and another one under the same id apart', async () => {
+    const lab = await applied();
+    const state = await lab.state();
+    const second = state.vms['vm.web[2]'];
+    if (!second) throw new Error('the second VM is missing');
+    const old = {
+      ...state,
+      vms: { ...state.vms, 'vm.web[2]': { ...second, uuid: 'other' }, 'vm.db': { ...second, vmid: 777 } },
+    };
+    const standings = await lab.run(() => compareWithCluster({ pve: lab.pve }, old));
+    expect(standings.map(({ address, standing, node }) => [address, standing, node])).toEqual(
+      [
+        ['vm.db', 'gone', undefined],
+        ['vm.web[1]', 'same', 'pve1'],
+        ['vm.web[2]', 'another', 'pve1'],
+      ].sort(([a], [b]) => Object.keys(old.vms).indexOf(a ?? '') - Object.keys(old.vms).indexOf(b ?? '')),
+    );
+  });
+});

@@ -1,0 +1,152 @@
+/** A stack, a store and a simulated cluster in one process, on virtual time: for tests of what a stack remembers. */
+import { vmAddress } from '../../../src/base/address.ts';
+import { silentLogger } from '../../../src/base/log.ts';
+import { importVm } from '../../../src/engine/import.ts';
+import type { Plan } from '../../../src/engine/plan-types.ts';
+import { Session } from '../../../src/engine/session.ts';
+import type { EditDoors } from '../../../src/engine/state-edit.ts';
+import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
+import {
+  createSimulator,
+  defaultWorld,
+  type Simulator,
+  seededRandom,
+  VirtualClock,
+} from '../../../src/simulator/index.ts';
+import { draftOf, writtenConfig } from '../../../src/simulator/vm/config-file.ts';
+import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
+import { MemoryStore } from '../../../src/state/memory-store.ts';
+import { readState } from '../../../src/state/state-file.ts';
+
+const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
+export const WEB = vmAddress('web');
+
+/** A VM with something in most fields, made by hand: nobody's template, nobody's stack. */
+export const BY_HAND = {
+  name: 'web',
+  cores: 4,
+  memory: 4096,
+  agent: 1,
+  onboot: 1,
+  ostype: 'l26',
+  scsihw: 'virtio-scsi-single',
+  scsi0: 'local-lvm:8,discard=on,iothread=1',
+  ide2: 'local-lvm:cloudinit',
+  net0: 'virtio,bridge=vmbr1,tag=30,firewall=1',
+  ipconfig0: 'ip=10.0.30.5/24,gw=10.0.30.1',
+  tags: 'prod;web',
+  description: 'Made by hand.',
+  boot: 'order=scsi0;net0',
+  localtime: 1,
+};
+
+export class StackScene {
+  readonly clock = new VirtualClock();
+  readonly simulator: Simulator;
+  readonly pve: Pve;
+  readonly store = new MemoryStore();
+  readonly #random = seededRandom(3);
+  #edits = 0;
+
+  constructor() {
+    const { clock } = this;
+    this.simulator = createSimulator({
+      world: defaultWorld({ now: clock.now() }),
+      clock,
+      random: seededRandom(1),
+    });
+    this.pve = createPve({
+      transport: this.simulator.transport(),
+      credentials: parseToken(TOKEN),
+      clock,
+      random: seededRandom(2),
+    });
+  }
+
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.clock.run(work);
+  }
+
+  async makeByHand(vmid: number, config: Readonly<Record<string, string | number>> = BY_HAND): Promise<void> {
+    const upid = await this.pve.node('pve1').vms.create({ vmid, ...config });
+    await this.pve.tasks.wait(upid, { timeoutMs: 600_000 });
+  }
+
+  doors(command: string, stackName = 'lab'): EditDoors {
+    const random = this.#random.fork(`edit ${this.#edits++}`);
+    const owner = { who: 'operator', host: 'here', pid: 1, command };
+    return { store: this.store, clock: this.clock, random, stackName, owner };
+  }
+
+  import(stack: ResolvedStack, vmid: number, more: { address?: typeof WEB; acceptIdentity?: boolean } = {}) {
+    const signal = new AbortController().signal;
+    const { pve } = this;
+    return importVm({ ...this.doors('import'), pve, log: silentLogger, signal, stack, address: WEB, vmid, ...more });
+  }
+
+  async session(stack: ResolvedStack): Promise<Session> {
+    const { pve, clock, store } = this;
+    const random = this.#random.fork(`session ${this.#edits++}`);
+    return Session.open({
+      pve,
+      clock,
+      random,
+      log: silentLogger,
+      store,
+      ports: { isOpen: async () => true },
+      signal: new AbortController().signal,
+      stack,
+      secrets: new Map(),
+      owner: { who: 'operator', host: 'here', pid: 1, command: 'apply' },
+    });
+  }
+
+  async plan(stack: ResolvedStack): Promise<Plan> {
+    const session = await this.session(stack);
+    try {
+      const result = await session.plan();
+      if (!result.ok) throw new Error(result.problems.map(({ detail }) => detail).join('\n'));
+      return result.plan;
+    } finally {
+      await session.close();
+    }
+  }
+
+  async apply(stack: ResolvedStack): Promise<void> {
+    const session = await this.session(stack);
+    try {
+      const result = await session.plan();
+      if (!result.ok) throw new Error(result.problems.map(({ detail }) => detail).join('\n'));
+      const { outcomes, problems } = await session.execute(result.plan);
+      const bad = [...outcomes].filter(([, outcome]) => outcome !== 'done');
+      if (bad.length > 0) throw new Error([...problems.values()].map(({ detail }) => detail).join('\n'));
+    } finally {
+      await session.close();
+    }
+  }
+
+  state(stackName = 'lab') {
+    return readState(this.store, stackName);
+  }
+
+  /** As a backup job or a snapshot would. */
+  lockVm(vmid: number, lock: string | undefined): void {
+    const vm = this.simulator.runtime.world.vms.get(vmid);
+    if (!vm) throw new Error(`there is no VM ${vmid}`);
+    const draft = draftOf(vm.config);
+    if (lock === undefined) draft.current.delete('lock');
+    else draft.current.set('lock', lock);
+    vm.config = writtenConfig(draft);
+  }
+
+  /** What the world itself says of a VM. */
+  config(vmid: number): ReadonlyMap<string, string> {
+    return this.simulator.runtime.world.vms.get(vmid)?.config.current ?? new Map();
+  }
+}
+
+export function stackOf(vms: string): ResolvedStack {
+  const { stack, diagnostics } = resolveStack(loadStack(`version: 1\nstack: lab\n${vms}`, 'stack.yaml'));
+  if (!stack) throw new Error(diagnostics.map(({ detail }) => detail).join('\n'));
+  return stack;
+}

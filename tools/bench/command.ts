@@ -1,0 +1,99 @@
+/** What the command costs on this machine: its start, and the memory of a large plan. */
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { serveSimulator } from '../../src/simulator/http/server.ts';
+import { createSimulator, seededRandom, systemClock } from '../../src/simulator/index.ts';
+import type { Figure } from './engine.ts';
+import { plannedWorld } from './planned-world.ts';
+import { TOKEN } from './requests.ts';
+
+const COMMAND = fileURLToPath(new URL('../../bin/proxwright.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const PLAN_PROGRAM = fileURLToPath(new URL('./plan-memory.ts', import.meta.url));
+const STARTS = 15;
+const MANY = 5_000;
+const MIB = 1024 ** 2;
+
+export async function benchCommand(): Promise<readonly Figure[]> {
+  return [startUp(), await planMemory()];
+}
+
+/** Medians of starts in turn, so that both meet the same machine. */
+function startUp(): Figure {
+  const aim = '≤ 2 × node -e 0';
+  const figure = 'start-up of --version';
+  if (!existsSync(BUILT)) return { figure, measured: 'not built: npm run build', aim, isMet: false };
+  const times = { bare: [] as number[], version: [] as number[] };
+  for (let turn = 0; turn < STARTS; turn++) {
+    times.bare.push(timed(['-e', '0']));
+    times.version.push(timed([COMMAND, '--version']));
+  }
+  const [bareMs, versionMs] = [median(times.bare), median(times.version)];
+  const ratio = versionMs / bareMs;
+  const measured = `${versionMs.toFixed(0)} ms = ${ratio.toFixed(2)} × ${bareMs.toFixed(0)} ms`;
+  return { figure, measured, aim, isMet: ratio <= 2 };
+}
+
+function timed(args: readonly string[]): number {
+  const startedAt = performance.now();
+  const { status } = spawnSync(process.execPath, args, { stdio: 'ignore' });
+  if (status !== 0) throw new Error(`node ${args.join(' ')} ended with ${status}`);
+  return performance.now() - startedAt;
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** In a process of its own: the simulated cluster is not part of what planning costs. */
+async function planMemory(): Promise<Figure> {
+  const clock = systemClock;
+  const world = plannedWorld(MANY, clock.now());
+  const simulator = createSimulator({ world, clock, random: seededRandom('bench') });
+  const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
+  try {
+    const { maxRssBytes, seconds, changes } = await planIn({
+      endpoint: server.endpoint,
+      fingerprint: server.fingerprint,
+    });
+    return {
+      figure: `memory of a plan without changes, ${MANY} VMs`,
+      measured: `${(maxRssBytes / MIB).toFixed(0)} MiB at most, ${seconds.toFixed(1)} s over TLS, ${changes} changes`,
+      aim: '≤ 300 MB',
+      isMet: maxRssBytes <= 300_000_000 && changes === 0,
+    };
+  } finally {
+    await server.close();
+  }
+}
+
+interface PlanReport {
+  readonly maxRssBytes: number;
+  readonly seconds: number;
+  readonly changes: number;
+}
+
+function planIn(server: { readonly endpoint: string; readonly fingerprint: string }): Promise<PlanReport> {
+  const child = spawn(process.execPath, ['--import', 'tsx', PLAN_PROGRAM, String(MANY)], {
+    env: {
+      ...process.env,
+      PROXMOX_VE_ENDPOINT: server.endpoint,
+      PROXMOX_VE_FINGERPRINT: server.fingerprint,
+      PROXMOX_VE_API_TOKEN: TOKEN,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  return new Promise((resolve, reject) => {
+    child.on('close', (code) => {
+      if (code === 0)
+        resolve(JSON.parse(output) as PlanReport); // printed by our own program
+      else reject(new Error(`the plan ended with ${code}`));
+    });
+  });
+}

@@ -1,0 +1,116 @@
+/** What the engine costs, counted in the simulator: requests, writes, waits and virtual time. No figure depends on the machine. */
+import { CLONE_SECONDS, EngineScene, GUEST, type StackWishes } from './engine-scene.ts';
+
+export interface Figure {
+  readonly figure: string;
+  readonly measured: string;
+  readonly aim: string;
+  readonly isMet: boolean;
+}
+
+const NOOP_SIZES: readonly (readonly [vms: number, nodes: number])[] = [
+  [1, 1],
+  [40, 1],
+  [40, 4],
+  [160, 8],
+];
+const TOGETHER = [1, 5, 20, 50] as const;
+const IN_A_ROW = 5;
+const ALLOWANCE = 1.05;
+
+export async function benchEngine(): Promise<readonly Figure[]> {
+  return [...(await oneVm()), ...(await noopPlans()), ...(await sideBySide()), await oneAtATime()];
+}
+
+async function oneVm(): Promise<Figure[]> {
+  const { applyRequests, planRequests, blindWaits } = await new EngineScene({ vms: 1 }).apply();
+  const withDisk = await new EngineScene({ vms: 1, disks: { scsi1: { storage: 'tank', size: '8GiB' } } }).apply();
+  const writes = (lines: readonly string[]) => {
+    const start = lines.findIndex((line) => line.endsWith('/status/start'));
+    return lines.slice(0, start).filter((line) => /^(PUT|POST) .*\/config$/.test(line));
+  };
+  const methods = (lines: readonly string[]) => lines.map((line) => line.split(' ')[0]).join(', ');
+  const [plain, drive] = [writes(applyRequests), writes(withDisk.applyRequests)];
+  return [
+    {
+      figure: 'requests for one cloned, resized, configured, started VM (polls and readiness aside)',
+      measured: `${applyRequests.length}, after ${planRequests.length} of the plan`,
+      aim: '≤ 8',
+      isMet: applyRequests.length <= 8,
+    },
+    {
+      figure: 'configuration writes before the first start',
+      measured: `${plain.length} (${methods(plain)}); with a new disk ${drive.length} (${methods(drive)})`,
+      aim: '1 (POST where a drive is touched)',
+      isMet: plain.length === 1 && drive.length === 1 && methods(drive) === 'POST',
+    },
+    {
+      figure: 'fixed sleeps: waits followed by an act instead of a question',
+      measured: String(blindWaits),
+      aim: '0',
+      isMet: blindWaits === 0,
+    },
+  ];
+}
+
+async function noopPlans(): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  for (const [vms, nodes] of NOOP_SIZES) {
+    const scene = new EngineScene({ vms, nodes });
+    await scene.apply();
+    const { plan, planRequests } = await scene.apply();
+    const constant = planRequests.length - vms - nodes;
+    figures.push({
+      figure: `requests of a plan without changes: N = ${vms} VMs on M = ${nodes} nodes`,
+      measured: `${planRequests.length} = N + M + ${constant}`,
+      aim: 'N + M + a constant',
+      isMet: plan.steps.length === 0 && constant <= 4,
+    });
+  }
+  return figures;
+}
+
+/** Storage and boot dictate it: the data of all clones through one storage, then the rest of the last VM until it is up. */
+async function sideBySide(): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const alone = new EngineScene({ vms: 1 });
+  await alone.apply();
+  const cloneMs = last(alone, 'qmclone');
+  for (const vms of TOGETHER) {
+    const wishes: StackWishes = { vms, guest: 'cloud-init', rollout: { limits: { vms: 50 } } };
+    const scene = new EngineScene(wishes);
+    const { elapsedMs } = await scene.apply();
+    const bootMs = GUEST.boot_ms + Math.max(GUEST.agent_ms, GUEST.network_ms);
+    const storageMs = (vms - 1) * CLONE_SECONDS * 1000 + cloneMs;
+    const criticalMs = storageMs + last(scene, 'resize') + last(scene, 'qmstart') + bootMs;
+    figures.push(
+      pathFigure(
+        `${vms === 1 ? '1 VM' : `${vms} VMs at once`}, until ready (stagger 0, parallel readiness)`,
+        elapsedMs,
+        criticalMs,
+      ),
+    );
+  }
+  return figures;
+}
+
+async function oneAtATime(): Promise<Figure> {
+  const scene = new EngineScene({ vms: IN_A_ROW, rollout: { limits: { vms: 1 } } });
+  const { elapsedMs } = await scene.apply();
+  const criticalMs = IN_A_ROW * (CLONE_SECONDS * 1000 + last(scene, 'qmstart'));
+  return pathFigure(`${IN_A_ROW} VMs whose clone takes ${CLONE_SECONDS} s, one at a time`, elapsedMs, criticalMs);
+}
+
+const last = (scene: EngineScene, type: string) => scene.taskMs(type).at(-1) ?? 0;
+
+function pathFigure(what: string, elapsedMs: number, criticalMs: number): Figure {
+  const ratio = elapsedMs / criticalMs;
+  return {
+    figure: what,
+    measured: `${seconds(elapsedMs)} = ${ratio.toFixed(3)} × ${seconds(criticalMs)}`,
+    aim: `≤ ${ALLOWANCE} × the critical path`,
+    isMet: ratio <= ALLOWANCE,
+  };
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;

@@ -1,0 +1,115 @@
+/** The reference of the stack file, out of the field table and of the schemas around it: one table for each section. */
+import { z } from 'zod';
+import type { Effect } from '../../src/resources/field.ts';
+import { type FieldRow, fieldRows } from '../../src/resources/field-table.ts';
+import { vmFieldsSchema } from '../../src/resources/vm/fields.ts';
+import {
+  connectionSchema,
+  groupKeysSchema,
+  outputsSchema,
+  rolloutSchema,
+  variableSchema,
+} from '../../src/spec/stack-schema.ts';
+import { table } from './markdown.ts';
+import { type Schema, schemaOf, typeOf } from './schema-words.ts';
+
+const EFFECTS: Readonly<Record<Effect, string>> = {
+  live: 'at once',
+  'hotplug-network': 'hotplug `network`',
+  'hotplug-disk': 'hotplug `disk`',
+  'hotplug-usb': 'hotplug `usb`',
+  'hotplug-cpu': 'hotplug `cpu`',
+  'hotplug-memory': 'hotplug `memory`',
+  restart: 'restart',
+  creation: 'creation',
+  none: '—',
+};
+
+/** Fields of a VM: a table for those that stand alone, then one for each group of them. */
+export function vmReference(): string {
+  const rows = fieldRows(vmFieldsSchema);
+  const sectionOf = ({ path }: FieldRow) => (path.includes('.') ? (path.split('.')[0] ?? '') : '');
+  const names = ['', ...new Set(rows.map(sectionOf).filter((name) => name !== ''))];
+  return names
+    .map((name) => {
+      const title = name === '' ? '### A VM itself' : `### \`${name}\``;
+      return [title, fieldTable(rows.filter((row) => sectionOf(row) === name))].join('\n\n');
+    })
+    .join('\n\n');
+}
+
+function fieldTable(rows: readonly FieldRow[]): string {
+  return table(
+    ['field', 'value', 'a change is felt', 'Proxmox key', 'default', 'meaning'],
+    rows.map((row) => [
+      `\`${row.path}\``,
+      valueWords(row),
+      EFFECTS[row.facts.effect],
+      row.facts.pve === undefined ? '' : `\`${row.facts.pve}\``,
+      defaultOf(row),
+      meaningOf(row),
+    ]),
+  );
+}
+
+/** What surrounds the VMs; none of it is a setting of a VM. */
+export function surroundingsReference(): string {
+  const sections: readonly (readonly [title: string, prefix: string, schema: z.ZodType])[] = [
+    ['### `connection`', 'connection', connectionSchema],
+    ['### `variables`', 'variables.*', variableSchema],
+    ['### A group under `vms`, beside the fields of its VMs', '', groupKeysSchema],
+    ['### `rollout`', 'rollout', rolloutSchema],
+    ['### `outputs`', 'outputs', outputsSchema],
+  ];
+  return sections
+    .map(([title, prefix, schema]) => {
+      const rows = [...fieldRows(schema, prefix), ...(schema === rolloutSchema ? rolloutParts() : [])];
+      const cells = rows.map((row) => [`\`${row.path}\``, valueWords(row), defaultOf(row), meaningOf(row)]);
+      return [title, table(['key', 'value', 'default', 'meaning'], cells)].join('\n\n');
+    })
+    .join('\n\n');
+}
+
+/** Maps that are filled in as a whole where they are missing; the field table does not look into them. */
+function rolloutParts(): FieldRow[] {
+  const { retry, limits, timeouts } = rolloutSchema.shape;
+  return Object.entries({ retry, limits, timeouts }).flatMap(([name, part]) =>
+    fieldRows(part.unwrap(), `rollout.${name}`),
+  );
+}
+
+function valueWords({ schema, facts }: FieldRow): string {
+  const accepts = (value: unknown) => z.safeParse(schema, value).success;
+  if (facts.secret && accepts({ env: 'NAME' })) return 'where the secret is found';
+  const reads = (text: string, number: number) => z.safeParse(schema, text).data === number;
+  const unit = reads('64MiB', 64 * 1024 ** 2) ? 'size' : reads('30s', 30_000) ? 'duration' : undefined;
+  if (unit !== undefined) return accepts(false) ? `${unit} or \`false\`` : unit;
+  const written = jsonOf(schema);
+  return [typeOf(written), rangeOf(written)].filter(Boolean).join(' ');
+}
+
+/** The bounds of a number, where there are some that say more than its type. */
+function rangeOf(schema: Schema): string {
+  const numbers = [schema, ...(schema.anyOf ?? []).map(schemaOf)].find(
+    ({ type }) => type === 'integer' || type === 'number',
+  );
+  const bound = (value: number | undefined) =>
+    value !== undefined && Number.isSafeInteger(value) && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
+  const [least, most] = [bound(numbers?.minimum), bound(numbers?.maximum)];
+  if (least !== undefined && most !== undefined) return `${least}–${most}`;
+  return least === undefined ? '' : `from ${least}`;
+}
+
+function defaultOf({ schema, facts }: FieldRow): string {
+  const value = jsonOf(schema).default;
+  if (value !== undefined) return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+  return facts.serverDefault === undefined ? '' : `Proxmox: \`${facts.serverDefault}\``;
+}
+
+function meaningOf({ facts }: FieldRow): string {
+  const examples = (facts.examples ?? []).map((example) => `\`${String(example)}\``).join(', ');
+  return examples === '' ? facts.description : `${facts.description} Example: ${examples}`;
+}
+
+const jsonOf = (schema: z.core.$ZodType): Schema =>
+  z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Schema;
