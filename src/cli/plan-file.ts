@@ -1,5 +1,5 @@
 /** Plans on disk: written privately, read with care. */
-import { writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ConflictError, SpecError, StateError } from '../base/errors.ts';
@@ -22,7 +22,14 @@ const planSchema = z.looseObject({
 
 export async function writePrivateFile(path: string, text: string, shown: string): Promise<void> {
   try {
-    await writeFile(path, text, { mode: PRIVATE });
+    const file = await open(path, 'w', PRIVATE);
+    try {
+      // A file that was there keeps its mode otherwise; a device is left alone.
+      if ((await file.stat()).isFile()) await file.chmod(PRIVATE);
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     throw new StateError({
       code: 'STATE_UNWRITABLE',

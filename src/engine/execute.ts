@@ -79,9 +79,8 @@ class Execution {
     try {
       outcome = (await this.#dependenciesHold(address)) ? await this.#work(address, steps) : 'skipped';
     } catch (error) {
-      outcome = error instanceof Canceled || signal.aborted ? 'canceled' : 'failed';
+      outcome = isCancel(error, signal) ? 'canceled' : 'failed';
       if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
-      if (outcome === 'failed' && this.#input.stack.rollout.onFailure === 'stop') this.#stopping = true;
     } finally {
       this.#readiness.skip(address);
     }
@@ -100,13 +99,19 @@ class Execution {
   }
 
   async #work(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
-    const { run, signal } = this.#input;
+    const { run, signal, stack } = this.#input;
     run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'waiting' });
     const begun = await this.#places.run(signal, async () => {
       if (this.#stopping) return false;
       run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'working' });
       const sight: { last: VmObserved | undefined } = { last: undefined };
-      for (const step of steps) await this.#runStep(step, sight);
+      try {
+        for (const step of steps) await this.#runStep(step, sight);
+      } catch (error) {
+        // Said before the place is given up, or the next in line would have begun by then.
+        this.#stopping ||= stack.rollout.onFailure === 'stop' && !isCancel(error, signal);
+        throw error;
+      }
       return true;
     });
     if (!begun) return 'skipped';
@@ -140,7 +145,7 @@ class Execution {
         await action(context, step.input as never); // and each step carries the input of its action
       } catch (error) {
         // A canceled step stays open in the journal: the next run takes it up.
-        if (!(error instanceof Canceled) && !signal.aborted) {
+        if (!isCancel(error, signal)) {
           const { code, detail } = toDiagnostic(error);
           await run.memory.record({ event: 'stepFailed', step: step.id, code, detail });
         }
@@ -186,7 +191,7 @@ class Execution {
       await run.memory.record({ event: 'learned', step: `${address}/ready`, patch: { address, vm: { addresses } } });
       return 'done';
     } catch (error) {
-      if (error instanceof Canceled || signal.aborted) throw error;
+      if (isCancel(error, signal)) throw error;
       this.#problems.set(address, toDiagnostic(error));
       return 'notReady';
     }
@@ -197,6 +202,10 @@ class Execution {
 function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step[]): boolean {
   const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
   return isStarted || (vm.fields.power === 'running' && remembered.lastApplied['power'] !== 'running');
+}
+
+function isCancel(error: unknown, signal: AbortSignal): boolean {
+  return error instanceof Canceled || signal.aborted;
 }
 
 function occupancyOf(step: Step): Occupancy {

@@ -44,7 +44,7 @@ export function planExisting(
       name: vm.fields.name,
       node: actual.node,
       vmid: actual.vmid,
-      reason: existingReason(kind, diff.differences),
+      reason: existingReason(kind, diff.differences, steps),
       differences: diff.differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
       unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power'),
@@ -64,10 +64,14 @@ function pendingAfter(
   return [...diff.restartPending, ...coming];
 }
 
-function existingReason(kind: Change['kind'], differences: readonly Difference[]): string {
+function existingReason(kind: Change['kind'], differences: readonly Difference[], steps: readonly Step[]): string {
   if (kind === 'complete') return 'An earlier run did not finish it.';
-  if (differences.length === 0)
-    return kind === 'none' ? 'It is as the file says.' : 'Its power state or place is to change.';
+  if (kind === 'none') return 'It is as the file says.';
+  if (differences.length === 0) {
+    return steps.every(({ action }) => action === 'vm.verify')
+      ? 'The file names values that it has already; they are remembered, nothing is written.'
+      : 'Its power state or place is to change.';
+  }
   const by = new Set(differences.map((difference) => difference.by));
   if (by.size === 1 && by.has('others')) return 'Somebody else changed it since the last apply.';
   return by.has('others') || by.has('both') ? 'The file and somebody else changed it.' : 'The file changed.';

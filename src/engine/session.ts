@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import { BusyError, ConflictError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
-import { type Random, randomHex } from '../base/random.ts';
+import type { Random } from '../base/random.ts';
 import type { Pve } from '../pve/client.ts';
 import { ACTIONS, settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
@@ -27,6 +27,7 @@ import { fingerprintsOf, type PlanResult, planStack } from './plan.ts';
 import { type DestroyInput, planDestroy } from './plan-destroy.ts';
 import type { Plan } from './plan-types.ts';
 import type { ProgressListener } from './progress.ts';
+import { nextRunId } from './run-id.ts';
 import { RunMemory } from './run-memory.ts';
 import { type RunSurroundings, stepContext } from './step-context.ts';
 
@@ -89,7 +90,7 @@ export class Session {
     // Every VM that waits listens to it; that is no leak to be warned of.
     setMaxListeners(0, input.signal);
     const since = new Date(clock.now()).toISOString();
-    const runId = `${since.replace(/[-:]/g, '').replace(/\.\d+Z$/, 'Z')}-${randomHex(random.fork('run'), 6)}`;
+    const runId = await nextRunId(store, clock.now(), random);
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
       const state = await readState(store, stack.name);

@@ -6,12 +6,13 @@
 import type { Clock } from '../base/clock.ts';
 import { closest } from '../base/closest.ts';
 import { SpecError, StateError } from '../base/errors.ts';
-import { type Random, randomHex } from '../base/random.ts';
+import type { Random } from '../base/random.ts';
 import { openSteps } from '../state/events.ts';
 import { JournalWriter, listRuns, type RunJournal, readRun } from '../state/journal.ts';
 import { emptyState, type StackState, type VmState } from '../state/stack-state.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
+import { nextRunId } from './run-id.ts';
 import { RunMemory } from './run-memory.ts';
 
 export interface EditDoors {
@@ -40,7 +41,7 @@ export async function editState<Result>(
 ): Promise<Result> {
   const { store, clock, random, owner, stackName } = doors;
   const since = new Date(clock.now()).toISOString();
-  const runId = `${since.replace(/[-:]/g, '').replace(/\.\d+Z$/, 'Z')}-${randomHex(random.fork('run'), 6)}`;
+  const runId = await nextRunId(store, clock.now(), random);
   const lock = await store.lock({ ...owner, runId, since });
   try {
     if (options.unfinished !== 'allow') await refuseUnfinished(store);

@@ -71,7 +71,7 @@ export function stepContext(
     whileBusy: (subject, work) =>
       retryWhileBusy(
         { ...rollout.retry, budgetMs: rollout.timeouts.lockMs },
-        { clock, random: random.fork(`${step.id}/retry`), log, signal, subject: `${address}: ${subject}` },
+        { clock, random: random.fork(`${step.id}/retry`), log, signal, subject },
         work,
       ),
     progress: (text, percent) => run.onProgress({ kind: 'activity', at: clock.now(), address, text, percent }),

@@ -99,7 +99,7 @@ export class DirectoryStore implements StateStore {
     await this.#guard(path, () => makeDirectory(path));
     if (await this.#tryCreateLock(path, owner)) return this.#held(path, owner, undefined);
     const holder = await this.#readOwner(path);
-    if (!holder || !this.#isStale(holder)) throw lockedBy(holder ?? UNREADABLE_OWNER, path);
+    if (!holder || !(await this.#isStale(holder))) throw lockedBy(holder ?? UNREADABLE_OWNER, path);
     return this.#takeOver(path, owner, holder);
   }
 
@@ -152,14 +152,16 @@ export class DirectoryStore implements StateStore {
   }
 
   /** Only a process of this host can be looked up; a lock of another host is always taken seriously. */
-  #isStale(owner: LockOwner): boolean {
+  async #isStale(owner: LockOwner): Promise<boolean> {
     if (owner.host !== this.#host) return false;
     try {
       process.kill(owner.pid, 0);
-      return false;
     } catch (error) {
       return codeOf(error) === 'ESRCH';
     }
+    // A killed process whose parent has not noticed yet is still listed, but it will never act again.
+    const status = await readFile(`/proc/${owner.pid}/stat`, 'utf8').catch(() => '');
+    return /\) Z /.test(status);
   }
 
   #path(name: string): string {

@@ -166,6 +166,7 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
 
   it('keeps a saved plan private and refuses it once something has changed', async () => {
     const saved = project({ name: 'saved', firstId: 2300, count: 1 });
+    writeFileSync(join(saved.directory, 'plan.json'), '', { mode: 0o644 });
     expect(await saved.run('plan', '--out', 'plan.json')).toMatchObject({ code: 0 });
     expect(statSync(join(saved.directory, 'plan.json')).mode & 0o777).toBe(0o600);
     expect(await saved.run('apply', '--yes', 'plan.json')).toMatchObject({ code: 0 });

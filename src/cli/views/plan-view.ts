@@ -58,7 +58,7 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
   ];
   return [
     title,
-    paint('dim', `    ${isOnlyRemembered(change, steps) ? REMEMBERED : change.reason}`),
+    paint('dim', `    ${change.reason}`),
     ...renderDifferences(change.differences, change.kind !== 'update', paint),
     ...notes.map((note) => paint('dim', `    ${note}`)),
   ];
@@ -70,17 +70,6 @@ const MOVES: Readonly<Record<string, (input: unknown) => string>> = {
   'vm.stop': () => 'the VM is shut down',
   'vm.migrate': (input) => `the VM moves to ${(input as MigrateInput).target}`, // the input of this action
 };
-
-const REMEMBERED = 'The file names values that it has already; they are remembered, nothing is written.';
-
-function isOnlyRemembered({ kind, differences }: Change, steps: readonly Step[]): boolean {
-  return (
-    kind === 'update' &&
-    differences.length === 0 &&
-    steps.length > 0 &&
-    steps.every(({ action }) => action === 'vm.verify')
-  );
-}
 
 /** A VM that is new has no past: nobody changed it, and it need not be restarted. */
 export function renderDifferences(differences: readonly Difference[], isNew: boolean, paint: Paint): string[] {

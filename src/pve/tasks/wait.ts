@@ -104,8 +104,7 @@ class Watch {
   #strangeAnswers = 0;
   /** Told from how far it was at the last look. */
   #expectedEnd: Instant | undefined;
-  /** The last pause went up to the expected end. */
-  #isDue = false;
+  #isLate = false;
 
   constructor(parts: TaskWaiterParts, upid: Upid, options: WaitOptions) {
     const node = parseUpid(upid)?.node;
@@ -135,16 +134,17 @@ class Watch {
   }
 
   /**
-   * Longer each time; but a task that says how far it is gets asked when it should be done, not up to a whole pause later.
-   * From then on it is asked as if it had just begun.
+   * Longer each time; but a task that says how far it is gets asked when it should be done, not up to a whole pause later,
+   * and one that is late is asked as if it had just begun.
    */
   #nextPauseMs(lastMs: number): number {
     const longerMs = Math.min(MAX_PAUSE_MS, Math.round(lastMs * 1.4));
-    const aheadMs = Math.ceil((this.#expectedEnd ?? 0) - this.#parts.clock.now());
-    const wasDue = this.#isDue;
-    this.#isDue = aheadMs > 0 && aheadMs <= longerMs;
-    if (this.#isDue) return Math.max(FIRST_PAUSE_MS, aheadMs);
-    return wasDue ? FIRST_PAUSE_MS : longerMs;
+    if (this.#expectedEnd === undefined) return longerMs;
+    const aheadMs = Math.ceil(this.#expectedEnd - this.#parts.clock.now());
+    const wasLate = this.#isLate;
+    this.#isLate = aheadMs <= 0;
+    if (this.#isLate) return wasLate ? longerMs : FIRST_PAUSE_MS;
+    return Math.max(FIRST_PAUSE_MS, Math.min(longerMs, aheadMs));
   }
 
   async #look(): Promise<Sight> {

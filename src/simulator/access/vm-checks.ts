@@ -30,7 +30,7 @@ export {
   checkRngPermission,
   checkUsbPermission,
 } from './device-checks.ts';
-export { checkTagPermissions } from './tag-checks.ts';
+export { checkTagPermissions, OLD_TAGS_OF_A_NEW_VM } from './tag-checks.ts';
 export { checkVmPermission } from './vm-permission.ts';
 export { checkStorageAccess, checkStorageAccessClone, checkVolumeAccess } from './volume-checks.ts';
 

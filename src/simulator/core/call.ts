@@ -46,6 +46,17 @@ export interface Upload {
 /** A handler's result is the `data` of the answer; `Paged` adds `total`. */
 export type Handler = (call: Call) => unknown | Promise<unknown>;
 
+/** A file to download instead of JSON. */
+export class Download {
+  readonly filename: string;
+  readonly text: string;
+
+  constructor(filename: string, text: string) {
+    this.filename = filename;
+    this.text = text;
+  }
+}
+
 export class Paged {
   readonly data: unknown;
   readonly total: number;

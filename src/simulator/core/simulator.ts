@@ -16,6 +16,7 @@ import { type DecodedRequest, decodeRequest } from '../http/request.ts';
 import {
   ApiFault,
   dieFault,
+  downloadResponse,
   faultResponse,
   loginRefusedResponse,
   notImplemented,
@@ -25,7 +26,7 @@ import {
 } from '../http/response.ts';
 import { validateParams } from '../schema/validate.ts';
 import type { World } from '../world/world.ts';
-import { type Call, type Caller, Paged } from './call.ts';
+import { type Call, type Caller, Download, Paged } from './call.ts';
 import { LockTable } from './locks.ts';
 import { type RouteMatch, Router } from './router.ts';
 import type { Runtime } from './runtime.ts';
@@ -200,6 +201,7 @@ export class Simulator {
     if (!outcome) return proxyTimeout(this.runtime.clock.now());
     const { data } = outcome;
     const options = { ...this.#now(), format: decoded.format };
+    if (data instanceof Download) return downloadResponse(data.filename, data.text, options);
     return data instanceof Paged
       ? successResponse(data.data, { ...options, total: data.total })
       : successResponse(data, options);

@@ -79,6 +79,8 @@ export function agentError(kind: string, description: string): { readonly error:
   return { error: { class: kind, desc: description } };
 }
 
+const MEMORY_BLOCK_BYTES = 128 * 1024 * 1024;
+
 const ANSWERS: Readonly<Record<string, (session: AgentSession) => unknown>> = {
   ping: () => ({}),
   info: () => ({
@@ -96,8 +98,14 @@ const ANSWERS: Readonly<Record<string, (session: AgentSession) => unknown>> = {
   'get-osinfo': ({ process }) => osInfo(process),
   'get-vcpus': ({ process }) =>
     Array.from({ length: cpuCount(process) }, (_, id) => ({ 'logical-id': id, online: true, 'can-offline': id > 0 })),
-  'get-memory-blocks': () => [],
-  'get-memory-block-info': () => ({ size: 128 * 1024 * 1024 }),
+  // Rule [observed 9.2.11]: Linux divides memory into blocks of 128 MiB and says that any of them may go.
+  'get-memory-blocks': ({ process }) =>
+    Array.from({ length: Math.ceil(memoryBytes(process.launched) / MEMORY_BLOCK_BYTES) }, (_, index) => ({
+      'phys-index': index,
+      online: true,
+      'can-offline': true,
+    })),
+  'get-memory-block-info': () => ({ size: MEMORY_BLOCK_BYTES }),
   'get-fsinfo': ({ process }) => fileSystems(process),
   'network-get-interfaces': ({ runtime, vm, process }) => [
     LOOPBACK,
@@ -197,7 +205,17 @@ function fileSystems(process: QemuProcess): unknown[] {
       'used-bytes': 883_699_712,
       'total-bytes': 3_944_611_840,
       'total-bytes-privileged': 4_156_882_944,
-      disk: [{ dev: '/dev/sda', 'bus-type': 'scsi', bus: 0, target: 0, unit: 0, serial: `drive-${bootDisk}` }],
+      disk: [
+        {
+          dev: '/dev/sda',
+          'bus-type': 'scsi',
+          bus: 0,
+          target: 0,
+          unit: 0,
+          serial: `0QEMU_QEMU_HARDDISK_drive-${bootDisk}`,
+          'pci-controller': { domain: 0, bus: 1, slot: 1, function: 0 },
+        },
+      ],
     },
   ];
 }

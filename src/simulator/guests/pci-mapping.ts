@@ -15,6 +15,8 @@ export function pciMappingProblem(
     for (const [property, expected] of expectedProperties(device)) {
       if (property === 'iommugroup' && index > 0) continue;
       const configured = property === 'mdev' ? (options?.get('mdev') ?? '0') : entry.get(property);
+      if (expected === undefined && configured === undefined) continue;
+      if (expected === undefined) return `unexpected property '${property}' configured for device '${path}'`;
       if (configured === undefined) return `missing expected property '${property}' for device '${path}'`;
       const [wanted, given] = [expected, configured].map((text) => text.replaceAll('0x', ''));
       if (wanted !== given) return `'${property}' does not match for '${name}' (${wanted} != ${given})`;
@@ -23,10 +25,11 @@ export function pciMappingProblem(
   return undefined;
 }
 
-function expectedProperties(device: PciDevice): (readonly [string, string])[] {
+/** Rule [observed 9.2.11]: a device of a host without IOMMU has no group, so none may be configured either. */
+function expectedProperties(device: PciDevice): (readonly [string, string | undefined])[] {
   return [
     ['id', `${device.vendor}:${device.device}`],
-    ['iommugroup', String(device.iommuGroup)],
+    ['iommugroup', device.iommuGroup < 0 ? undefined : String(device.iommuGroup)],
     ['mdev', '0'],
     ['subsystem-id', `${device.subsystemVendor}:${device.subsystemDevice}`],
   ];

@@ -23,10 +23,12 @@ function unknownArgument(config: Config): string[] | undefined {
 }
 
 const KNOWN_ARGUMENTS = new Set(
-  ('accel append audiodev bios blockdev boot chardev cpu debugcon device dfilter display drive fsdev fw_cfg global ' +
+  (
+    'accel append audiodev bios blockdev boot chardev cpu debugcon device dfilter display drive fsdev fw_cfg global ' +
     'initrd kernel m machine mem-path mem-prealloc mon monitor name netdev nic no-reboot no-shutdown nodefaults ' +
     'numa object overcommit qmp rtc sandbox serial set smbios smp snapshot spice tpmdev trace usb uuid vga virtfs vnc ' +
-    'watchdog-action').split(' '),
+    'watchdog-action'
+  ).split(' '),
 );
 
 /** Rule [observed 9.2.11]: QEMU 10.0 knows machines of its own age down to 2.4. */

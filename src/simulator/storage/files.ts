@@ -67,12 +67,7 @@ export function fileVolume(storage: Storage, incoming: IncomingFile, details: Pa
 }
 
 /** Rule [source ST Storage/Common.pm qemu_img_info]: what the image tool says of a file that is something else. */
-export function refuseFormat(
-  path: string,
-  expected: string,
-  isExpected: boolean,
-  log: (line: string) => void,
-): void {
+export function refuseFormat(path: string, expected: string, isExpected: boolean, log: (line: string) => void): void {
   if (isExpected) return;
   if (expected === 'ova') {
     // Rule [observed 9.2.11]: both tools are heard in the log before the task gives up.

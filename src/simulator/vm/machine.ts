@@ -50,7 +50,7 @@ function isPublicKey(line: string): boolean {
   const match = /(?:^|\s)((?:ssh|ecdsa|sk)-[a-z0-9@.-]+) ([A-Za-z0-9+/]+={0,2})(?:\s|$)/.exec(line);
   if (!match) return false;
   const fields = wireFields(Buffer.from(match[2] ?? '', 'base64'));
-  if (fields?.[0]?.toString('latin1') !== match[1]) return false;
+  if (fields === undefined || fields[0]?.toString('latin1') !== match[1]) return false;
   return fields.length > 1 && (match[1] !== 'ssh-ed25519' || fields[1]?.length === ED25519_BYTES);
 }
 

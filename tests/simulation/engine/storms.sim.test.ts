@@ -12,22 +12,26 @@ const SEEDS = 150;
 const PLACES = [1, 2, 3];
 
 describe('every kind of trouble', () => {
-  it.each(Object.keys(SCENARIOS))('in %s is survived or said, and mended afterwards', { timeout: 120_000 }, async (action) => {
-    const failures: string[] = [];
-    const empty: string[] = [];
-    for (const kind of FAULT_KINDS.filter((each) => isPossible(each, action))) {
-      let strikes = 0;
-      for (const at of PLACES) {
-        const end = await cell(kind, action, at);
-        strikes += end.strikes;
-        failures.push(...end.complaints.map((each) => `${kind} in ${action}, place ${at}: ${each}`));
-        if (end.strikes === 0) break;
+  it.each(Object.keys(SCENARIOS))(
+    'in %s is survived or said, and mended afterwards',
+    { timeout: 120_000 },
+    async (action) => {
+      const failures: string[] = [];
+      const empty: string[] = [];
+      for (const kind of FAULT_KINDS.filter((each) => isPossible(each, action))) {
+        let strikes = 0;
+        for (const at of PLACES) {
+          const end = await cell(kind, action, at);
+          strikes += end.strikes;
+          failures.push(...end.complaints.map((each) => `${kind} in ${action}, place ${at}: ${each}`));
+          if (end.strikes === 0) break;
+        }
+        if (strikes === 0) empty.push(`${kind} × ${action}`);
       }
-      if (strikes === 0) empty.push(`${kind} × ${action}`);
-    }
-    expect(failures).toEqual([]);
-    expect(empty).toEqual([]);
-  });
+      expect(failures).toEqual([]);
+      expect(empty).toEqual([]);
+    },
+  );
 });
 
 describe('a storm', () => {
@@ -43,7 +47,7 @@ describe('a storm', () => {
       for (const code of end.codes) codes.add(code);
       failures.push(...end.complaints.map((each) => `seed ${seed}: ${each} (again: ${replayCommand(seed)})`));
     }
-    console.log(`${SEEDS} storms with ${faults} faults, ${codes.size} codes of errors`);
+    process.stdout.write(`${SEEDS} storms with ${faults} faults, ${codes.size} codes of errors\n`);
     expect(failures).toEqual([]);
     // A storm that touches nothing would prove nothing.
     expect([...struck].sort()).toEqual([...FAULT_KINDS].sort());

@@ -2,6 +2,7 @@
 import { ApiError, BusyError } from '../../../base/errors.ts';
 import { fromWireBoolean } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import { drivesOf } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { forgetSight, lookIfThere, vmName } from './look.ts';
@@ -33,7 +34,7 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   const { node, vmid } = vm;
   await context.intend({ vmid, node, destroy: true });
   context.progress('destroy');
-  await runTask(context, {
+  const result = await runTask(context, {
     what: 'destroy',
     node,
     vmid,
@@ -45,7 +46,21 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
         .vm(vmid)
         .destroy({ purge: true, 'destroy-unreferenced-disks': true }, { signal: context.signal }),
   });
+  if (result?.outcome === 'warnings') nameVolumes(context, vm);
   forgetSight(context);
+}
+
+/** The server removes the VM even where it could not remove a volume, and nobody would ever look for that again. */
+function nameVolumes(context: ActionContext, vm: VmObserved): void {
+  const volumes = drivesOf(vm.current).flatMap(({ kind, file }) =>
+    kind === 'disk' || kind === 'cloud-init' ? [file] : [],
+  );
+  if (volumes.length === 0) return;
+  context.log.log(
+    'warn',
+    `${context.address}: ${vmName(vm)} is gone, but the server could not remove everything of it. On ${vm.node}, for what is left: ${volumes.map((volume) => `pvesm free ${volume}`).join('; ')}`,
+    { vmid: vm.vmid },
+  );
 }
 
 /** Only the lock is left of its configuration: either our own destroy is at work, or one was broken off. */

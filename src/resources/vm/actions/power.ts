@@ -7,7 +7,7 @@ import type { Action, ActionContext } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
 import type { RestartInput, StopInput } from '../steps.ts';
 import { forgetSight, knownVm, lastLook, look, vmName } from './look.ts';
-import { inRounds } from './rounds.ts';
+import { inRounds, patiently } from './rounds.ts';
 import { runTask } from './tasks.ts';
 
 /** What the server itself may add to a shutdown: the lock's wait, and the agent's ping. */
@@ -52,15 +52,15 @@ export const stopVm: Action<StopInput> = async (context, { how }) => {
 
 /** Off and on again, so that what is pending takes effect. A VM that does not go down is left running. */
 export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
-  const vm = await look(context);
-  if (!(await isRunning(context, vm))) {
+  const vm = await patiently(context, () => look(context));
+  if (!(await patiently(context, () => isRunning(context, vm)))) {
     context.log.log('debug', `${context.address}: does not run, so there is nothing to restart`, { vmid: vm.vmid });
     return;
   }
   context.log.log('debug', `${context.address}: restart for ${reasons.join(', ')}`, { vmid: vm.vmid });
   await stopVm(context, { how: 'shutdown' });
   await startVm(context, {});
-  const after = await look(context);
+  const after = await patiently(context, () => look(context));
   const pending = [...after.pending.keys(), ...after.pendingDeletes];
   if (pending.length === 0) return;
   throw new ConflictError({

@@ -37,6 +37,18 @@ export async function inRounds(context: ActionContext, what: string, round: () =
   if (typeof end === 'object') throw end.stuck;
 }
 
+/** A question that is asked again while the daemon behind the server is away. */
+export async function patiently<T>(context: ActionContext, ask: () => Promise<T>): Promise<T> {
+  const patience = patienceOf(context);
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(await patience.survives(error))) throw error;
+    }
+  }
+}
+
 /** What was asked for may or may not have happened, or rested on an outdated read. */
 function isWorthAnotherLook(error: unknown): error is ProxwrightError {
   return isOutcomeUnknown(error) || isTaskLost(error) || isOutdated(error);
@@ -46,7 +58,7 @@ function isOutdated(error: unknown): boolean {
   return error instanceof ConflictError && error.code === 'CONFIG_CHANGED';
 }
 
-/** Requests that certainly did nothing, because the daemon behind the server is away, are worth some patience. */
+/** Requests that certainly did nothing, because the daemon behind the server is away or slow, are worth some patience. */
 export function patienceOf(context: ActionContext): { survives(error: unknown): Promise<boolean> } {
   const startedAt = context.clock.now();
   let pauseMs = FIRST_PAUSE_MS;
@@ -61,8 +73,9 @@ export function patienceOf(context: ActionContext): { survives(error: unknown): 
   };
 }
 
+/** By construction neither code is about a change: it was not carried out, or it was only a question. */
 function isDaemonAway(error: unknown): error is ConnectError {
-  return error instanceof ProxwrightError && error.code === 'NOT_EXECUTED';
+  return error instanceof ProxwrightError && (error.code === 'NOT_EXECUTED' || error.code === 'REQUEST_TIMEOUT');
 }
 
 function restless(context: ActionContext, what: string): ConflictError {

@@ -47,7 +47,10 @@ export async function settleOpenStep(context: ActionContext, step: OpenVmStep): 
  */
 export async function settleCreation(context: ActionContext): Promise<Settled> {
   const memory = context.memory();
-  if (memory?.uuid !== undefined) return { outcome: 'made' };
+  if (memory?.uuid !== undefined) {
+    if (memory.phase === 'creating') await context.learn({ phase: 'incomplete' });
+    return { outcome: 'made' };
+  }
   // It died before it had said what it was about to do, and so before it did anything.
   if (memory?.nonce === undefined) return { outcome: 'nothing' };
   const occupant = await settledOccupant(context, { node: memory.node, vmid: memory.vmid, nonce: memory.nonce });

@@ -7,10 +7,11 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import type { VerifyInput } from '../steps.ts';
 import { wishesOf } from './configure.ts';
 import { look, vmName } from './look.ts';
+import { patiently } from './rounds.ts';
 
 export const verifyVm: Action<VerifyInput> = async (context, { desired, applied }) => {
   context.progress('verify');
-  const vm = await look(context);
+  const vm = await patiently(context, () => look(context));
   const wishes = wishesOf(context, desired);
   const differences = differencesOf(wishes, vm);
   if (differences.length > 0) {

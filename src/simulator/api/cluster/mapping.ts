@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { splitList } from '../../../pve/wire/index.ts';
 import { type Call, type Params, type Routes, requiredText, text } from '../../core/call.ts';
-import { mappingsOnNode } from '../../guests/launch.ts';
+import { mappingsOnNode, missingUsbDevice } from '../../guests/launch.ts';
 import { pciMappingProblem } from '../../guests/pci-mapping.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { MappingKind, ResourceMapping } from '../../world/world.ts';
@@ -64,6 +64,12 @@ function checksOf(call: Call, kind: MappingKind, mapping: ResourceMapping): unkn
   const node = call.runtime.world.nodes.get(call.node);
   const entries = mappingsOnNode(call.runtime.world, kind, mapping.id, call.node);
   if (entries.length === 0) return [{ severity: 'warning', message: `No mapping for node ${call.node}.` }];
+  if (kind === 'usb') {
+    return entries.map((entry) => ({
+      severity: 'error',
+      message: `Invalid configuration: ${missingUsbDevice(entry)}\n`,
+    }));
+  }
   if (kind !== 'pci' || !node) return [];
   return entries.flatMap((entry) => {
     const problem = pciMappingProblem(node, mapping.id, entry, mapping.options);
@@ -96,12 +102,14 @@ function updateMapping(call: Call, kind: MappingKind): null {
   }
   const mapping = mappingsOf(call, kind).get(id);
   if (!mapping) throw dieFault(`update ${failure}: ${name} ID '${id}' does not exist`);
+  // Rule [observed 9.2.11]: a required option must be sent again with every update.
+  if (call.params.map === undefined) throw dieFault(`update ${failure}: missing value for required option 'map'`);
   for (const key of splitList(text(call.params, 'delete') ?? '')) {
     if (key === 'map') throw paramFault({ delete: "unable to delete required option 'map'" });
     mapping.options.delete(key);
   }
   for (const [key, value] of optionsOf(call.params)) mapping.options.set(key, value);
-  if (call.params.map !== undefined) mapping.map = mapEntries(call.params);
+  mapping.map = mapEntries(call.params);
   return null;
 }
 

@@ -1,6 +1,6 @@
 /** /nodes/{node}/tasks: lists of tasks, and status, log and end of one. */
 import { parseUpid, splitList, type UpidParts } from '../../../pve/wire/index.ts';
-import { type Call, flag, integer, Paged, type Routes, requiredText, text } from '../../core/call.ts';
+import { type Call, Download, flag, integer, Paged, type Routes, requiredText, text } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { TaskRecord } from '../../world/world.ts';
 import { indexOf } from '../indexes.ts';
@@ -89,7 +89,7 @@ function readStatus(call: Call): TaskEntry {
 }
 
 /** Rule [recorded tasks-status-log]: a log that does not exist is an answer of one line. */
-function readLog(call: Call): Paged {
+function readLog(call: Call): Paged | Download {
   const { params } = call;
   const upid = decodedUpid(call);
   if (!isOwner(upid, call.caller.authid)) call.require(`/nodes/${call.node}`, ['Sys.Audit']);
@@ -98,6 +98,11 @@ function readLog(call: Call): Paged {
   }
   const task = findTask(call);
   const lines = task ? task.log : ['unable to open file - No such file or directory'];
+  if (flag(params, 'download') && task) {
+    const startedAt = new Date(task.startedAt).toISOString().replace(/\.\d+Z$/, 'Z');
+    const filename = `task-${task.node}-${task.type}-${startedAt}.log`;
+    return new Download(filename, task.log.map((line) => `${line}\n`).join(''));
+  }
   const shown = lines.length > 0 ? lines : ['no content'];
   const start = integer(params, 'start') ?? 0;
   const limit = integer(params, 'limit') ?? DEFAULT_LIMIT;

@@ -3,7 +3,13 @@
  * so that every cell can be filled on purpose, and seen to be.
  */
 import { passwordCredentials } from '../../../../src/pve/index.ts';
-import { combineFaults, type FaultKind, type FaultPlan, type FaultRuleInput, type Faults } from '../../../../src/simulator/index.ts';
+import {
+  combineFaults,
+  type FaultKind,
+  type FaultPlan,
+  type FaultRuleInput,
+  type Faults,
+} from '../../../../src/simulator/index.ts';
 import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy, failuresOf } from './invariants.ts';
 import { type RunEnd, Scene, type Snapshot } from './scene.ts';
 import { administer } from './storm.ts';
@@ -25,9 +31,12 @@ vms:
   web: { name: web, vmids: 401-420, ${vm} }
 rollout: { timeouts: { ready: 10m } }
 `;
-const CLONED = 'node: pve1, memory: 2GiB, guest: cloud-init, clone: { template: ubuntu-24.04 }, disks: { scsi0: { size: 5GiB }, scsi1: { storage: local-lvm, size: 1GiB } }';
+const CLONED =
+  'node: pve1, memory: 2GiB, guest: cloud-init, clone: { template: ubuntu-24.04 }, disks: { scsi0: { size: 5GiB }, scsi1: { storage: local-lvm, size: 1GiB } }';
 const WEB = stack(CLONED);
-const EMPTY = stack('node: pve1, boot: [net0], nics: { net0: { bridge: vmbr0 } }, disks: { scsi0: { storage: nfs, size: 1GiB, format: qcow2 } }');
+const EMPTY = stack(
+  'node: pve1, boot: [net0], nics: { net0: { bridge: vmbr0 } }, disks: { scsi0: { storage: nfs, size: 1GiB, format: qcow2 } }',
+);
 const making = { before: undefined, after: WEB, changes: true, hasTask: true };
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
@@ -44,7 +53,14 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'vm.destroy': { ...making, before: WEB, after: WEB, isDestroy: true },
 };
 
-const ON_CHANGES: ReadonlySet<FaultKind> = new Set(['lock', 'storage-lock', 'users-lock', 'disk-full', 'stranger-edit', 'stranger-lock']);
+const ON_CHANGES: ReadonlySet<FaultKind> = new Set([
+  'lock',
+  'storage-lock',
+  'users-lock',
+  'disk-full',
+  'stranger-edit',
+  'stranger-lock',
+]);
 const ON_TASKS: ReadonlySet<FaultKind> = new Set(['task-fail', 'task-warn', 'task-unknown']);
 
 /** Where there is nothing such a fault could strike: a cell that does not exist. */
@@ -60,7 +76,7 @@ export function isPossible(kind: FaultKind, action: string): boolean {
 }
 
 /** Trouble that a run gets through by itself, without anybody's help. */
-export const SURVIVABLE: ReadonlySet<FaultKind> = new Set([
+const SURVIVABLE: ReadonlySet<FaultKind> = new Set([
   'lock',
   'storage-lock',
   'users-lock',
@@ -153,8 +169,10 @@ export async function cell(kind: FaultKind, action: string, at: number): Promise
   const expectations = beforehand(scene);
   const end = await (scenario.isDestroy ? scene.destroy(after) : scene.apply(after));
   const { strikes } = scene.faults;
-  const complaints = codesOf(end).filter((code) => code === 'INVARIANT').map(() => failuresOf(end).join('\n'));
-  if (strikes.length > 0 && SURVIVABLE.has(kind) && !isWell(end)) {
+  const complaints = codesOf(end)
+    .filter((code) => code === 'INVARIANT')
+    .map(() => failuresOf(end).join('\n'));
+  if (strikes.length > 0 && isSurvivable(kind, action) && !isWell(end)) {
     complaints.push(`it did not get through by itself: ${failuresOf(end)}`);
   }
   scene.faults.stop();
@@ -163,6 +181,16 @@ export async function cell(kind: FaultKind, action: string, at: number): Promise
   if (!scenario.isDestroy) complaints.push(...(await complaintsAfter(scene, after, expectations)));
   complaints.push(...(await complaintsAfterDestroy(scene, after, expectations)));
   return { strikes: strikes.length, complaints };
+}
+
+/**
+ * A destroy that cannot tidy up user.cfg is broken off by the server itself, and only root can finish it. A migration says
+ * "migration aborted" whatever the reason, so that a lock met inside is not told from a failure.
+ */
+function isSurvivable(kind: FaultKind, action: string): boolean {
+  const isBrokenOff = kind === 'users-lock' && action === 'vm.destroy';
+  const isMute = kind === 'lock' && action === 'vm.migrate';
+  return SURVIVABLE.has(kind) && !isBrokenOff && !isMute;
 }
 
 function isWell(end: RunEnd): boolean {

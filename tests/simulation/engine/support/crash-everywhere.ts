@@ -47,8 +47,8 @@ export async function crashEverywhere(operation: Operation): Promise<string[]> {
   }
   const requests = points.filter((label) => /^before [A-Z]+ \//.test(label)).length;
   const writes = points.length / 2 - requests;
-  console.log(
-    `${operation.name}: killed at ${points.length} points, before and after ${requests} requests and ${writes} writes to the store`,
+  process.stdout.write(
+    `${operation.name}: killed at ${points.length} points, before and after ${requests} requests and ${writes} writes to the store\n`,
   );
   return failures;
 }

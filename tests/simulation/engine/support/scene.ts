@@ -78,6 +78,8 @@ export class Scene {
   /** Set to kill the next run at this point, counted from 1. */
   killAt: number | undefined;
   abort = new AbortController();
+  /** Called before a request is sent. */
+  onRequest: (line: string) => void = () => {};
   readonly #seed: string;
   readonly #credentials: Credentials;
   readonly #disguise: (transport: Transport) => Transport;
@@ -96,7 +98,7 @@ export class Scene {
       random: seededRandom(`${seed}/world`),
       faults: options.gate?.(this.faults, this) ?? this.faults,
     });
-    for (const [name, text] of from?.documents ?? []) this.store.write(name, text);
+    for (const [name, text] of from?.documents ?? []) void this.store.write(name, text);
   }
 
   /** Everything that lasts, copied. */
@@ -197,7 +199,10 @@ export class Scene {
 
   #connect(process: MortalProcess, run: number): Pve {
     const transport = this.#disguise(
-      process.carrying(this.simulator.transport(), (request) => this.requests.push(request)),
+      process.carrying(this.simulator.transport(), (request) => {
+        this.onRequest(lineOf(request));
+        this.requests.push(request);
+      }),
     );
     return createPve({
       transport,

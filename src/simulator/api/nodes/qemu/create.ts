@@ -11,6 +11,7 @@ import {
   checkVmModifyPermissions,
   checkVmPermission,
   checkVolumeAccess,
+  OLD_TAGS_OF_A_NEW_VM,
 } from '../../../access/vm-checks.ts';
 import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
 import { nowSeconds } from '../../../core/runtime.ts';
@@ -19,12 +20,13 @@ import { ApiFault, dieFault, paramFault, permFault } from '../../../http/respons
 import { isFalse } from '../../../schema/perl-text.ts';
 import { findVolume } from '../../../storage/volumes.ts';
 import { printBootOrder } from '../../../vm/boot-order.ts';
-import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
+import { createVm, draftOf, emptyDraft, loadVm, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
 import { isDriveKey, isNetKey } from '../../../vm/config-keys.ts';
 import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
 import { defaultBootOrder, parseDrive } from '../../../vm/drive.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
+import { addHaResource } from '../../../vm/ha.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
 import { assertClipboard, checkedMachine } from '../../../vm/machine-type.ts';
@@ -75,7 +77,10 @@ async function create(call: Call): Promise<string> {
       throw error;
     }
     // Rule [assumed]: the HA stack is not simulated; what the log says of it is.
-    if (creation.isHaManaged) task.log('Add as HA resource');
+    if (creation.isHaManaged) {
+      task.log('Add as HA resource');
+      addHaResource(loadVm(call.runtime.world, call.node, vmid));
+    }
     if (creation.start) await autostart(call, vmid, task);
   });
 }
@@ -202,7 +207,7 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
   if (machine) config.set('machine', machine);
   const tags = config.get('tags');
   if (tags !== undefined) {
-    checkTagPermissions(call, vm.vmid, '', tags);
+    checkTagPermissions(call, vm.vmid, OLD_TAGS_OF_A_NEW_VM, tags);
     config.set('tags', printTags(uniqueTags(runtime.world, tags)));
   }
   // Rule [source QS QemuServer.pm write_vm_config]: a JSON null is found out when the file is written.

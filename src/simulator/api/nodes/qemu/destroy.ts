@@ -9,6 +9,7 @@ import { checkLock, checkProtection, emptyDraft, isTemplate, loadVm, saveConfig 
 import { isUnusedKey } from '../../../vm/config-keys.ts';
 import { type Drive, drivesByBus, drivesOf, isPlainCdrom, makeDrive } from '../../../vm/drive.ts';
 import { errorText } from '../../../vm/error-text.ts';
+import { isHaResource } from '../../../vm/ha.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { volumeOwner } from '../../../vm/pending.ts';
 import type { Vm, VmConfigFile } from '../../../world/world.ts';
@@ -31,6 +32,10 @@ function destroy(call: Call): string {
 function earlyChecks(call: Call, vmid: number): Vm {
   const vm = loadVm(call.runtime.world, call.node, vmid);
   checkProtection(vm.config.current, `can't remove VM ${vmid}`);
+  // Rule [source QS API2/Qemu.pm destroy_vm]: the HA manager would miss it.
+  if (isHaResource(vm) && !flag(call.params, 'purge')) {
+    throw dieFault(`unable to remove VM ${vmid} - used in HA resources and purge parameter not set.`);
+  }
   if (vm.process) throw dieFault(`VM ${vmid} is running - destroy failed`);
   return vm;
 }
@@ -54,7 +59,11 @@ async function runDestroy(call: Call, vm: Vm, task: Task): Promise<void> {
   // Rule [source QS API2/Qemu.pm destroy_vm]: a zombie configuration holds the id until everything else is gone.
   saveConfig(vm, { ...emptyDraft(), current: new Map([['lock', 'destroyed']]) });
   await removeVmAccess(runtime, vm.vmid);
-  if (flag(call.params, 'purge')) task.log(`purging VM ${vm.vmid} from related configurations..`);
+  if (flag(call.params, 'purge')) {
+    task.log(`purging VM ${vm.vmid} from related configurations..`);
+    // Rule [observed 9.2.11].
+    if (isHaResource(vm)) task.log(`NOTE: removed VM ${vm.vmid} from HA resource configuration.`);
+  }
   runtime.world.vms.delete(vm.vmid);
 }
 

@@ -3,7 +3,13 @@ import { type Call, flag, integer, type Routes, requiredText, text } from '../..
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
-import { checkStorageEnabled, findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
+import {
+  checkStorageEnabled,
+  findVolume,
+  parseVolumeName,
+  splitVolid,
+  storageConfig,
+} from '../../../storage/volumes.ts';
 import { cloneDisk } from '../../../vm/clone-disk.ts';
 import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
 import { isUnusedKey } from '../../../vm/config-keys.ts';

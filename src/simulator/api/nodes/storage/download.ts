@@ -149,7 +149,12 @@ function verifyChecksum(call: Call, task: Task, remote: RemoteFile): void {
 }
 
 /** Rule [source ST API2/Storage/Status.pm download_url assert_file_validity]: a raw image can be anything. */
-function verifyFormat(incoming: IncomingFile, remote: RemoteFile, temporary: string): void {
+function verifyFormat(
+  incoming: IncomingFile,
+  remote: RemoteFile,
+  temporary: string,
+  log: (line: string) => void,
+): void {
   const expected = incoming.imageFormat;
   if (expected === undefined) return;
   try {
