@@ -1,4 +1,4 @@
-/** `npm run acceptance`: what the client promises, against a live server or, without one, against the simulator over TLS. */
+/** `npm run acceptance`: what client and engine promise, against a live server or, without one, against the simulator over TLS. */
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({

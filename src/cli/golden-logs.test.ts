@@ -107,7 +107,7 @@ describe('the log of a run in which something is busy and something fails', () =
 
   it('at level warn also has the waiting for locks', () => {
     expect(log('warn')).toMatchInlineSnapshot(`
-      "WARNING vm.web[1]: configure vm.web[1]: busy, trying again in 2.2 s attempt=1 pauseMs=2154 code=CONFIG_LOCKED
+      "WARNING configure vm.web[1]: busy, trying again in 2.2 s attempt=1 pauseMs=2154 code=CONFIG_LOCKED
       error: Task failed [TASK_FAILED]
         at vm.web[2], step clone — the server — task UPID:…
         qmclone 9000 on pve1 ended with: "simulated failure".
@@ -122,7 +122,7 @@ describe('the log of a run in which something is busy and something fails', () =
       INFO    2026-01-01T00:00:00.390Z vm.web[2]: failed
       INFO    2026-01-01T00:00:01.632Z vm.web[1]: clone done after 1.5s
       INFO    2026-01-01T00:00:01.632Z vm.web[1]: configure begins
-      WARNING vm.web[1]: configure vm.web[1]: busy, trying again in 2.2 s attempt=1 pauseMs=2154 code=CONFIG_LOCKED
+      WARNING configure vm.web[1]: busy, trying again in 2.2 s attempt=1 pauseMs=2154 code=CONFIG_LOCKED
       INFO    2026-01-01T00:00:16.632Z vm.web[1]: configure done after 15s
       INFO    2026-01-01T00:00:16.632Z vm.web[1]: verify begins
       INFO    2026-01-01T00:00:16.632Z vm.web[1]: verify done after 0ms

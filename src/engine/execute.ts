@@ -125,7 +125,7 @@ class Execution {
     const { memory } = this.#input.run;
     const power = this.#vms.get(address)?.fields.power;
     const remembered = memory.vm(address);
-    if (power === undefined || remembered?.phase !== 'complete' || remembered.lastApplied['power'] === power) return;
+    if (power === undefined || remembered?.phase !== 'complete' || remembered.lastApplied.power === power) return;
     const lastApplied = { ...remembered.lastApplied, power };
     await memory.record({ event: 'learned', step: `${address}/ready`, patch: { address, vm: { lastApplied } } });
   }
@@ -201,7 +201,7 @@ class Execution {
 /** Switched on by this run, or by one that died before it had seen the guest. */
 function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step[]): boolean {
   const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
-  return isStarted || (vm.fields.power === 'running' && remembered.lastApplied['power'] !== 'running');
+  return isStarted || (vm.fields.power === 'running' && remembered.lastApplied.power !== 'running');
 }
 
 function isCancel(error: unknown, signal: AbortSignal): boolean {

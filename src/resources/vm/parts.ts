@@ -23,9 +23,21 @@ export function printPropertyOf(key: string, value: PropertyValue): string {
 
 /** The actual value with the wanted sub-keys; one that already means the same keeps its spelling. */
 export function mergedParts(key: string, set: SubKeys, actual: PropertyValue): PropertyValue {
-  return Object.entries(set).reduce(
+  const merged = Object.entries(set).reduce(
     (value, [part, text]) => (isPartSatisfied(key, part, text, value) ? value : value.with(part, text)),
     actual,
+  );
+  return merged.entries.size === 0 ? merged : withNeededParts(formatOf(key), merged);
+}
+
+/** The server refuses a text without them, also where they say what it would have assumed. */
+function withNeededParts(format: PropertyFormat, merged: PropertyValue): PropertyValue {
+  // The processor's format leaves it open; the check of a VM's configuration does not.
+  const isNeeded = (part: string) => format.keys.get(part)?.required === true || part === 'cputype';
+  return [...format.keys].reduce(
+    (value, [part, { default: assumed }]) =>
+      isNeeded(part) && assumed !== undefined && value.get(part) === undefined ? value.with(part, assumed) : value,
+    merged,
   );
 }
 

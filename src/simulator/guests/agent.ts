@@ -7,6 +7,7 @@ import type { QemuProcess, Vm } from '../world/world.ts';
 import { type GuestInterface, guestInterfaces } from './addresses.ts';
 import { readGuestFile } from './files.ts';
 import { guestHostName } from './guest.ts';
+import { memoryBytes } from './launch.ts';
 import { type GuestContext, runProgram } from './programs.ts';
 
 /** Rule [recorded guest-agent]: version and commands of the agent in the Debian template. */

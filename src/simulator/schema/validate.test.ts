@@ -38,11 +38,15 @@ describe('validateParams', () => {
       e: { type: 'string' },
       f: { type: 'integer' },
     };
-    const raw = { a: '+05', b: true, c: '0', d: '1.50', e: 42, f: 7 };
+    const raw = { a: '05', b: true, c: '0', d: '1.50', e: 42, f: 7 };
     expect(validateParams(facts(params), raw)).toEqual({
       ok: true,
       values: { a: 5, b: 1, c: 0, d: '1.50', e: '42', f: 7 },
     });
+  });
+
+  it('leaves a sign where it is, because the configuration file will refuse it', () => {
+    expect(validateParams(facts({ a: { type: 'integer' } }), { a: '+5' })).toEqual({ ok: true, values: { a: '+5' } });
   });
 
   it('accepts words for booleans nowhere at the top level', () => {

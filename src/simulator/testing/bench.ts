@@ -16,9 +16,11 @@ export class TestBench {
   readonly runtime: Runtime;
   readonly node = 'pve1';
 
-  constructor(seed = 'test') {
+  /** QEMU has Proxmox's patches, unlike where the world was recorded, unless a test wants to see what is missing. */
+  constructor(seed = 'test', options: { readonly qemuPatched?: boolean } = {}) {
     const { clock } = this;
-    const world = buildWorld(RECORDED_WORLD, { now: VIRTUAL_START, file: 'recorded' });
+    const version = { ...RECORDED_WORLD.version, qemu_patched: options.qemuPatched ?? true };
+    const world = buildWorld({ ...RECORDED_WORLD, version }, { now: VIRTUAL_START, file: 'recorded' });
     const random = seededRandom(seed);
     this.runtime = {
       world,

@@ -5,6 +5,7 @@ import type { Params, Routes } from '../core/call.ts';
 import { allocateVolume } from '../storage/allocate.ts';
 import { findVolume, volidOf } from '../storage/volumes.ts';
 import { startVm } from '../vm/power.ts';
+import { suspendProcess } from '../vm/suspend.ts';
 import type { Storage, VolumeFormat } from '../world/world.ts';
 import { TestBench } from './bench.ts';
 
@@ -86,5 +87,11 @@ export class ConfigBench extends TestBench {
     ]);
     const thin: Storage = { ...local, id, type: 'lvmthin', path: undefined, options, volumes: new Map() };
     this.runtime.world.storages.set(id, thin);
+  }
+
+  /** The guest's time stands still, its firmware's too. */
+  pause(vmid: number): void {
+    const process = this.runtime.world.vms.get(vmid)?.process;
+    if (process) suspendProcess(this.runtime, process, 'paused');
   }
 }

@@ -87,7 +87,7 @@ describe('a running VM', () => {
     expect(await pendingKeys(bench)).toEqual(['scsi1']);
   });
 
-  it('gives up a NIC only with the help of a system inside', async () => {
+  it('gives up a NIC at once where a system helps, else when its firmware resets next', async () => {
     const deaf = await running({ net0: NIC });
     const before = deaf.clock.now();
     expect(await problems(deaf.put(700, { delete: 'net0' }))).toEqual({
@@ -95,6 +95,8 @@ describe('a running VM', () => {
     });
     expect(deaf.clock.now() - before).toBe(6_000);
     expect(await pendingKeys(deaf)).toEqual(['net0']);
+    await deaf.put(700, { delete: 'net0' });
+    expect(await pendingKeys(deaf)).toEqual([]);
 
     const debian = await running({ net0: NIC }, { withGuest: true });
     await debian.put(700, { delete: 'net0' });
@@ -132,11 +134,12 @@ describe('a running VM', () => {
     expect(await pendingKeys(bench)).toEqual(['ide0', 'scsi0']);
   });
 
-  it('loses a SCSI disk at once, but its own controller only with help; the second attempt succeeds', async () => {
+  it('loses a SCSI disk at once, but its own controller only while it runs; the second attempt succeeds', async () => {
     const bench = new ConfigBench();
     const [first, second] = [await bench.disk(700), await bench.disk(700)];
     bench.addVm(700, { kvm: '0', scsi0: first, scsi1: second, scsihw: 'virtio-scsi-single' });
     await bench.start(700);
+    bench.pause(700);
     expect(await problems(bench.put(700, { delete: 'scsi1' }))).toEqual({
       scsi1: "hotplug problem - error on hot-unplugging device 'virtioscsi1' - still busy in guest?\n",
     });
@@ -151,9 +154,18 @@ describe('a running VM', () => {
     await bench.start(700);
     await bench.put(700, { delete: 'scsi1', force: 1 });
     expect(bench.exists(second)).toBe(false);
+    bench.pause(700);
     expect(await problems(bench.put(700, { delete: 'scsi0' }))).toEqual({
       scsi0: "hotplug problem - error on hot-unplugging device 'scsihw0' - still busy in guest?\n",
     });
+  });
+
+  it('refuses an empty CD drive on a bus that can be plugged', async () => {
+    const bench = await running();
+    expect(await problems(bench.put(700, { scsi4: 'none,media=cdrom' }))).toEqual({
+      scsi4: "hotplug problem - unable to parse volume ID 'none'\n",
+    });
+    expect(await pendingKeys(bench)).toEqual(['scsi4']);
   });
 
   it('does not turn a disk into a CD drive', async () => {

@@ -37,11 +37,19 @@ export const agentRoutes: Routes = {
   [`GET ${BASE}/exec-status`]: readExecution,
   [`GET ${BASE}/file-read`]: readFile,
   [`POST ${BASE}/file-write`]: writeFile,
-  [`POST ${BASE}/set-user-password`]: async (call) => {
-    await openSession(call);
-    return { result: {} };
-  },
+  [`POST ${BASE}/set-user-password`]: setPassword,
 };
+
+/** Rule [observed 9.2.11]: a guest knows root and the user cloud-init made; for anybody else its own tool complains. */
+async function setPassword(call: Call): Promise<{ result: unknown }> {
+  const { vm } = await openSession(call);
+  const username = requiredText(call.params, 'username');
+  if (username === 'root' || username === vm.config.current.get('ciuser')) return { result: {} };
+  throw dieFault(
+    `Agent error: child process has failed to set user password: chpasswd: (user ${username}) pam_chauthtok() failed, ` +
+      `error:\nAuthentication token manipulation error\nchpasswd: (line 1, user ${username}) password not changed\n\n`,
+  );
+}
 
 function generated(method: string, commands: readonly string[]): Record<string, Handler> {
   return Object.fromEntries(

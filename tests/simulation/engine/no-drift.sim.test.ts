@@ -1,0 +1,123 @@
+/**
+ * No false drift and no missed drift, over all fields: whatever valid VM is applied, the next plan is empty and a second
+ * apply writes nothing; and whichever managed field somebody else changes, the plan shows that field and no other.
+ */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../src/base/secret.ts';
+import { fieldRows } from '../../../src/resources/field-table.ts';
+import { appliedValues } from '../../../src/resources/vm/desired.ts';
+import { type VmFields, vmFieldsSchema } from '../../../src/resources/vm/fields.ts';
+import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
+import { foreignChanges } from '../../../src/resources/vm/testing/foreign-changes.ts';
+import { wantedConfig } from '../../../src/resources/vm/wanted.ts';
+import { ApiFault } from '../../../src/simulator/http/response.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import type { Vm } from '../../../src/simulator/world/world.ts';
+import { driftWorld, SURROUNDINGS, stackOf } from './support/drift-world.ts';
+import { failuresOf } from './support/invariants.ts';
+import { GUEST_PASSWORD, type RunEnd, Scene } from './support/scene.ts';
+
+const STACKS_PER_TEMPLATE = 40;
+const SECRETS = new Map([
+  ['cloud_init.password', { value: new Secret(GUEST_PASSWORD), digest: 'digest-of-the-password' }],
+]);
+const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
+
+const rows = fieldRows(vmFieldsSchema).filter(({ path, facts }) => facts.pve !== undefined || path === 'extra');
+/** Paths with slots replaced by `*`, as the table names them. */
+const rowPath = (path: string) =>
+  path.replace(/^(disks|nics|pci|usb)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
+
+/** The simulated host has no such device plugged in, and without KVM not every processor can be started. */
+function startable(fields: VmFields): VmFields {
+  const { usb, pci, extra, boot, ...rest } = fields;
+  const devices = boot?.filter((device) => !/^(usb|hostpci)/.test(device)) ?? [];
+  return { ...rest, power: 'running', ...(devices.length > 0 && { boot: devices }) };
+}
+
+function samples(seed: number): { fields: VmFields; name: string }[] {
+  return SURROUNDINGS.flatMap((around) =>
+    fc.sample(vmFieldsArbitrary(around), { numRuns: STACKS_PER_TEMPLATE, seed }).map((fields, index) => ({
+      name: `${around.template ?? 'from nothing'} ${index}`,
+      fields: index % 2 === 0 ? { ...fields, power: 'stopped' } : startable(fields),
+    })),
+  );
+}
+
+function differencesIn(end: RunEnd): (readonly [string, string])[] {
+  if (end.kind !== 'ended') return [];
+  return end.plan.changes.flatMap(({ differences }) => differences.map(({ path, by }) => [path, by] as const));
+}
+
+/** Somebody else edits the file; what the server could not even read is no such edit. */
+function isStored(vm: Vm, values: ReadonlyMap<string, string>): boolean {
+  const draft = draftOf(vm.config);
+  draft.current = new Map(values);
+  try {
+    saveConfig(vm, draft);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiFault) return false;
+    throw error;
+  }
+}
+
+describe('a VM that was applied', () => {
+  it('has an empty plan, and a second apply writes nothing', { timeout: 180_000 }, async () => {
+    const missing = new Set(rows.map(({ path }) => path));
+    const failures: string[] = [];
+    for (const { name, fields } of samples(11)) {
+      const scene = new Scene({ world: driftWorld, seed: name });
+      const stack = stackOf(fields);
+      failures.push(...failuresOf(await scene.apply(stack)).map((each) => `${name}: ${each}`));
+      const second = await scene.apply(stack);
+      failures.push(...failuresOf(second).map((each) => `${name}, again: ${each}`));
+      if (second.kind === 'ended')
+        failures.push(...second.plan.steps.map(({ id }) => `${name}: ${id} is planned again`));
+      failures.push(...differencesIn(second).map((each) => `${name}: ${each}`));
+      failures.push(...scene.writes().map((line) => `${name}: ${line} was sent again`));
+      const vm = scene.world.vms.get(401);
+      if (vm?.config.pending.size !== 0) failures.push(`${name}: something is pending`);
+      const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS });
+      for (const path of Object.keys(appliedValues(desired))) missing.delete(rowPath(path));
+    }
+    expect(failures).toEqual([]);
+    expect([...missing]).toEqual([]);
+  });
+
+  it('shows exactly the field that somebody else changed', { timeout: 180_000 }, async () => {
+    const missing = new Set(rows.map(({ path }) => path));
+    // Where a volume was copied from is nowhere to be seen.
+    missing.delete('disks.*.import_from');
+    const failures: string[] = [];
+    let changes = 0;
+    for (const { name, fields } of samples(12).filter(({ fields: { power } }) => power === 'stopped')) {
+      const scene = new Scene({ world: driftWorld, seed: name });
+      const stack = stackOf(fields);
+      await scene.apply(stack);
+      const vm = scene.world.vms.get(401);
+      if (!vm) throw new Error(`${name} was not made`);
+      const { config } = vm;
+      const line = config.current.get('description')?.split('\n').at(-1) ?? '';
+      const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine: line });
+      for (const { path, values } of foreignChanges(desired, config.current)) {
+        if (!isStored(vm, values)) continue;
+        const end = await scene.plan(stack);
+        const found =
+          end.kind === 'refused'
+            ? end.problems.map(({ detail }) => [detail.split(' ')[0], 'others'])
+            : differencesIn(end);
+        if (JSON.stringify(found) !== JSON.stringify([[path, 'others']])) {
+          failures.push(`${name}: ${path} changed, found ${JSON.stringify(found)} ${failuresOf(end)}`);
+        }
+        missing.delete(rowPath(path));
+        changes++;
+        vm.config = config;
+      }
+    }
+    process.stdout.write(`${changes} foreign changes of ${rows.length} kinds of fields\n`);
+    expect(failures.slice(0, 20)).toEqual([]);
+    expect([...missing]).toEqual([]);
+  });
+});
