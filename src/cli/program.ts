@@ -110,6 +110,7 @@ function addApply(program: Command, run: RunCommand): void {
 function planningOptions(command: Command): Command {
   return onlyOption(command)
     .option('--allow-delete', 'delete VMs that left the file')
+    .option('--allow-restart', 'restart VMs whose change needs it, although the file says never')
     .option('--replace <address>', 'destroy this VM and make it anew (repeatable)', collect);
 }
 

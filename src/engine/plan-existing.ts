@@ -48,7 +48,7 @@ export function planExisting(
       differences: diff.differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
       unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power'),
-      restartPending: vm.fields.restart === 'never' ? pendingAfter(actual, diff) : [],
+      restartPending: input.mayRestart ? [] : pendingAfter(actual, diff),
       restarts: steps.some((step) => step.action === 'vm.restart'),
     },
     steps,
@@ -126,7 +126,7 @@ function existingSteps(
     ...restartPending,
     ...differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
   ];
-  const restarts = actual.running && fields.power === 'running' && fields.restart === 'when_needed' && waits.length > 0;
+  const restarts = actual.running && fields.power === 'running' && input.mayRestart && waits.length > 0;
   const remembers = applied(vm, desired, last.power);
   if (steps.length > 0 || powerChanged || restarts || unfinished || isStale(last, remembers)) {
     // A restart that fails between off and on must not be forgotten: until it is over the VM counts as not switched.

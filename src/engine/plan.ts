@@ -29,6 +29,8 @@ export interface PlanInput {
   /** Addresses or groups; empty means everything. */
   readonly only?: readonly string[];
   readonly allowDelete?: boolean;
+  /** Restart where a change needs it, whatever the file says. */
+  readonly allowRestart?: boolean;
   /** VMs to be made anew. */
   readonly replace?: readonly string[];
 }
@@ -81,7 +83,13 @@ function isSelected(only: readonly string[] | undefined, address: Address): bool
 function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: Findings): VmPlan | undefined {
   const remembered = state.vms[vm.address];
   const secrets = input.secrets.get(vm.address) ?? new Map<string, ResolvedSecret>();
-  const common = { stackName: input.stack.name, vm, observed: input.observed, secrets };
+  const common = {
+    stackName: input.stack.name,
+    vm,
+    observed: input.observed,
+    secrets,
+    mayRestart: input.allowRestart === true || vm.fields.restart === 'when_needed',
+  };
   const replace = remembered !== undefined && (input.replace ?? []).some((selector) => covers(selector, vm.address));
   if (!replace) return planVm({ ...common, remembered }, findings);
   const made = planVm({ ...common, remembered: undefined, freedId: remembered.vmid }, findings);

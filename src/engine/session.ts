@@ -51,6 +51,8 @@ export interface SessionInput extends SessionDoors {
 export interface PlanOptions {
   readonly only?: readonly string[];
   readonly allowDelete?: boolean;
+  /** Restart where a change needs it, also VMs whose file says `restart: never`. */
+  readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
 }
 

@@ -15,6 +15,8 @@ export interface VmPlanInput {
   readonly remembered: VmState | undefined;
   readonly observed: Observed;
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
+  /** A change that needs a restart brings one about. */
+  readonly mayRestart: boolean;
   /** An id that is ours now and free once the old VM has been destroyed. */
   readonly freedId?: number;
 }

@@ -1,7 +1,7 @@
 /** `proxwright apply`: shows the plan, asks, carries it out with live progress, and says what stands. */
 import { Canceled, SpecError } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
-import type { Plan } from '../../engine/plan-types.ts';
+import type { Change, Plan } from '../../engine/plan-types.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
 import { conclude } from '../conclusion.ts';
 import type { StackHost } from '../opened-stack.ts';
@@ -50,14 +50,28 @@ export async function runApply(
   });
 }
 
-/** Whoever sits at a terminal is asked about VMs that left the file; everybody else says --allow-delete. */
+/** Whoever sits at a terminal is asked what the file does not allow by itself; everybody else says --allow-… */
 async function makePlan(options: ApplyOptions, { session, host }: StackRun): Promise<Plan> {
   const plan = requirePlan(await session.plan(planOptions(options)), host);
-  const kept = plan.changes.filter(({ kind }) => kind === 'keep').map(({ address, name }) => `${address} (${name})`);
-  if (kept.length === 0 || options.yes || !host.canAsk) return plan;
-  const answer = await host.ask(`No longer in the file: ${kept.join(', ')}. Delete what left the file? [y/N] `);
-  if (!isYes(answer)) return plan;
-  return requirePlan(await session.plan({ ...planOptions(options), allowDelete: true }), host);
+  if (options.yes || !host.canAsk) return plan;
+  const listed = (changes: readonly Change[]) => changes.map(({ address, name }) => `${address} (${name})`).join(', ');
+  const kept = plan.changes.filter(({ kind }) => kind === 'keep');
+  const waiting = plan.changes.filter(({ restartPending }) => restartPending.length > 0);
+  const allowDelete =
+    kept.length > 0 &&
+    isYes(await host.ask(`No longer in the file: ${listed(kept)}. Delete what left the file? [y/N] `));
+  const allowRestart =
+    waiting.length > 0 && isYes(await host.ask(`Needs a restart: ${listed(waiting)}. Restart them now? [y/N] `));
+  if (!allowDelete && !allowRestart) return plan;
+  const wider = planOptions(options);
+  return requirePlan(
+    await session.plan({
+      ...wider,
+      allowDelete: wider.allowDelete || allowDelete,
+      allowRestart: wider.allowRestart || allowRestart,
+    }),
+    host,
+  );
 }
 
 function showPlan(plan: Plan, host: CommandHost): void {

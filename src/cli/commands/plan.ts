@@ -12,6 +12,7 @@ import { renderPlan } from '../views/plan-view.ts';
 export interface PlanningOptions extends StackOptions {
   readonly only?: readonly string[];
   readonly allowDelete?: boolean;
+  readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
 }
 
@@ -33,6 +34,6 @@ export async function runPlan(options: PlanCommandOptions, host: CommandHost): P
   return options.exitCode && hasChanges(plan) ? 2 : 0;
 }
 
-export function planOptions({ only = [], allowDelete = false, replace = [] }: PlanningOptions) {
-  return { only, allowDelete, replace };
+export function planOptions({ only = [], allowDelete = false, allowRestart = false, replace = [] }: PlanningOptions) {
+  return { only, allowDelete, allowRestart, replace };
 }
