@@ -8,6 +8,7 @@ import { table } from './markdown.ts';
 
 const PROVENANCE = [
   ['recorded', 'seen in a recording of a genuine server; the scenario is named'],
+  ['observed', 'seen on a genuine server of the version named, without a recording in this repository'],
   ['source', 'read in the source of Proxmox VE; package, file and function are named'],
   ['assumed', 'neither: a reasonable guess, to be checked when somebody can'],
 ] as const;

@@ -25,7 +25,8 @@ export type Job = (task: Task) => Promise<void>;
 /** Thrown out of a wait of a task that somebody stopped: the worker got SIGTERM. */
 export class TaskInterrupted extends Error {
   constructor() {
-    super('interrupted by signal');
+    // Rule [observed 9.2.11]: the words of a worker that was waiting itself; a command it was running has others.
+    super('received interrupt');
     this.name = 'TaskInterrupted';
   }
 }
@@ -135,7 +136,8 @@ export class TaskRunner {
     } catch (error) {
       const message = taskErrorText(error);
       for (const line of `TASK ERROR: ${message}`.replace(/\n+$/, '').split('\n')) record.log.push(line);
-      status = message.trimEnd().replace(/\n/g, ' ');
+      // Rule [observed 9.2.11]: the last line feed goes, all others become blanks, even at the end.
+      status = message.replace(/\n$/, '').replace(/\n/g, ' ');
     }
     await this.#clock.sleep(REAP_MS);
     this.#running.delete(record.upid);

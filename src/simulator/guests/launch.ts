@@ -118,7 +118,7 @@ function assertMappedDevices(world: World, node: SimNode, config: Config): void 
     // Rule [source QS QemuServer/USB.pm parse_usb_device].
     const [entry] = mapping === undefined ? [] : mappingsOnNode(world, 'usb', mapping, node.name);
     if (mapping !== undefined && !entry) throw dieFault(`USB device mapping not found for '${mapping}'`);
-    if (entry) throw dieFault(`USB Mapping invalid (hardware probably changed): ${missingUsbDevice(entry)}\n\n`);
+    if (entry) throw dieFault(`USB Mapping invalid (hardware probably changed): ${missingUsbDevice(entry)}\n`);
   }
 }
 

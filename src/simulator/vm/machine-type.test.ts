@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TestBench } from '../testing/bench.ts';
-import { assertClipboard, assertValidMachine, checkedMachine } from './machine-type.ts';
+import { assertClipboard, assertMachineVersion, assertValidMachine, checkedMachine } from './machine-type.ts';
 
 const { world } = new TestBench().runtime;
 const checked = (machine: string | undefined, ostype: string | undefined, arch?: string) => {
@@ -38,5 +38,19 @@ describe('the machine of a guest', () => {
       'vga type serial0 is not compatible with VNC clipboard',
     );
     for (const vga of [undefined, 'clipboard=vnc', 'qxl2,clipboard=vnc', 'none']) assertClipboard(vga);
+  });
+});
+
+describe('the machine version at start', () => {
+  const start = (machine: string) => () => assertMachineVersion(world, 'pve1', new Map([['machine', machine]]));
+
+  it('must not be newer than QEMU, nor its revision newer than Proxmox knows', () => {
+    for (const machine of ['q35', 'pc-i440fx-10.0', 'pc-i440fx-10.0+pve1', 'type=pc-q35-4.1+pve2']) {
+      expect(start(machine)).not.toThrow();
+    }
+    expect(start('pc-q35-10.1')).toThrow(
+      "Installed QEMU version '10.0.13' is too old to run machine type 'pc-q35-10.1+pve0', please upgrade node 'pve1'",
+    );
+    expect(start('pc-i440fx-9.0+pve1')).toThrow('(max feature level for 9.0 is pve0) is too old to run machine type');
   });
 });

@@ -102,7 +102,9 @@ describe('a VM that was applied', () => {
       const line = config.current.get('description')?.split('\n').at(-1) ?? '';
       const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine: line });
       for (const { path, values } of foreignChanges(desired, config.current)) {
-        if (!isStored(vm, values)) continue;
+        // Who takes a drive away that the boot order names is told that first.
+        const isGone = (device: string) => config.current.has(device) && !values.has(device);
+        if (fields.boot?.some(isGone) || !isStored(vm, values)) continue;
         const end = await scene.plan(stack);
         const found =
           end.kind === 'refused'

@@ -10,7 +10,7 @@ import { restartVm, startVm, stopVm } from './power.ts';
 import { resizeDisk } from './resize.ts';
 import { verifyVm } from './verify.ts';
 
-export { type OpenVmStep, type Settled, settleCreation, settleOpenStep } from './settle.ts';
+export { type OpenVmStep, settleCreation, settleOpenStep } from './settle.ts';
 
 export const ACTIONS: { readonly [Name in VmActionName]: Action<VmInputs[Name]> } = {
   'vm.clone': cloneVm,

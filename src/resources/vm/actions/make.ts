@@ -101,7 +101,8 @@ type Next = 'made' | { readonly kind: 'same-id' | 'other-id'; readonly because: 
 /** One request and all that follows from it. */
 async function attempt(context: ActionContext, job: MakingJob, making: Making): Promise<Next> {
   const { vmid, nonce, node } = making;
-  await context.intend({ ...making }, { phase: 'creating', vmid, node, name: job.name, nonce });
+  const sentAt = context.clock.now();
+  await context.intend({ ...making, sentAt }, { phase: 'creating', vmid, node, name: job.name, nonce });
   const line = printOwnership({ stack: context.stack, address: context.address, vmid, nonce, incomplete: true });
   try {
     context.progress(job.what);

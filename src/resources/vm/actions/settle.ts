@@ -2,6 +2,7 @@
  * Taking up a step that a dead run began: waits for what it had started and finds out what came of it. Never starts
  * anything, so that calling it twice, or from two runs, does no harm.
  */
+import type { Instant } from '../../../base/clock.ts';
 import { Canceled, ProxwrightError, TaskError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
@@ -11,6 +12,9 @@ import { rememberMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
 import { isRunning } from './power.ts';
 import { follow, runningTasks } from './tasks.ts';
+
+/** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
+const ON_ITS_WAY_MS = 30_000;
 
 /** As the journal has it. */
 export interface OpenVmStep {
@@ -36,7 +40,9 @@ export async function settleOpenStep(context: ActionContext, step: OpenVmStep): 
     upid: step.upid ?? null,
   });
   if (isUpid(step.upid)) await waitForEnd(context, step.upid);
-  if (step.action === 'vm.clone' || step.action === 'vm.create') return settleCreation(context);
+  if (step.action === 'vm.clone' || step.action === 'vm.create') {
+    return settleCreation(context, step.upid === undefined ? sentAtOf(step.intent) : undefined);
+  }
   if (context.memory()?.uuid === undefined) return { outcome: 'nothing' };
   return settleChange(context, step);
 }
@@ -45,7 +51,7 @@ export async function settleOpenStep(context: ActionContext, step: OpenVmStep): 
  * Of a VM that was about to be made, whether or not the step that did it is still open: the memory of it holds all that
  * is needed, because it was written before the request.
  */
-export async function settleCreation(context: ActionContext): Promise<Settled> {
+export async function settleCreation(context: ActionContext, sentAt?: Instant): Promise<Settled> {
   const memory = context.memory();
   if (memory?.uuid !== undefined) {
     if (memory.phase === 'creating') await context.learn({ phase: 'incomplete' });
@@ -53,10 +59,23 @@ export async function settleCreation(context: ActionContext): Promise<Settled> {
   }
   // It died before it had said what it was about to do, and so before it did anything.
   if (memory?.nonce === undefined) return { outcome: 'nothing' };
-  const occupant = await settledOccupant(context, { node: memory.node, vmid: memory.vmid, nonce: memory.nonce });
+  const making = { node: memory.node, vmid: memory.vmid, nonce: memory.nonce };
+  let occupant = await settledOccupant(context, making);
+  const onItsWayMs = sentAt === undefined ? 0 : sentAt + ON_ITS_WAY_MS - context.clock.now();
+  if (occupant.kind === 'nobody' && onItsWayMs > 0) {
+    context.progress('waiting for a request of the earlier run that may be on its way');
+    await context.clock.sleep(onItsWayMs, context.signal);
+    occupant = await settledOccupant(context, making);
+  }
   if (occupant.kind !== 'ours') return { outcome: 'nothing' };
   await rememberMade(context, occupant.vm);
   return { outcome: 'made' };
+}
+
+/** As `makeVm` writes it down. */
+function sentAtOf(intent: unknown): Instant | undefined {
+  const sentAt = typeof intent === 'object' && intent !== null && 'sentAt' in intent ? intent.sentAt : undefined;
+  return typeof sentAt === 'number' ? sentAt : undefined;
 }
 
 async function settleChange(context: ActionContext, step: OpenVmStep): Promise<Settled> {

@@ -94,3 +94,15 @@ describe('the log of a task', () => {
     });
   });
 });
+
+describe('the log of a task', () => {
+  it('can be downloaded as a file', async () => {
+    const bench = new TestBench();
+    const record = await bench.task(async (task) => task.log('one'), 'qmstart');
+    const params = { upid: record.upid, download: 1 };
+    expect(await ask(bench, 'GET /nodes/{node}/tasks/{upid}/log', params)).toMatchObject({
+      filename: expect.stringMatching(/^task-pve1-qmstart-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.log$/),
+      text: 'one\nTASK OK\n',
+    });
+  });
+});

@@ -11,7 +11,7 @@ import {
   type Faults,
 } from '../../../../src/simulator/index.ts';
 import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy, failuresOf } from './invariants.ts';
-import { type RunEnd, Scene, type Snapshot } from './scene.ts';
+import { type RunEnd, Scene, type SceneOptions, type Snapshot } from './scene.ts';
 import { administer } from './storm.ts';
 
 /** What is done to the one VM of a cell, and in which state of the stack it is found before. */
@@ -153,7 +153,7 @@ async function startingFrom(text: string): Promise<Snapshot> {
 const ROOT = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
 
 /** `at` is the place among the things that could be struck; there may be fewer. */
-export async function cell(kind: FaultKind, action: string, at: number): Promise<CellEnd> {
+export async function cell(kind: FaultKind, action: string, at: number, options: SceneOptions = {}): Promise<CellEnd> {
   const scenario = SCENARIOS[action];
   if (!scenario) throw new Error(`there is no scenario for ${action}`);
   const { before, after } = scenario;
@@ -165,6 +165,7 @@ export async function cell(kind: FaultKind, action: string, at: number): Promise
     gate: whileIn(action),
     ...(from && { from }),
     ...(kind === 'ticket-expired' && { credentials: ROOT }),
+    ...options,
   });
   const expectations = beforehand(scene);
   const end = await (scenario.isDestroy ? scene.destroy(after) : scene.apply(after));

@@ -4,11 +4,12 @@
  * VM ever had two tasks of ours at once; no secret was told; and a destroy leaves nothing.
  */
 import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
+import type { VmFields } from '../../../../src/resources/vm/fields.ts';
 import { propertyOf } from '../../../../src/resources/vm/parts.ts';
-import type { World } from '../../../../src/simulator/index.ts';
+import type { Vm, World } from '../../../../src/simulator/world/world.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';
 import { STRANGERS } from './lab-world.ts';
-import { orphans, ourVms, strangersPicture } from './picture.ts';
+import { orphans, ourVms, strangersPicture, volumesOf } from './picture.ts';
 import { GUEST_PASSWORD, type RunEnd, resolved, type Scene, TOKEN_SECRET } from './scene.ts';
 
 const SECRETS = [GUEST_PASSWORD, TOKEN_SECRET];
@@ -102,6 +103,7 @@ async function worldComplaints(
     for (const [slot, mac] of Object.entries(remembered.macs)) {
       if (propertyOf(slot, current.get(slot)).get('macaddr') !== mac) found.push(`${address}: MAC of ${slot} changed`);
     }
+    found.push(...wrongSizes(world, vm, fields).map((each) => `${address}: ${each}`));
     for (const key of current.keys()) if (key.startsWith('unused')) found.push(`${address}: ${key} left behind`);
     const addresses = Object.values(remembered.addresses).flat();
     if (fields.guest === 'cloud-init' && fields.power === 'running' && addresses.length === 0) {
@@ -110,10 +112,20 @@ async function worldComplaints(
   }
   found.push(...orphans(world).map((volume) => `orphan volume ${volume}`));
   if (JSON.stringify(strangersPicture(world, strangers)) !== before) found.push('something of others was touched');
-  found.push(...overlapping(world));
+  found.push(...overlapping(world), ...scene.carelessness);
   if (scene.store.abandonLock()) found.push('the lock of the store is left');
   found.push(...(await leaks(scene)));
   return found;
+}
+
+/** A disk that was to grow has the size of the file, no more. */
+function wrongSizes(world: World, vm: Vm, { disks = {} }: VmFields): string[] {
+  return Object.entries(disks).flatMap(([slot, { size }]) => {
+    const file = vm.config.current.get(slot)?.split(',')[0];
+    const volume = volumesOf(world).find(({ storage, name }) => `${storage}:${name}` === file);
+    const isWrong = size !== undefined && volume !== undefined && volume.sizeBytes !== size;
+    return isWrong ? [`${slot} has ${volume.sizeBytes} bytes, wanted ${size}`] : [];
+  });
 }
 
 /** Destroys everything, and says what is left. */

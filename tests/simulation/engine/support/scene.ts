@@ -33,6 +33,7 @@ import { MemoryStore } from '../../../../src/state/memory-store.ts';
 import type { StackState } from '../../../../src/state/stack-state.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
+import { carelessnessIn, lineOf } from './carelessness.ts';
 import { labWorld } from './lab-world.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
@@ -73,6 +74,8 @@ export class Scene {
   readonly requests: WireRequest[] = [];
   readonly logs: string[] = [];
   readonly progress: Progress[] = [];
+  /** What was sent, in any run so far, without the precautions that are promised. */
+  readonly carelessness: string[] = [];
   /** Of the run under way or the last one: points passed so far, by name. */
   points: string[] = [];
   /** Set to kill the next run at this point, counted from 1. */
@@ -194,6 +197,7 @@ export class Scene {
     const mortal = () => Promise.race([story().catch(failed), process.death]);
     const end = this.#isTogether ? await mortal() : await this.clock.run(mortal);
     if (end.kind === 'killed') this.store.abandonLock();
+    this.carelessness.push(...carelessnessIn(this.requests));
     return end;
   }
 
@@ -310,10 +314,6 @@ function secretsOf(stack: ResolvedStack): Map<Address, Map<string, ResolvedSecre
       .filter((vm) => vm.fields.cloud_init?.password !== undefined)
       .map((vm) => [vm.address, new Map([['cloud_init.password', secret]])]),
   );
-}
-
-export function lineOf({ method, target }: WireRequest): string {
-  return `${method} ${decodeURIComponent(target.replace('/api2/json', '').replace(/\?.*/, ''))}`;
 }
 
 /** Of a line of the journal: its event and the step it belongs to. */

@@ -93,7 +93,7 @@ describe('a clone', () => {
     expect(bench.runtime.world.tasks.get(upid)?.log.slice(-3)).toEqual([
       'mirror-scsi0: Cancelling block job',
       'mirror-scsi0: Done.',
-      'TASK ERROR: clone failed: block job (mirror) error: interrupted by signal',
+      'TASK ERROR: clone failed: block job (mirror) error: received interrupt',
     ]);
     expect(bench.exists('local:711/vm-711-disk-0.qcow2')).toBe(false);
   });

@@ -180,6 +180,8 @@ describe('an update', () => {
       'SSH public key validation error\n',
     );
     expect((await refusal(bench.put(700, { sshkeys: '%zz' }))).message).toBe('SSH public key validation error\n');
+    const truncated = 'ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIHVzZXJAZXhhbXBsZS5jb20gdGVzdCBrZXkgYQ%20a';
+    expect((await refusal(bench.put(700, { sshkeys: truncated }))).message).toBe('SSH public key validation error\n');
   });
 
   it('looks for a hook script before it looks at rights', async () => {

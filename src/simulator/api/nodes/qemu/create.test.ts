@@ -3,6 +3,7 @@ import type { Params } from '../../../core/call.ts';
 import { DEBIAN_DISK } from '../../../testing/bench.ts';
 import { ConfigBench } from '../../../testing/config-bench.ts';
 import { createRoutes } from './create.ts';
+import { destroyRoutes } from './destroy.ts';
 
 const created = (bench: ConfigBench, params: Params, vmid = 700) =>
   bench.performed(createRoutes, 'POST /nodes/{node}/qemu', { vmid, ...params });
@@ -62,6 +63,19 @@ describe('creating a VM', () => {
 
   it('tells that it is added to HA', async () => {
     expect(await created(new ConfigBench(), { 'ha-managed': 1 })).toEqual(['Add as HA resource', 'TASK OK']);
+  });
+
+  it('of an HA resource can only be undone with purge', async () => {
+    const bench = new ConfigBench();
+    await created(bench, { 'ha-managed': 1 });
+    const destroy = (params: Params) =>
+      bench.performed(destroyRoutes, 'DELETE /nodes/{node}/qemu/{vmid}', { vmid: 700, ...params });
+    await expect(destroy({})).rejects.toThrow('used in HA resources and purge parameter not set.');
+    expect(await destroy({ purge: 1 })).toEqual([
+      'purging VM 700 from related configurations..',
+      'NOTE: removed VM 700 from HA resource configuration.',
+      'TASK OK',
+    ]);
   });
 
   it('starts the VM in a task of its own, whose failure is not its own', async () => {

@@ -1,0 +1,178 @@
+/**
+ * The five failures this project began with. Each is first shown to happen to a naive client on the same simulated cluster,
+ * then to be impossible with the engine.
+ */
+import { describe, expect, it } from 'vitest';
+import type { Instant } from '../../../src/base/clock.ts';
+import { ProxwrightError } from '../../../src/base/errors.ts';
+import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
+import { buildWorld, type FaultRuleInput, seededRandom, type World } from '../../../src/simulator/index.ts';
+import { failuresOf } from './support/invariants.ts';
+import { LAB_WORLD } from './support/lab-world.ts';
+import { resolved, Scene, TOKEN_SECRET } from './support/scene.ts';
+
+const TEMPLATE = 9000;
+const VMID = 401;
+
+/** 1,400 MB at 100 MB a second: a clone takes 14 s. */
+function slowWorld({ now }: { readonly now: Instant }): World {
+  const { storages = {} } = LAB_WORLD;
+  const slow = { ...storages['local-lvm'], bandwidth: '100M' };
+  return buildWorld({ ...LAB_WORLD, storages: { ...storages, 'local-lvm': slow } }, { now, file: 'slow' });
+}
+
+function stack(fields: string): string {
+  return `
+version: 1
+stack: lab
+vms:
+  web: { name: web, node: pve1, vmid: ${VMID}, clone: { template: ubuntu-24.04 }, ${fields} }
+`;
+}
+
+/** Speaks to the cluster of a scene without an engine in between. */
+async function naively(scene: Scene, work: (pve: Pve) => Promise<void>): Promise<void> {
+  const pve = createPve({
+    transport: scene.simulator.transport(),
+    credentials: parseToken(`root@pam!admin=${TOKEN_SECRET}`),
+    clock: scene.clock,
+    random: seededRandom('naive'),
+  });
+  await scene.clock.run(() => work(pve));
+}
+
+async function cloned(pve: Pve): Promise<void> {
+  await pve.tasks.wait(await pve.node('pve1').vm(TEMPLATE).clone({ newid: VMID, name: 'web', full: true }));
+}
+
+async function failureOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'it worked',
+    (error: unknown) => (error instanceof ProxwrightError ? error.diagnostic.detail : String(error)),
+  );
+}
+
+const config = (scene: Scene, key: string) => scene.world.vms.get(VMID)?.config.current.get(key);
+const scene = (faults: readonly FaultRuleInput[] = []) => new Scene({ world: slowWorld, faults });
+
+describe('the clone that loses its disk', () => {
+  it('happens to a client that removes what its file does not mention', async () => {
+    const around = scene();
+    await naively(around, async (pve) => {
+      await cloned(pve);
+      await pve.node('pve1').vm(VMID).config.put({ memory: 8192, delete: 'scsi0' });
+      await pve.tasks.wait(await pve.node('pve1').vm(VMID).status.start());
+    });
+    expect(config(around, 'scsi0')).toBeUndefined();
+    expect(config(around, 'unused0')).toContain(`vm-${VMID}-disk-0`);
+    expect(around.world.vms.get(VMID)?.process?.guest).toBeUndefined();
+  });
+
+  it('is impossible: what the file does not mention is shown as inherited, and kept', async () => {
+    const around = scene();
+    const end = await around.apply(stack('memory: 8GiB'));
+    expect(failuresOf(end)).toEqual([]);
+    const inherited = end.kind === 'ended' ? end.plan.changes.flatMap((change) => change.inherited) : [];
+    expect(inherited.join('\n')).toContain('scsi0');
+    expect(config(around, 'scsi0')).toContain(`vm-${VMID}-disk-0`);
+    expect(around.world.vms.get(VMID)?.process?.guest).toBeDefined();
+  });
+});
+
+describe('the boot order naming a NIC that is gone', () => {
+  it('happens to a client that removes the NIC first and asks for the order then', async () => {
+    let said = '';
+    await naively(scene(), async (pve) => {
+      await cloned(pve);
+      const { config: handle } = pve.node('pve1').vm(VMID);
+      await handle.put({ delete: 'net0' });
+      said = await failureOf(handle.put({ boot: 'order=scsi0;net0' }));
+    });
+    expect(said).toContain("invalid bootorder: device 'net0' does not exist");
+  });
+
+  it('is impossible: the NIC is kept, and where the file removes it nothing is created', async () => {
+    const around = scene();
+    expect(failuresOf(await around.apply(stack('boot: [scsi0, net0]')))).toEqual([]);
+    expect(config(around, 'boot')).toBe('order=scsi0;net0');
+    expect(config(around, 'net0')).toContain('bridge=vmbr0');
+    const refused = () => resolved(stack('boot: [scsi0, net0], nics: { net0: { remove: true } }'));
+    expect(refused).toThrow(/boot.*net0|net0.*boot/s);
+  });
+});
+
+describe('the missing interface id', () => {
+  it('happens to a client that sends a NIC without its number', async () => {
+    let said = '';
+    await naively(scene(), async (pve) => {
+      await cloned(pve);
+      said = await failureOf(pve.node('pve1').vm(VMID).config.put({ net: 'virtio,bridge=vmbr1' }));
+    });
+    expect(said).toContain('net');
+    expect(said).toContain('property is not defined in schema');
+  });
+
+  it('is impossible: a NIC is named by its slot, and any other name is refused with its line', async () => {
+    const around = scene();
+    expect(failuresOf(await around.apply(stack('nics: { net1: { bridge: vmbr1 } }')))).toEqual([]);
+    expect(config(around, 'net1')).toContain('bridge=vmbr1');
+    expect(() => resolved(stack('nics: { net: { bridge: vmbr1 } }'))).toThrow(/stack\.yaml:5:/);
+  });
+});
+
+describe('the configuration lost to a lock after the clone', () => {
+  const somebody: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
+
+  it('happens to a client that goes on after "can\'t lock file": the VM runs with 2 GB and 2 cores', async () => {
+    const around = scene([somebody]);
+    let said = '';
+    await naively(around, async (pve) => {
+      await cloned(pve);
+      const vm = pve.node('pve1').vm(VMID);
+      said = await failureOf(vm.config.put({ memory: 8192, cores: 4 }));
+      await around.clock.sleep(10_000);
+      await pve.tasks.wait(await vm.status.start());
+    });
+    expect(said).toContain("can't lock file");
+    expect([config(around, 'memory'), config(around, 'cores')]).toEqual(['2048', '2']);
+    expect(around.world.vms.get(VMID)?.process).toBeDefined();
+  });
+
+  it('is impossible: the write is tried again, and nothing is started before it was read back', async () => {
+    const around = scene([somebody]);
+    expect(failuresOf(await around.apply(stack('memory: 8GiB, cpu: { cores: 4 }')))).toEqual([]);
+    expect(around.faults.strikes).toHaveLength(1);
+    expect(around.logs.join('\n')).toContain('busy, trying again');
+    const launched = around.world.vms.get(VMID)?.process?.launched;
+    expect([launched?.get('memory'), launched?.get('cores')]).toEqual(['8192', '4']);
+    expect(around.carelessness).toEqual([]);
+  });
+});
+
+describe('the clone wait that times out after two minutes', () => {
+  const TWO_MINUTES_MS = 120_000;
+
+  it('happens to a client that looks for the new id in the list of tasks, though the clone took 14 s', async () => {
+    const around = scene();
+    let isFound = false;
+    await naively(around, async (pve) => {
+      await pve.node('pve1').vm(TEMPLATE).clone({ newid: VMID, name: 'web', full: true });
+      const deadline = around.clock.now() + TWO_MINUTES_MS;
+      while (!isFound && around.clock.now() < deadline) {
+        // A clone is filed under the template.
+        isFound = (await pve.node('pve1').tasks.list({ vmid: VMID })).some(({ type }) => type === 'qmclone');
+        await around.clock.sleep(2_000);
+      }
+    });
+    const [task] = [...around.world.tasks.values()].filter(({ type }) => type === 'qmclone');
+    expect(isFound).toBe(false);
+    expect(((task?.endedAt ?? 0) - (task?.startedAt ?? 0)) / 1000).toBeCloseTo(14, 0);
+  });
+
+  it('is impossible: the task itself is asked, by the name its start was answered with', async () => {
+    const around = scene();
+    const startedAt = around.clock.now();
+    expect(failuresOf(await around.apply(stack('memory: 8GiB')))).toEqual([]);
+    expect(around.clock.now() - startedAt).toBeLessThan(20_000);
+  });
+});

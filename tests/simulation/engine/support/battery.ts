@@ -1,0 +1,70 @@
+/**
+ * The battery: by its seed a storm, one kind of trouble in one kind of step, or an id that was recycled. What a defect does
+ * must show in one of them; that is tested with planted defects.
+ */
+import { randomInteger, seededRandom } from '../../../../src/base/random.ts';
+import { FAULT_KINDS } from '../../../../src/simulator/index.ts';
+import { createVm, emptyDraft, writtenConfig } from '../../../../src/simulator/vm/config-file.ts';
+import { cell, isPossible, SCENARIOS } from './cells.ts';
+import { codesOf, failuresOf } from './invariants.ts';
+import { Scene, type SceneOptions } from './scene.ts';
+import { FIVE_VMS } from './stacks.ts';
+import { storm } from './storm.ts';
+
+export async function battery(seed: number, options: SceneOptions = {}): Promise<readonly string[]> {
+  switch (seed % 3) {
+    case 0:
+      return (await storm(seed, options)).complaints;
+    case 1:
+      return drawnCell(seed, options);
+    default:
+      return recycledId(seed, options);
+  }
+}
+
+async function drawnCell(seed: number, options: SceneOptions): Promise<readonly string[]> {
+  const random = seededRandom(`cell ${seed}`);
+  const all = Object.keys(SCENARIOS).flatMap((action) =>
+    FAULT_KINDS.filter((kind) => isPossible(kind, action)).map((kind) => ({ kind, action })),
+  );
+  const drawn = all[randomInteger(random, 0, all.length - 1)];
+  return drawn ? (await cell(drawn.kind, drawn.action, randomInteger(random, 1, 3), options)).complaints : [];
+}
+
+/** Our VM goes, and somebody else's gets its id: before the next run, or in the middle of it. */
+async function recycledId(seed: number, options: SceneOptions): Promise<readonly string[]> {
+  const scene = new Scene({ seed, ...options });
+  const failures = failuresOf(await scene.apply(FIVE_VMS));
+  if (failures.length > 0) return failures;
+  await scene.clock.advance(60_000);
+  const isLate = seed % 2 === 0;
+  if (isLate) {
+    let isDone = false;
+    scene.onRequest = (line) => {
+      if (isDone || !line.startsWith('PUT')) return;
+      isDone = true;
+      recycle(scene, 404);
+    };
+  } else {
+    recycle(scene, 404);
+  }
+  const end = await scene.apply(FIVE_VMS.replace('size: 10GiB', 'size: 14GiB').replace('4GiB', '5GiB'));
+  const found = codesOf(end).includes('NOT_OURS') ? [] : [`the recycled id was not noticed: ${failuresOf(end)}`];
+  const { current, pending } = scene.world.vms.get(404)?.config ?? {};
+  const isTouched = current?.size !== STRANGER.size || pending?.size !== 0;
+  return [...found, ...(isTouched ? ['the VM of somebody else was touched'] : []), ...scene.carelessness];
+}
+
+const STRANGER = new Map([
+  ['name', 'recycled'],
+  ['memory', '512'],
+  ['scsi0', 'local-lvm:vm-404-disk-0,size=10G'],
+  ['smbios1', 'uuid=99999999-0000-4000-8000-000000000000'],
+]);
+
+export function recycle(scene: Scene, vmid: number): void {
+  scene.world.vms.delete(vmid);
+  const draft = emptyDraft();
+  draft.current = new Map(STRANGER);
+  createVm(scene.simulator.runtime, 'pve1', vmid, writtenConfig(draft));
+}
