@@ -6,10 +6,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/base/secret.ts';
 import { fieldRows } from '../../../src/resources/field-table.ts';
-import { appliedValues } from '../../../src/resources/vm/desired.ts';
+import { appliedValues, type DesiredConfig } from '../../../src/resources/vm/desired.ts';
 import { type VmFields, vmFieldsSchema } from '../../../src/resources/vm/fields.ts';
+import { isSatisfied } from '../../../src/resources/vm/merge.ts';
+import { printPropertyOf, propertyOf } from '../../../src/resources/vm/parts.ts';
 import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
-import { foreignChanges } from '../../../src/resources/vm/testing/foreign-changes.ts';
+import { type ForeignChange, foreignChanges } from '../../../src/resources/vm/testing/foreign-changes.ts';
 import { wantedConfig } from '../../../src/resources/vm/wanted.ts';
 import { ApiFault } from '../../../src/simulator/http/response.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
@@ -48,6 +50,50 @@ function samples(seed: number): { fields: VmFields; name: string }[] {
 function differencesIn(end: RunEnd): (readonly [string, string])[] {
   if (end.kind !== 'ended') return [];
   return end.plan.changes.flatMap(({ differences }) => differences.map(({ path, by }) => [path, by] as const));
+}
+
+/** Values a server would take, for sub-keys that do not take just any text. */
+const PLAUSIBLE: Readonly<Record<string, readonly string[]>> = {
+  cputype: ['max', 'qemu64'],
+  flags: ['+md-clear'],
+  current: ['1111'],
+  macaddr: ['BC:24:11:AA:BB:CC'],
+  tag: ['77'],
+  mtu: ['1400'],
+  ip: ['10.77.0.9/24'],
+  gw: ['10.77.0.1'],
+  ip6: ['fd77::9/64'],
+  gw6: ['fd77::1'],
+  type: ['q35', 'pc'],
+  mapping: ['gpu', 'card'],
+  memory: ['64'],
+};
+/** The same for keys that are one value. */
+const PLAUSIBLE_TEXTS: readonly (readonly [RegExp, string])[] = [
+  [/^boot$/, 'order=net0'],
+  [/^boot$/, 'order=scsi0'],
+  [/^memory$/, '1111'],
+  [/^usb\d+$/, 'spice'],
+  [/^usb\d+$/, 'mapping=stick'],
+];
+
+/** Every field changed in some way, and again in a way that the server can store. */
+function foreignEdits(desired: DesiredConfig, values: ReadonlyMap<string, string>): ForeignChange[] {
+  const more = [...desired.values()].flatMap((entry) =>
+    entry.fields.flatMap(({ path, parts: [part = ''] }) => {
+      const { key } = entry;
+      const text = values.get(key);
+      if (text === undefined) return [];
+      const whole = PLAUSIBLE_TEXTS.filter(([pattern]) => pattern.test(key)).map(([, other]) => other);
+      const others = (PLAUSIBLE[part] ?? []).map((other) =>
+        printPropertyOf(key, propertyOf(key, text).with(part, other)),
+      );
+      return [...(entry.fields.length === 1 ? whole : []), ...others]
+        .filter((other) => !isSatisfied(key, entry.desired, other))
+        .map((other) => ({ path, values: new Map([...values, [key, other]]) }));
+    }),
+  );
+  return [...foreignChanges(desired, values), ...more];
 }
 
 /** Somebody else edits the file; what the server could not even read is no such edit. */
@@ -101,7 +147,7 @@ describe('a VM that was applied', () => {
       const { config } = vm;
       const line = config.current.get('description')?.split('\n').at(-1) ?? '';
       const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine: line });
-      for (const { path, values } of foreignChanges(desired, config.current)) {
+      for (const { path, values } of foreignEdits(desired, config.current)) {
         // Who takes a drive away that the boot order names is told that first.
         const isGone = (device: string) => config.current.has(device) && !values.has(device);
         if (fields.boot?.some(isGone) || !isStored(vm, values)) continue;
