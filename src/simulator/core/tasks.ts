@@ -25,7 +25,7 @@ export type Job = (task: Task) => Promise<void>;
 /** Thrown out of a wait of a task that somebody stopped: the worker got SIGTERM. */
 export class TaskInterrupted extends Error {
   constructor() {
-    // Rule [observed 9.2.11]: the words of a worker that was waiting itself; a command it was running has others.
+    // Rule [recorded tasks-abort-others]: the words of a worker that was waiting itself; a command it was running has others.
     super('received interrupt');
     this.name = 'TaskInterrupted';
   }
@@ -136,7 +136,7 @@ export class TaskRunner {
     } catch (error) {
       const message = taskErrorText(error);
       for (const line of `TASK ERROR: ${message}`.replace(/\n+$/, '').split('\n')) record.log.push(line);
-      // Rule [observed 9.2.11]: the last line feed goes, all others become blanks, even at the end.
+      // Rule [recorded mapping-usb-dir]: the last line feed goes, all others become blanks, even at the end.
       status = message.replace(/\n$/, '').replace(/\n/g, ' ');
     }
     await this.#clock.sleep(REAP_MS);

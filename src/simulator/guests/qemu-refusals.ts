@@ -15,7 +15,7 @@ export function qemuRefusal(config: Config, hostMemoryBytes: number, qemuVersion
   );
 }
 
-/** Rule [observed 9.2.11]: options QEMU does not have; which ones it has is known here only for the common ones. */
+/** Rule [recorded start-refused-by-qemu]: options QEMU does not have; which ones it has is known here only for the common ones. */
 function unknownArgument(config: Config): string[] | undefined {
   const first = /^\s*(-\S+)/.exec(config.get('args') ?? '')?.[1];
   if (first === undefined || KNOWN_ARGUMENTS.has(first.replace(/^--?/, ''))) return undefined;
@@ -31,7 +31,7 @@ const KNOWN_ARGUMENTS = new Set(
   ).split(' '),
 );
 
-/** Rule [observed 9.2.11]: QEMU 10.0 knows machines of its own age down to 2.4. */
+/** Rule [recorded start-refused-by-qemu]: QEMU 10.0 knows machines of its own age down to 2.4. */
 const OLDEST_MACHINE = { major: 2, minor: 4 };
 
 function unsupportedMachine(config: Config, qemuVersion: string): string[] | undefined {
@@ -46,7 +46,7 @@ function unsupportedMachine(config: Config, qemuVersion: string): string[] | und
   return [`kvm: unsupported machine type: "${name}"`, 'Use -machine help to list supported machines'];
 }
 
-/** Rule [observed 9.2.11]: more virtual CPUs than the topology has places for. */
+/** Rule [recorded start-refused-by-qemu]: more virtual CPUs than the topology has places for. */
 function impossibleTopology(config: Config): string[] | undefined {
   const [sockets, cores] = ['sockets', 'cores'].map((key) => Number(config.get(key) ?? 1));
   const maximum = (sockets ?? 1) * (cores ?? 1);
@@ -58,13 +58,13 @@ function impossibleTopology(config: Config): string[] | undefined {
   ];
 }
 
-/** Rule [observed 9.2.11]. */
+/** Rule [recorded start-refused-by-qemu]. */
 function hostCpuWithoutKvm(config: Config): string[] | undefined {
   if (config.get('kvm') !== '0' || optionOf(config.get('cpu'), 'cputype') !== 'host') return undefined;
   return ["kvm: CPU model 'host' requires KVM or HVF"];
 }
 
-/** Rule [observed 9.2.11]: the kernel refuses a single piece of memory larger than all there is. */
+/** Rule [recorded start-refused-by-qemu]: the kernel refuses a single piece of memory larger than all there is. */
 function tooMuchMemory(config: Config, hostMemoryBytes: number): string[] | undefined {
   const bytes = memoryMiB(config.get('memory')) * 1024 ** 2;
   if (bytes <= hostMemoryBytes) return undefined;

@@ -36,7 +36,7 @@ export function successResponse(data: unknown, options: AnswerOptions): WireResp
   return respond(200, 'OK', JSON.stringify(content), options.nowMs, JSON_TYPE);
 }
 
-/** Rule [observed 9.2.11]: plain text with the name of a file. */
+/** Rule [recorded tasks-filters-paging]: plain text with the name of a file. */
 export function downloadResponse(filename: string, text: string, options: AnswerOptions): WireResponse {
   const response = respond(200, 'OK', text, options.nowMs, 'text/plain');
   return { ...response, headers: { ...response.headers, 'content-disposition': `attachment; filename="${filename}"` } };

@@ -56,7 +56,7 @@ function normalise(schema: ParamSchema | undefined, value: RawValue): ParamValue
 
 function normaliseScalar(schema: ParamSchema | undefined, value: RawValue): string | number {
   const text = joinable(value);
-  // Rule [observed 9.2.11]: a sign passes this check but not the one of the configuration file, so it must stay.
+  // Rule [recorded config-types-and-forms]: a sign passes this check but not the one of the configuration file, so it must stay.
   if (text.startsWith('+')) return text;
   return schema?.type === 'integer' || schema?.type === 'boolean' ? Number(text) : text;
 }

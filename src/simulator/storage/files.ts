@@ -70,7 +70,7 @@ export function fileVolume(storage: Storage, incoming: IncomingFile, details: Pa
 export function refuseFormat(path: string, expected: string, isExpected: boolean, log: (line: string) => void): void {
   if (isExpected) return;
   if (expected === 'ova') {
-    // Rule [observed 9.2.11]: both tools are heard in the log before the task gives up.
+    // Rule [recorded storage-upload-more]: both tools are heard in the log before the task gives up.
     log('tar: This does not look like a tar archive');
     log('tar: Exiting with failure status due to previous errors');
     throw dieFault(`command 'tar -t -f ${path}' failed: exit code 2`);

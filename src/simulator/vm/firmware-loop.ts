@@ -5,7 +5,7 @@
 import type { Instant } from '../../base/clock.ts';
 import type { QemuProcess } from '../world/world.ts';
 
-/** Rule [observed 9.2.11]: about 4 s a round under software emulation; waiting for an answer from the network adds more. */
+/** Rule [recorded run-unplug]: about 4 s a round under software emulation; waiting for an answer from the network adds more. */
 const ROUND_MS = 4_000;
 const NETWORK_BOOT_MS = 9_000;
 

@@ -97,7 +97,7 @@ export async function changeDrive(
     await registerUnused(job.context, job.draft, old);
   }
   if (!canHotplug || /^(ide|sata)/.test(key)) return 'keep';
-  // Rule [observed 9.2.11]: an empty CD drive is not a volume that could be plugged in.
+  // Rule [recorded run-drive-options]: an empty CD drive is not a volume that could be plugged in.
   if (drive.file === 'none' || drive.file === 'cdrom') throw dieFault(`unable to parse volume ID '${drive.file}'`);
   unpluggedFrom(job.process).delete(key);
   return 'apply';

@@ -49,7 +49,7 @@ const LOOK_MS = 1_000;
 /** Rule [source QS QemuServer/BlockJob.pm blockdev_mirror]. */
 export async function mirrorVolume(runtime: Runtime, input: MirrorInput): Promise<void> {
   const { key, log, jobs } = input;
-  // Rule [observed 9.2.11]: a QEMU without Proxmox's patches does not say what lies below a drive's throttle.
+  // Rule [recorded run-clone-and-move]: a QEMU without Proxmox's patches does not say what lies below a drive's throttle.
   if (!runtime.world.version.qemuPatched) throw dieFault(`drive-${key}: throttle node without file child node name!`);
   const limit = input.bwlimitKiB === undefined ? '' : ` with bandwidth limit: ${input.bwlimitKiB} KiB/s`;
   log(`drive mirror is starting for drive-${key}${limit}`);

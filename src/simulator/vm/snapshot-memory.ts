@@ -27,7 +27,7 @@ export function missingCommand(vmid: number, command: string): string {
 }
 
 /**
- * Rule [observed 9.2.11]: a QEMU without Proxmox's patches fails every snapshot of a running VM; so does the clean-up of
+ * Rule [recorded run-snapshot-unpatched]: a QEMU without Proxmox's patches fails every snapshot of a running VM; so does the clean-up of
  * the failure, which is why lock, half-made snapshot and state volume stay.
  */
 export async function failWithoutPatches(job: SnapshotJob, vm: Vm, process: QemuProcess): Promise<never> {

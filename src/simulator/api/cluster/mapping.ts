@@ -102,7 +102,7 @@ function updateMapping(call: Call, kind: MappingKind): null {
   }
   const mapping = mappingsOf(call, kind).get(id);
   if (!mapping) throw dieFault(`update ${failure}: ${name} ID '${id}' does not exist`);
-  // Rule [observed 9.2.11]: a required option must be sent again with every update.
+  // Rule [recorded mapping-usb-dir]: a required option must be sent again with every update.
   if (call.params.map === undefined) throw dieFault(`update ${failure}: missing value for required option 'map'`);
   for (const key of splitList(text(call.params, 'delete') ?? '')) {
     if (key === 'map') throw paramFault({ delete: "unable to delete required option 'map'" });

@@ -11,7 +11,7 @@ export const optionsRoutes: Routes = {
 
 /** Rule [source CL DataCenterConfig.pm parse_datacenter_config]: these are parsed into objects, tag lists into arrays. */
 const PROPERTY_STRINGS = new Set('migration ha crs next-id notify tag-style user-tag-access u2f webauthn'.split(' '));
-/** Rule [observed 9.2.11]: only the booleans of a property string are numbers; everything else stays text. */
+/** Rule [recorded cluster-options]: only the booleans of a property string are numbers; everything else stays text. */
 const BOOLEANS = new Set(['case-sensitive', 'ha-rebalance-on-start', 'ha-auto-rebalance']);
 /** Rule [recorded perm-readonly-checks]: without Sys.Audit on / only these remain. */
 const PUBLIC_KEYS = ['console', 'tag-style'];

@@ -127,7 +127,7 @@ async function runMove(call: Call, request: MoveRequest, task: Task): Promise<vo
   const { drive, oldStorage } = plan;
   const log = (line: string) => task.log(line);
   log(`copying volume '${drive.file}' from current storage '${oldStorage}' to target storage '${request.storage}'`);
-  // Rule [observed 9.2.11]: a volume that cannot be activated fails the move before it is called one.
+  // Rule [recorded start-missing-volumes]: a volume that cannot be activated fails the move before it is called one.
   if (!findVolume(call.runtime.world, call.node, drive.file)) throw dieFault(`volume '${drive.file}' does not exist`);
   const created: string[] = [];
   try {
