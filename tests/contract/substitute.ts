@@ -38,7 +38,7 @@ function replacerFor(substitution: Substitution): Replacer {
   return replacer;
 }
 
-const VMID_KEYS: ReadonlySet<string> = new Set(['vmid', 'newid', 'target-vmid', 'vms', 'id', 'data']);
+const VMID_KEYS: ReadonlySet<string> = new Set(['vmid', 'newid', 'target-vmid', 'vms', 'id', 'data', 'sid']);
 const STORAGE_KEY = /^(storage|id|import-working-storage|(scsi|virtio|sata|ide)\d+)$/;
 const SIZE_KEYS: ReadonlySet<string> = new Set(['size', 'maxdisk']);
 const NAME_KEYS: ReadonlySet<string> = new Set(['name', 'host-name']);
@@ -105,7 +105,7 @@ function vmidRules({ vmids }: Substitution): readonly Rule[] {
     [String.raw`(?<=(?:\b|%2F)(?:vm|base)-)`, '(?=-)'],
     ['(?<=^|[:>])', String.raw`(?=-[a-z]+\d)`], // a disk that goes from one VM to another: 237-scsi1>238-scsi0
     [String.raw`(?<=\b(?:VM|vm|ID|VMID|vmid) '?)`, String.raw`(?!\d)`],
-    [String.raw`(?<=\bvm:|\bvmid=)`, String.raw`(?!\d)`], // HA's name of a VM, a query
+    [String.raw`(?<=\b(?:vm|ct|foo):|\bvmid=)`, String.raw`(?!\d)`], // HA's name of a guest, a query
     [String.raw`(?<=\btap)`, String.raw`(?=i\d)`],
     ['(?<=:)', '(?=[/:]|%2F)'], // volume ids and UPIDs
     ['(?<=^|:)', '(?=@)'], // what a task worked on: 410@local

@@ -11,6 +11,7 @@ import { ticketRoutes } from './access/ticket.ts';
 import { tokenRoutes } from './access/tokens.ts';
 import { userRoutes } from './access/users.ts';
 import { haRoutes } from './cluster/ha.ts';
+import { haStatusRoutes } from './cluster/ha-status.ts';
 import { mappingRoutes } from './cluster/mapping.ts';
 import { optionsRoutes } from './cluster/options.ts';
 import { clusterOverviewRoutes } from './cluster/overview.ts';
@@ -57,6 +58,7 @@ export const ROUTES: Routes = {
   ...tokenRoutes,
   ...userRoutes,
   ...haRoutes,
+  ...haStatusRoutes,
   ...mappingRoutes,
   ...optionsRoutes,
   ...clusterOverviewRoutes,

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import type { World } from '../world/world.ts';
+import type { Vm, World } from '../world/world.ts';
 import type { LockTable } from './locks.ts';
 import type { TaskRunner } from './tasks.ts';
 
@@ -13,6 +13,8 @@ export interface Runtime {
   readonly locks: LockTable;
   readonly tasks: TaskRunner;
   readonly log: Logger;
+  /** Told after a QEMU process has appeared or gone. */
+  readonly onPowerChange?: (vm: Vm) => void;
 }
 
 /** Epoch seconds, as Proxmox reports times. */

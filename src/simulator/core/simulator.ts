@@ -12,6 +12,7 @@ import { EXTRA_FACTS } from '../api/extra-facts.ts';
 import { ROUTES } from '../api/index.ts';
 import { combineFaults, type Faults, noFaults } from '../faults/faults.ts';
 import { reservedNames } from '../faults/reserved-names.ts';
+import { resumeHa, wakeHa } from '../ha/rounds.ts';
 import { type DecodedRequest, decodeRequest } from '../http/request.ts';
 import {
   ApiFault,
@@ -70,8 +71,10 @@ export class Simulator {
       locks: new LockTable(clock),
       tasks: new TaskRunner(world, clock, random.fork('tasks'), this.#faults.tasks),
       log: options.log ?? silentLogger,
+      onPowerChange: () => wakeHa(this.runtime),
     };
     this.#faults.attach?.(this.runtime);
+    resumeHa(this.runtime);
   }
 
   get world(): World {

@@ -29,6 +29,13 @@ export function guestState(process: QemuProcess | undefined, now: Instant): Gues
   };
 }
 
+/** When its agent opens the channel, counted from its boot; undefined where none ever will. */
+export function agentUpAt(process: QemuProcess | undefined): Instant | undefined {
+  const guest = process?.guest;
+  if (!guest || typeof guest.bootMs !== 'number' || typeof guest.agentMs !== 'number') return undefined;
+  return process.guestBootedAt + guest.bootMs + guest.agentMs;
+}
+
 /**
  * Rule [source QS QemuServer/Agent.pm get_qga_key]: `agent` counts as enabled only with a true first value; QEMU gets the
  * device for it only when it is started with it.

@@ -9,9 +9,9 @@ import { dieFault } from '../http/response.ts';
 import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
 import { drivesOf, parseDrive } from '../vm/drive.ts';
 import { assertMachineVersion } from '../vm/machine-type.ts';
-import { parseNic } from '../vm/nic.ts';
 import type { GuestProfile, MappingKind, SimNode, Vm, World } from '../world/world.ts';
 import { emulationWarnings } from './emulation.ts';
+import { assertBridges, failedScript } from './network-scripts.ts';
 import { pciMappingProblem } from './pci-mapping.ts';
 import { qemuRefusal } from './qemu-refusals.ts';
 
@@ -29,7 +29,7 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
     assertMappedDevices(runtime.world, node, config);
     assertHostPorts(config);
     assertCpusAndMemory(node, config);
-    assertBridges(node, config);
+    assertBridges(node, config, (line) => task.warn(line));
     assertIommu(node, config);
   } catch (error) {
     // Rule [recorded mapping-pci]: cleaning up after the failure stumbles over a bad PCI device once more and logs it.
@@ -37,7 +37,8 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
     if (pciProblem !== undefined) task.log(pciProblem);
     throw error;
   }
-  const refusal = qemuRefusal(config, node.memoryBytes, runtime.world.version.qemu);
+  const refusal =
+    qemuRefusal(config, node.memoryBytes, runtime.world.version.qemu) ?? failedScript(node, vm.vmid, config);
   for (const line of refusal ?? (config.get('kvm') === '0' ? emulationWarnings(config) : [])) task.log(line);
   if (refusal) throw dieFault('start failed: QEMU exited with code 1');
 }
@@ -169,15 +170,6 @@ function assertCpusAndMemory(node: SimNode, config: Config): void {
   const hotplug = config.get('hotplug') ?? '';
   if (hotplug.includes('memory') && config.get('numa') !== '1') {
     throw dieFault('NUMA needs to be enabled for memory hotplug');
-  }
-}
-
-/** Rule [recorded create-start-template-flags]: a missing bridge is noticed at start, not before. */
-function assertBridges(node: SimNode, config: Config): void {
-  for (let index = 0; index < 32; index++) {
-    const bridge = parseNic(config.get(`net${index}`) ?? '')?.get('bridge');
-    if (bridge === undefined || node.bridges.get(bridge)?.active) continue;
-    throw dieFault(`bridge '${bridge}' does not exist`);
   }
 }
 

@@ -33,6 +33,17 @@ describe('programs in a guest', () => {
     expect(run(command)).toEqual(expected);
   });
 
+  it.each([
+    ['active', 0],
+    ['activating', 3],
+    ['failed', 3],
+    ['inactive', 3],
+  ] as const)('say that the service of the agent is %s where the profile does', (agentService, code) => {
+    const context = { ...CONTEXT, guest: { ...debianWithAgent, agentService } };
+    const result = runProgram(['systemctl', 'is-active', 'qemu-guest-agent'], context, '');
+    expect(result).toMatchObject({ stdout: `${agentService}\n`, exitCode: code });
+  });
+
   it('read what they are given', () => {
     expect(run(['/bin/cat'], 'from stdin')).toEqual({ code: 0, out: 'from stdin', err: '' });
   });

@@ -48,10 +48,16 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     };
   },
   sleep: (args) => ({ runsForMs: Number(args[0] ?? 0) * 1000 }),
-  systemctl: (args) => {
+  // Rule [assumed]: as its manual says, the state in one word, and 3 for every state but `active`.
+  systemctl: (args, { guest }) => {
     const unit = args.at(-1)?.replace(/\.service$/, '') ?? '';
-    const isActive = unit === 'qemu-guest-agent' || unit === 'ssh' || unit === 'sshd';
-    return args[0] === 'is-active' ? { stdout: isActive ? 'active\n' : 'inactive\n', exitCode: isActive ? 0 : 3 } : {};
+    const services: Readonly<Record<string, string>> = {
+      'qemu-guest-agent': guest.agentService ?? 'active',
+      ssh: 'active',
+      sshd: 'active',
+    };
+    const state = (Object.hasOwn(services, unit) ? services[unit] : undefined) ?? 'inactive';
+    return args[0] === 'is-active' ? { stdout: `${state}\n`, exitCode: state === 'active' ? 0 : 3 } : {};
   },
   'cloud-init': (args, { guest }) => {
     if (!guest.cloudInit) return { stdout: 'status: disabled\n', exitCode: 0 };

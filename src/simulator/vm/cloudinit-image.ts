@@ -3,6 +3,8 @@ import { splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume } from '../storage/allocate.ts';
+import { isFileBased } from '../storage/names.ts';
+import { volumePath } from '../storage/paths.ts';
 import { activateStorage } from '../storage/space.ts';
 import { findVolume, imageFormat, parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
 import { CLOUD_INIT_SIZE_BYTES } from './clone-disk.ts';
@@ -59,7 +61,10 @@ function assertSnippetsExist({ runtime, node }: ImageContext, config: ReadonlyMa
 async function ensureVolume({ runtime, node, vmid, log }: ImageContext, drive: Drive): Promise<void> {
   if (findVolume(runtime.world, node, drive.file)) return;
   const { storage: storageId, name } = splitVolid(drive.file);
-  const { file, format } = parseVolumeName(storageConfig(runtime.world, storageId), name);
+  const storage = storageConfig(runtime.world, storageId);
+  // Rule [recorded start-missing-volumes]: looking for the image is what fails first.
+  if (isFileBased(storage)) log(`failed to stat '${volumePath(storage, name)}'`);
+  const { file, format } = parseVolumeName(storage, name);
   const sizeKiB = CLOUD_INIT_SIZE_BYTES / 1024;
   await allocateVolume(runtime, { node, storageId, vmid, format: imageFormat(format), name: file, sizeKiB, log });
 }

@@ -5,6 +5,7 @@
 import { splitProperty } from '../../pve/wire/index.ts';
 import { guestState } from '../guests/guest.ts';
 import { mappingsOnNode } from '../guests/launch.ts';
+import { assertMtu, scriptFailure, tapDevice } from '../guests/network-scripts.ts';
 import { dieFault } from '../http/response.ts';
 import { splitList } from '../schema/perl-text.ts';
 import type { Bridge, QemuProcess } from '../world/world.ts';
@@ -36,9 +37,12 @@ export async function changeNic(
   current: string | undefined,
   value: string,
 ): Promise<Verdict> {
+  const { context } = job;
   const [old, wanted] = [current === undefined ? undefined : parseNic(current), parseNic(value)];
   const bridge = wanted?.get('bridge');
   const isThere = bridge === undefined || bridgeOf(job, bridge)?.active === true;
+  const node = context.runtime.world.nodes.get(context.node);
+  const failure = wanted && scriptFailure(node, tapDevice(context.vmid, key), wanted);
   if (old && wanted) {
     const changed = (name: string) => (old.get(name) ?? '') !== (wanted.get(name) ?? '');
     const replug = ['model', 'macaddr', 'queues', 'mtu'].some(changed) || !old.get('bridge') || !bridge;
@@ -46,24 +50,21 @@ export async function changeNic(
       const moves = ['bridge', 'tag', 'trunks', 'firewall'].some(changed);
       // Rule [source PC Network.pm tap_plug]: what is not there is neither kind of bridge.
       if (moves && !isThere) throw dieFault(`bridge '${bridge}' is neither a linux nor an OVS bridge!`);
-      if (moves && wanted.get('trunks') && !bridgeOf(job, bridge)?.vlanAware) {
-        throw dieFault(
-          'vlan aware feature need to be enabled to use trunks at /usr/share/perl5/PVE/Network.pm line 541.',
-        );
-      }
+      if (failure && (moves || changed('rate'))) throw dieFault(failure.lines.at(-1) ?? '');
       return 'apply';
     }
     if (!job.features.has('network')) return 'keep';
     await unplug(job, key);
   }
   if (!job.features.has('network')) return 'keep';
-  // Rule [assumed]: QEMU's words when the script that attaches a new card to its bridge fails.
-  if (!isThere) {
+  // Rule [recorded run-net-changes]: QEMU's words when the script that attaches a new card to its bridge fails.
+  if (!isThere || failure) {
     const script = '/usr/libexec/qemu-server/pve-bridge-hotplug';
     throw dieFault(
-      `VM ${job.context.vmid} qmp command 'netdev_add' failed - network script ${script} failed with status 512`,
+      `VM ${context.vmid} qmp command 'netdev_add' failed - network script ${script} failed with status ${failure?.status ?? 512}`,
     );
   }
+  if (wanted && bridge !== undefined) assertMtu(key, wanted, () => {});
   return 'apply';
 }
 

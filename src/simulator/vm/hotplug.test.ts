@@ -40,7 +40,7 @@ describe('a running VM', () => {
     ['a USB port', {}, { usb0: 'spice' }],
     ['hotplug itself', {}, { hotplug: 'network' }],
     ['trimming through the agent', { agent: '1' }, { agent: '1,fstrim_cloned_disks=1' }],
-    ['VLAN and rate of a NIC', { net0: NIC }, { net0: `${NIC},tag=3,rate=10` }],
+    ['the link of a NIC', { net0: NIC }, { net0: `${NIC},link_down=1` }],
     ['a new NIC', {}, { net1: NIC }],
     ['a new SCSI disk', {}, { scsi3: 'local:1' }],
     ['a medium', { ide2: 'none,media=cdrom' }, { ide2: 'local:iso/blob.iso,media=cdrom' }],
@@ -117,6 +117,18 @@ describe('a running VM', () => {
     expect((await problems(bench.put(700, { net1: NIC.replace('vmbr0', 'vmbr9') })))['net1']).toMatch(
       /'netdev_add' failed/,
     );
+  });
+
+  it('needs a host that can do it for VLANs and rates', async () => {
+    const bench = await running({ net0: NIC });
+    expect(await problems(bench.put(700, { net0: `${NIC},tag=3` }))).toEqual({
+      net0: "hotplug problem - no physical interface on bridge 'vmbr0'\n",
+    });
+    expect((await problems(bench.put(700, { net0: `${NIC},rate=5` })))['net0']).toMatch(
+      /^hotplug problem - command '\/sbin\/tc filter add dev tap700i0 .* police rate 5242880bps .* failed: exit code 2/,
+    );
+    expect((await problems(bench.put(700, { net1: `${NIC},mtu=9000` })))['net1']).toMatch(/bigger than the bridge MTU/);
+    expect((await problems(bench.put(700, { net2: `${NIC},tag=3` })))['net2']).toMatch(/failed with status 65280/);
   });
 
   it('never lets its boot disk go, nor a disk on IDE', async () => {

@@ -75,9 +75,13 @@ describe('starting a VM', () => {
     ]);
   });
 
-  it('says that it makes the cloud-init image', async () => {
+  it('says that it makes the cloud-init image, with a new volume where it is gone, but not that of another VM', async () => {
     const { power } = bench({ ...BLANK, ide2: 'local:9100/vm-9100-cloudinit.qcow2,media=cdrom' });
-    expect((await power(startVm)).log).toEqual(['generating cloud-init ISO', 'TASK OK']);
+    expect((await power(startVm)).log).toEqual(['TASK OK']);
+    const own = bench({ ...BLANK, ide2: 'local:500/vm-500-cloudinit.qcow2,media=cdrom' });
+    const { log } = await own.power(startVm);
+    expect(log[0]).toBe("failed to stat '/var/lib/vz/images/500/vm-500-cloudinit.qcow2'");
+    expect(log.slice(2)).toEqual(['generating cloud-init ISO', 'TASK OK']);
   });
 
   it('fails for a VM that does not exist with the words of the configuration file', async () => {

@@ -12,15 +12,8 @@ import { assertLaunchable } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
 import { freeVolume } from '../storage/allocate.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
-import {
-  assertVmExists,
-  checkLock,
-  cloudInitDriveKey,
-  draftOf,
-  isTemplate,
-  loadVm,
-  saveConfig,
-} from './config-file.ts';
+import { applyCloudInit } from './cloudinit-image.ts';
+import { assertVmExists, checkLock, draftOf, isTemplate, loadVm, saveConfig } from './config-file.ts';
 import { drivesOf } from './drive.ts';
 import { withVmLock } from './locking.ts';
 import { applyPending } from './pending.ts';
@@ -65,7 +58,7 @@ async function launch(runtime: Runtime, vm: Vm, task: Task, isResume: boolean): 
   rebootRequests.delete(vm);
   const hasPending = vm.config.pending.size > 0 || vm.config.pendingDeletes.size > 0;
   if (hasPending && !isResume) await applyPending(runtime, vm, (line) => task.log(line));
-  generateCloudInitImage(vm, task);
+  await generateCloudInitImage(runtime, vm, task);
   if (isResume) task.log('Resuming suspended VM');
   assertLaunchable(runtime, vm, task);
   await task.sleep(launchMs(vm));
@@ -74,14 +67,16 @@ async function launch(runtime: Runtime, vm: Vm, task: Task, isResume: boolean): 
     pid: runtime.tasks.nextPid(),
     startedAt: runtime.clock.now(),
   });
+  runtime.onPowerChange?.(vm);
   if (isResume) await forgetSavedState(runtime, vm, task);
 }
 
 /** Rule [recorded guest-agent]: the image is made anew at every start, and the log says so. */
-function generateCloudInitImage(vm: Vm, task: Task): void {
-  if (cloudInitDriveKey(vm.config.current) === undefined) return;
-  task.log('generating cloud-init ISO');
-  if (vm.config.cloudInit) saveConfig(vm, { ...draftOf(vm.config), cloudInit: undefined });
+async function generateCloudInitImage(runtime: Runtime, vm: Vm, task: Task): Promise<void> {
+  const draft = draftOf(vm.config);
+  const log = (line: string) => task.log(line);
+  await applyCloudInit({ runtime, node: vm.node, vmid: vm.vmid, log }, draft);
+  if (draft.cloudInit === undefined && vm.config.cloudInit) saveConfig(vm, draft);
 }
 
 function launchMs(vm: Vm): number {
@@ -197,6 +192,7 @@ export function endProcess(runtime: Runtime, vm: Vm, process: QemuProcess): void
   if (vm.process !== process) return;
   observeStatistics(runtime);
   vm.process = undefined;
+  runtime.onPowerChange?.(vm);
   void cleanUp(runtime, vm);
 }
 

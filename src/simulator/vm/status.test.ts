@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TestBench } from '../testing/bench.ts';
+import { DEBIAN_DISK, TestBench } from '../testing/bench.ts';
 import { startVm } from './power.ts';
 import { bootDiskBytes, currentVmStatus, fullVmStatus, vmStatus } from './status.ts';
 
@@ -45,6 +45,18 @@ describe('the status of a VM', () => {
       pressurecpusome: 0,
     });
     expect(vmStatus(bench.runtime, vm)).not.toHaveProperty('nics');
+  });
+
+  it('counts what the guest sends from when its network is up, and what it receives from the start', async () => {
+    const bench = new TestBench();
+    const nic = { net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr0', boot: 'order=scsi0', scsi0: DEBIAN_DISK };
+    const vm = bench.addVm(500, { ...BLANK, ...nic });
+    await bench.task((task) => startVm(bench.runtime, { node: 'pve1', vmid: 500, task }));
+    // This guest has its network 42 s after power-on.
+    await bench.clock.advance(41_000);
+    expect(vmStatus(bench.runtime, vm)).toMatchObject({ netin: expect.toSatisfy((n) => n > 0), netout: 0 });
+    await bench.clock.advance(1_500);
+    expect(vmStatus(bench.runtime, vm)).toMatchObject({ netout: expect.toSatisfy((n) => n > 0) });
   });
 
   it('shows flags only where they are set', () => {

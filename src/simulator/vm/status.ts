@@ -1,8 +1,9 @@
 /** What Proxmox reports about a VM: the entries of the VM list and of `status/current`. */
 import { parseBootOrder, parseSize } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { agentEnabled } from '../guests/guest.ts';
+import { agentEnabled, guestState } from '../guests/guest.ts';
 import { memoryBytes } from '../guests/launch.ts';
+import { isHaManaged } from '../ha/resources.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 import { isTemplate } from './config-file.ts';
 import { isDriveKey, parseDrive } from './drive.ts';
@@ -27,8 +28,7 @@ export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
     maxdisk: bootDiskBytes(config),
     disk: 0,
     uptime: uptimeSeconds(runtime, process),
-    netin: traffic(runtime, vm, 60),
-    netout: traffic(runtime, vm, 40),
+    ...traffic(runtime, vm),
   };
   const balloon = Number(config.get('balloon') ?? 0);
   if (balloon > 0) {
@@ -60,7 +60,7 @@ export function fullVmStatus(runtime: Runtime, vm: Vm): VmStatus {
 
 /** Rule [recorded guest-agent]: `clipboard` is null as soon as there is a `vga` key without one. */
 export function currentVmStatus(runtime: Runtime, vm: Vm): VmStatus {
-  const status: VmStatus = { ...fullVmStatus(runtime, vm), ha: { managed: 0 } };
+  const status: VmStatus = { ...fullVmStatus(runtime, vm), ha: haStatus(runtime, vm) };
   const vga = vm.config.current.get('vga');
   if (vga !== undefined) {
     const type = /^(?:type=)?([^,=]+)(?:,|$)/.exec(vga)?.[1] ?? '';
@@ -70,6 +70,12 @@ export function currentVmStatus(runtime: Runtime, vm: Vm): VmStatus {
   }
   if (agentEnabled(vm.config.current)) status.agent = 1;
   return status;
+}
+
+/** Rule [recorded ha-create]: what the manager has not looked at yet has no state. */
+function haStatus({ world }: Runtime, vm: Vm): Record<string, unknown> {
+  if (!isHaManaged(world, vm.vmid)) return { managed: 0 };
+  return { managed: 1, state: world.ha.services.get(`vm:${vm.vmid}`)?.state ?? null };
 }
 
 /** Rule [recorded start-no-kvm]: a VM without a name is called after its id. */
@@ -114,7 +120,22 @@ function nicIndexes(vm: Vm): string[] {
   return [...vm.config.current.keys()].flatMap((key) => /^net(\d+)$/.exec(key)?.[1] ?? []);
 }
 
-/** Rule [assumed]: a few bytes a second, so that counters grow. */
-function traffic(runtime: Runtime, vm: Vm, bytesPerSecond: number): number {
-  return nicIndexes(vm).length === 0 ? 0 : uptimeSeconds(runtime, vm.process) * bytesPerSecond;
+/** Rule [assumed]: broadcasts of others reach the card from the start on, a few bytes a second. */
+const RECEIVED_BYTES_PER_SECOND = 60;
+/** Rule [assumed]: the guest begins with a request for an address and goes on with a few bytes a second. */
+const FIRST_PACKET_BYTES = 342;
+const SENT_BYTES_PER_SECOND = 40;
+
+/**
+ * Rule [source QS QemuServer.pm vmstatus]: counted live at the host's end of the cable. So nothing is sent before there is
+ * an operating system that does; that this is when its network is up, and no packet earlier, is assumed.
+ */
+function traffic(runtime: Runtime, vm: Vm): { readonly netin: number; readonly netout: number } {
+  const { process } = vm;
+  if (!process || nicIndexes(vm).length === 0) return { netin: 0, netout: 0 };
+  const now = runtime.clock.now();
+  const netin = uptimeSeconds(runtime, process) * RECEIVED_BYTES_PER_SECOND;
+  if (!guestState(process, now).networkUp) return { netin, netout: 0 };
+  const sentForSeconds = Math.floor((now - process.guestBootedAt) / 1000);
+  return { netin, netout: FIRST_PACKET_BYTES + sentForSeconds * SENT_BYTES_PER_SECOND };
 }

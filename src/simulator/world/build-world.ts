@@ -4,6 +4,7 @@ import { SpecError } from '../../base/errors.ts';
 import { majorOf } from '../access/privileges.ts';
 import { builtInRoles } from '../access/roles.ts';
 import { GUEST_PROFILES } from '../guests/profiles.ts';
+import { newHaState } from '../ha/state.ts';
 import { emptyDraft, writtenConfig } from '../vm/config-file.ts';
 import { newQemuProcess } from '../vm/process.ts';
 import { buildStorages } from './build-storages.ts';
@@ -61,6 +62,7 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
       usb: buildMappings(file.mappings.usb),
       dir: buildMappings(file.mappings.dir),
     },
+    ha: newHaState(),
     tasks: new Map(),
     downloads: new Map(
       Object.entries(file.downloads).map(([url, download]) => [
@@ -104,6 +106,7 @@ function ownGuests(file: CompleteWorldFile): [string, GuestProfile][] {
       name,
       bootMs: guest.boot_ms,
       agentMs: guest.agent_ms,
+      agentService: guest.agent_service,
       networkMs: guest.network_ms,
       shutdownMs: guest.shutdown_ms,
       cloudInit: guest.cloud_init,
@@ -122,10 +125,18 @@ function buildNode(name: string, node: CompleteWorldFile['nodes'][string], now: 
     cpus: node.cpus,
     memoryBytes: node.memory,
     kvm: node.kvm,
+    trafficShaping: node.traffic_shaping,
     bridges: new Map(
       Object.entries(node.bridges).map(([bridge, facts]) => [
         bridge,
-        { name: bridge, cidr: facts.cidr, vlanAware: facts.vlan_aware, active: facts.active, dhcp: facts.dhcp },
+        {
+          name: bridge,
+          cidr: facts.cidr,
+          vlanAware: facts.vlan_aware,
+          physical: facts.physical,
+          active: facts.active,
+          dhcp: facts.dhcp,
+        },
       ]),
     ),
     filesystems: new Map(

@@ -30,10 +30,15 @@ export const RECORDED_WORLD: WorldFile = {
       cpus: 2,
       memory: 25_276_518_400,
       kvm: false,
+      traffic_shaping: false,
       uptime: 3726,
       bridges: {
-        vmbr0: { cidr: '10.99.0.1/24', dhcp: { first: '10.99.0.100', last: '10.99.0.200', prefix: 24 } },
-        vmbr1: {},
+        vmbr0: {
+          physical: false,
+          cidr: '10.99.0.1/24',
+          dhcp: { first: '10.99.0.100', last: '10.99.0.200', prefix: 24 },
+        },
+        vmbr1: { physical: false },
       },
       filesystems: {
         root: { total: TOTAL_BYTES, foreign: FOREIGN_BYTES, reserved: RESERVED_BYTES },

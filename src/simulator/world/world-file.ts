@@ -22,6 +22,10 @@ const duration = z.number().nonnegative().describe('Milliseconds.');
 const guest = z.strictObject({
   boot_ms: z.union([duration, z.literal('never')]).default(9_000),
   agent_ms: z.union([duration, z.enum(['none', 'silent'])]).default(2_000),
+  agent_service: z
+    .enum(['active', 'activating', 'failed', 'inactive'])
+    .default('active')
+    .describe('What `systemctl is-active qemu-guest-agent` says in the guest.'),
   network_ms: duration.default(3_000),
   shutdown_ms: z.union([duration, z.literal('ignored')]).default(2_500),
   cloud_init: z.boolean().default(true),
@@ -58,6 +62,7 @@ const storage = z.strictObject({
 const bridge = z.strictObject({
   cidr: z.string().optional(),
   vlan_aware: z.boolean().default(false),
+  physical: z.boolean().default(true).describe('Whether a network card of the host is in it.'),
   active: z.boolean().default(true),
   dhcp: z.strictObject({ first: z.string(), last: z.string(), prefix: z.number().int().default(24) }).optional(),
 });
@@ -86,6 +91,7 @@ const node = z.strictObject({
   cpus: z.number().int().positive().default(8),
   memory: size.default(32 * 1024 ** 3),
   kvm: z.boolean().default(true),
+  traffic_shaping: z.boolean().default(true).describe('Whether the kernel can limit the rate of a network card.'),
   uptime: z.number().int().nonnegative().default(86_400).describe('Seconds since the host was started.'),
   bridges: z.record(z.string(), bridge).default({ vmbr0: bridge.parse({}) }),
   filesystems: z.record(z.string(), filesystem).default({ root: { total: 500 * 1024 ** 3, foreign: 0, reserved: 0 } }),

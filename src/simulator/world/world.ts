@@ -3,6 +3,7 @@
  * how it changes is the business of the handlers in `api/` and of the folders they use.
  */
 import type { Instant } from '../../base/clock.ts';
+import type { HaState } from '../ha/state.ts';
 
 export interface World {
   readonly version: PveVersion;
@@ -18,6 +19,7 @@ export interface World {
   readonly access: AccessState;
   readonly pools: Map<string, Pool>;
   readonly mappings: Readonly<Record<MappingKind, Map<string, ResourceMapping>>>;
+  readonly ha: HaState;
   readonly tasks: Map<string, TaskRecord>;
   /** What a download from the outside world would find, by URL. */
   readonly downloads: Map<string, RemoteFile>;
@@ -43,6 +45,8 @@ export interface SimNode {
   readonly cpus: number;
   readonly memoryBytes: number;
   readonly kvm: boolean;
+  /** Whether its kernel can limit the rate of a network card. */
+  readonly trafficShaping: boolean;
   readonly bridges: Map<string, Bridge>;
   /** File systems and pools of the node, by name; several storages may share one. */
   readonly filesystems: Map<string, FileSystem>;
@@ -54,6 +58,8 @@ export interface Bridge {
   readonly name: string;
   readonly cidr: string | undefined;
   readonly vlanAware: boolean;
+  /** Whether a network card of the host is in it; without one it can carry no VLANs unless it is aware of them. */
+  readonly physical: boolean;
   readonly active: boolean;
   /** Where a DHCP server answers, the addresses it hands out. */
   readonly dhcp: { readonly first: string; readonly last: string; readonly prefix: number } | undefined;
@@ -149,6 +155,8 @@ export interface GuestProfile {
   readonly bootMs: number | 'never';
   /** From user space until the guest agent answers; `none`: not installed; `silent`: installed and hung. */
   readonly agentMs: number | 'none' | 'silent';
+  /** What the service manager of the guest says about the agent, which may run without its service: `active` if left out. */
+  readonly agentService?: 'active' | 'activating' | 'failed' | 'inactive';
   /** From user space until addresses are configured. */
   readonly networkMs: number;
   /** How long a clean shutdown takes; `ignored`: the guest does not react to the power button. */

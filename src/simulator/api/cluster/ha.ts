@@ -1,38 +1,120 @@
-/** /cluster/ha: high availability that manages nothing. Reading works; making something managed is not simulated. */
-import { type Call, type Routes, requiredText } from '../../core/call.ts';
+/** /cluster/ha/resources: what is highly available. Groups are history; rules, fencing and moving are not simulated. */
+import { type Call, flag, type Params, type Routes, requiredText, text } from '../../core/call.ts';
+import { assertGuest, parseServiceId, resourcesDigest, type ServiceId } from '../../ha/resources.ts';
+import { wakeHa } from '../../ha/rounds.ts';
 import { dieFault } from '../../http/response.ts';
+import { splitList } from '../../schema/perl-text.ts';
 
 export const haRoutes: Routes = {
-  'GET /cluster/ha/resources': () => [],
-  'GET /cluster/ha/resources/{sid}': (call) => {
-    throw dieFault(`no such resource '${serviceId(call)}'`);
-  },
-  'DELETE /cluster/ha/resources/{sid}': (call) => {
-    throw dieFault(`cannot delete service '${serviceId(call)}', not HA managed!`);
-  },
+  'GET /cluster/ha/resources': listResources,
+  'POST /cluster/ha/resources': createResource,
+  'GET /cluster/ha/resources/{sid}': (call) => resourceView(call, serviceId(call).sid),
+  'PUT /cluster/ha/resources/{sid}': updateResource,
+  'DELETE /cluster/ha/resources/{sid}': deleteResource,
   // Rule [recorded ha-and-mappings-empty]: groups are history.
   'GET /cluster/ha/groups': () => {
     throw dieFault('cannot index groups: ha groups have been migrated to rules');
   },
   'GET /cluster/ha/rules': () => [],
-  'GET /cluster/ha/status/current': (call) => [
-    { id: 'quorum', type: 'quorum', node: call.node, quorate: 1, status: 'OK' },
-    {
-      id: 'fencing',
-      type: 'fencing',
-      node: call.node,
-      'armed-state': 'standby',
-      status: 'standby (CRM watchdog standby)',
-    },
-  ],
-  'GET /cluster/ha/status/manager_status': (call) => ({
-    manager_status: { node_status: {} },
-    quorum: { node: call.node, quorate: '1' },
-  }),
 };
 
-/** Rule [source HA Tools.pm parse_sid]: a bare id means a VM. */
-function serviceId(call: Call): string {
-  const sid = requiredText(call.params, 'sid');
-  return /^\d+$/.test(sid) ? `vm:${sid}` : sid;
+const OPTIONS = ['state', 'comment', 'failback', 'group', 'max_restart', 'max_relocate'];
+const NUMBERS = new Set(['failback', 'max_restart', 'max_relocate']);
+
+function serviceId(call: Call): ServiceId {
+  return parseServiceId(call.runtime.world, requiredText(call.params, 'sid'));
+}
+
+/** Rule [recorded ha-resources]: what was given and nothing else; defaults are not filled in. */
+function resourceView(call: Call, sid: string): Record<string, unknown> {
+  const { world } = call.runtime;
+  const options = world.ha.resources.get(sid);
+  if (!options) throw dieFault(`no such resource '${sid}'`);
+  const values = [...options].map(([key, value]) => [key, NUMBERS.has(key) ? Number(value) : value]);
+  return { sid, type: sid.slice(0, sid.indexOf(':')), digest: resourcesDigest(world), ...Object.fromEntries(values) };
+}
+
+function listResources(call: Call): Record<string, unknown>[] {
+  const type = text(call.params, 'type');
+  return [...call.runtime.world.ha.resources.keys()]
+    .map((sid) => resourceView(call, sid))
+    .filter((resource) => type === undefined || resource.type === type);
+}
+
+/** Rule [source HA API2/HA/Resources.pm create]: id, type, group, guest, then whether it is there already. */
+function createResource(call: Call): null {
+  const { world } = call.runtime;
+  const id = serviceId(call);
+  assertType(call.params, id);
+  refuseGroup(call.params);
+  assertGuest(world, id);
+  if (world.ha.resources.has(id.sid)) throw dieFault(`create resource failed: resource ID '${id.sid}' already defined`);
+  world.ha.resources.set(id.sid, optionsOf(call.params));
+  wakeHa(call.runtime);
+  return null;
+}
+
+function updateResource(call: Call): null {
+  const { world } = call.runtime;
+  const { sid } = serviceId(call);
+  if (text(call.params, 'group')) refuseGroup(call.params);
+  assertNoError(call, sid);
+  const digest = text(call.params, 'digest');
+  if (digest && digest !== resourcesDigest(world)) {
+    throw updateFault('detected modified configuration - file changed by other user? Try again.');
+  }
+  const options = world.ha.resources.get(sid);
+  if (!options) throw updateFault(`no such resource '${sid}'`);
+  const deleted = splitList(text(call.params, 'delete') ?? '');
+  const unknown = deleted.find((key) => !OPTIONS.includes(key));
+  if (unknown !== undefined) throw updateFault(`no such option '${unknown}'`);
+  for (const [key, value] of optionsOf(call.params)) options.set(key, value);
+  // Rule [recorded ha-resources]: what is set and deleted in one request is gone.
+  for (const key of deleted) options.delete(key);
+  wakeHa(call.runtime);
+  return null;
+}
+
+function updateFault(detail: string): Error {
+  return dieFault(`update resources config failed: ${detail}`);
+}
+
+function deleteResource(call: Call): null {
+  const { sid } = serviceId(call);
+  if (!call.runtime.world.ha.resources.delete(sid)) throw dieFault(`cannot delete service '${sid}', not HA managed!`);
+  wakeHa(call.runtime);
+  return null;
+}
+
+function assertType(params: Params, id: ServiceId): void {
+  const type = text(params, 'type');
+  if (type !== undefined && type !== id.type) throw dieFault('types does not match');
+}
+
+/** Rule [recorded ha-resources]: where no groups are left, nobody can be in one. */
+function refuseGroup(params: Params): void {
+  if (text(params, 'group') === undefined) return;
+  throw dieFault("invalid parameter 'group': ha groups have been migrated to rules");
+}
+
+/** Rule [recorded ha-create]: what is in error must be disabled before anything else. */
+function assertNoError(call: Call, sid: string): void {
+  const { services, resources } = call.runtime.world.ha;
+  const isIgnored = resources.get(sid)?.get('state') === 'ignored';
+  if (!resources.has(sid) || isIgnored || services.get(sid)?.state !== 'error') return;
+  if (text(call.params, 'state') === 'disabled') return;
+  throw dieFault(`service '${sid}' in error state, must be disabled and fixed first`);
+}
+
+function optionsOf(params: Params): Map<string, string> {
+  const options = new Map<string, string>();
+  for (const key of OPTIONS) {
+    const value = key === 'failback' ? booleanText(flag(params, key)) : text(params, key);
+    if (value !== undefined) options.set(key, value);
+  }
+  return options;
+}
+
+function booleanText(value: boolean | undefined): string | undefined {
+  return value === undefined ? undefined : value ? '1' : '0';
 }

@@ -1,6 +1,7 @@
 /** GET /cluster/resources: the overview of everything, which lags behind (see `statistics.ts`). */
 import { type Call, type Routes, text } from '../../core/call.ts';
 import { isOnNode } from '../../storage/volumes.ts';
+import type { World } from '../../world/world.ts';
 import { type ResourceEntry, ResourceView } from './resource-entries.ts';
 
 export const resourcesRoutes: Routes = { 'GET /cluster/resources': listResources };
@@ -46,10 +47,19 @@ function vmEntries(call: Call, view: ResourceView, pools: Map<string, ResourceEn
       const value = vm.config.current.get(key);
       if (value !== undefined) entry[key] = value;
     }
+    const state = hastate(world, vm.vmid);
+    if (state !== undefined) entry.hastate = state;
     if (poolid !== undefined && call.may(`/pool/${poolid}`, ['Pool.Audit'])) entry.pool = poolid;
     entries.push(entry);
   }
   return entries;
+}
+
+/** Rule [source PM API2/Cluster.pm resources]: what the manager says, else what is asked of it. */
+function hastate(world: World, vmid: number): string | null | undefined {
+  const options = world.ha.resources.get(`vm:${vmid}`);
+  const service = world.ha.services.get(`vm:${vmid}`);
+  return service?.state ?? (options && (options.get('state') ?? null));
 }
 
 function addToPool(pool: ResourceEntry, vm: ResourceEntry): void {
@@ -66,6 +76,8 @@ function nodeEntries(call: Call, view: ResourceView): ResourceEntry[] {
   return [...call.runtime.world.nodes.values()].map((node) => ({
     ...view.node(node, call.may(`/nodes/${node.name}`, ['Sys.Audit'])),
     'cgroup-mode': 2,
+    // Rule [observed 9.2.11]: from the first round of the HA manager on.
+    ...(call.runtime.world.ha.manager?.isActive ? { hastate: 'online' } : {}),
   }));
 }
 

@@ -50,6 +50,23 @@ describe('the guest agent', () => {
     await expect(ask('POST ping')).rejects.toThrow('QEMU guest agent is not running\n');
   });
 
+  it('answers a question that is waiting when it comes up', async () => {
+    const { world, ask, start, vm } = bench();
+    await start();
+    const upAt = (vm.process?.guestBootedAt ?? 0) + 38_000 + 6_000;
+    await world.clock.advance(upAt - 2_000 - world.clock.now());
+    expect(await ask('POST ping')).toEqual({ result: {} });
+    expect(world.clock.now() - upAt).toBe(120);
+  });
+
+  it('leaves a question unanswered that came too early', async () => {
+    const { world, ask, start, vm } = bench();
+    await start();
+    const upAt = (vm.process?.guestBootedAt ?? 0) + 38_000 + 6_000;
+    await world.clock.advance(upAt - 3_000 - world.clock.now());
+    await expect(ask('POST ping')).rejects.toThrow('QEMU guest agent is not running\n');
+  });
+
   it('serves one client at a time', async () => {
     const { world, ask } = await answering();
     const startedAt = world.clock.now();

@@ -16,17 +16,18 @@ import {
 import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
 import { nowSeconds } from '../../../core/runtime.ts';
 import type { Task } from '../../../core/tasks.ts';
+import { addHaResource, requestHaStart } from '../../../ha/requests.ts';
+import { isHaManaged } from '../../../ha/resources.ts';
 import { ApiFault, dieFault, paramFault, permFault } from '../../../http/response.ts';
 import { isFalse } from '../../../schema/perl-text.ts';
 import { findVolume } from '../../../storage/volumes.ts';
 import { printBootOrder } from '../../../vm/boot-order.ts';
-import { createVm, draftOf, emptyDraft, loadVm, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
+import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
 import { isDriveKey, isNetKey } from '../../../vm/config-keys.ts';
 import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
 import { defaultBootOrder, parseDrive } from '../../../vm/drive.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
-import { addHaResource } from '../../../vm/ha.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
 import { assertClipboard, checkedMachine } from '../../../vm/machine-type.ts';
@@ -76,11 +77,7 @@ async function create(call: Call): Promise<string> {
       call.runtime.world.vms.delete(vmid);
       throw error;
     }
-    // Rule [assumed]: the HA stack is not simulated; what the log says of it is.
-    if (creation.isHaManaged) {
-      task.log('Add as HA resource');
-      addHaResource(loadVm(call.runtime.world, call.node, vmid));
-    }
+    if (creation.isHaManaged) await addHaResource(call.runtime, vmid, creation.start, task);
     if (creation.start) await autostart(call, vmid, task);
   });
 }
@@ -228,7 +225,9 @@ const NESTED_FORK_MS = 40;
 async function autostart(call: Call, vmid: number, task: Task): Promise<void> {
   task.log('Execute autostart');
   const { runtime, node } = call;
-  call.fork('qmstart', String(vmid), (start) => startVm(runtime, { node, vmid, task: start }));
+  const isManaged = isHaManaged(runtime.world, vmid);
+  const act = isManaged ? requestHaStart : startVm;
+  call.fork(isManaged ? 'hastart' : 'qmstart', String(vmid), (start) => act(runtime, { node, vmid, task: start }));
   await task.sleep(NESTED_FORK_MS);
 }
 

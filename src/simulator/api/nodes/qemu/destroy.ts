@@ -2,6 +2,8 @@
 import { removeVmAccess } from '../../../access/pools.ts';
 import { type Call, flag, integer, type Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
+import { isHaResource } from '../../../ha/resources.ts';
+import { wakeHa } from '../../../ha/rounds.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
 import { isBaseInUse, volidOf, volumesOf } from '../../../storage/volumes.ts';
@@ -9,7 +11,6 @@ import { checkLock, checkProtection, emptyDraft, isTemplate, loadVm, saveConfig 
 import { isUnusedKey } from '../../../vm/config-keys.ts';
 import { type Drive, drivesByBus, drivesOf, isPlainCdrom, makeDrive } from '../../../vm/drive.ts';
 import { errorText } from '../../../vm/error-text.ts';
-import { isHaResource } from '../../../vm/ha.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { volumeOwner } from '../../../vm/pending.ts';
 import type { Vm, VmConfigFile } from '../../../world/world.ts';
@@ -32,8 +33,8 @@ function destroy(call: Call): string {
 function earlyChecks(call: Call, vmid: number): Vm {
   const vm = loadVm(call.runtime.world, call.node, vmid);
   checkProtection(vm.config.current, `can't remove VM ${vmid}`);
-  // Rule [source QS API2/Qemu.pm destroy_vm]: the HA manager would miss it.
-  if (isHaResource(vm) && !flag(call.params, 'purge')) {
+  // Rule [recorded ha-resources]: the HA manager would miss it.
+  if (isHaResource(call.runtime.world, vmid) && !flag(call.params, 'purge')) {
     throw dieFault(`unable to remove VM ${vmid} - used in HA resources and purge parameter not set.`);
   }
   if (vm.process) throw dieFault(`VM ${vmid} is running - destroy failed`);
@@ -61,8 +62,11 @@ async function runDestroy(call: Call, vm: Vm, task: Task): Promise<void> {
   await removeVmAccess(runtime, vm.vmid);
   if (flag(call.params, 'purge')) {
     task.log(`purging VM ${vm.vmid} from related configurations..`);
-    // Rule [observed 9.2.11].
-    if (isHaResource(vm)) task.log(`NOTE: removed VM ${vm.vmid} from HA resource configuration.`);
+    // Rule [recorded ha-resources]: purging removes the resource as well.
+    if (runtime.world.ha.resources.delete(`vm:${vm.vmid}`)) {
+      task.log(`NOTE: removed VM ${vm.vmid} from HA resource configuration.`);
+      wakeHa(runtime);
+    }
   }
   runtime.world.vms.delete(vm.vmid);
 }

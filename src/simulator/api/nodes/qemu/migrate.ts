@@ -2,7 +2,8 @@
 import { parseSize, splitList, splitProperty } from '../../../../pve/wire/index.ts';
 import { type Call, flag, type Routes, requiredText, text } from '../../../core/call.ts';
 import { mappingsOnNode, storageOfFile } from '../../../guests/launch.ts';
-import { dieFault, paramFault } from '../../../http/response.ts';
+import { isHaManaged } from '../../../ha/resources.ts';
+import { ApiFault, dieFault, paramFault } from '../../../http/response.ts';
 import { checkStorageEnabled, isOnNode } from '../../../storage/volumes.ts';
 import { checkLock, loadVm } from '../../../vm/config-file.ts';
 import { type Drive, drivesOf } from '../../../vm/drive.ts';
@@ -117,6 +118,8 @@ function migrate(call: Call): string {
   const vmid = vmidOf(params);
   const vm = loadVm(world, call.node, vmid);
   checkLock(vm);
+  // The HA manager would move it, which is not simulated.
+  if (isHaManaged(world, vmid)) throw new ApiFault(501, 'migration of HA resources is not simulated');
   if (vm.process && !flag(params, 'online')) throw dieFault("can't migrate running VM without --online");
   const storageMap = storageMapOf(text(params, 'targetstorage'));
   if (storageMap) requireTargetStorages(call, vm, storageMap, target);

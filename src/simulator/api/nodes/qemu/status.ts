@@ -1,5 +1,7 @@
 /** /nodes/{node}/qemu (list) and …/{vmid}/status: what a VM does, and the power switches. */
 import { type Call, flag, integer, type Params, type Routes, text } from '../../../core/call.ts';
+import { requestHaStart, requestHaStop } from '../../../ha/requests.ts';
+import { isHaManaged } from '../../../ha/resources.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
 import { hibernateVm } from '../../../vm/hibernate.ts';
@@ -58,12 +60,22 @@ function refuseUnlessRoot(call: Call, names: readonly string[]): void {
 function start(call: Call): string {
   refuseUnlessRoot(call, ['stateuri', 'skiplock', 'migratedfrom', 'migration_type', 'migration_network']);
   refuseUnlessRoot(call, ['targetstorage', 'force-cpu', 'with-conntrack-state', 'nets-host-mtu']);
+  if (isHaManaged(call.runtime.world, vmidOf(call.params)) && !text(call.params, 'stateuri')) {
+    return forkPower(call, 'hastart', requestHaStart);
+  }
   return forkPower(call, 'qmstart', startVm);
 }
 
 function stop(call: Call): string {
   refuseUnlessRoot(call, ['skiplock', 'keepActive', 'migratedfrom']);
   const timeoutSeconds = integer(call.params, 'timeout');
+  if (isHaManaged(call.runtime.world, vmidOf(call.params))) {
+    // Rule [recorded ha-power]: the manager alone decides about the shutdowns it began.
+    if (flag(call.params, 'overrule-shutdown')) {
+      throw paramFault({ 'overrule-shutdown': 'Not applicable for HA resources.' });
+    }
+    return forkPower(call, 'hastop', (runtime, request) => requestHaStop(runtime, request, 0));
+  }
   return forkPower(call, 'qmstop', async (runtime, request) => {
     if (flag(call.params, 'overrule-shutdown')) await abortShutdowns(call, request);
     await stopVm(runtime, { ...request, timeoutSeconds });
@@ -95,6 +107,9 @@ function shutdown(call: Call): string {
   const timeoutSeconds = integer(call.params, 'timeout');
   const paused = isPaused(findVm(call.runtime.world, call.node, vmidOf(call.params)));
   if (paused && !force) throw dieFault('VM is paused - cannot shutdown');
+  if (isHaManaged(call.runtime.world, vmidOf(call.params))) {
+    return forkPower(call, 'hastop', (runtime, request) => requestHaStop(runtime, request, timeoutSeconds ?? 60));
+  }
   const end = paused ? stopVm : shutdownVm;
   return forkPower(call, 'qmshutdown', (runtime, request) => end(runtime, { ...request, timeoutSeconds, force }));
 }
@@ -119,6 +134,8 @@ function suspend(call: Call): string {
   refuseUnlessRoot(call, ['skiplock']);
   const vm = runningVm(call);
   if (!flag(call.params, 'todisk')) return forkPower(call, 'qmpause', pauseVm);
+  // Rule [recorded ha-power]: what is saved to disk is not running, which the manager would not understand.
+  if (isHaManaged(call.runtime.world, vm.vmid)) throw dieFault('Cannot suspend HA managed VM to disk');
   call.require(`/vms/${vm.vmid}`, ['VM.Config.Disk']);
   if ([...vm.config.current.keys()].some((key) => /^hostpci\d+$/.test(key))) {
     throw dieFault(

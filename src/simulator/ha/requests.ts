@@ -1,0 +1,47 @@
+/** What the power switches of a managed VM do: they tell the HA manager, by its command line tool, and are done. */
+import type { Runtime } from '../core/runtime.ts';
+import type { Task } from '../core/tasks.ts';
+import { dieFault } from '../http/response.ts';
+import type { PowerRequest } from '../vm/suspend.ts';
+import { wakeHa } from './rounds.ts';
+
+/** Rule [recorded ha-power]: the tool needs a second or more. */
+const TOOL_MS = 1_200;
+
+export async function requestHaStart(runtime: Runtime, { vmid, task }: PowerRequest): Promise<void> {
+  task.log(`Requesting HA start for VM ${vmid}`);
+  const sid = `vm:${vmid}`;
+  await runTool(runtime, sid, task, `set ${sid} --state started`);
+  runtime.world.ha.resources.get(sid)?.set('state', 'started');
+  wakeHa(runtime);
+}
+
+/** Rule [source HA Manager.pm update_crm_commands]: a command waits until the manager reads it; `0` means at once and hard. */
+export async function requestHaStop(runtime: Runtime, { vmid, task }: PowerRequest, seconds: number): Promise<void> {
+  task.log(`Requesting HA stop for VM ${vmid}`);
+  const sid = `vm:${vmid}`;
+  await runTool(runtime, sid, task, `crm-command stop ${sid} ${seconds}`);
+  runtime.world.ha.commands.push({ sid, seconds });
+  wakeHa(runtime);
+}
+
+/** Rule [recorded ha-create]: what is in error can be neither started nor stopped. */
+async function runTool(runtime: Runtime, sid: string, task: Task, command: string): Promise<void> {
+  await task.sleep(TOOL_MS);
+  const { resources, services } = runtime.world.ha;
+  if (resources.has(sid) && services.get(sid)?.state !== 'error') return;
+  task.log(
+    resources.has(sid)
+      ? `service '${sid}' in error state, must be disabled and fixed first`
+      : `update resources config failed: no such resource '${sid}'`,
+  );
+  throw dieFault(`command 'ha-manager ${command}' failed: exit code 255`);
+}
+
+/** Rule [recorded ha-create]: created and managed in one go, started only if that was asked for too. */
+export async function addHaResource(runtime: Runtime, vmid: number, isStarted: boolean, task: Task): Promise<void> {
+  task.log('Add as HA resource');
+  await task.sleep(TOOL_MS);
+  runtime.world.ha.resources.set(`vm:${vmid}`, new Map([['state', isStarted ? 'started' : 'stopped']]));
+  wakeHa(runtime);
+}

@@ -1,0 +1,60 @@
+/** High availability as data: what is configured, what the manager has made of it, and what it still has to do. */
+import type { Instant } from '../../base/clock.ts';
+
+export interface HaState {
+  /** Sections of resources.cfg by service id (`vm:100`); options as text. */
+  readonly resources: Map<string, Map<string, string>>;
+  /** The manager's view, which is what `hastate` shows. */
+  readonly services: Map<string, HaService>;
+  /** Commands nobody has looked at yet. */
+  readonly commands: StopCommand[];
+  /** The rounds of the cluster's manager; undefined until it had something to do for the first time. */
+  manager: Rounds | undefined;
+  /** The rounds of the nodes' managers. */
+  readonly agents: Map<string, Rounds>;
+}
+
+export type ServiceState = 'request_start' | 'started' | 'request_stop' | 'stopped' | 'error';
+
+export interface HaService {
+  readonly sid: string;
+  readonly vmid: number;
+  readonly node: string;
+  state: ServiceState;
+  /** What the node was told and did; a new number is a new order. */
+  order: number;
+  /** How the current order ended, once it has. */
+  result: 'success' | 'error' | undefined;
+  /** Of a stop: how long the guest has. */
+  stopSeconds: number | undefined;
+  /** The last start was seen to succeed. */
+  isRunning: boolean;
+  failures: number;
+  /** Starts tried on the node since the last one that succeeded. */
+  tries: number;
+  /** The order somebody on the node works on. */
+  working: number | undefined;
+  /** Asked for by a command that has been read. */
+  stopRequested: StopCommand | undefined;
+}
+
+export interface StopCommand {
+  readonly sid: string;
+  readonly seconds: number;
+}
+
+/** A daemon that looks around in a rhythm, faster while it has nothing to do. */
+export interface Rounds {
+  nextAt: Instant;
+  isActive: boolean;
+}
+
+export function newHaState(): HaState {
+  return {
+    resources: new Map(),
+    services: new Map(),
+    commands: [],
+    manager: undefined,
+    agents: new Map(),
+  };
+}
