@@ -12,6 +12,8 @@ export interface Where {
   readonly column?: number;
   /** A resource's name inside the stack, such as `vm.web`. */
   readonly address?: string;
+  /** A field of that resource: `nics.net0.vlan`. */
+  readonly field?: string;
   readonly step?: string;
   readonly endpoint?: string;
   /** Method and API path, such as `POST /nodes/pve1/qemu/9000/clone`. */

@@ -10,6 +10,7 @@ const SUMMARIES = {
   BAD_VALUE: 'Bad value',
   MISSING_REFERENCE: 'Missing reference',
   UNREADABLE_FILE: 'File cannot be read',
+  UNWRITABLE_FILE: 'File cannot be written',
   // ConnectError: network or TLS
   UNREACHABLE: 'Server not reachable',
   CERT_UNTRUSTED: 'Certificate not trusted',
@@ -59,7 +60,8 @@ const SUMMARIES = {
   STATE_LOCKED: 'State is in use',
   STATE_TOO_NEW: 'State written by a newer version',
   STATE_DAMAGED: 'State damaged',
-  STATE_UNWRITABLE: 'State cannot be written',
+  STATE_LOST: 'VMs of this stack are not in its state',
+  STATE_UNWRITABLE: 'State cannot be read or written',
   // Canceled: the user stopped it
   CANCELED: 'Canceled',
   // Bug: us
@@ -89,10 +91,25 @@ export abstract class ProxwrightError<Code extends ErrorCode = ErrorCode> extend
     this.code = init.code;
     this.diagnostic = diagnostic;
   }
+
+  /** A new error of the same class that says more about where it happened; this one stays as it is. */
+  locatedAt(where: Where): ProxwrightError {
+    const { code, detail, hint, where: known } = this.diagnostic;
+    const Class = this.constructor as new (init: ErrorInit<ErrorCode>) => ProxwrightError; // `Canceled` has its own
+    const located = new Class({
+      code: code as ErrorCode, // made from one
+      detail,
+      where: { ...known, ...where },
+      ...(hint !== undefined && { hint }),
+      ...(this.cause !== undefined && { cause: this.cause }),
+    });
+    if (this.stack !== undefined) located.stack = this.stack;
+    return located;
+  }
 }
 
 export class SpecError extends ProxwrightError<
-  'UNKNOWN_FIELD' | 'BAD_VALUE' | 'MISSING_REFERENCE' | 'UNREADABLE_FILE'
+  'UNKNOWN_FIELD' | 'BAD_VALUE' | 'MISSING_REFERENCE' | 'UNREADABLE_FILE' | 'UNWRITABLE_FILE'
 > {}
 
 export class ConnectError extends ProxwrightError<
@@ -134,12 +151,17 @@ export class ConflictError extends ProxwrightError<'PLAN_STALE' | 'VMID_TAKEN' |
 export class ReadyError extends ProxwrightError<'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED'> {}
 
 export class StateError extends ProxwrightError<
-  'STATE_LOCKED' | 'STATE_TOO_NEW' | 'STATE_DAMAGED' | 'STATE_UNWRITABLE'
+  'STATE_LOCKED' | 'STATE_TOO_NEW' | 'STATE_DAMAGED' | 'STATE_LOST' | 'STATE_UNWRITABLE'
 > {}
 
 export class Canceled extends ProxwrightError<'CANCELED'> {
   constructor(detail = 'Stopped on request.', cause?: unknown) {
     super({ code: 'CANCELED', detail, cause });
+  }
+
+  /** Whoever stopped it knows where they were. */
+  override locatedAt(): Canceled {
+    return this;
   }
 }
 

@@ -10,8 +10,8 @@ import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { invariant } from '../base/assert.ts';
 import { StateError } from '../base/errors.ts';
-import { lockedBy } from './lock-refusal.ts';
-import type { LockOwner, StateStore, StoreLock } from './store.ts';
+import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from './lock-refusal.ts';
+import type { LockHolder, LockOwner, StateStore, StoreLock } from './store.ts';
 
 const LOCK_FILE = 'lock';
 const TEMPORARY = '.tmp-';
@@ -50,10 +50,7 @@ export class DirectoryStore implements StateStore {
     const temporary = join(this.directory, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
     await this.#guard(path, async () => {
       await makeDirectory(path);
-      await withFile(temporary, 'wx', async (file) => {
-        await file.writeFile(text);
-        await file.sync();
-      });
+      await makeFile(temporary, text);
       await rename(temporary, path);
       await syncDirectory(join(path, '..'));
     });
@@ -75,6 +72,10 @@ export class DirectoryStore implements StateStore {
     await this.#guard(this.#path(name), () => rm(this.#path(name), { force: true }));
   }
 
+  placeOf(name: string): string {
+    return this.#path(name);
+  }
+
   async list(prefix = ''): Promise<string[]> {
     const entries = await readdir(this.directory, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return [];
@@ -85,7 +86,7 @@ export class DirectoryStore implements StateStore {
         (entry) =>
           entry.isFile() &&
           entry.name !== LOCK_FILE &&
-          entry.name !== `${LOCK_FILE}.takeover` &&
+          entry.name !== permitOf(LOCK_FILE) &&
           !entry.name.startsWith(TEMPORARY),
       )
       .map((entry) => relative(this.directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
@@ -98,14 +99,35 @@ export class DirectoryStore implements StateStore {
     const path = join(this.directory, LOCK_FILE);
     await this.#guard(path, () => makeDirectory(path));
     if (await this.#tryCreateLock(path, owner)) return this.#held(path, owner, undefined);
-    const holder = await this.#readOwner(path);
-    if (!holder || !(await this.#isStale(holder))) throw lockedBy(holder ?? UNREADABLE_OWNER, path);
-    return this.#takeOver(path, owner, holder);
+    const holder = await this.#holderOf(path);
+    if (holder?.life !== 'dead') throw lockedBy(holder?.owner ?? UNREADABLE_OWNER, path);
+    return this.#takeOver(path, owner, holder.owner);
+  }
+
+  /** Whoever is about to replace a lock holds it too. */
+  async holder(): Promise<LockHolder | undefined> {
+    const path = join(this.directory, LOCK_FILE);
+    const [holder, successor] = await Promise.all([this.#holderOf(path), this.#holderOf(permitOf(path))]);
+    return successor && successor.life !== 'dead' ? successor : (holder ?? successor);
+  }
+
+  async unlock({ evenOf }: { readonly evenOf?: LockOwner | undefined } = {}): Promise<LockOwner | undefined> {
+    const path = join(this.directory, LOCK_FILE);
+    const holder = await this.holder();
+    if (!holder) return undefined;
+    assertMayUnlock(holder, evenOf, path);
+    for (const file of [permitOf(path), path]) await this.#guard(file, () => rm(file, { force: true }));
+    return holder.owner;
+  }
+
+  async #holderOf(path: string): Promise<LockHolder | undefined> {
+    const owner = await this.#readOwner(path);
+    return owner && { owner, life: await this.#lifeOf(owner) };
   }
 
   /** Several runs may find the same lock stale; the one that creates the takeover file may replace it. */
   async #takeOver(path: string, owner: LockOwner, dead: LockOwner): Promise<StoreLock> {
-    const permit = `${path}.takeover`;
+    const permit = permitOf(path);
     if (!(await this.#tryCreateLock(permit, owner))) throw lockedBy((await this.#readOwner(permit)) ?? dead, path);
     try {
       const holder = await this.#readOwner(path);
@@ -120,10 +142,7 @@ export class DirectoryStore implements StateStore {
 
   async #tryCreateLock(path: string, owner: LockOwner): Promise<boolean> {
     try {
-      await withFile(path, 'wx', async (file) => {
-        await file.writeFile(`${JSON.stringify(owner, undefined, 2)}\n`);
-        await file.sync();
-      });
+      await makeFile(path, `${JSON.stringify(owner, undefined, 2)}\n`);
       return true;
     } catch (error) {
       if (codeOf(error) === 'EEXIST') return false;
@@ -142,26 +161,27 @@ export class DirectoryStore implements StateStore {
     };
   }
 
+  /** Undefined where there is no lock. Of one that cannot be read nobody knows whose it is, but it is there. */
   async #readOwner(path: string): Promise<LockOwner | undefined> {
-    const text = await readFile(path, 'utf8').catch(() => undefined);
     try {
-      return text === undefined ? undefined : ownerSchema.parse(JSON.parse(text));
-    } catch {
-      return undefined;
+      const text = await readFile(path, 'utf8');
+      return ownerSchema.parse(JSON.parse(text));
+    } catch (error) {
+      return codeOf(error) === 'ENOENT' ? undefined : UNREADABLE_OWNER;
     }
   }
 
   /** Only a process of this host can be looked up; a lock of another host is always taken seriously. */
-  async #isStale(owner: LockOwner): Promise<boolean> {
-    if (owner.host !== this.#host) return false;
+  async #lifeOf(owner: LockOwner): Promise<LockHolder['life']> {
+    if (owner.host !== this.#host) return 'unknown';
     try {
       process.kill(owner.pid, 0);
     } catch (error) {
-      return codeOf(error) === 'ESRCH';
+      return codeOf(error) === 'ESRCH' ? 'dead' : 'alive';
     }
     // A killed process whose parent has not noticed yet is still listed, but it will never act again.
     const status = await readFile(`/proc/${owner.pid}/stat`, 'utf8').catch(() => '');
-    return /\) Z /.test(status);
+    return /\) Z /.test(status) ? 'dead' : 'alive';
   }
 
   #path(name: string): string {
@@ -181,14 +201,8 @@ export class DirectoryStore implements StateStore {
   }
 }
 
-const UNREADABLE_OWNER: LockOwner = {
-  runId: '',
-  who: 'somebody',
-  host: 'an unknown host',
-  pid: 0,
-  since: 'an unknown time',
-  command: 'an unknown command',
-};
+/** The file whose maker may replace a stale lock. */
+const permitOf = (path: string) => `${path}.takeover`;
 
 async function makeDirectory(path: string): Promise<void> {
   await mkdir(join(path, '..'), { recursive: true, mode: PRIVATE_DIRECTORY });
@@ -201,6 +215,19 @@ async function withFile(path: string, flags: string, work: (file: FileHandle) =>
   } finally {
     await file.close();
   }
+}
+
+/** Makes a file with this text, or none: a part of one would use up a full disk, or be a lock that nobody can read. */
+async function makeFile(path: string, text: string): Promise<void> {
+  await withFile(path, 'wx', async (file) => {
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  });
 }
 
 /** A rename survives a power cut only once the directory itself is on disk. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StateError } from '../base/errors.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { JournalWriter, listRuns, type NewEvent, readRun } from './journal.ts';
+import { closeRun, JournalWriter, listRuns, type NewEvent, readRun } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const note = (text: string): NewEvent => ({ event: 'note', level: 'info', text });
@@ -88,6 +88,14 @@ describe('a journal', () => {
     const { events } = await readRun(store, '20260101-a');
     expect(events).toHaveLength(1);
     expect(writer.events).toEqual(events);
+  });
+
+  it('is closed without the torn line, so that it can be read ever after', async () => {
+    const { store, text } = await journalOf('one');
+    await store.write(FILE, `${text}{"ev`);
+    await closeRun(store, new VirtualClock(), '20260101-a');
+    const { events } = await readRun(store, '20260101-a');
+    expect(events.map(({ event }) => event)).toEqual(['note', 'runEnded']);
   });
 
   it('is empty for a run that never wrote anything', async () => {

@@ -63,10 +63,28 @@ export async function readRun(store: StateStore, runId: string): Promise<RunJour
     const event = parseLine(line);
     // A run that died while writing leaves a last line without its end: it never counted.
     if (!event && index === lines.length - 1) break;
-    if (!event) throw damaged(runId, index + 1);
+    if (!event) throw damaged(store.placeOf(`${FOLDER}${runId}.jsonl`), index + 1);
     events.push(event);
   }
   return { runId, events };
+}
+
+/** Closes the journal of a run that died, without the part of a line it may have left: the next line would join it. */
+export async function closeRun(store: StateStore, clock: Clock, runId: string): Promise<void> {
+  const name = `${FOLDER}${runId}.jsonl`;
+  const text = (await store.read(name)) ?? '';
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  const ended: RunEvent = { event: 'runEnded', outcome: 'failed', at: new Date(clock.now()).toISOString() };
+  await store.write(name, `${whole}${JSON.stringify(ended)}\n`);
+}
+
+export async function readRuns(store: StateStore): Promise<RunJournal[]> {
+  return Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
+}
+
+/** Runs whose journal was never closed: the next apply takes up what they began. */
+export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
+  return (await readRuns(store)).filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
 }
 
 function parseLine(line: string): RunEvent | undefined {
@@ -78,10 +96,10 @@ function parseLine(line: string): RunEvent | undefined {
   }
 }
 
-function damaged(runId: string, line: number): StateError {
+function damaged(file: string, line: number): StateError {
   return new StateError({
     code: 'STATE_DAMAGED',
-    where: { file: `${FOLDER}${runId}.jsonl`, line },
+    where: { file, line },
     detail: 'This line of the journal is not an event of a run.',
     hint: 'Restore the directory from a backup, or set the file aside and rebuild: proxwright state recover',
   });

@@ -1,12 +1,34 @@
 /** The refusal of a second run, the same for every store. */
+import { isDeepStrictEqual } from 'node:util';
 import { StateError } from '../base/errors.ts';
-import type { LockOwner } from './store.ts';
+import type { LockHolder, LockOwner } from './store.ts';
+
+/** Stands for whoever holds a lock that cannot be read. */
+export const UNREADABLE_OWNER: LockOwner = {
+  runId: '',
+  who: 'somebody',
+  host: '',
+  pid: 0,
+  since: '',
+  command: '',
+};
 
 export function lockedBy(owner: LockOwner, where: string): StateError {
   return new StateError({
     code: 'STATE_LOCKED',
     where: { file: where },
-    detail: `${owner.who} has been running "${owner.command}" on ${owner.host} since ${owner.since} (process ${owner.pid}).`,
+    detail: describeLock(owner),
     hint: 'Wait until that run has ended. If you are sure that it no longer lives: proxwright state unlock',
   });
+}
+
+/** A lock is taken away from a dead run, and from one that may live only where just that one is named. */
+export function assertMayUnlock({ owner, life }: LockHolder, evenOf: LockOwner | undefined, where: string): void {
+  if (life !== 'dead' && !isDeepStrictEqual(evenOf, owner)) throw lockedBy(owner, where);
+}
+
+export function describeLock({ runId, who, command, host, since, pid }: LockOwner): string {
+  return runId === ''
+    ? 'There is a lock, but it cannot be read: nobody can say whose it is.'
+    : `${who} has been running "${command}" on ${host} since ${since} (process ${pid}).`;
 }

@@ -1,10 +1,10 @@
 /** A store in memory, for tests: it survives the death of a run, because the test keeps the object. */
-import { lockedBy } from './lock-refusal.ts';
-import type { LockOwner, StateStore, StoreLock } from './store.ts';
+import { assertMayUnlock, lockedBy } from './lock-refusal.ts';
+import type { LockHolder, LockOwner, StateStore, StoreLock } from './store.ts';
 
 export class MemoryStore implements StateStore {
   readonly #documents = new Map<string, string>();
-  #owner: LockOwner | undefined;
+  #holder: LockHolder | undefined;
 
   async read(name: string): Promise<string | undefined> {
     return this.#documents.get(name);
@@ -22,30 +22,42 @@ export class MemoryStore implements StateStore {
     this.#documents.delete(name);
   }
 
+  placeOf(name: string): string {
+    return name;
+  }
+
   async list(prefix = ''): Promise<string[]> {
     return [...this.#documents.keys()].filter((name) => name.startsWith(prefix)).sort();
   }
 
   async lock(owner: LockOwner): Promise<StoreLock> {
-    if (this.#owner) throw lockedBy(this.#owner, 'memory');
-    return this.#take(owner, undefined);
+    const before = this.#holder;
+    if (before?.life === 'alive') throw lockedBy(before.owner, 'memory');
+    this.#holder = { owner, life: 'alive' };
+    return {
+      owner,
+      takenOverFrom: before?.owner,
+      release: async () => {
+        if (this.#holder?.owner === owner) this.#holder = undefined;
+      },
+    };
+  }
+
+  async holder(): Promise<LockHolder | undefined> {
+    return this.#holder;
+  }
+
+  async unlock({ evenOf }: { readonly evenOf?: LockOwner | undefined } = {}): Promise<LockOwner | undefined> {
+    const holder = this.#holder;
+    if (holder) assertMayUnlock(holder, evenOf, 'memory');
+    this.#holder = undefined;
+    return holder?.owner;
   }
 
   /** The process died: its lock is still there, but nobody holds it. The next `lock` takes it over. */
   abandonLock(): LockOwner | undefined {
-    const owner = this.#owner;
-    this.#owner = undefined;
-    return owner;
-  }
-
-  #take(owner: LockOwner, takenOverFrom: LockOwner | undefined): StoreLock {
-    this.#owner = owner;
-    return {
-      owner,
-      takenOverFrom,
-      release: async () => {
-        if (this.#owner === owner) this.#owner = undefined;
-      },
-    };
+    const held = this.#holder?.life === 'alive' ? this.#holder.owner : undefined;
+    if (held) this.#holder = { owner: held, life: 'dead' };
+    return held;
   }
 }

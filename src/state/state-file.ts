@@ -10,11 +10,12 @@ const KEPT_BACKUPS = 20;
 export async function readState(store: StateStore, stack: string): Promise<StackState> {
   const text = await store.read(STATE_FILE);
   if (text === undefined) return emptyState(stack);
-  const state = parseState(text, STATE_FILE);
+  const place = store.placeOf(STATE_FILE);
+  const state = parseState(text, place);
   if (state.stack !== stack) {
     throw new SpecError({
       code: 'BAD_VALUE',
-      where: { file: STATE_FILE },
+      where: { file: place },
       detail: `This state belongs to the stack "${state.stack}", not to "${stack}".`,
       hint: 'Give every stack a directory of its own, or correct the name in the file.',
     });

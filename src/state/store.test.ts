@@ -22,10 +22,12 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-describe.each([
+const STORES = [
   ['MemoryStore', (): StateStore => new MemoryStore()],
   ['DirectoryStore', (): StateStore => new DirectoryStore(join(directory, 'stack'))],
-])('%s', (_name, create) => {
+] as const;
+
+describe.each(STORES)('%s', (_name, create) => {
   it('remembers documents and forgets removed ones', async () => {
     const store = create();
     expect(await store.read('state.json')).toBeUndefined();
@@ -55,6 +57,80 @@ describe.each([
     });
     await lock.release();
     await (await store.lock(owner('two'))).release();
+  });
+});
+
+const abandoned = async (): Promise<StateStore> => {
+  const memory = new MemoryStore();
+  await memory.lock(owner('left'));
+  memory.abandonLock();
+  return memory;
+};
+
+const leftBehind = async (changes: Partial<LockOwner>): Promise<StateStore> => {
+  await writeFile(join(directory, 'lock'), JSON.stringify(owner('left', changes)));
+  return new DirectoryStore(directory);
+};
+
+describe.each(STORES)('unlocking a %s', (_name, create) => {
+  it('finds nobody where nobody is', async () => {
+    const store = create();
+    expect(await store.holder()).toBeUndefined();
+    expect(await store.unlock()).toBeUndefined();
+  });
+
+  it('is refused while the run lives, with who and since when', async () => {
+    const store = create();
+    await store.lock(owner('one'));
+    expect(await store.holder()).toEqual({ owner: owner('one'), life: 'alive' });
+    await expect(store.unlock()).rejects.toMatchObject({
+      code: 'STATE_LOCKED',
+      diagnostic: { detail: expect.stringMatching(/^operator has been running "apply" on .* since 2026-01-01/) },
+    });
+    await expect(store.unlock({ evenOf: owner('another') })).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+    expect(await store.holder()).toMatchObject({ life: 'alive' });
+  });
+
+  it('is done where just that run is named, and the next can lock', async () => {
+    const store = create();
+    await store.lock(owner('one'));
+    expect(await store.unlock({ evenOf: owner('one') })).toEqual(owner('one'));
+    await (await store.lock(owner('two'))).release();
+  });
+});
+
+describe('the lock of a dead run', () => {
+  it('goes without force', async () => {
+    for (const store of [await abandoned(), await leftBehind({ pid: 2 ** 22 + 1 })]) {
+      expect(await store.holder()).toMatchObject({ life: 'dead' });
+      expect(await store.unlock()).toMatchObject({ runId: 'left' });
+      expect(await store.holder()).toBeUndefined();
+    }
+  });
+
+  it('goes together with what a run left that died while it took it over', async () => {
+    const store = await leftBehind({ pid: 2 ** 22 + 1 });
+    await writeFile(join(directory, 'lock.takeover'), JSON.stringify(owner('successor', { pid: 2 ** 22 + 2 })));
+    await expect(store.lock(owner('next'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+    await store.unlock();
+    await (await store.lock(owner('next'))).release();
+  });
+});
+
+describe('a lock of which nobody can say whether its run lives', () => {
+  it('is that of another host, or one that cannot be read', async () => {
+    const store = await leftBehind({ host: 'elsewhere' });
+    const far = await store.holder();
+    expect(far).toMatchObject({ life: 'unknown', owner: { host: 'elsewhere' } });
+    await expect(store.unlock()).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+    await writeFile(join(directory, 'lock'), 'torn');
+    await expect(store.unlock({ evenOf: far?.owner })).rejects.toMatchObject({
+      diagnostic: { detail: 'There is a lock, but it cannot be read: nobody can say whose it is.' },
+    });
+    const torn = await store.holder();
+    expect(torn).toMatchObject({ life: 'unknown' });
+    await store.unlock({ evenOf: torn?.owner });
+    expect(await store.holder()).toBeUndefined();
   });
 });
 

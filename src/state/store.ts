@@ -11,10 +11,19 @@ export interface StateStore {
   /** Adds one line to a log and returns once it would survive a crash. */
   append(name: string, line: string): Promise<void>;
   remove(name: string): Promise<void>;
+  /** Where people find a document. */
+  placeOf(name: string): string;
   /** Names that start with `prefix`, sorted. */
   list(prefix?: string): Promise<string[]>;
   /** Takes the store for one run; refuses with STATE_LOCKED, saying who holds it since when. */
   lock(owner: LockOwner): Promise<StoreLock>;
+  /** Who holds the lock; undefined where nobody does. */
+  holder(): Promise<LockHolder | undefined>;
+  /**
+   * Takes the lock away from a run that no longer lives, and says whose it was. One that lives, or may live, keeps it —
+   * STATE_LOCKED, saying who holds it since when — unless just that run is named: `evenOf`.
+   */
+  unlock(options?: { readonly evenOf?: LockOwner | undefined }): Promise<LockOwner | undefined>;
 }
 
 /** Who holds the lock, in words a person can act on. */
@@ -27,6 +36,12 @@ export interface LockOwner {
   readonly since: string;
   /** What the run is doing: `apply`, `destroy` … */
   readonly command: string;
+}
+
+export interface LockHolder {
+  readonly owner: LockOwner;
+  /** Unknown where the process cannot be looked up from here. */
+  readonly life: 'alive' | 'dead' | 'unknown';
 }
 
 export interface StoreLock {

@@ -28,7 +28,7 @@ const PREFIXES = [
   'hotplug problem - ',
   String.raw`can't add VM \d+ to pool '[^']*': `,
   String.raw`access permissions cleanup for VM \d+ failed: `,
-  '(?:create|delete|update) (?:pools?|user|role|hardware mapping) failed: ',
+  '(?:create|delete|update) (?:pools?|user|role|hardware mapping|resource|resources config) failed: ',
   '(?:ide|sata|scsi|virtio)\\d+ - ',
 ].join('|');
 
@@ -271,7 +271,7 @@ export const PHRASES: readonly Phrase[] = [
   {
     ...missing('other'),
     pattern: exact(
-      String.raw`bridge '[^']+' does not exist|no such resource '[^']+'|no such user \('[^']+'\)|no such token '[^']+'|role '[^']+' does not exist`,
+      String.raw`bridge '[^']+' does not exist|no such resource '[^']+'|cannot delete service '[^']+', not HA managed!|no such user \('[^']+'\)|no such token '[^']+'|role '[^']+' does not exist`,
     ),
     sample: "bridge 'vmbr9' does not exist",
     source: 'pve-common Network.pm tap_plug; pve-ha-manager API2/HA/Resources.pm; pve-access-control',
@@ -300,10 +300,17 @@ export const PHRASES: readonly Phrase[] = [
   {
     ...api('ALREADY_EXISTS'),
     pattern: exact(
-      `(?:pool|user|role|storage ID) '[^']+' already (?:exists|defined)|(?:pci|usb|dir) ID '[^']+' already defined`,
+      `(?:pool|user|role|storage ID) '[^']+' already (?:exists|defined)|(?:pci|usb|dir|resource) ID '[^']+' already defined`,
     ),
     sample: "create hardware mapping failed: pci ID 'gpu' already defined",
     source: 'pve-manager API2/Pool.pm, API2/Cluster/Mapping; pve-access-control API2/User.pm, API2/Role.pm',
+  },
+  {
+    ...api('PARAMETER_REJECTED'),
+    pattern: exact("service '[^']+' in error state, must be disabled and fixed first$"),
+    sample: "service 'vm:3214' in error state, must be disabled and fixed first",
+    source: 'pve-ha-manager API2/HA/Resources.pm check_service_state',
+    hint: 'The HA manager gave up on it. Find out why its start fails, apply state: disabled once, then what it should be.',
   },
   {
     ...api('PROTECTED'),

@@ -2,7 +2,7 @@
  * How to reach a server and as whom, from environment variables. Pure over a record of them: it reads neither the
  * process nor a file, so the CA is returned as a path and its text is asked for.
  */
-import { AuthError, ConnectError, SpecError } from '../../base/errors.ts';
+import { AuthError, ConnectError, ProxwrightError, SpecError } from '../../base/errors.ts';
 import { type Credentials, parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
 import { type Endpoint, parseEndpoint } from './endpoint.ts';
 import { fingerprintTrust, type Trust } from './trust.ts';
@@ -22,16 +22,31 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function connectionFromEnvironment(environment: Environment): EnvironmentConnection {
   const value = (...names: string[]) => names.map((name) => environment[name]?.trim()).find((text) => text);
   refuseInsecure(environment);
-  const endpoint = value('PROXMOX_VE_ENDPOINT', 'PM_API_URL');
-  const fingerprint = value('PROXMOX_VE_FINGERPRINT');
+  const endpoint = parsed(environment, ['PROXMOX_VE_ENDPOINT', 'PM_API_URL'], parseEndpoint);
+  const trust = parsed(environment, ['PROXMOX_VE_FINGERPRINT'], fingerprintTrust);
   const caFile = value('PROXMOX_VE_CA_FILE');
-  const credentials = credentialsFrom(value);
+  const credentials = parsed(environment, ['PROXMOX_VE_API_TOKEN'], parseToken) ?? credentialsFrom(value);
   return {
-    ...(endpoint && { endpoint: parseEndpoint(endpoint) }),
+    ...(endpoint && { endpoint }),
     ...(credentials && { credentials }),
-    ...(fingerprint && { trust: fingerprintTrust(fingerprint) }),
+    ...(trust && { trust }),
     ...(caFile && { caFile }),
   };
+}
+
+/** The first of these variables that is set; a complaint about its value names it. */
+function parsed<Value>(
+  environment: Environment,
+  names: readonly string[],
+  parse: (text: string) => Value,
+): Value | undefined {
+  const name = names.find((each) => environment[each]?.trim());
+  if (name === undefined) return undefined;
+  try {
+    return parse(environment[name]?.trim() ?? '');
+  } catch (error) {
+    throw error instanceof ProxwrightError ? error.locatedAt({ file: name }) : error;
+  }
 }
 
 /** The parts that cannot be missing in the end, each with the ways to give it. */
@@ -54,8 +69,6 @@ export function requireConnection(found: EnvironmentConnection): { endpoint: End
 }
 
 function credentialsFrom(value: (...names: string[]) => string | undefined): Credentials | undefined {
-  const token = value('PROXMOX_VE_API_TOKEN');
-  if (token) return parseToken(token);
   const id = value('PM_API_TOKEN_ID');
   const secret = value('PM_API_TOKEN_SECRET');
   if (id && secret) return tokenFrom(id, secret);

@@ -19,10 +19,21 @@ export function taskFailed(context: TaskContext, exitstatus: string, log: readon
     ...(lines.length > 0 ? ['Last lines of its log:', ...lines.map((line) => `  ${line}`)] : []),
   ].join('\n');
   const init = { detail, where: whereOf(context) };
-  const phrase = findPhrase(exitstatus) ?? findPhraseInLog(lines);
+  const reason = reasonOf(exitstatus, lines);
+  const phrase = findPhrase(reason) ?? findPhraseInLog(lines);
   if (!phrase) return new TaskError({ ...init, code: 'TASK_FAILED' });
-  const hint = hintFor(phrase, exitstatus, context.principal);
+  const hint = hintFor(phrase, reason, context.principal);
   return withSubject(phrase.build({ ...init, ...(hint && { hint }) }), phrase.subject);
+}
+
+/** Time and level stand in front of it, as before every line of a migration (pve-guest-common AbstractMigrate.pm). */
+const WHY_ABORTED = /^\S+ \S+ ERROR: migration aborted \(duration [\d:]+\): (.+)$/;
+
+/** A migration ends with the same two words whatever stopped it; the reason is on one line of its log, nowhere else. */
+function reasonOf(exitstatus: string, lines: readonly string[]): string {
+  if (exitstatus.trim() !== 'migration aborted') return exitstatus;
+  const reasons = lines.flatMap((line) => WHY_ABORTED.exec(line)?.[1] ?? []);
+  return reasons.at(-1) ?? exitstatus;
 }
 
 export function taskUnclear(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {

@@ -123,6 +123,24 @@ describe('waiting for a task', () => {
     expect((await errorOf(clock, () => pve.tasks.wait(CLONE))).code).toBe('NO_SPACE');
   });
 
+  it.each([
+    ["can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout", 'CONFIG_LOCKED', true],
+    ['VM is locked (backup)', 'GUEST_LOCKED', true],
+    ["Can't connect to destination address using public key", 'TASK_FAILED', false],
+  ])('reads why a migration was aborted from its log: %s', async (reason, code, isBusy) => {
+    const log = [
+      // Somebody else's lock, met and got over on the way, is not what it died of.
+      "2026-11-14 12:00:01 ERROR: can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout",
+      `2026-11-14 12:00:11 ERROR: migration aborted (duration 00:00:10): ${reason}`,
+      'TASK ERROR: migration aborted',
+    ];
+    const { clock, pve } = testClient(taskServer([() => stopped('migration aborted')], () => log));
+    const error = await errorOf(clock, () => pve.tasks.wait(CLONE));
+    expect(error.code).toBe(code);
+    expect(isLockContention(error)).toBe(isBusy);
+    expect(error.diagnostic.detail).toContain(reason);
+  });
+
   it('reports the failure also when the log cannot be read', async () => {
     const server = taskServer([() => stopped('it broke')]);
     const { clock, pve } = testClient((request) =>

@@ -10,6 +10,8 @@ const mappingSchema = z.looseObject({
   description: maybe(text),
   /** Property strings such as `node=pve1,path=0000:01:00.0,id=10de:2204`. */
   map: z.array(z.string()),
+  /** Of all mappings of this kind together. */
+  digest: maybe(text),
   /** Only when asked with a node to check. */
   checks: maybe(z.array(z.looseObject({ severity: z.string(), message: z.string() }))),
 });
@@ -32,10 +34,25 @@ export class Mappings {
   }
 
   createPci(
-    params: { readonly id: string; readonly map: readonly string[]; readonly description?: string | undefined },
+    params: {
+      readonly id: string;
+      readonly map: readonly string[];
+      readonly description?: string | undefined;
+      /** Whether the devices provide mediated devices. */
+      readonly mdev?: boolean | undefined;
+    },
     options?: CallOptions,
   ): Promise<void> {
     return this.#api.post(apiPath`/cluster/mapping/pci`, anything, { ...params }, options);
+  }
+
+  /** `map` replaces all entries; what else is not given stays. */
+  updatePci(
+    id: string,
+    params: { readonly map: readonly string[]; readonly digest?: string | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#api.put(apiPath`/cluster/mapping/pci/${id}`, anything, { ...params }, options);
   }
 
   deletePci(id: string, options?: CallOptions): Promise<void> {

@@ -23,6 +23,9 @@ const vmEntrySchema = z.looseObject({
   lock: maybe(z.string()),
   tags: maybe(text),
   uptime: maybe(numeric),
+  /** Bytes that the guest received and sent since its machine was started; what came in may be anybody's broadcast. */
+  netin: maybe(numeric),
+  netout: maybe(numeric),
   maxmem: maybe(numeric),
   maxdisk: maybe(numeric),
 });

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { Transport, WireRequest } from '../../base/transport.ts';
+import { VirtualClock } from '../../base/virtual-clock.ts';
+import { shareReads } from './shared-reads.ts';
+
+const get = (target: string): WireRequest => ({ method: 'GET', target, headers: {} });
+
+function counting(status: () => number = () => 200) {
+  const sent: string[] = [];
+  const transport: Transport = {
+    send: async ({ method, target }) => {
+      sent.push(`${method} ${target}`);
+      return { status: status(), reason: '', headers: {}, body: String(sent.length) };
+    },
+    close: async () => {},
+  };
+  return { sent, transport };
+}
+
+describe('shared reads', () => {
+  const clock = new VirtualClock();
+
+  it('send one request for all who ask the same, also at the same time', async () => {
+    const { sent, transport } = counting();
+    const shared = shareReads(transport, clock, 1000);
+    const answers = await Promise.all([shared.send(get('/a')), shared.send(get('/a')), shared.send(get('/b'))]);
+    expect(answers.map(({ body }) => body)).toEqual(['1', '1', '2']);
+    expect((await shared.send(get('/a'))).body).toBe('1');
+    expect(sent).toEqual(['GET /a', 'GET /b']);
+  });
+
+  it('read anew once told to forget', async () => {
+    const { sent, transport } = counting();
+    const shared = shareReads(transport, clock, 1000);
+    await shared.send(get('/a'));
+    shared.forget();
+    await shared.send(get('/a'));
+    expect(sent).toHaveLength(2);
+  });
+
+  it('keep no failure and no refusal', async () => {
+    const statuses = [500, 200];
+    const { sent, transport } = counting(() => statuses.shift() ?? 200);
+    const shared = shareReads(transport, clock, 1000);
+    expect((await shared.send(get('/a'))).status).toBe(500);
+    expect((await shared.send(get('/a'))).status).toBe(200);
+    expect(sent).toHaveLength(2);
+  });
+
+  it('let one who leaves go alone, and never keep a write', async () => {
+    const { sent, transport } = counting();
+    const shared = shareReads(transport, clock, 1000);
+    const leaving = new AbortController();
+    const both = [shared.send(get('/a'), { signal: leaving.signal }), shared.send(get('/a'))];
+    leaving.abort();
+    const [left, stayed] = await Promise.allSettled(both);
+    expect([left?.status, stayed?.status]).toEqual(['rejected', 'fulfilled']);
+    await shared.send({ method: 'POST', target: '/a', headers: {} });
+    await shared.send({ method: 'POST', target: '/a', headers: {} });
+    expect(sent).toEqual(['GET /a', 'POST /a', 'POST /a']);
+  });
+
+  it('are too old after a while', async () => {
+    const { sent, transport } = counting();
+    const ownClock = new VirtualClock();
+    const shared = shareReads(transport, ownClock, 1000);
+    await shared.send(get('/a'));
+    await ownClock.run(() => ownClock.sleep(1001));
+    await shared.send(get('/a'));
+    expect(sent).toHaveLength(2);
+  });
+});

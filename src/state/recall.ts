@@ -1,0 +1,18 @@
+/** Everything that is known of a stack: its state file, and on top of it what unfinished runs wrote into their journals. */
+import { foldEvents } from './events.ts';
+import { type RunJournal, unfinishedRuns } from './journal.ts';
+import type { StackState } from './stack-state.ts';
+import { readState } from './state-file.ts';
+import type { StateStore } from './store.ts';
+
+export interface Recalled {
+  readonly state: StackState;
+  /** They died, or one of them is still under way. */
+  readonly unfinished: readonly RunJournal[];
+}
+
+export async function recallState(store: StateStore, stackName: string): Promise<Recalled> {
+  const written = await readState(store, stackName);
+  const unfinished = await unfinishedRuns(store);
+  return { state: unfinished.reduce((known, { events }) => foldEvents(known, events), written), unfinished };
+}
