@@ -8,6 +8,7 @@ import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
 import { printByteSize } from '../base/units.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
 import type { ResolvedVm } from '../spec/types.ts';
+import { nothingToBootFrom } from './boot-source.ts';
 import type { Observed, StorageRow } from './observed.ts';
 import { unmappedDevices } from './pci.ts';
 import { whereOf } from './where.ts';
@@ -32,11 +33,28 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   const { vm } = subject;
   if (!checkNode(vm, observed, findings)) return;
   if (subject.creating && vm.fields.vmid !== subject.freedId) checkId(vm, observed, findings);
+  const bootless = subject.creating ? nothingToBootFrom(vm) : undefined;
+  if (bootless) findings.problems.push(bootless);
   checkStorages(subject, observed, findings);
   checkBridges(vm, observed, findings);
   checkMappings(vm, observed, findings);
   findings.problems.push(...unmappedDevices(vm, observed));
   if (subject.base) checkBootOrder(vm, subject.base, findings);
+  checkHaGroup(vm, observed, findings);
+}
+
+/** Proxmox VE 9 turned groups into rules and knows none any more. */
+function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
+  const { ha } = vm.fields;
+  if (!ha || ha.group === undefined || Number.parseInt(observed.version.version, 10) < 9) return;
+  problems.push(
+    new SpecError({
+      code: 'BAD_VALUE',
+      where: whereOf(vm, 'ha.group'),
+      detail: `Proxmox VE ${observed.version.version} has no HA groups: rules took their place.`,
+      hint: `Remove group, and name vm:<id> in a node affinity rule: ha-manager rules add node-affinity ${ha.group} --resources vm:<id> --nodes <nodes>`,
+    }).diagnostic,
+  );
 }
 
 function checkNode(vm: ResolvedVm, observed: Observed, { problems }: Findings): boolean {

@@ -1,11 +1,11 @@
 /** Which VM a `clone.template` means, or why none can be meant. */
 import { closest } from '../base/closest.ts';
-import type { Diagnostic } from '../base/diagnostics.ts';
+import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { AuthError, SpecError } from '../base/errors.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { templateKey } from './observe.ts';
-import type { Observed, TemplateCandidate } from './observed.ts';
+import type { GuestRow, Observed, TemplateCandidate } from './observed.ts';
 import { whereOf } from './where.ts';
 
 export type TemplateChoice =
@@ -14,75 +14,105 @@ export type TemplateChoice =
 
 export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoice {
   const reference = vm.fields.clone?.template ?? '';
-  const candidates = observed.templates.get(templateKey(reference)) ?? [];
-  const refuse = (detail: string, hint: string): TemplateChoice => ({
-    ok: false,
-    problem: new SpecError({ code: 'MISSING_REFERENCE', detail, hint, where: whereOf(vm, 'clone.template') })
-      .diagnostic,
+  const { node } = vm.fields;
+  const where = whereOf(vm, 'clone.template');
+  const choice = pickTemplate({
+    reference,
+    preferredNode: node,
+    candidates: observed.templates.get(templateKey(reference)) ?? [],
+    guests: [...observed.guests.values()],
+    // An empty list is what a token without rights sees; it says nothing about what exists.
+    seesNothing: observed.guests.size === 0,
+    where,
+    byId: 'clone.template: 9000',
   });
-  if (candidates.length === 0) return noneFound(vm, reference, observed, refuse);
+  if (!choice.ok || choice.template.node === node || isOnSharedStorage(choice.vm, node, observed)) return choice;
+  const { template } = choice;
+  return {
+    ok: false,
+    problem: new SpecError({
+      code: 'MISSING_REFERENCE',
+      where,
+      detail: `Template "${reference}" (${template.vmid}) is on ${template.node}, its disks are local there, and the VM is meant for ${node}.`,
+      hint: `Set node: ${template.node}, or put a template of that name on ${node}.`,
+    }).diagnostic,
+  };
+}
+
+export interface TemplateQuestion {
+  /** A name or an id. */
+  readonly reference: string | number;
+  /** Of several, those here come first. */
+  readonly preferredNode?: string | undefined;
+  /** What has that name or id. */
+  readonly candidates: readonly TemplateCandidate[];
+  /** Everything the token sees. */
+  readonly guests: readonly Pick<GuestRow, 'vmid' | 'name' | 'template'>[];
+  readonly seesNothing: boolean;
+  readonly where: Where;
+  /** How one template is named by its id, for advice: `clone.template: 9000`. */
+  readonly byId: string;
+}
+
+/** The one template that is meant, read; or why there is none. */
+export function pickTemplate(question: TemplateQuestion): TemplateChoice {
+  const { reference, preferredNode, candidates, where } = question;
+  if (candidates.length === 0) return noneFound(question);
   const templates = candidates.filter((candidate) => candidate.isTemplate);
-  if (templates.length === 0) {
+  const here = templates.filter((candidate) => candidate.node === preferredNode);
+  const [chosen, second] = here.length > 0 ? here : templates;
+  if (!chosen) {
     const [first] = candidates;
-    return refuse(
+    return refusal(
+      where,
       `"${reference}" is VM ${first?.vmid} on ${first?.node}, but it is not a template.`,
       `Convert it once (this cannot be undone): qm template ${first?.vmid}, or name a template.`,
     );
   }
-  const here = templates.filter((candidate) => candidate.node === vm.fields.node);
-  const [chosen, second] = here.length > 0 ? here : templates;
-  if (!chosen) return noneFound(vm, reference, observed, refuse);
   if (second) {
     const all = (here.length > 0 ? here : templates).map((each) => `${each.vmid} on ${each.node}`).join(', ');
-    return refuse(
+    return refusal(
+      where,
       `"${reference}" names several templates: ${all}.`,
-      'Name the template by its id: clone.template: 9000',
+      `Name the template by its id: ${question.byId}`,
     );
   }
-  if (!chosen.vm.ok) {
-    return {
-      ok: false,
-      problem: new AuthError({
-        code: 'PRIVILEGE_MISSING',
-        where: whereOf(vm, 'clone.template'),
-        detail: `Template ${chosen.vmid} cannot be read, so its disks and cards are unknown: it needs ${chosen.vm.needs}.`,
-        hint: `Grant it: pveum acl modify /vms/${chosen.vmid} --roles PVETemplateUser, for the user and its token.`,
-      }).diagnostic,
-    };
-  }
-  if (chosen.node !== vm.fields.node && !isOnSharedStorage(chosen.vm.value, vm.fields.node, observed)) {
-    return refuse(
-      `Template "${reference}" (${chosen.vmid}) is on ${chosen.node}, its disks are local there, and the VM is meant for ${vm.fields.node}.`,
-      `Set node: ${chosen.node}, or put a template of that name on ${vm.fields.node}.`,
-    );
-  }
-  return { ok: true, template: chosen, vm: chosen.vm.value };
+  if (chosen.vm.ok) return { ok: true, template: chosen, vm: chosen.vm.value };
+  return {
+    ok: false,
+    problem: new AuthError({
+      code: 'PRIVILEGE_MISSING',
+      where,
+      detail: `Template ${chosen.vmid} cannot be read, so its disks and cards are unknown: it needs ${chosen.vm.needs}.`,
+      hint: `Grant it: pveum acl modify /vms/${chosen.vmid} --roles PVETemplateUser, for the user and its token.`,
+    }).diagnostic,
+  };
 }
 
-function noneFound(
-  vm: ResolvedVm,
-  reference: string | number,
-  observed: Observed,
-  refuse: (detail: string, hint: string) => TemplateChoice,
-): TemplateChoice {
-  // An empty list is what a token without rights sees; it says nothing about what exists.
-  if (observed.guests.size === 0) {
-    return {
-      ok: false,
-      problem: new AuthError({
-        code: 'PRIVILEGE_MISSING',
-        where: whereOf(vm, 'clone.template'),
-        detail: `The token sees no VM at all, so nobody can say whether "${reference}" exists: it lacks VM.Audit everywhere.`,
-        hint: 'Grant rights to the user and, with privilege separation, to the token as well: pveum acl modify /vms --roles PVEVMAdmin …',
-      }).diagnostic,
-    };
-  }
-  const names = [...observed.guests.values()].filter((row) => row.template).map((row) => row.name ?? String(row.vmid));
+function refusal(where: Where, detail: string, hint: string): TemplateChoice {
+  return { ok: false, problem: new SpecError({ code: 'MISSING_REFERENCE', detail, hint, where }).diagnostic };
+}
+
+function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion): TemplateChoice {
+  if (seesNothing) return { ok: false, problem: blindness(`whether "${reference}" exists`, where).diagnostic };
+  // On local storage one name stands on several nodes.
+  const names = [...new Set(guests.filter((row) => row.template).map((row) => row.name ?? String(row.vmid)))];
   const guess = closest(String(reference), names);
-  return refuse(
+  return refusal(
+    where,
     `No visible VM is called "${reference}".${names.length > 0 ? ` Templates the token can see: ${names.join(', ')}.` : ' The token can see no template.'}`,
     guess === undefined ? 'Correct the name, or give the token VM.Audit on the template.' : `Did you mean "${guess}"?`,
   );
+}
+
+/** The token sees no VM at all; `question` completes "nobody can say …". */
+export function blindness(question: string, where: Where): AuthError {
+  return new AuthError({
+    code: 'PRIVILEGE_MISSING',
+    where,
+    detail: `The token sees no VM at all, so nobody can say ${question}: it lacks VM.Audit everywhere.`,
+    hint: 'Grant rights to the user and, with privilege separation, to the token as well: pveum acl modify /vms --roles PVEVMAdmin …',
+  });
 }
 
 function isOnSharedStorage(template: VmObserved, node: string, observed: Observed): boolean {

@@ -7,16 +7,19 @@ import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { Canceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { PortProbe } from '../base/port-probe.ts';
+import type { ActionContext } from '../resources/action.ts';
+import { mapPciDevice } from '../resources/pci/map-device.ts';
+import { isPciMapStep, type PciMapStep } from '../resources/pci/mapping.ts';
 import type { Step } from '../resources/step.ts';
 import { ACTIONS } from '../resources/vm/actions/index.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import type { CloneInput, VmActionName } from '../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
+import { type Lanes, lanesOfStack } from './lanes.ts';
 import type { Plan } from './plan-types.ts';
-import { type Occupancy, Queue, RolloutQueues } from './queues.ts';
+import type { Occupancy } from './queues.ts';
 import { readyChecks, readyTarget } from './ready/checks.ts';
-import { type ReadinessSchedule, readinessSchedule, waitOrder } from './ready/schedule.ts';
 import { waitUntilReady } from './ready/wait.ts';
 import { type RunSurroundings, stepContext } from './step-context.ts';
 
@@ -26,6 +29,8 @@ export interface ExecuteInput {
   readonly plan: Plan;
   readonly ports: PortProbe;
   readonly signal: AbortSignal;
+  /** Lines shared with other plans of the process; a plan has its own by default. */
+  readonly lanes?: Lanes | undefined;
 }
 
 export type VmOutcome = 'done' | 'failed' | 'notReady' | 'canceled' | 'skipped';
@@ -42,33 +47,52 @@ export async function executePlan(input: ExecuteInput): Promise<ExecuteResult> {
 
 class Execution {
   readonly #input: ExecuteInput;
-  readonly #queues: RolloutQueues;
-  readonly #places: Queue;
-  readonly #readiness: ReadinessSchedule;
+  readonly #lanes: Lanes;
   readonly #vms: ReadonlyMap<Address, ResolvedVm>;
   readonly #ended = new Map<Address, Promise<VmOutcome>>();
   readonly #problems = new Map<Address, Diagnostic>();
+  /** Steps of mappings that could not be made. */
+  readonly #unmade = new Set<string>();
   #stopping = false;
 
   constructor(input: ExecuteInput) {
     this.#input = input;
     const { stack, run } = input;
-    this.#queues = new RolloutQueues(stack.rollout, run.clock);
-    this.#places = new Queue(stack.rollout.limits.vms);
-    this.#readiness = readinessSchedule(stack.rollout.readiness, waitOrder(stack.vms));
+    this.#lanes = input.lanes ?? lanesOfStack(stack, run);
     this.#vms = new Map(stack.vms.map((vm) => [vm.address, vm]));
   }
 
   async run(): Promise<ExecuteResult> {
+    const { steps: planned } = this.#input.plan;
+    const outcomes = await this.#makeMappings(planned.filter(isPciMapStep));
     const byAddress = new Map<Address, Step[]>();
-    for (const step of this.#input.plan.steps) {
+    for (const step of planned) {
+      if (isPciMapStep(step)) continue;
       byAddress.set(step.address, [...(byAddress.get(step.address) ?? []), step]);
     }
-    for (const address of this.#vms.keys()) if (!byAddress.has(address)) this.#readiness.skip(address);
+    for (const address of this.#vms.keys()) if (!byAddress.has(address)) this.#lanes.readiness.skip(address);
     for (const [address, steps] of byAddress) this.#ended.set(address, this.#runVm(address, steps));
-    const outcomes = new Map<Address, VmOutcome>();
     for (const [address, ended] of this.#ended) outcomes.set(address, await ended);
     return { outcomes, problems: this.#problems };
+  }
+
+  /** What VMs share comes first. Only mappings that could not be made have an outcome: the others are no result. */
+  async #makeMappings(steps: readonly PciMapStep[]): Promise<Map<Address, VmOutcome>> {
+    const { signal, stack } = this.#input;
+    const outcomes = new Map<Address, VmOutcome>();
+    for (const step of steps) {
+      try {
+        await this.#runStep(step, { last: undefined });
+      } catch (error) {
+        const outcome = isCancel(error, signal) ? 'canceled' : 'failed';
+        outcomes.set(step.address, outcome);
+        this.#unmade.add(step.id);
+        if (outcome === 'canceled') continue;
+        this.#problems.set(step.address, toDiagnostic(error));
+        this.#stopping ||= stack.rollout.onFailure === 'stop';
+      }
+    }
+    return outcomes;
   }
 
   async #runVm(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
@@ -77,20 +101,22 @@ class Execution {
     await Promise.resolve();
     let outcome: VmOutcome;
     try {
-      outcome = (await this.#dependenciesHold(address)) ? await this.#work(address, steps) : 'skipped';
+      outcome = (await this.#dependenciesHold(address, steps)) ? await this.#work(address, steps) : 'skipped';
     } catch (error) {
       outcome = isCancel(error, signal) ? 'canceled' : 'failed';
       if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
     } finally {
-      this.#readiness.skip(address);
+      this.#lanes.readiness.skip(address);
     }
     const problem = this.#problems.get(address);
     run.onProgress({ kind: 'vmEnded', at: run.clock.now(), address, outcome, ...(problem && { problem }) });
     return outcome;
   }
 
-  /** A VM waits for those it names in `after`; if one of them did not make it, it is not begun. */
-  async #dependenciesHold(address: Address): Promise<boolean> {
+  /** A VM waits for those it names in `after`; if one of them or a mapping did not make it, it is not begun. */
+  async #dependenciesHold(address: Address, steps: readonly Step[]): Promise<boolean> {
+    throwIfCanceled(this.#input.signal);
+    if (steps.some(({ needs }) => needs.some((id) => this.#unmade.has(id)))) return false;
     for (const dependency of this.#vms.get(address)?.after ?? []) {
       const outcome = await this.#ended.get(dependency);
       if (outcome !== undefined && outcome !== 'done') return false;
@@ -101,7 +127,7 @@ class Execution {
   async #work(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
     const { run, signal, stack } = this.#input;
     run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'waiting' });
-    const begun = await this.#places.run(signal, async () => {
+    const begun = await this.#lanes.places.run(signal, async () => {
       if (this.#stopping) return false;
       run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'working' });
       const sight: { last: VmObserved | undefined } = { last: undefined };
@@ -135,14 +161,15 @@ class Execution {
     throwIfCanceled(signal);
     const context = stepContext(run, step, sight, signal);
     const { id, address, action: name } = step;
+    // Views show VMs; of a mapping the log tells.
     const announce = (status: 'started' | 'done') =>
+      isPciMapStep(step) ||
       run.onProgress({ kind: 'step', at: run.clock.now(), address, step: id, action: name, status });
-    await this.#queues.run(occupancyOf(step), signal, async () => {
+    await this.#lanes.queues.run(occupancyOf(step), signal, async () => {
       announce('started');
       await run.memory.record({ event: 'stepStarted', step: step.id, address: step.address, action: step.action });
       try {
-        const action = ACTIONS[step.action as VmActionName]; // plans are made of these names only
-        await action(context, step.input as never); // and each step carries the input of its action
+        await act(context, step);
       } catch (error) {
         // A canceled step stays open in the journal: the next run takes it up.
         if (!isCancel(error, signal)) {
@@ -169,7 +196,7 @@ class Execution {
     const target = readyTarget(address, vm.fields, remembered);
     const checks = readyChecks(vm.fields, this.#input.stack.rollout.timeouts.readyMs);
     try {
-      const readiness = await this.#readiness.run(
+      const readiness = await this.#lanes.readiness.run(
         address,
         () =>
           waitUntilReady(
@@ -178,6 +205,7 @@ class Execution {
               clock: run.clock,
               log: run.log,
               ports,
+              signs: this.#lanes.signs,
               signal,
               progress: (text) =>
                 run.onProgress({ kind: 'activity', at: run.clock.now(), address, text, percent: undefined }),
@@ -196,6 +224,12 @@ class Execution {
       return 'notReady';
     }
   }
+}
+
+function act(context: ActionContext, step: Step): Promise<void> {
+  if (isPciMapStep(step)) return mapPciDevice(context, step.input);
+  const action = ACTIONS[step.action as VmActionName]; // plans are made of these names only
+  return action(context, step.input as never); // and each step carries the input of its action
 }
 
 /** Switched on by this run, or by one that died before it had seen the guest. */
@@ -218,8 +252,5 @@ function occupancyOf(step: Step): Occupancy {
 /** The error of a step, with the VM and the step it belongs to. */
 function located(error: unknown, step: Step): unknown {
   if (!(error instanceof ProxwrightError)) return error;
-  Object.assign(error.diagnostic, {
-    where: { ...error.diagnostic.where, address: step.address, step: step.action.replace(/^vm\./, '') },
-  });
-  return error;
+  return error.locatedAt({ address: step.address, step: step.action.replace(/^vm\./, '') });
 }

@@ -3,6 +3,7 @@
  * of the file. What comes out is what a stack may say: it has passed the schema and differs from the VM in nothing.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { vmAddress } from '../base/address.ts';
 import { invariant } from '../base/assert.ts';
 import {
   type Binding,
@@ -23,13 +24,14 @@ import { stripOwnership } from '../resources/vm/ownership.ts';
 import { propertyOf } from '../resources/vm/parts.ts';
 import { wantedConfig } from '../resources/vm/wanted.ts';
 import { wordsOfText } from '../resources/vm/words.ts';
+import { violationsOf } from '../spec/rules/index.ts';
 
 /** A part of a stack file, not checked yet. */
-type Tree = { [key: string]: unknown };
+export type Tree = { [key: string]: unknown };
 
 export interface ImportedFields {
   /** As a stack file writes them. */
-  readonly written: Readonly<Record<string, unknown>>;
+  readonly written: Readonly<Tree>;
   readonly fields: VmFields;
   /** What the VM has and the file cannot say. */
   readonly leftOut: readonly string[];
@@ -142,17 +144,34 @@ function settled(tree: Tree, observed: VmObserved, leftOut: string[]): ImportedF
   if (!vmFieldsSchema.shape.name.safeParse(tree.name).success) tree.name = `vm-${observed.vmid}`;
   for (;;) {
     const parsed = vmFieldsSchema.safeParse(tree);
-    const wrong = parsed.success
-      ? diffVm(wantedConfig(parsed.data, {}), observed, undefined)
-          .differences.filter(({ path }) => !ALWAYS_SAID.has(path))
-          .map(({ path }) => path.split('.'))
-      : parsed.error.issues.map(({ path }) => path.map(String));
-    if (parsed.success && wrong.length === 0) return { written: tree, fields: parsed.data, leftOut };
-    for (const path of wrong) {
-      invariant(path[0] !== undefined && path[0] in tree, `${path.join('.')} was never said.`);
-      leftOut.push(`${path.join('.')}: ${JSON.stringify(takeOut(tree, path))}`);
-    }
+    const [wrong] = parsed.success
+      ? [...untrue(parsed.data, observed), ...refused(parsed.data)]
+      : parsed.error.issues.map(({ path, message }) => ({ path: path.map(String), why: message }));
+    if (parsed.success && !wrong) return { written: escaped(tree), fields: parsed.data, leftOut };
+    const { path, why } = wrong ?? { path: [], why: '' };
+    invariant(path[0] !== undefined && path[0] in tree, `${path.join('.')} was never said.`);
+    leftOut.push(`${path.join('.')}: ${JSON.stringify(takeOut(tree, path))} (${why})`);
   }
+}
+
+/** A field that cannot stay, and why. */
+interface Misfit {
+  readonly path: readonly string[];
+  readonly why: string;
+}
+
+function untrue(fields: VmFields, observed: VmObserved): Misfit[] {
+  return diffVm(wantedConfig(fields, {}), observed, undefined)
+    .differences.filter(({ path }) => !ALWAYS_SAID.has(path))
+    .map(({ path }) => ({ path: path.split('.'), why: 'a file cannot say this as the VM has it' }));
+}
+
+/** What no file may say of a VM that is not cloned, such as an address without a drive that tells the guest. */
+function refused(fields: VmFields): Misfit[] {
+  const vm = { address: vmAddress('vm'), group: 'vm', number: 1, fields, after: [], formerly: [], positions: {} };
+  return violationsOf(vm)
+    .filter(({ severity = 'error' }) => severity === 'error')
+    .map(({ path, detail }) => ({ path: path.split('.'), why: detail }));
 }
 
 /** Removes the value at `path` or, where nothing stands there, the nearest thing above it: something always goes. */
@@ -169,6 +188,14 @@ function takeOut(tree: Tree, path: readonly string[]): unknown {
   return below;
 }
 
+/** In a file, `${` begins a reference. */
+function escaped<Value>(value: Value): Value {
+  if (typeof value === 'string') return value.replaceAll('${', () => '$${') as Value & string; // still a text
+  if (Array.isArray(value)) return value.map(escaped) as Value & unknown[]; // still a list
+  if (!isTree(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, escaped(entry)])) as Value & Tree; // still a map
+}
+
 function put(tree: Tree, path: string, value: unknown): void {
   if (value === undefined || value === null) return;
   const steps = path.split('.');
@@ -183,6 +210,6 @@ function put(tree: Tree, path: string, value: unknown): void {
   owner[last] = value;
 }
 
-function isTree(value: unknown): value is Tree {
+export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,6 +9,7 @@ import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
 import { ACTIONS } from '../resources/vm/actions/index.ts';
 import type { Difference } from '../resources/vm/diff.ts';
+import type { VmFields } from '../resources/vm/fields.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines } from '../resources/vm/ownership.ts';
@@ -18,6 +19,9 @@ import type { ResolvedStack } from '../spec/types.ts';
 import type { VmPatch } from '../state/events.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
 import { fieldsOfVm, type ImportedFields } from './import-fields.ts';
+import { fittedLines, type ReadLines } from './import-lines.ts';
+import { knownAddresses } from './known-addresses.ts';
+import { observeHa } from './observe-ha.ts';
 import type { RunMemory } from './run-memory.ts';
 import { type EditDoors, editState } from './state-edit.ts';
 import { stepContext } from './step-context.ts';
@@ -32,6 +36,8 @@ export interface ImportInput extends Omit<EditDoors, 'stackName'> {
   readonly vmid: number;
   /** The user says that the VM under this id is the one of this address, whatever its uuid is now. */
   readonly acceptIdentity?: boolean;
+  /** How the user's file reads, once it has the lines for the VM; they are taken as they are unless given. */
+  readonly readLines?: ReadLines;
 }
 
 export interface ImportResult {
@@ -42,6 +48,8 @@ export interface ImportResult {
   readonly inFile: boolean;
   /** What the file says and the VM is not: the next plan shows it. */
   readonly differences: readonly Difference[];
+  /** What the file says about place and power and is not so, and what could not be learned; no plan shows it. */
+  readonly remarks: readonly string[];
 }
 
 type Identified = VmObserved & { readonly uuid: string };
@@ -53,8 +61,16 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
     refuseKnown(input, memory.state);
     const observed = await readExisting(input);
     refuseForeign(input, memory.state, observed);
-    const found = fieldsOfVm(observed);
-    const taken = takeOver({ stackName: stack.name, address, fields: inFile?.fields ?? found.fields, observed });
+    const { found, fields } = await describe(input, observed, inFile?.fields);
+    const addresses = (await knownAddresses(input, [{ address, fields, observed }])).get(address);
+    const taken = takeOver({
+      stackName: stack.name,
+      address,
+      fields,
+      observed,
+      addresses: addresses?.addresses ?? {},
+      ...(await observeHa(input.pve, stack, input.signal)),
+    });
     const before = memory.state.vms[address];
     await record(memory, address, { ...taken.vm, phase: 'incomplete' });
     try {
@@ -62,13 +78,49 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
       const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...line } };
       await record(memory, address, vm);
       const differences = taken.differences.filter(({ path }) => path !== 'ownership');
-      return { vm, found, inFile: inFile !== undefined, differences };
+      const remarks = remarksOn(fields, observed, addresses?.unknown);
+      return { vm, found, inFile: inFile !== undefined, differences, remarks };
     } catch (error) {
       // Not taken over after all: the memory is what it was.
       await record(memory, address, before ?? null);
       throw error;
     }
   });
+}
+
+/** What the file says of the VM already, or will say with the lines that are printed for it. */
+async function describe(
+  { stack, address, readLines }: ImportInput,
+  observed: Identified,
+  inFile: VmFields | undefined,
+): Promise<{ readonly found: ImportedFields; readonly fields: VmFields }> {
+  const found = fieldsOfVm(observed);
+  if (inFile) return { found, fields: inFile };
+  if (!readLines) return { found, fields: found.fields };
+  const untruePaths = (fields: VmFields) =>
+    takeOver({ stackName: stack.name, address, fields, observed, addresses: {} })
+      .differences.map(({ path }) => path)
+      .filter((path) => path !== 'ownership');
+  const { written, fields } = await fittedLines(found, readLines, untruePaths);
+  return { found: { ...found, written }, fields };
+}
+
+/** Place and power act when a VM is made or when the file changes them; taking it over is neither. */
+function remarksOn({ node, power }: VmFields, observed: VmObserved, unknown: string | undefined): string[] {
+  const actual = observed.running ? 'running' : 'stopped';
+  return [
+    ...(node === observed.node
+      ? []
+      : [
+          `The file places it on ${node}; it is on ${observed.node} and stays there. Write node: ${observed.node}, or move it yourself.`,
+        ]),
+    ...(power === actual
+      ? []
+      : [
+          `The file says power: ${power}; it is ${actual} and stays so. Write power: ${actual}, or ${observed.running ? 'stop' : 'start'} it yourself.`,
+        ]),
+    ...(unknown === undefined ? [] : [`No address is known on ${unknown}. The outputs hold null for it.`]),
+  ];
 }
 
 async function record(memory: RunMemory, address: Address, vm: VmPatch['vm']): Promise<void> {
@@ -100,7 +152,13 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
   await pve.authenticate({ signal });
   const guests = await pve.cluster.resources({ type: 'vm' }, { signal });
   const row = guests.find((guest) => guest.vmid === vmid);
-  if (row && row.type !== 'qemu') throw refused(address, `Guest ${vmid} is a container (${row.type}), not a VM.`);
+  if (row && row.type !== 'qemu') {
+    throw refused(
+      address,
+      `Guest ${vmid} is a container (${row.type}), not a VM.`,
+      'Only VMs are managed; give the id of one.',
+    );
+  }
   const observed = row?.node === undefined ? undefined : await readIfThere(pve, row.node, vmid, signal);
   if (!observed) {
     throw new ApiError({
@@ -111,10 +169,20 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
     });
   }
   if (observed.template) {
-    throw refused(address, `${vmid} is a template. Templates are cloned, not managed as VMs.`);
+    throw refused(
+      address,
+      `${vmid} is a template. Templates are cloned, not managed as VMs.`,
+      `Clone it: clone: { template: ${vmid} }`,
+    );
   }
   const { uuid } = observed;
-  if (uuid === undefined) throw refused(address, `VM ${vmid} has no uuid in smbios1, so it could not be recognised.`);
+  if (uuid === undefined) {
+    throw refused(
+      address,
+      `VM ${vmid} has no uuid in smbios1, so it could not be recognised.`,
+      `On its node: qm set ${vmid} --smbios1 uuid=$(uuidgen). The guest sees it after the next start.`,
+    );
+  }
   return { ...observed, uuid };
 }
 
@@ -127,8 +195,8 @@ async function readIfThere(pve: Pve, node: string, vmid: number, signal: AbortSi
   }
 }
 
-function refused(address: Address, detail: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', where: { address }, detail });
+function refused(address: Address, detail: string, hint: string): SpecError {
+  return new SpecError({ code: 'BAD_VALUE', where: { address }, detail, hint });
 }
 
 function refuseForeign(input: ImportInput, state: StackState, vm: Identified): void {
@@ -151,7 +219,7 @@ function refuseForeign(input: ImportInput, state: StackState, vm: Identified): v
     detail: `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", as a line in its notes says.`,
     hint:
       owner.stack === stack.name
-        ? 'If the state of this stack was lost, rebuild it: proxwright state recover'
+        ? `Take it in under that address: proxwright state recover. Then give it this one: proxwright state mv '${owner.address}' '${address}'`
         : `Let that stack forget it (proxwright state forget '${owner.address}') and take the line out of the notes.`,
   });
 }

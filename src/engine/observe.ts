@@ -1,6 +1,6 @@
 /**
- * Reads the cluster once, concurrently: one read per VM of the state, one per node, one per template, and a few that do not
- * grow. Storages and bridges of a node are read only where a VM is to be made or names one that it does not use yet. It
+ * Reads the cluster once, concurrently: one read per VM of the state, one per node, one per template, one per guest that a
+ * VM to be made could be confused with, and a few that do not grow. Storages and bridges of a node are read only where a VM is to be made or names one that it does not use yet. It
  * changes nothing and decides nothing.
  */
 import { type Address, covers } from '../base/address.ts';
@@ -11,8 +11,11 @@ import type { VmObserved } from '../resources/vm/observed.ts';
 import { readVm } from '../resources/vm/read.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
+import { possibleClaimants } from './lost-vms.ts';
 import { withMoves } from './moves.ts';
 import { namesNewPlaces } from './new-places.ts';
+import { observeHa } from './observe-ha.ts';
+import { observePci } from './observe-pci.ts';
 import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
 
 export interface ObserveInput {
@@ -43,14 +46,16 @@ export async function observe(input: ObserveInput): Promise<Observed> {
     ({ address }) => isAbsent(vms.get(address)) || replace.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, pciMappings, takenIds] = await Promise.all([
+  const [templates, storages, bridges, pci, ha, takenIds, claimants] = await Promise.all([
     readTemplates(pve, toMake, guests, signal),
     readPerNode(toCheck, (node) => readStorages(pve, node, signal)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
-    usesPci(stack) ? readPciMappings(pve, signal) : ({ ok: true, value: new Map() } as const),
+    observePci({ pve, stack, nodes, signal }),
+    observeHa(pve, stack, signal),
     readTakenIds(pve, toMake, guests, signal),
+    readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
   ]);
-  return { version, nodes, guests, vms, templates, storages, bridges, pciMappings, takenIds };
+  return { version, nodes, guests, vms, templates, storages, bridges, ...pci, ...ha, takenIds, claimants };
 }
 
 function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
@@ -150,13 +155,18 @@ async function readTemplates(
           ? row.vmid === Number(reference.slice(1))
           : row.name === reference && row.type === 'qemu',
       );
-      return [reference, await Promise.all(rows.map((row) => readCandidate(pve, row, signal)))];
+      return [reference, await Promise.all(rows.map((row) => readTemplate(pve, row, signal)))];
     }),
   );
   return new Map(entries);
 }
 
-async function readCandidate(pve: Pve, row: GuestRow, signal: AbortSignal | undefined): Promise<TemplateCandidate> {
+/** What a reference may mean, read; a refusal is an answer too. */
+export async function readTemplate(
+  pve: Pve,
+  row: Omit<GuestRow, 'type'>,
+  signal: AbortSignal | undefined,
+): Promise<TemplateCandidate> {
   const read = await readable<VmObserved>(
     () => readVm(pve, row.node, row.vmid, { running: false, signal }),
     `VM.Audit on /vms/${row.vmid}`,
@@ -166,6 +176,16 @@ async function readCandidate(pve: Pve, row: GuestRow, signal: AbortSignal | unde
   // The list lags by some seconds; the configuration itself does not.
   const isTemplate = vm.ok ? vm.value.template : row.template;
   return { vmid: row.vmid, node: row.node, name: row.name, isTemplate, vm };
+}
+
+/** Only their notes decide whether they are ours; of what the token may not read nobody can tell. */
+async function readClaimants(
+  pve: Pve,
+  rows: readonly GuestRow[],
+  signal: AbortSignal | undefined,
+): Promise<Map<number, VmObserved>> {
+  const reads = await Promise.all(rows.map(({ node, vmid }) => readOne(pve, node, vmid, false, signal)));
+  return new Map(reads.flatMap((found) => (found.kind === 'present' ? [[found.vm.vmid, found.vm] as const] : [])));
 }
 
 const isAbsent = (found: ObservedVm | undefined) => found === undefined || found.kind === 'gone';
@@ -223,19 +243,6 @@ async function readBridges(
   // Only bridges the token may use are listed, so an empty list says nothing.
   if (rows.length === 0) return { ok: false, needs: 'SDN.Use or SDN.Audit on the bridges' };
   return { ok: true, value: new Set(rows.map((row) => row.iface)) };
-}
-
-function usesPci(stack: ResolvedStack): boolean {
-  return stack.vms.some((vm) => vm.fields.pci !== undefined);
-}
-
-async function readPciMappings(
-  pve: Pve,
-  signal: AbortSignal | undefined,
-): Promise<Readable<ReadonlyMap<string, readonly string[]>>> {
-  const mappings = await pve.cluster.mapping.pci({}, { signal });
-  if (mappings.length === 0) return { ok: false, needs: 'Mapping.Use on /mapping/pci' };
-  return { ok: true, value: new Map(mappings.map((mapping) => [mapping.id, mapping.map])) };
 }
 
 /** `nextid?vmid=` sees every guest, also those hidden from us. */

@@ -1,5 +1,7 @@
 /** What the cluster says now, for the addresses we care about: plain data, the third input of a plan. */
 import type { Address } from '../base/address.ts';
+import type { HaResource } from '../pve/index.ts';
+import type { PciHardware } from '../resources/pci/mapping.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 
 /** Something we wanted to read: its value, or why we could not. */
@@ -20,8 +22,21 @@ export interface Observed {
   readonly storages: ReadonlyMap<string, Readable<readonly StorageRow[]>>;
   readonly bridges: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
+  /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
+  readonly ha?: Readable<ReadonlyMap<number, HaResource>>;
+  /** What it takes to make mappings; read only where the stack names a device that has none. */
+  readonly pciMaking?: PciMaking;
+  /** Guests that could be VMs of ours which the state does not know, by id: read, because a VM to be made wants their name or id. */
+  readonly claimants: ReadonlyMap<number, VmObserved>;
   /** Fixed ids of VMs that are not made yet, and whether somebody — visible or not — has them. */
   readonly takenIds: ReadonlySet<number>;
+}
+
+export interface PciMaking {
+  /** Privileges on /mapping/pci and all below it. */
+  readonly privileges: ReadonlySet<string>;
+  /** By node. */
+  readonly devices: ReadonlyMap<string, Readable<readonly PciHardware[]>>;
 }
 
 export interface GuestRow {

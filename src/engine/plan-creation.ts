@@ -3,6 +3,7 @@ import type { Step } from '../resources/step.ts';
 import type { DesiredConfig } from '../resources/vm/desired.ts';
 import { type Difference, diffVm } from '../resources/vm/diff.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
+import { diffHa } from '../resources/vm/ha.ts';
 import { inheritedDevices } from '../resources/vm/inherited.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { packDesired } from '../resources/vm/packed.ts';
@@ -39,7 +40,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
       node: fields.node,
       vmid: fields.vmid,
       reason: reason ?? creationReason(vm, template),
-      differences: creationDifferences(desired, base),
+      differences: [...creationDifferences(desired, base), ...diffHa(fields.ha || undefined, undefined, undefined)],
       inherited: template ? inheritedDevices(desired, base).map(({ key, summary }) => `${key}: ${summary}`) : [],
       unmanaged: [],
       restartPending: [],
@@ -143,5 +144,6 @@ function finishSteps(
   for (const { slot, sizeBytes } of sizes) add(vmStep(address, 'vm.resize', { slot, sizeBytes }, { part: slot }));
   add(vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired) }));
   if (fields.power === 'running') add(vmStep(address, 'vm.start', {}));
+  if (fields.ha !== undefined) add(vmStep(address, 'vm.ha', { ha: fields.ha }));
   return steps;
 }

@@ -6,6 +6,7 @@ import { ApiError, BusyError, ConflictError } from '../base/errors.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
+import { lostProblem, lostVms } from './lost-vms.ts';
 import { withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
 import { fingerprintsOf, type PlanResult } from './plan.ts';
@@ -26,9 +27,9 @@ export function planDestroy(input: DestroyInput): PlanResult {
   const { stack, observed } = input;
   const state = withMoves(stack, input.state);
   const problems: Diagnostic[] = [];
-  const doomed = orderOfRemoval(stack, state).filter(
-    (address) => !input.only || input.only.length === 0 || input.only.some((selector) => covers(selector, address)),
-  );
+  const isSelected = (address: Address) =>
+    !input.only || input.only.length === 0 || input.only.some((selector) => covers(selector, address));
+  const doomed = orderOfRemoval(stack, state).filter(isSelected);
   const changes = doomed.map((address): Change => {
     const remembered = state.vms[address] as VmState; // the list is made from the keys of the state
     const found = observed.vms.get(address);
@@ -49,6 +50,9 @@ export function planDestroy(input: DestroyInput): PlanResult {
     };
   });
   if (problems.length > 0) return { ok: false, problems };
+  // What the state does not know is not destroyed; that it is there must not go unsaid.
+  const unknown = stack.vms.filter(({ address }) => !state.vms[address] && isSelected(address));
+  const lost = lostProblem(lostVms(stack.name, unknown, observed));
   return {
     ok: true,
     plan: {
@@ -57,7 +61,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
       createdAt: new Date(input.now).toISOString(),
       changes,
       steps: doomed.map((address) => vmStep(address, 'vm.destroy', { stop: input.running })),
-      warnings: [],
+      warnings: lost.map((problem) => ({ ...problem, severity: 'warning' })),
       fingerprints: fingerprintsOf(input),
     },
   };

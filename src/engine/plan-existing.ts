@@ -3,7 +3,8 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { SpecError } from '../base/errors.ts';
 import type { Step } from '../resources/step.ts';
 import type { DesiredConfig } from '../resources/vm/desired.ts';
-import { type Difference, diffVm } from '../resources/vm/diff.ts';
+import { type Difference, diffVm, type LastApplied } from '../resources/vm/diff.ts';
+import { appliedHa, diffHa, isHaPath, isHaRemembered, stillAppliedHa } from '../resources/vm/ha.ts';
 import { inheritedDevices } from '../resources/vm/inherited.ts';
 import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
 import { packDesired } from '../resources/vm/packed.ts';
@@ -12,6 +13,8 @@ import { resizesAfterMaking, resizesNeeded } from '../resources/vm/writes.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import { checkVm, type Findings } from './checks.ts';
+import { comparableHa, foundHa } from './observe-ha.ts';
+import type { Observed } from './observed.ts';
 import type { Change } from './plan-types.ts';
 import { applied, secretKeys, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
 import { whereOf } from './where.ts';
@@ -25,7 +28,10 @@ export function planExisting(
   const { vm, observed } = input;
   const desired = wanted(input, { vmid: actual.vmid, uuid: actual.uuid });
   const unfinished = remembered.phase !== 'complete';
-  const diff = diffVm(desired, actual, unfinished ? undefined : remembered.lastApplied);
+  const last = unfinished ? undefined : remembered.lastApplied;
+  const diff = diffVm(desired, actual, last);
+  const ha = haDifferences(vm, observed, actual.vmid, last);
+  const differences = [...diff.differences, ...ha];
   const impossible = diff.differences.filter(({ effect }) => effect === 'impossible');
   if (impossible.length > 0) {
     findings.problems.push(...impossible.map((difference) => impossibleProblem(vm, difference)));
@@ -33,9 +39,10 @@ export function planExisting(
   }
   const values = effectiveValues(actual);
   const before = findings.problems.length;
-  if (diff.differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
+  if (differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
   if (findings.problems.length > before) return undefined;
-  const steps = existingSteps(input, remembered, actual, desired, diff.differences, diff.restartPending);
+  const configured = existingSteps(input, remembered, actual, desired, diff.differences, diff.restartPending);
+  const steps = withHa(configured, haStep(vm, remembered, ha.length > 0));
   const kind = unfinished ? 'complete' : steps.length > 0 ? 'update' : 'none';
   return {
     change: {
@@ -44,15 +51,45 @@ export function planExisting(
       name: vm.fields.name,
       node: actual.node,
       vmid: actual.vmid,
-      reason: existingReason(kind, diff.differences, steps),
-      differences: diff.differences,
+      reason: existingReason(kind, differences, steps),
+      differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
-      unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power'),
+      unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path)),
       restartPending: input.mayRestart ? [] : pendingAfter(actual, diff),
       restarts: steps.some((step) => step.action === 'vm.restart'),
     },
     steps,
   };
+}
+
+/** Also where only the memory of it is missing: whether there is something to do the step finds out. */
+function haStep(vm: ResolvedVm, remembered: VmState, differs: boolean): Step | undefined {
+  const { ha } = vm.fields;
+  const isDone = remembered.phase === 'complete' && isHaRemembered(ha, remembered.lastApplied);
+  return ha === undefined || (isDone && !differs) ? undefined : vmStep(vm.address, 'vm.ha', { ha });
+}
+
+/** Last of all, but before a stop: the manager would start again what it still is to keep running. */
+function withHa(steps: readonly Step[], ha: Step | undefined): Step[] {
+  if (!ha) return [...steps];
+  const [last] = steps.slice(-1);
+  if (last?.action !== 'vm.stop') return [...steps, { ...ha, needs: last ? [last.id] : [] }];
+  return [...steps.slice(0, -1), { ...ha, needs: last.needs }, { ...last, needs: [ha.id] }];
+}
+
+/** Between "must not be a resource" and "is one" nothing is left to itself. */
+function isManagedHa({ fields: { ha } }: ResolvedVm, path: string): boolean {
+  return isHaPath(path) && ha !== undefined && (ha === false || path === 'ha' || path in appliedHa(ha));
+}
+
+/** What the file and the HA manager disagree about, as far as the latter can be asked. */
+export function haDifferences(
+  vm: ResolvedVm,
+  observed: Observed,
+  vmid: number,
+  last: LastApplied,
+): readonly Difference[] {
+  return diffHa(comparableHa(vm.fields.ha, observed), foundHa(observed, vmid), last);
 }
 
 function pendingAfter(
@@ -68,7 +105,7 @@ function existingReason(kind: Change['kind'], differences: readonly Difference[]
   if (kind === 'complete') return 'An earlier run did not finish it.';
   if (kind === 'none') return 'It is as the file says.';
   if (differences.length === 0) {
-    return steps.every(({ action }) => action === 'vm.verify')
+    return steps.every(({ action }) => action === 'vm.verify' || action === 'vm.ha')
       ? 'The file names values that it has already; they are remembered, nothing is written.'
       : 'Its power state or place is to change.';
   }
@@ -127,15 +164,27 @@ function existingSteps(
     ...differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
   ];
   const restarts = actual.running && fields.power === 'running' && input.mayRestart && waits.length > 0;
-  const remembers = applied(vm, desired, last.power);
-  if (steps.length > 0 || powerChanged || restarts || unfinished || isStale(last, remembers)) {
+  const kept = stillAppliedHa(fields.ha, last);
+  const remembers = { ...applied(vm, desired, last.power), ...kept };
+  if (
+    steps.length > 0 ||
+    powerChanged ||
+    restarts ||
+    unfinished ||
+    isStale(last, remembers, (path) => isManagedHa(vm, path))
+  ) {
     // A restart that fails between off and on must not be forgotten: until it is over the VM counts as not switched.
-    add(vmStep(address, 'vm.verify', { desired: packed, applied: restarts ? applied(vm, desired) : remembers }));
+    add(
+      vmStep(address, 'vm.verify', {
+        desired: packed,
+        applied: restarts ? { ...applied(vm, desired), ...kept } : remembers,
+      }),
+    );
   }
   if (restarts) {
     add(vmStep(address, 'vm.restart', { reasons: waits }));
   } else if (powerChanged && fields.power === 'running' && !actual.running) {
-    add(vmStep(address, 'vm.start', {}));
+    add(vmStep(address, 'vm.start', { mayBeUnderWay: true }));
   } else if (powerChanged && fields.power === 'stopped' && actual.running) {
     add(vmStep(address, 'vm.stop', { how: 'shutdown' }));
   }
@@ -143,7 +192,11 @@ function existingSteps(
 }
 
 /** Fields newly declared with the value the VM has already: nothing to write, but to be remembered. */
-function isStale(last: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>): boolean {
+function isStale(
+  last: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+  isElsewhere: (path: string) => boolean,
+): boolean {
   const keys = new Set([...Object.keys(last), ...Object.keys(now)]);
-  return [...keys].some((key) => JSON.stringify(last[key]) !== JSON.stringify(now[key]));
+  return [...keys].some((key) => !isElsewhere(key) && JSON.stringify(last[key]) !== JSON.stringify(now[key]));
 }

@@ -12,8 +12,11 @@ import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { StackState } from '../state/stack-state.ts';
 import { checkRoom, type Findings } from './checks.ts';
 import { fingerprint, vmFingerprint } from './fingerprint.ts';
+import { lostProblem, lostVms } from './lost-vms.ts';
 import { withMoves } from './moves.ts';
 import type { Observed } from './observed.ts';
+import { pciMapSteps } from './pci.ts';
+import { devicesUsedTwice } from './pci-sharing.ts';
 import { PLAN_VERSION, type Plan } from './plan-types.ts';
 import { planVm } from './plan-vm.ts';
 import type { VmPlan } from './vm-wishes.ts';
@@ -33,6 +36,8 @@ export interface PlanInput {
   readonly allowRestart?: boolean;
   /** VMs to be made anew. */
   readonly replace?: readonly string[];
+  /** The ownership lines go on saying that the VMs are not complete: their maker has more to do than this plan knows. */
+  readonly asIncomplete?: boolean;
 }
 
 export type PlanResult =
@@ -45,14 +50,28 @@ export function planStack(input: PlanInput): PlanResult {
   const findings: Findings = { problems: [], neededBytes: new Map() };
   const selected = stack.vms.filter((vm) => isSelected(input.only, vm.address));
   const plans: VmPlan[] = [];
+  const lost = lostVms(
+    stack.name,
+    selected.filter(({ address }) => isToBeMade(state, observed, address)),
+    observed,
+  );
+  findings.problems.push(...lostProblem(lost));
   for (const vm of selected) {
+    // Whether its id is free, and all the rest, is no question while it may be there already.
+    if (lost.some(({ wantedBy }) => wantedBy === vm)) continue;
     const plan = planOne(input, state, vm, findings);
     if (plan) plans.push(plan);
   }
   checkRoom(observed, findings);
+  findings.problems.push(...devicesUsedTwice(stack.vms, selected, observed));
   if (findings.problems.length > 0) return { ok: false, problems: findings.problems };
   const removed = plansForRemoved(input, state);
-  const steps = [...withDependencies(plans, selected), ...removed.flatMap(({ steps: each }) => each)];
+  const mappings = pciMapSteps(selected, observed);
+  const steps = [
+    ...mappings.map(({ step }) => step),
+    ...withDependencies(plans, selected, mappings),
+    ...removed.flatMap(({ steps: each }) => each),
+  ];
   return {
     ok: true,
     plan: {
@@ -76,6 +95,11 @@ export function fingerprintsOf(input: Pick<PlanInput, 'stack' | 'state' | 'obser
   };
 }
 
+function isToBeMade(state: StackState, observed: Observed, address: Address): boolean {
+  const found = observed.vms.get(address);
+  return !state.vms[address] || !found || found.kind === 'gone';
+}
+
 function isSelected(only: readonly string[] | undefined, address: Address): boolean {
   return !only || only.length === 0 || only.some((selector) => covers(selector, address));
 }
@@ -89,6 +113,7 @@ function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: 
     observed: input.observed,
     secrets,
     mayRestart: input.allowRestart === true || vm.fields.restart === 'when_needed',
+    asIncomplete: input.asIncomplete === true,
   };
   const replace = remembered !== undefined && (input.replace ?? []).some((selector) => covers(selector, vm.address));
   if (!replace) return planVm({ ...common, remembered }, findings);
@@ -106,12 +131,21 @@ function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: 
   return { change, steps };
 }
 
-/** A VM waits for the last step of those it names in `after`. */
-function withDependencies(plans: readonly VmPlan[], vms: readonly ResolvedVm[]): Step[] {
+/** A VM waits for the mappings it uses, and for the last step of those it names in `after`. */
+function withDependencies(
+  plans: readonly VmPlan[],
+  vms: readonly ResolvedVm[],
+  mappings: ReturnType<typeof pciMapSteps>,
+): Step[] {
   const lastStep = new Map(plans.map(({ change, steps }) => [change.address, steps.at(-1)?.id]));
   const after = new Map(vms.map((vm) => [vm.address, vm.after]));
   return plans.flatMap(({ change, steps }) => {
-    const needs = (after.get(change.address) ?? []).flatMap((address) => lastStep.get(address) ?? []);
+    const needs = [
+      ...mappings.flatMap(({ step, vms: users }) =>
+        users.some(({ address }) => address === change.address) ? [step.id] : [],
+      ),
+      ...(after.get(change.address) ?? []).flatMap((address) => lastStep.get(address) ?? []),
+    ];
     return steps.map((step, index) => (index === 0 ? { ...step, needs: [...step.needs, ...needs] } : step));
   });
 }
@@ -128,7 +162,7 @@ function plansForRemoved(input: PlanInput, state: StackState): VmPlan[] {
       const reasons = {
         forget: 'It is gone from the cluster and from the file; it is forgotten.',
         delete: 'It left the file.',
-        keep: 'It left the file but is not deleted; --allow-delete does that.',
+        keep: 'It is not in the file, and kept; only --allow-delete deletes it.',
       };
       return {
         change: {
@@ -173,7 +207,16 @@ function warningsOf(vms: readonly ResolvedVm[], observed: Observed): Diagnostic[
     if (vm.fields.pci && !observed.pciMappings.ok && !said.has('pci')) {
       warn(vm, 'pci', 'PCI mappings', observed.pciMappings.needs);
     }
-    for (const key of [`storage ${node}`, `bridge ${node}`, ...(vm.fields.pci ? ['pci'] : [])]) said.add(key);
+    if (vm.fields.ha !== undefined && observed.ha?.ok === false && !said.has('ha')) {
+      warn(vm, 'ha', 'High availability', observed.ha.needs);
+    }
+    for (const key of [
+      `storage ${node}`,
+      `bridge ${node}`,
+      ...(vm.fields.pci ? ['pci'] : []),
+      ...(vm.fields.ha === undefined ? [] : ['ha']),
+    ])
+      said.add(key);
   }
   return warnings;
 }

@@ -3,14 +3,18 @@
  * counts only where id and uuid in it are those of the VM it stands in: a clone or a restore copies it.
  */
 import { type Address, toAddress } from '../base/address.ts';
+import type { Clock } from '../base/clock.ts';
 import { AuthError } from '../base/errors.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, type Ownership, ownershipCounts } from '../resources/vm/ownership.ts';
+import { macsOf } from '../resources/vm/parts.ts';
 import { readVm } from '../resources/vm/read.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
+import { knownAddresses } from './known-addresses.ts';
+import { observeHa } from './observe-ha.ts';
 import { takeOver } from './take-over.ts';
 
 export interface ClusterInput {
@@ -19,6 +23,7 @@ export interface ClusterInput {
 }
 
 export interface RecoverInput extends ClusterInput {
+  readonly clock: Clock;
   readonly stack: ResolvedStack;
   /** What is still known; empty where everything was lost. */
   readonly state: StackState;
@@ -28,9 +33,11 @@ export interface Recovery {
   readonly state: StackState;
   /** Addresses that the state did not know, or knew as another VM. */
   readonly found: readonly Address[];
+  /** Addresses of VMs that the state knew, and of whose NICs it knows more now. */
+  readonly learned: readonly Address[];
   /** Addresses that the state knew and that stand in no line; they are kept. */
   readonly notFound: readonly string[];
-  /** VMs with a line that does not count, or that could not be read: said, and left alone. */
+  /** VMs with a line that does not count, or that could not be read, and NICs without an address: said, and left alone. */
   readonly remarks: readonly string[];
 }
 
@@ -45,7 +52,7 @@ interface Claim {
   readonly vm: VmObserved & { readonly uuid: string };
 }
 
-export async function recoverState({ pve, stack, state, signal }: RecoverInput): Promise<Recovery> {
+export async function recoverState({ pve, clock, stack, state, signal }: RecoverInput): Promise<Recovery> {
   const guests = (await guestsOf({ pve, signal })).filter((guest) => guest.type === 'qemu' && !guest.template);
   const remarks: string[] = [];
   const claims: Claim[] = [];
@@ -57,14 +64,48 @@ export async function recoverState({ pve, stack, state, signal }: RecoverInput):
     if (claim) claims.push(claim);
   }
   const accepted = claims.filter((claim) => isOnly(claim, claims, remarks));
+  const subjects = accepted
+    .filter(({ address, vm }) => !knowsAddresses(state.vms[address], vm))
+    .map(({ address, ownership, vm }) => ({
+      address,
+      fields: stack.vms.find((each) => each.address === address)?.fields,
+      observed: vm,
+      isIncomplete: ownership.incomplete === true,
+    }));
+  const [addresses, { ha }] = await Promise.all([
+    knownAddresses({ pve, clock, signal }, subjects),
+    observeHa(pve, stack, signal),
+  ]);
   const vms: Record<string, VmState> = { ...state.vms };
-  const found = accepted.filter(({ address, vm }) => !isSame(state.vms[address], vm)).map(({ address }) => address);
-  for (const claim of accepted) {
-    if (found.includes(claim.address)) vms[claim.address] = recovered(stack, claim);
+  const [found, learned]: [Address[], Address[]] = [[], []];
+  for (const { isIncomplete, ...subject } of subjects) {
+    const { address, observed } = subject;
+    const known = addresses.get(address) ?? { addresses: {}, unknown: undefined };
+    const before = state.vms[address];
+    const isKnown = before !== undefined && isSame(before, observed);
+    if (known.unknown !== undefined) remarks.push(noAddress(address, known.unknown));
+    if (isKnown) {
+      if (Object.keys(known.addresses).length === 0) continue;
+      vms[address] = { ...before, macs: macsOf(observed.current), addresses: known.addresses };
+      learned.push(address);
+    } else {
+      const { vm } = takeOver({ ...subject, stackName: stack.name, addresses: known.addresses, ha });
+      vms[address] = isIncomplete ? { ...vm, phase: 'incomplete' } : vm;
+      found.push(address);
+    }
   }
   const claimed = new Set<string>(accepted.map(({ address }) => address));
   const notFound = Object.keys(state.vms).filter((address) => !claimed.has(address));
-  return { state: { ...state, vms }, found, notFound, remarks };
+  return { state: { ...state, vms }, found, learned, notFound, remarks };
+}
+
+/** Another VM, and one of which no address was ever learned, are worth a question. */
+function knowsAddresses(known: VmState | undefined, vm: VmObserved): boolean {
+  return known !== undefined && isSame(known, vm) && Object.values(known.addresses).some((list) => list.length > 0);
+}
+
+function noAddress(address: Address, unknown: string): string {
+  return `${address}: no address is known on ${unknown}. The outputs hold null until proxwright state recover finds one, or an apply starts the VM.`;
 }
 
 function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | undefined {
@@ -99,12 +140,6 @@ function isOnly(claim: Claim, claims: readonly Claim[], remarks: string[]): bool
 
 function isSame(known: VmState | undefined, vm: { readonly vmid: number; readonly uuid: string | undefined }): boolean {
   return known?.vmid === vm.vmid && known.uuid?.toLowerCase() === vm.uuid?.toLowerCase();
-}
-
-function recovered(stack: ResolvedStack, { address, ownership, vm }: Claim): VmState {
-  const fields = stack.vms.find((each) => each.address === address)?.fields;
-  const taken = takeOver({ stackName: stack.name, address, fields, observed: vm });
-  return ownership.incomplete ? { ...taken.vm, phase: 'incomplete' } : taken.vm;
 }
 
 /** What became of a VM that a state knows. */

@@ -2,7 +2,9 @@
  * Doing something again while somebody else holds a lock: bounded by attempts and by time, with growing pauses, and told to
  * the log each time. Every other failure passes at once.
  */
+
 import type { Clock } from '../base/clock.ts';
+import { counted } from '../base/count.ts';
 import { BusyError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
@@ -60,7 +62,7 @@ function pauseAfter(policy: RetryPolicy, attempt: number, random: Random): numbe
 function exhausted(error: BusyError, attempts: number, spentMs: number): BusyError {
   return new BusyError({
     code: error.code,
-    detail: `${error.diagnostic.detail}\nTried ${attempts} times within ${seconds(spentMs)}.`,
+    detail: `${error.diagnostic.detail}\nTried ${counted(attempts, 'time')} within ${seconds(spentMs)}.`,
     ...(error.diagnostic.where && { where: error.diagnostic.where }),
     hint: 'Run the command again when the other operation has ended, or allow more: rollout.retry, rollout.timeouts.lock.',
     cause: error,

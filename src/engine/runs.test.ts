@@ -44,6 +44,30 @@ const GOOD: RunEvent[] = [
   ended(30, 'failed'),
 ];
 
+describe('the readiness of a VM', () => {
+  it('lasts from its last step until everything about it was learned, however often something was', () => {
+    const learned = (second: number): RunEvent => ({
+      event: 'learned',
+      at: at(second),
+      step: 'vm.a/ready',
+      patch: { address: 'vm.a', vm: {} },
+    });
+    const events = [
+      started(planned('vm.a/start')),
+      step(1, 'vm.a/start', 'vm.start'),
+      done(3, 'vm.a/start'),
+      learned(9),
+      learned(10),
+      ended(10, 'done'),
+    ];
+    const { steps } = describeRun({ runId: 'r1', events });
+    expect(steps.map(({ action, startedAt, durationMs }) => [action, startedAt, durationMs])).toEqual([
+      ['start', at(1), 2_000],
+      ['ready', at(3), 7_000],
+    ]);
+  });
+});
+
 describe('an earlier run', () => {
   it('is told by VM and step, with durations and failures', () => {
     const run = describeRun({ runId: 'r1', events: GOOD });

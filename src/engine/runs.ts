@@ -124,13 +124,13 @@ function begun({ step, address, action, at }: Extract<RunEvent, { event: 'stepSt
   };
 }
 
-/** Readiness is no step of a plan: it lasts from the end of the VM's last one until its addresses were learned. */
+/** Readiness is no step of a plan: it lasts from the end of the VM's last one until all about it was learned. */
 function readiness(
   records: ReadonlyMap<string, StepRecord>,
   { step, at, patch: { address } }: Extract<RunEvent, { event: 'learned' }>,
 ): StepRecord {
-  const last = [...records.values()].filter((record) => record.address === address).at(-1);
-  const startedAt = last?.endedAt ?? at;
+  const before = [...records.values()].filter((record) => record.address === address && record.step !== step).at(-1);
+  const startedAt = before?.endedAt ?? at;
   return {
     step,
     address,

@@ -5,7 +5,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { BusyError, ConflictError } from '../base/errors.ts';
+import { BusyError, ConflictError, StateError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
@@ -14,12 +14,15 @@ import { ACTIONS, settleCreation, settleOpenStep } from '../resources/vm/actions
 import { IdReservations } from '../resources/vm/ids.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
 import type { ResolvedStack } from '../spec/types.ts';
-import { foldEvents, type OpenStep, openSteps } from '../state/events.ts';
-import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
+import { type OpenStep, openSteps } from '../state/events.ts';
+import { closeRun, JournalWriter } from '../state/journal.ts';
+import { recallState } from '../state/recall.ts';
 import type { StackState } from '../state/stack-state.ts';
-import { readState, writeState } from '../state/state-file.ts';
+import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
+import { evidenceOf } from './evidence.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
+import type { Lanes } from './lanes.ts';
 import { movesOf } from './moves.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observed.ts';
@@ -30,6 +33,7 @@ import type { ProgressListener } from './progress.ts';
 import { nextRunId } from './run-id.ts';
 import { RunMemory } from './run-memory.ts';
 import { type RunSurroundings, stepContext } from './step-context.ts';
+import { unsaved } from './unsaved.ts';
 
 export interface SessionDoors {
   readonly pve: Pve;
@@ -40,6 +44,9 @@ export interface SessionDoors {
   readonly ports: PortProbe;
   readonly signal: AbortSignal;
   readonly onProgress?: ProgressListener;
+  /** Shared with other sessions of the process that work on the same cluster. */
+  readonly lanes?: Lanes;
+  readonly ids?: IdReservations;
 }
 
 export interface SessionInput extends SessionDoors {
@@ -54,6 +61,8 @@ export interface PlanOptions {
   /** Restart where a change needs it, also VMs whose file says `restart: never`. */
   readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
+  /** The ownership lines go on saying that the VMs are not complete. */
+  readonly asIncomplete?: boolean;
 }
 
 /** Which configuration key a secret field stands for. */
@@ -80,7 +89,7 @@ export class Session {
       stackName: input.stack.name,
       rollout: input.stack.rollout,
       memory,
-      ids: new IdReservations(),
+      ids: input.ids ?? new IdReservations(),
       onProgress: input.onProgress ?? (() => {}),
       secret: (address, key) => input.secrets.get(address)?.get(SECRET_FIELDS[key] ?? '')?.value,
     };
@@ -95,15 +104,13 @@ export class Session {
     const runId = await nextRunId(store, clock.now(), random);
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
-      const state = await readState(store, stack.name);
-      const unfinished = await unfinishedRuns(store);
-      const folded = unfinished.reduce((known, { events }) => foldEvents(known, events), state);
-      const memory = new RunMemory(folded, new JournalWriter(store, clock, runId));
+      const { state, unfinished } = await recallState(store, stack.name);
+      const memory = new RunMemory(state, new JournalWriter(store, clock, runId));
       const session = new Session(input, lock, runId, memory);
       await session.#settle(unfinished.flatMap(({ events }) => openSteps(events)));
       await session.#save();
       // Only now, with everything they knew in the state file, are the earlier journals closed.
-      for (const run of unfinished) await closeJournal(store, clock, run.runId);
+      for (const run of unfinished) await closeRun(store, clock, run.runId);
       return session;
     } catch (error) {
       await lock.release();
@@ -127,9 +134,15 @@ export class Session {
     return planDestroy({ stack, state: this.state, observed: this.#observed, now: clock.now(), ...options });
   }
 
+  /** What the last plan of this session was made from, field by field. */
+  evidence(): ReturnType<typeof evidenceOf> {
+    const { stack, secrets } = this.#input;
+    return this.#observed ? evidenceOf({ stack, state: this.state, observed: this.#observed, secrets }) : new Map();
+  }
+
   /** Carries out a plan of this session, or one made earlier if nothing has changed since. */
   async execute(plan: Plan): Promise<ExecuteResult> {
-    const { stack, signal, ports, owner } = this.#input;
+    const { stack, signal, ports, owner, lanes } = this.#input;
     await this.#assertFresh(plan);
     await this.#memory.record({
       event: 'runStarted',
@@ -150,14 +163,19 @@ export class Session {
       }
     }
     this.#reserveIds(plan);
-    const result = await executePlan({ run: this.#run, stack, plan, ports, signal });
+    const result = await executePlan({ run: this.#run, stack, plan, ports, signal, lanes });
+    await this.#conclude(result).catch((error: unknown) => {
+      throw error instanceof StateError ? unsaved(error, result) : error;
+    });
+    return result;
+  }
+
+  async #conclude({ outcomes }: ExecuteResult): Promise<void> {
     await this.#save();
     // A journal with open steps stays open, so that the next run settles them.
-    if (![...result.outcomes.values()].includes('canceled')) {
-      const failed = [...result.outcomes.values()].some((outcome) => outcome !== 'done');
-      await this.#memory.record({ event: 'runEnded', outcome: failed ? 'failed' : 'done' });
-    }
-    return result;
+    if ([...outcomes.values()].includes('canceled')) return;
+    const failed = [...outcomes.values()].some((outcome) => outcome !== 'done');
+    await this.#memory.record({ event: 'runEnded', outcome: failed ? 'failed' : 'done' });
   }
 
   async close(): Promise<void> {
@@ -231,19 +249,8 @@ export class Session {
     this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${settled.outcome}`);
     if (settled.outcome === 'nothing' || settled.outcome === 'gone') {
       await this.#memory.record({ event: 'learned', step: identity.id, patch: { address, vm: null } });
-    } else if (settled.outcome === 'interrupted') {
-      for (const action of settled.remaining) await ACTIONS[action](context, {} as never); // they need no input
     }
   }
 }
 
 const isCreation = (action: string) => action === 'vm.clone' || action === 'vm.create';
-
-async function unfinishedRuns(store: StateStore): Promise<Awaited<ReturnType<typeof readRun>>[]> {
-  const runs = await Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
-  return runs.filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
-}
-
-async function closeJournal(store: StateStore, clock: Clock, runId: string): Promise<void> {
-  await new JournalWriter(store, clock, runId).write({ event: 'runEnded', outcome: 'failed' });
-}

@@ -8,7 +8,7 @@ import { closest } from '../base/closest.ts';
 import { SpecError, StateError } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import { openSteps } from '../state/events.ts';
-import { JournalWriter, listRuns, type RunJournal, readRun } from '../state/journal.ts';
+import { JournalWriter, unfinishedRuns } from '../state/journal.ts';
 import { emptyState, type StackState, type VmState } from '../state/stack-state.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
@@ -115,12 +115,6 @@ export async function replaceState(doors: EditDoors, state: StackState): Promise
   await editState(doors, async () => {}, { unfinished: 'allow', state });
 }
 
-/** Runs whose journal was never closed: the next apply takes up what they began. */
-export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
-  const runs = await Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
-  return runs.filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
-}
-
 async function refuseUnfinished(store: StateStore): Promise<void> {
   const [run] = await unfinishedRuns(store);
   if (!run) return;
@@ -149,6 +143,10 @@ export function knownVm(state: StackState, address: string): VmState {
   throw new SpecError({
     code: 'MISSING_REFERENCE',
     detail: `The state knows no "${address}".`,
-    hint: guess ? `Did you mean '${guess}'?` : known.length === 0 ? 'It is empty.' : `It knows ${known.join(', ')}.`,
+    hint: guess
+      ? `Did you mean '${guess}'?`
+      : known.length === 0
+        ? 'It is empty. Make the VMs: proxwright apply. If it was lost: proxwright state recover'
+        : `It knows ${known.join(', ')}.`,
   });
 }

@@ -3,11 +3,13 @@ import type { Address } from '../base/address.ts';
 import { appliedValues, type DesiredConfig } from '../resources/vm/desired.ts';
 import { type Difference, diffVm } from '../resources/vm/diff.ts';
 import type { VmFields } from '../resources/vm/fields.ts';
+import { appliedHa, diffHa } from '../resources/vm/ha.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { printOwnership } from '../resources/vm/ownership.ts';
-import { propertyOf } from '../resources/vm/parts.ts';
+import { macsOf } from '../resources/vm/parts.ts';
 import { wantedConfig } from '../resources/vm/wanted.ts';
 import type { VmState } from '../state/stack-state.ts';
+import type { Observed } from './observed.ts';
 
 export interface TakenOver {
   readonly vm: VmState;
@@ -23,15 +25,23 @@ export interface TakeOverInput {
   /** What the file says; undefined where it does not mention the VM. */
   readonly fields: VmFields | undefined;
   readonly observed: VmObserved & { readonly uuid: string };
+  /** NIC slot → addresses, as far as they are known. */
+  readonly addresses: Record<string, string[]>;
+  /** What the HA manager looks after; absent where nobody asked. */
+  readonly ha?: Observed['ha'] | undefined;
 }
 
-export function takeOver({ stackName, address, fields, observed }: TakeOverInput): TakenOver {
+export function takeOver({ stackName, address, fields, observed, addresses, ha }: TakeOverInput): TakenOver {
   const { vmid, uuid, node, current } = observed;
   const ownershipLine = printOwnership({ stack: stackName, address, vmid, uuid });
   const desired: DesiredConfig = fields ? wantedConfig(fields, { ownershipLine }) : new Map();
-  const { differences } = diffVm(desired, observed, undefined);
+  const availability = ha?.ok ? fields?.ha : undefined;
+  const differences = [
+    ...diffVm(desired, observed, undefined).differences,
+    ...diffHa(availability, ha?.ok ? ha.value.get(vmid) : undefined, undefined),
+  ];
   const open = new Set(differences.map(({ path }) => path));
-  const applied = Object.entries(appliedValues(desired)).filter(
+  const applied = Object.entries({ ...appliedValues(desired), ...appliedHa(availability) }).filter(
     ([path]) => !open.has(path) && !isSecret(desired, path),
   );
   // Place and power act when a VM is made or when the file changes them; taking it over is neither.
@@ -46,7 +56,7 @@ export function takeOver({ stackName, address, fields, observed }: TakeOverInput
       lastApplied: JSON.parse(JSON.stringify({ ...Object.fromEntries(applied), ...acting })),
       secrets: {},
       macs: macsOf(current),
-      addresses: {},
+      addresses,
     },
     desired,
     differences,
@@ -56,15 +66,5 @@ export function takeOver({ stackName, address, fields, observed }: TakeOverInput
 function isSecret(desired: DesiredConfig, path: string): boolean {
   return [...desired.values()].some(
     (entry) => entry.desired.kind === 'secret' && entry.fields.some((field) => field.path === path),
-  );
-}
-
-function macsOf(values: ReadonlyMap<string, string>): Record<string, string> {
-  const nics = [...values].filter(([key]) => /^net\d+$/.test(key));
-  return Object.fromEntries(
-    nics.flatMap(([key, text]) => {
-      const mac = propertyOf(key, text).get('macaddr');
-      return mac === undefined ? [] : [[key, mac] as const];
-    }),
   );
 }

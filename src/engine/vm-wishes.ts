@@ -17,6 +17,8 @@ export interface VmPlanInput {
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
   /** A change that needs a restart brings one about. */
   readonly mayRestart: boolean;
+  /** Its ownership line says that more is to come. */
+  readonly asIncomplete: boolean;
   /** An id that is ours now and free once the old VM has been destroyed. */
   readonly freedId?: number;
 }
@@ -44,12 +46,13 @@ export function wanted(
   input: VmPlanInput,
   identity: { vmid: number; uuid: string | undefined } | undefined,
 ): DesiredConfig {
-  const { vm, stackName, secrets } = input;
+  const { vm, stackName, secrets, asIncomplete } = input;
   const line = printOwnership({
     stack: stackName,
     address: vm.address,
     vmid: identity?.vmid ?? 0,
     uuid: identity?.uuid,
+    ...(asIncomplete && { incomplete: true, nonce: input.remembered?.nonce }),
   });
   return wantedConfig(vm.fields, { ownershipLine: line, secrets, pciMappings: pciMappingsFor(vm, input.observed) });
 }

@@ -4,9 +4,10 @@ import type { ResolvedVm } from '../spec/types.ts';
 
 export function whereOf(vm: ResolvedVm, path = ''): Where {
   const parts = path.split('.');
+  const subject = { address: vm.address, ...(path !== '' && { field: path }) };
   for (let length = parts.length; length > 0; length--) {
     const found = vm.positions[parts.slice(0, length).join('.')];
-    if (found) return { ...found, address: vm.address };
+    if (found) return { ...found, ...subject };
   }
-  return { ...vm.positions[''], address: vm.address };
+  return { ...vm.positions[''], ...subject };
 }

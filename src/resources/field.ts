@@ -33,6 +33,8 @@ export interface FieldFacts {
   readonly examples?: readonly unknown[];
   /** What Proxmox assumes where nobody sets it. */
   readonly serverDefault?: string;
+  /** Of a list: its order means nothing. */
+  readonly unordered?: true;
 }
 
 export const fieldFacts = z.registry<FieldFacts>();

@@ -1,4 +1,5 @@
 /** `addresses` of a NIC: `10.0.20.11-10.0.20.19/24`, single addresses or a list of both; member n takes the nth. */
+import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { Findings } from './findings.ts';
 import { type IpAddress, isInside, parseInterface, parseIp, printIp } from './ip-address.ts';
@@ -61,7 +62,7 @@ function nth(node: Located, number: number, findings: Findings): Located {
   findings.add({
     code: 'BAD_VALUE',
     where: node.at,
-    detail: `"addresses" holds ${BigInt(number) - left} addresses, and the group has more VMs than that.`,
+    detail: `"addresses" holds ${counted(BigInt(number) - left, 'address', 'addresses')}, and the group has more VMs than that.`,
     hint: 'Widen the range, lower the count, or give the rest an address under "overrides".',
   });
   return unknownAt(node.at);

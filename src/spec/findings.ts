@@ -29,7 +29,7 @@ export class Findings {
   /** The members of a group share their lines, and so their mistakes. */
   #keep(diagnostic: Diagnostic): void {
     const { code, detail, where, severity } = diagnostic;
-    const key = JSON.stringify([code, detail, where?.file, where?.line, where?.column]);
+    const key = JSON.stringify([code, detail, where?.file, where?.line, where?.column, where?.field]);
     if (this.#found.has(key)) return;
     this.#found.set(key, diagnostic);
     if (severity === 'error') this.#errorCount++;

@@ -1,5 +1,7 @@
 /** Groups → their members: how many there are, and each one's merged tree of fields. */
+
 import { type Address, vmAddress } from '../base/address.ts';
+import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { shareAddresses } from './address-ranges.ts';
 import { evaluate, hasReference, type Scope } from './expressions.ts';
@@ -125,7 +127,7 @@ function readRoll(keys: Located, keyAt: Where, { maxMembers, findings }: GroupCo
     findings.add({
       code: 'BAD_VALUE',
       where: (count ?? each)?.at ?? keyAt,
-      detail: `The group would have ${size} VMs; at most ${maxMembers} are allowed.`,
+      detail: `The group would have ${counted(size, 'VM')}; at most ${counted(maxMembers, 'is', 'are')} allowed.`,
       hint: `Lower it, or raise the limit: rollout: { limits: { group_size: ${size} } }.`,
     });
   }
@@ -183,7 +185,7 @@ function readPool(keys: Located, group: LocatedMap, size: number, findings: Find
     findings.add({
       code: 'BAD_VALUE',
       where: node.at,
-      detail: `"vmids" holds ${ids.length} ids, and the group has ${size} VMs.`,
+      detail: `"vmids" holds ${counted(ids.length, 'id')}, and the group has ${counted(size, 'VM')}.`,
       hint: 'Widen the range, or lower the count.',
     });
   }

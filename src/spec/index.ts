@@ -2,4 +2,4 @@
 export { stackJsonSchema } from './json-schema.ts';
 export { loadStack } from './load.ts';
 export { type Resolution, resolveStack } from './resolve.ts';
-export type { ResolvedStack, ResolvedVm, SecretReference } from './types.ts';
+export type { ResolvedStack, ResolvedVm } from './types.ts';

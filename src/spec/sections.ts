@@ -38,14 +38,20 @@ export function readOutputs(entry: Entry | undefined, findings: Findings): Outpu
 export function readRollout(entry: Entry | undefined, start: Where, findings: Findings): Rollout {
   const { keyAt, value } = entry ?? { keyAt: start, value: emptyMap(start) };
   const written = checkShape(rolloutSchema, value, { subject: '"rollout"', section: 'rollout', keyAt, findings });
-  const { stagger, readiness, on_failure, retry, limits, timeouts } = written ?? rolloutSchema.parse({});
-  if (retry.max < retry.first) {
-    findings.add({
-      code: 'BAD_VALUE',
-      where: keyAt,
-      detail: '"rollout.retry.max" is shorter than "rollout.retry.first"; the first pause cannot exceed the longest.',
-    });
-  }
+  const rollout = rolloutOf(written ?? rolloutSchema.parse({}));
+  const detail = retryProblem(rollout.retry);
+  if (detail !== undefined) findings.add({ code: 'BAD_VALUE', where: keyAt, detail });
+  return rollout;
+}
+
+/** Why the pauses make no sense together; undefined where they do. */
+export function retryProblem({ firstMs, maxMs }: Rollout['retry']): string | undefined {
+  if (maxMs >= firstMs) return undefined;
+  return '"rollout.retry.max" is shorter than "rollout.retry.first"; the first pause cannot exceed the longest.';
+}
+
+export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
+  const { stagger, readiness, on_failure, retry, limits, timeouts } = written;
   return {
     staggerMs: stagger,
     readiness,

@@ -59,6 +59,7 @@ export function parseTree(text: string, file: string, findings: Findings): Locat
       code: 'BAD_VALUE',
       where: at(pos[0]),
       detail: SYNTAX[code] ?? 'This is not valid YAML.',
+      hint: 'Look at this line and the one above it. An editor with YAML support marks the place.',
     });
   }
   if (document.errors.length > 0 || document.warnings.length > 0) return undefined;

@@ -11,6 +11,7 @@ const NOTHING: ReadyChecks = {
   address: false,
   osInfo: false,
   cloudInit: false,
+  agentService: false,
   commands: [],
   ports: [],
   portsIfAddressed: [],
@@ -56,6 +57,10 @@ describe('what ready means', () => {
     [
       { guest: 'plain', ready: { cloud_init: true } },
       { agentPings: 3, cloudInit: true, address: false },
+    ],
+    [
+      { guest: 'plain', ready: { agent_service: true } },
+      { agentPings: 3, agentService: true, address: false },
     ],
     [{ guest: 'plain', ready: { os_info: false } }, { agentPings: 0 }],
     [

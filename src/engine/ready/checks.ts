@@ -13,6 +13,8 @@ export interface ReadyChecks {
   readonly address: boolean;
   readonly osInfo: boolean;
   readonly cloudInit: boolean;
+  /** The guest's own service manager must call the agent active. */
+  readonly agentService: boolean;
   /** Programs in the guest that must end with 0. */
   readonly commands: readonly GuestCommand[];
   /** Ports that must answer from here. */
@@ -42,7 +44,8 @@ const TALOS_PORT = 50_000;
 /** `timeoutMs` is that of the rollout, for VMs without one of their own. */
 export function readyChecks({ guest, ready = {} }: VmFields, timeoutMs: number): ReadyChecks {
   const commands = (ready.exec ?? []).flatMap(toCommand);
-  const needsAgent = ready.pings !== undefined || ready.os_info || ready.cloud_init || commands.length > 0;
+  const needsAgent =
+    ready.pings !== undefined || ready.os_info || ready.cloud_init || ready.agent_service || commands.length > 0;
   const asksAgent = ready.agent ?? (guest === 'cloud-init' || needsAgent);
   const asksAll = guest === 'cloud-init' && asksAgent;
   return {
@@ -50,6 +53,7 @@ export function readyChecks({ guest, ready = {} }: VmFields, timeoutMs: number):
     address: ready.address ?? asksAll,
     osInfo: ready.os_info ?? asksAll,
     cloudInit: ready.cloud_init ?? false,
+    agentService: ready.agent_service ?? false,
     commands,
     ports: ready.tcp ?? [],
     portsIfAddressed: guest === 'talos' && ready.tcp === undefined ? [TALOS_PORT] : [],

@@ -6,7 +6,7 @@ import { type Clock, throwIfCanceled } from '../../base/clock.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { PortProbe } from '../../base/port-probe.ts';
-import { type CallOptions, isConnectionTrouble, type Pve } from '../../pve/index.ts';
+import { type CallOptions, type GuestExecStatus, isConnectionTrouble, type Pve } from '../../pve/index.ts';
 import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';
 import type { GuestCommand, ReadyChecks, ReadyTarget } from './checks.ts';
 import { agentSwitchedOff, type Miss } from './failure.ts';
@@ -37,15 +37,24 @@ export interface Seen {
   addresses: NicAddresses;
 }
 
-const PING_GAP_MS = 500;
 const PROBE_TIMEOUT_MS = 3_000;
 const FIRST_EXEC_PAUSE_MS = 500;
 const LAST_EXEC_PAUSE_MS = 5_000;
 /** Written by cloud-init at the very end of a first boot. */
 const CLOUD_INIT_RESULT = '/var/lib/cloud/data/result.json';
+const AGENT_SERVICE_STATE = ['systemctl', 'is-active', 'qemu-guest-agent'] as const;
 
-/** In the order in which they can come true. */
-export function looksFor(parts: LookParts): { looks: readonly Look[]; pulse: Look; seen: Seen } {
+export interface Looks {
+  /** In the order in which they can come true. */
+  readonly looks: readonly Look[];
+  /** The one that costs the server three seconds while the agent is not up. */
+  readonly firstQuestion: Look | undefined;
+  /** Whether it still lives. */
+  readonly pulse: Look;
+  readonly seen: Seen;
+}
+
+export function looksFor(parts: LookParts): Looks {
   const { checks, target } = parts;
   const seen: Seen = { addresses: expectedAddresses(target.nics) };
   const asksAgent = checks.agentPings > 0;
@@ -58,9 +67,11 @@ export function looksFor(parts: LookParts): { looks: readonly Look[]; pulse: Loo
     ...checks.ports.map((port) => portLook(parts, seen, port, 'always')),
     ...checks.portsIfAddressed.map((port) => portLook(parts, seen, port, 'if addressed')),
     ...(checks.cloudInit ? [cloudInitLook(parts)] : []),
+    ...(checks.agentService ? [agentServiceLook(parts)] : []),
     ...checks.commands.map((command) => commandLook(parts, command)),
   ];
-  return { looks, pulse: asksAgent ? pingLook(parts, 1) : running, seen };
+  const firstQuestion = asksAgent ? looks[1] : undefined;
+  return { looks, firstQuestion, pulse: asksAgent ? pingLook(parts, 1) : running, seen };
 }
 
 function runningLook(parts: LookParts): Look {
@@ -75,10 +86,8 @@ function runningLook(parts: LookParts): Look {
 function pingLook(parts: LookParts, count: number): Look {
   const wanted = count === 1 ? 'its guest agent to answer' : `its guest agent to answer ${count} times in a row`;
   return asking(parts, wanted, 'AGENT_SILENT', async () => {
-    for (let answered = 0; answered < count; answered++) {
-      if (answered > 0) await parts.clock.sleep(PING_GAP_MS, parts.signal);
-      await vmOf(parts).agent.ping(options(parts));
-    }
+    // One after the other without a pause: whether it lasts is what `settle` is for.
+    for (let answered = 0; answered < count; answered++) await vmOf(parts).agent.ping(options(parts));
     return undefined;
   });
 }
@@ -151,19 +160,36 @@ function cloudInitErrors(text: string): string[] | undefined {
 function commandLook(parts: LookParts, command: GuestCommand): Look {
   const shown = command.join(' ');
   return asking(parts, `"${shown}" in the guest to end with 0`, 'CHECK_FAILED', async (miss) => {
-    const { agent } = vmOf(parts);
-    const pid = await agent.exec(command, {}, options(parts));
-    for (let pauseMs = FIRST_EXEC_PAUSE_MS; ; pauseMs = Math.min(LAST_EXEC_PAUSE_MS, pauseMs * 1.5)) {
-      await parts.clock.sleep(pauseMs, parts.signal);
-      const status = await agent.execStatus(pid, options(parts));
-      if (!status.exited) continue;
-      if (status.exitcode === 0) return undefined;
-      const end = status.exitcode === undefined ? `signal ${status.signal ?? 'unknown'}` : `${status.exitcode}`;
-      // What it printed stays in the guest: nobody knows whether it is secret.
-      return miss(`Its agent answers, but the command ended with ${end}.`);
-    }
+    const status = await execution(parts, command);
+    // What it printed stays in the guest: nobody knows whether it is secret.
+    return status.exitcode === 0 ? undefined : miss(`Its agent answers, but the command ended with ${endOf(status)}.`);
   });
 }
+
+/** An agent that was started by hand answers as well, and is gone after the next boot. */
+function agentServiceLook(parts: LookParts): Look {
+  return asking(parts, 'its service qemu-guest-agent to be active', 'CHECK_FAILED', async (miss) => {
+    const status = await execution(parts, AGENT_SERVICE_STATE);
+    const [word = ''] = (status['out-data'] ?? '').trim().split('\n');
+    if (word === 'active') return undefined;
+    const said = word === '' ? `nothing, and ended with ${endOf(status)}` : `"${word}"`;
+    return miss(`Its agent answers, but "${AGENT_SERVICE_STATE.join(' ')}" in the guest says ${said}.`);
+  });
+}
+
+/** Runs a command in the guest and waits for its end. */
+async function execution(parts: LookParts, command: GuestCommand): Promise<GuestExecStatus> {
+  const { agent } = vmOf(parts);
+  const pid = await agent.exec(command, {}, options(parts));
+  for (let pauseMs = FIRST_EXEC_PAUSE_MS; ; pauseMs = Math.min(LAST_EXEC_PAUSE_MS, pauseMs * 1.5)) {
+    await parts.clock.sleep(pauseMs, parts.signal);
+    const status = await agent.execStatus(pid, options(parts));
+    if (status.exited) return status;
+  }
+}
+
+const endOf = ({ exitcode, signal }: GuestExecStatus) =>
+  exitcode === undefined ? `signal ${signal ?? 'unknown'}` : `${exitcode}`;
 
 type MissWith = (found: string) => Miss;
 

@@ -4,6 +4,7 @@
  */
 import type { Address } from '../../base/address.ts';
 import { canceledBy, throwIfCanceled } from '../../base/clock.ts';
+import { Queue } from '../queues.ts';
 
 export interface ReadinessSchedule {
   /** Begins `wait` when it is this VM's turn. */
@@ -14,6 +15,12 @@ export interface ReadinessSchedule {
 
 export function readinessSchedule(mode: 'sequential' | 'parallel', order: readonly Address[]): ReadinessSchedule {
   return mode === 'parallel' ? { run: (_, wait) => wait(), skip: () => {} } : sequential(order);
+}
+
+/** The same for VMs whose number nobody knows beforehand: one at a time, first come, first served. */
+export function readinessByArrival(mode: 'sequential' | 'parallel'): ReadinessSchedule {
+  const line = new Queue(mode === 'parallel' ? Number.POSITIVE_INFINITY : 1);
+  return { run: (_, wait, signal = new AbortController().signal) => line.run(signal, wait), skip: () => {} };
 }
 
 /** A VM that is not in `order` waits for nobody. */

@@ -1,9 +1,10 @@
 /**
  * Waits until a started VM is ready: each look in turn until all of them hold, then once more after they have settled.
  * Bounded, on the injected clock, and gentle: a silent agent costs Proxmox 3 s of one of its three workers with each
- * question, so pauses grow with the time that nothing has moved (how many ask at once is limited by the client's gate).
+ * question, so it is asked once its guest shows signs of life, and pauses grow with the time that nothing has moved (how
+ * many ask at once is limited by the client's gate).
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, throwIfCanceled } from '../../base/clock.ts';
 import { Canceled } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { PortProbe } from '../../base/port-probe.ts';
@@ -12,13 +13,16 @@ import type { Pve } from '../../pve/index.ts';
 import type { NicAddresses } from './addresses.ts';
 import type { ReadyChecks, ReadyTarget } from './checks.ts';
 import { type Miss, notReady } from './failure.ts';
-import { type Look, looksFor } from './looks.ts';
+import { type Look, type Looks, looksFor } from './looks.ts';
+import type { GuestSigns } from './signs.ts';
 
 export interface ReadyContext {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly log: Logger;
   readonly ports: PortProbe;
+  /** Shared by all who wait. */
+  readonly signs: GuestSigns;
   readonly signal?: AbortSignal | undefined;
   /** For people: what is being waited for. */
   progress?(text: string): void;
@@ -31,10 +35,19 @@ export interface Readiness {
 
 /** A VM that comes up is noticed at most this much later, relative to how long it took. */
 const PAUSE_SHARE = 0.1;
-const SHORTEST_PAUSE_MS = 1_000;
+const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 /** While nobody answers at all, each question is dear. */
+const SHORTEST_PAUSE_IN_SILENCE_MS = 1_000;
 const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
+/** Signs of life are cheap, so they are looked for more often. */
+const SIGN_SHARE = 0.04;
+const SHORTEST_SIGN_PAUSE_MS = 500;
+const LONGEST_SIGN_PAUSE_MS = 5_000;
+/** A guest may be up without having sent a packet, so it is asked after this long all the same. */
+const PATIENCE_MS = 10_000;
+/** Of all the time there is, no more is spent on a sign before a question. */
+const PATIENCE_SHARE_OF_TIMEOUT = 0.25;
 /** A reboot through Proxmox stops the VM for a moment; one that stays stopped will not come up by itself. */
 const STOPPED_FOR_GOOD_MS = 60_000;
 /** How often the pulse is felt while everything must hold. */
@@ -61,6 +74,7 @@ class Wait {
   /** When something last came true. */
   #movedAt: number;
   #stoppedSince: number | undefined;
+  #hasSign = false;
   #lastMiss: Miss | undefined;
   #misses = 0;
   #aim: Aim | undefined;
@@ -94,14 +108,10 @@ class Wait {
 
   async #untilItHolds(signal: AbortSignal): Promise<Readiness> {
     const { clock, log } = this.#context;
-    const { looks, pulse, seen } = looksFor({
-      ...this.#context,
-      target: this.#target,
-      checks: this.#checks,
-      signal,
-    });
+    const all = looksFor({ ...this.#context, target: this.#target, checks: this.#checks, signal });
+    const { looks, pulse, seen } = all;
     for (;;) {
-      await this.#untilSeen(looks, signal);
+      await this.#untilSeen(all, signal);
       if (this.#checks.settleMs === 0 || (await this.#hasSettled(looks, pulse, signal))) break;
     }
     const waitedMs = clock.now() - this.#startedAt;
@@ -110,11 +120,12 @@ class Wait {
   }
 
   /** Looks at one thing after the other. A guest that falls silent is watched from the beginning again. */
-  async #untilSeen(looks: readonly Look[], signal: AbortSignal): Promise<void> {
+  async #untilSeen({ looks, firstQuestion }: Looks, signal: AbortSignal): Promise<void> {
     for (let index = 0; index < looks.length; ) {
       const look = looks[index];
       if (!look) break;
       this.#say(look);
+      if (look === firstQuestion) await this.#untilSignOfLife(signal);
       const miss = await look.look();
       if (!miss) {
         this.#movedAt = this.#context.clock.now();
@@ -176,10 +187,37 @@ class Wait {
     }
   }
 
+  /**
+   * No question is of use before the guest has booted, and one that comes too early takes longer than the guest may need.
+   * So it is asked once its card has sent something; without a card, or when nothing is sent for long, all the same.
+   */
+  async #untilSignOfLife(signal: AbortSignal): Promise<void> {
+    const { clock, signs } = this.#context;
+    const { node, vmid, managedNic } = this.#target;
+    if (managedNic === undefined) return;
+    const until = clock.now() + Math.min(PATIENCE_MS, PATIENCE_SHARE_OF_TIMEOUT * this.#checks.timeoutMs);
+    while (!this.#hasSign) {
+      this.#hasSign = await signs.hasSent(node, vmid);
+      throwIfCanceled(signal);
+      if (this.#hasSign) this.#movedAt = clock.now();
+      const leftMs = until - clock.now();
+      if (this.#hasSign || leftMs <= 0) return;
+      const pauseMs = this.#quiet(SIGN_SHARE, SHORTEST_SIGN_PAUSE_MS, LONGEST_SIGN_PAUSE_MS);
+      await clock.sleep(Math.min(pauseMs, leftMs), signal);
+    }
+  }
+
   #pauseMs({ lost }: Miss): number {
-    const longestMs = lost === 'agent' ? LONGEST_PAUSE_IN_SILENCE_MS : LONGEST_PAUSE_MS;
+    if (lost !== 'agent') return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS);
+    // Without a sign of life the pause is spent looking for one.
+    if (!this.#hasSign && this.#target.managedNic !== undefined) return 0;
+    return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_IN_SILENCE_MS, LONGEST_PAUSE_IN_SILENCE_MS);
+  }
+
+  /** A share of the time that nothing has moved, within bounds. */
+  #quiet(share: number, shortestMs: number, longestMs: number): number {
     const quietMs = this.#context.clock.now() - this.#movedAt;
-    return Math.min(longestMs, Math.max(SHORTEST_PAUSE_MS, Math.round(PAUSE_SHARE * quietMs)));
+    return Math.min(longestMs, Math.max(shortestMs, Math.round(share * quietMs)));
   }
 
   #tooLate() {

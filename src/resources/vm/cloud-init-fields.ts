@@ -6,10 +6,13 @@ import { field, word } from '../field.ts';
 export const secretReference = z.union(
   [
     z.strictObject({
-      env: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'an environment variable is named by letters, digits and _'),
+      env: z
+        .string()
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'an environment variable is named by letters, digits and _')
+        .describe('Environment variable that holds it.'),
     }),
-    z.strictObject({ file: z.string().min(1) }),
-    z.strictObject({ command: z.array(z.string()).min(1) }),
+    z.strictObject({ file: z.string().min(1).describe('File that holds it.') }),
+    z.strictObject({ command: z.array(z.string()).min(1).describe('Program that prints it, with its arguments.') }),
   ],
   {
     error:
@@ -17,60 +20,63 @@ export const secretReference = z.union(
   },
 );
 
-export const cloudInitFields = z.strictObject({
-  storage: field(word().optional(), {
-    description: 'Storage for the cloud-init drive where the VM has none yet; a template’s drive stays in its slot.',
-    effect: 'hotplug-disk',
-  }),
-  slot: field(
-    z
-      .string()
-      .regex(/^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30))$/)
-      .optional(),
-    {
-      description: 'Slot of a new cloud-init drive; ide2 by default.',
+export const cloudInitFields = z
+  .strictObject({
+    storage: field(word().optional(), {
+      description: 'Storage for the cloud-init drive where the VM has none yet; a template’s drive stays in its slot.',
       effect: 'hotplug-disk',
-    },
-  ),
-  user: field(z.string().min(1).optional(), {
-    description: 'User that cloud-init creates or configures.',
-    pve: 'ciuser',
-    effect: 'live',
-  }),
-  password: field(secretReference.optional(), {
-    description: 'Password of that user: a reference, never the value itself.',
-    pve: 'cipassword',
-    effect: 'live',
-    secret: true,
-  }),
-  ssh_keys: field(z.array(z.string().min(1)).optional(), {
-    description: 'Public keys allowed to log in.',
-    pve: 'sshkeys',
-    effect: 'live',
-  }),
-  dns: z
-    .strictObject({
-      servers: field(z.array(word()).optional(), {
-        description: 'Name servers.',
-        pve: 'nameserver',
-        effect: 'live',
-      }),
-      domain: field(word().optional(), {
-        description: 'Search domain.',
-        pve: 'searchdomain',
-        effect: 'live',
-      }),
-    })
-    .optional(),
-  upgrade: field(z.boolean().optional(), {
-    description: 'Upgrade packages at the first boot.',
-    pve: 'ciupgrade',
-    effect: 'live',
-    serverDefault: 'true',
-  }),
-  type: field(z.enum(['nocloud', 'configdrive2', 'opennebula']).optional(), {
-    description: 'Format of the drive.',
-    pve: 'citype',
-    effect: 'live',
-  }),
-});
+    }),
+    slot: field(
+      z
+        .string()
+        .regex(/^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30))$/)
+        .optional(),
+      {
+        description: 'Slot of a new cloud-init drive; ide2 by default.',
+        effect: 'hotplug-disk',
+      },
+    ),
+    user: field(z.string().min(1).optional(), {
+      description: 'User that cloud-init creates or configures.',
+      pve: 'ciuser',
+      effect: 'live',
+    }),
+    password: field(secretReference.optional(), {
+      description: 'Password of that user: a reference, never the value itself.',
+      pve: 'cipassword',
+      effect: 'live',
+      secret: true,
+    }),
+    ssh_keys: field(z.array(z.string().min(1)).optional(), {
+      description: 'Public keys allowed to log in.',
+      pve: 'sshkeys',
+      effect: 'live',
+    }),
+    dns: z
+      .strictObject({
+        servers: field(z.array(word()).optional(), {
+          description: 'Name servers.',
+          pve: 'nameserver',
+          effect: 'live',
+        }),
+        domain: field(word().optional(), {
+          description: 'Search domain.',
+          pve: 'searchdomain',
+          effect: 'live',
+        }),
+      })
+      .describe('Name resolution of the guest.')
+      .optional(),
+    upgrade: field(z.boolean().optional(), {
+      description: 'Upgrade packages at the first boot.',
+      pve: 'ciupgrade',
+      effect: 'live',
+      serverDefault: 'true',
+    }),
+    type: field(z.enum(['nocloud', 'configdrive2', 'opennebula']).optional(), {
+      description: 'Format of the drive.',
+      pve: 'citype',
+      effect: 'live',
+    }),
+  })
+  .describe('What cloud-init is told.');

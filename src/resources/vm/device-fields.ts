@@ -18,7 +18,7 @@ export const pciDeviceFields = z.strictObject({
       .optional(),
     {
       description:
-        'PCI address on the host; used through the mapping that stands for it, because a token may not name it directly.',
+        'PCI address on the host, of a whole device (0000:01:00) or of one function (0000:01:00.0). A token may use it only through a mapping: one that stands for it is found, or made where the token may.',
       pve: 'hostpci.host',
       effect: 'restart',
     },

@@ -6,20 +6,26 @@ const SLOT = /^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])
 
 const positive = z.number().positive();
 
-const limits = z.strictObject({
-  read_mbps: field(positive.optional(), { description: 'Read limit in MB/s.', pve: 'drive.mbps_rd', effect: 'live' }),
-  write_mbps: field(positive.optional(), { description: 'Write limit in MB/s.', pve: 'drive.mbps_wr', effect: 'live' }),
-  read_iops: field(positive.int().optional(), {
-    description: 'Read operations per second.',
-    pve: 'drive.iops_rd',
-    effect: 'live',
-  }),
-  write_iops: field(positive.int().optional(), {
-    description: 'Write operations per second.',
-    pve: 'drive.iops_wr',
-    effect: 'live',
-  }),
-});
+const limits = z
+  .strictObject({
+    read_mbps: field(positive.optional(), { description: 'Read limit in MB/s.', pve: 'drive.mbps_rd', effect: 'live' }),
+    write_mbps: field(positive.optional(), {
+      description: 'Write limit in MB/s.',
+      pve: 'drive.mbps_wr',
+      effect: 'live',
+    }),
+    read_iops: field(positive.int().optional(), {
+      description: 'Read operations per second.',
+      pve: 'drive.iops_rd',
+      effect: 'live',
+    }),
+    write_iops: field(positive.int().optional(), {
+      description: 'Write operations per second.',
+      pve: 'drive.iops_wr',
+      effect: 'live',
+    }),
+  })
+  .describe('Limits of the throughput.');
 
 export const diskFieldsSchema = z.strictObject({
   size: field(byteSize().optional(), {
@@ -101,9 +107,8 @@ export const diskFieldsSchema = z.strictObject({
   }),
 });
 
-export const diskSlots = z.record(
-  z.string().regex(SLOT, 'a disk slot is ide0–3, sata0–5, scsi0–30 or virtio0–15'),
-  diskFieldsSchema,
-);
+export const diskSlots = z
+  .record(z.string().regex(SLOT, 'a disk slot is ide0–3, sata0–5, scsi0–30 or virtio0–15'), diskFieldsSchema)
+  .describe('Disks and CD drives, by slot.');
 
 export type DiskFields = z.output<typeof diskFieldsSchema>;

@@ -7,6 +7,7 @@ import { byteSize, field, word } from '../field.ts';
 import { cloudInitFields } from './cloud-init-fields.ts';
 import { pciDeviceFields, usbDeviceFields } from './device-fields.ts';
 import { diskSlots } from './disk-fields.ts';
+import { haFields } from './ha-fields.ts';
 import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware-fields.ts';
 import { nicSlots } from './nic-fields.ts';
 import { readyFields } from './ready-fields.ts';
@@ -28,21 +29,23 @@ const tag = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/, 'a tag has letters, digits, and _ - + . behind the first character');
 
-const clone = z.strictObject({
-  template: field(z.union([z.string().min(1), z.number().int()]), {
-    description: 'Name or id of the template to clone.',
-    effect: 'creation',
-  }),
-  mode: field(z.enum(['full', 'linked']).default('full'), {
-    description: 'full copies every disk; linked shares the template’s and lives on its storage.',
-    effect: 'creation',
-  }),
-  storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
-  format: field(z.enum(['raw', 'qcow2', 'vmdk']).optional(), {
-    description: 'Image format of a full clone on file storage.',
-    effect: 'creation',
-  }),
-});
+const clone = z
+  .strictObject({
+    template: field(z.union([z.string().min(1), z.number().int()]), {
+      description: 'Name or id of the template to clone.',
+      effect: 'creation',
+    }),
+    mode: field(z.enum(['full', 'linked']).default('full'), {
+      description: 'full copies every disk; linked shares the template’s and lives on its storage.',
+      effect: 'creation',
+    }),
+    storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
+    format: field(z.enum(['raw', 'qcow2', 'vmdk']).optional(), {
+      description: 'Image format of a full clone on file storage.',
+      effect: 'creation',
+    }),
+  })
+  .describe('The template the VM is made from.');
 
 export const vmFieldsSchema = z.strictObject({
   name,
@@ -67,7 +70,12 @@ export const vmFieldsSchema = z.strictObject({
     pve: 'description',
     effect: 'live',
   }),
-  tags: field(z.array(tag).optional(), { description: 'Tags; kept as a set.', pve: 'tags', effect: 'live' }),
+  tags: field(z.array(tag).optional(), {
+    description: 'Tags; kept as a set.',
+    pve: 'tags',
+    effect: 'live',
+    unordered: true,
+  }),
   pool: field(z.string().min(1).optional(), {
     description: 'Pool the VM is put into when it is made.',
     effect: 'creation',
@@ -163,8 +171,14 @@ export const vmFieldsSchema = z.strictObject({
   efi: efiFields.optional(),
   tpm: tpmFields.optional(),
   cloud_init: cloudInitFields.optional(),
-  pci: z.record(z.string().regex(/^hostpci([0-9]|1[0-5])$/, 'a PCI slot is hostpci0–15'), pciDeviceFields).optional(),
-  usb: z.record(z.string().regex(/^usb([0-9]|1[0-3])$/, 'a USB slot is usb0–13'), usbDeviceFields).optional(),
+  pci: z
+    .record(z.string().regex(/^hostpci([0-9]|1[0-5])$/, 'a PCI slot is hostpci0–15'), pciDeviceFields)
+    .describe('PCI devices of the host passed to the VM, by slot.')
+    .optional(),
+  usb: z
+    .record(z.string().regex(/^usb([0-9]|1[0-3])$/, 'a USB slot is usb0–13'), usbDeviceFields)
+    .describe('USB devices of the host passed to the VM, by slot.')
+    .optional(),
   serial: field(
     z.record(z.string().regex(/^serial[0-3]$/, 'a serial port is serial0–3'), z.literal('socket')).optional(),
     {
@@ -202,6 +216,7 @@ export const vmFieldsSchema = z.strictObject({
         effect: 'restart',
       }),
     })
+    .describe('Graphics.')
     .optional(),
   rng: field(z.enum(['/dev/urandom', '/dev/random']).optional(), {
     description: 'Source of a virtual random number generator.',
@@ -228,6 +243,7 @@ export const vmFieldsSchema = z.strictObject({
     effect: 'live',
     serverDefault: 'false',
   }),
+  ha: haFields.optional(),
   power: field(z.enum(['running', 'stopped']).default('running'), {
     description: 'State after creation; later only a change in the file acts.',
     effect: 'live',

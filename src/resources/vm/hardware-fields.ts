@@ -4,127 +4,137 @@ import { byteSize, duration, field, word } from '../field.ts';
 
 const ONE_MIB = 1024 ** 2;
 
-export const cpuFields = z.strictObject({
-  cores: field(z.number().int().min(1).max(512).optional(), {
-    description: 'Cores per socket.',
-    pve: 'cores',
-    effect: 'restart',
-    serverDefault: '1',
-  }),
-  sockets: field(z.number().int().min(1).max(4).optional(), {
-    description: 'CPU sockets.',
-    pve: 'sockets',
-    effect: 'restart',
-    serverDefault: '1',
-  }),
-  vcpus: field(z.number().int().min(1).optional(), {
-    description: 'Virtual CPUs plugged in at start; the rest can be added while running.',
-    pve: 'vcpus',
-    effect: 'hotplug-cpu',
-  }),
-  type: field(word().optional(), {
-    description: 'CPU model the guest sees.',
-    pve: 'cpu.cputype',
-    effect: 'restart',
-    examples: ['host', 'x86-64-v2-AES'],
-  }),
-  flags: field(z.array(z.string().regex(/^[+-][a-z0-9-]+$/)).optional(), {
-    description: 'CPU flags to add (+) or remove (-).',
-    pve: 'cpu.flags',
-    effect: 'restart',
-  }),
-  limit: field(z.number().min(0).max(128).optional(), {
-    description: 'Upper limit in CPUs’ worth of time; 0 for none.',
-    pve: 'cpulimit',
-    effect: 'live',
-  }),
-  units: field(z.number().int().min(1).max(10_000).optional(), {
-    description: 'Weight against other VMs.',
-    pve: 'cpuunits',
-    effect: 'live',
-    serverDefault: '100',
-  }),
-  numa: field(z.boolean().optional(), {
-    description: 'Show a NUMA topology to the guest.',
-    pve: 'numa',
-    effect: 'restart',
-  }),
-});
+export const cpuFields = z
+  .strictObject({
+    cores: field(z.number().int().min(1).max(512).optional(), {
+      description: 'Cores per socket.',
+      pve: 'cores',
+      effect: 'restart',
+      serverDefault: '1',
+    }),
+    sockets: field(z.number().int().min(1).max(4).optional(), {
+      description: 'CPU sockets.',
+      pve: 'sockets',
+      effect: 'restart',
+      serverDefault: '1',
+    }),
+    vcpus: field(z.number().int().min(1).optional(), {
+      description: 'Virtual CPUs plugged in at start; the rest can be added while running.',
+      pve: 'vcpus',
+      effect: 'hotplug-cpu',
+    }),
+    type: field(word().optional(), {
+      description: 'CPU model the guest sees.',
+      pve: 'cpu.cputype',
+      effect: 'restart',
+      examples: ['host', 'x86-64-v2-AES'],
+    }),
+    flags: field(z.array(z.string().regex(/^[+-][a-z0-9-]+$/)).optional(), {
+      description: 'CPU flags to add (+) or remove (-).',
+      pve: 'cpu.flags',
+      effect: 'restart',
+    }),
+    limit: field(z.number().min(0).max(128).optional(), {
+      description: 'Upper limit in CPUs’ worth of time; 0 for none.',
+      pve: 'cpulimit',
+      effect: 'live',
+    }),
+    units: field(z.number().int().min(1).max(10_000).optional(), {
+      description: 'Weight against other VMs.',
+      pve: 'cpuunits',
+      effect: 'live',
+      serverDefault: '100',
+    }),
+    numa: field(z.boolean().optional(), {
+      description: 'Show a NUMA topology to the guest.',
+      pve: 'numa',
+      effect: 'restart',
+    }),
+  })
+  .describe('Processors.');
 
-export const efiFields = z.strictObject({
-  storage: field(word(), {
-    description: 'Where the EFI variables are kept.',
-    pve: 'efidisk0',
-    effect: 'creation',
-  }),
-  type: field(z.enum(['2m', '4m']).optional(), {
-    description: 'Size of the variable store; 4m for a new one.',
-    pve: 'efidisk0.efitype',
-    effect: 'creation',
-  }),
-  secure_boot: field(z.boolean().optional(), {
-    description: 'Enrol the distributors’ and Microsoft’s keys, which switches secure boot on; off for a new store.',
-    pve: 'efidisk0.pre-enrolled-keys',
-    effect: 'creation',
-  }),
-});
+export const efiFields = z
+  .strictObject({
+    storage: field(word(), {
+      description: 'Where the EFI variables are kept.',
+      pve: 'efidisk0',
+      effect: 'creation',
+    }),
+    type: field(z.enum(['2m', '4m']).optional(), {
+      description: 'Size of the variable store; 4m for a new one.',
+      pve: 'efidisk0.efitype',
+      effect: 'creation',
+    }),
+    secure_boot: field(z.boolean().optional(), {
+      description: 'Enrol the distributors’ and Microsoft’s keys, which switches secure boot on; off for a new store.',
+      pve: 'efidisk0.pre-enrolled-keys',
+      effect: 'creation',
+    }),
+  })
+  .describe('Store of the EFI variables, for the firmware ovmf.');
 
-export const tpmFields = z.strictObject({
-  storage: field(word(), {
-    description: 'Where the TPM state is kept.',
-    pve: 'tpmstate0',
-    effect: 'creation',
-  }),
-  version: field(z.enum(['v1.2', 'v2.0']).optional(), {
-    description: 'TPM version; v2.0 for a new one.',
-    pve: 'tpmstate0.version',
-    effect: 'creation',
-  }),
-});
+export const tpmFields = z
+  .strictObject({
+    storage: field(word(), {
+      description: 'Where the TPM state is kept.',
+      pve: 'tpmstate0',
+      effect: 'creation',
+    }),
+    version: field(z.enum(['v1.2', 'v2.0']).optional(), {
+      description: 'TPM version; v2.0 for a new one.',
+      pve: 'tpmstate0.version',
+      effect: 'creation',
+    }),
+  })
+  .describe('Trusted platform module.');
 
-export const agentFields = z.strictObject({
-  enabled: field(z.boolean(), {
-    description: 'Give the VM the device the guest agent talks through.',
-    pve: 'agent.enabled',
-    effect: 'restart',
-  }),
-  trim: field(z.boolean().optional(), {
-    description: 'Trim after a clone or move.',
-    pve: 'agent.fstrim_cloned_disks',
-    effect: 'live',
-  }),
-  freeze: field(z.boolean().optional(), {
-    description: 'Freeze file systems for backups.',
-    pve: 'agent.freeze-fs',
-    effect: 'restart',
-    serverDefault: 'true',
-  }),
-  type: field(z.enum(['virtio', 'isa']).optional(), {
-    description: 'Kind of port.',
-    pve: 'agent.type',
-    effect: 'restart',
-  }),
-});
+export const agentFields = z
+  .strictObject({
+    enabled: field(z.boolean(), {
+      description: 'Give the VM the device the guest agent talks through.',
+      pve: 'agent.enabled',
+      effect: 'restart',
+    }),
+    trim: field(z.boolean().optional(), {
+      description: 'Trim after a clone or move.',
+      pve: 'agent.fstrim_cloned_disks',
+      effect: 'live',
+    }),
+    freeze: field(z.boolean().optional(), {
+      description: 'Freeze file systems for backups.',
+      pve: 'agent.freeze-fs',
+      effect: 'restart',
+      serverDefault: 'true',
+    }),
+    type: field(z.enum(['virtio', 'isa']).optional(), {
+      description: 'Kind of port.',
+      pve: 'agent.type',
+      effect: 'restart',
+    }),
+  })
+  .describe('QEMU guest agent.');
 
 const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox counts whole seconds here'));
 
-export const startupFields = z.strictObject({
-  order: field(z.number().int().min(0).optional(), {
-    description: 'Position among the VMs started with the host; needs Sys.Modify on /.',
-    pve: 'startup.order',
-    effect: 'live',
-  }),
-  up: field(wholeSeconds.optional(), {
-    description: 'Pause before the next VM is started.',
-    pve: 'startup.up',
-    effect: 'live',
-  }),
-  down: field(wholeSeconds.optional(), {
-    description: 'How long a shutdown may take.',
-    pve: 'startup.down',
-    effect: 'live',
-  }),
-});
+export const startupFields = z
+  .strictObject({
+    order: field(z.number().int().min(0).optional(), {
+      description: 'Position among the VMs started with the host; needs Sys.Modify on /.',
+      pve: 'startup.order',
+      effect: 'live',
+    }),
+    up: field(wholeSeconds.optional(), {
+      description: 'Pause before the next VM is started.',
+      pve: 'startup.up',
+      effect: 'live',
+    }),
+    down: field(wholeSeconds.optional(), {
+      description: 'How long a shutdown may take.',
+      pve: 'startup.down',
+      effect: 'live',
+    }),
+  })
+  .describe('Order and pauses when the host starts and stops its VMs.');
 
 export const vgaMemory = byteSize().pipe(
   z

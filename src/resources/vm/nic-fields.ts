@@ -4,37 +4,44 @@ import { field, word } from '../field.ts';
 
 const SLOT = /^net([0-9]|[12][0-9]|3[01])$/;
 
-const ipv4 = z.union([
-  z.literal('dhcp'),
-  z.strictObject({
-    address: field(z.string().regex(/^\d+\.\d+\.\d+\.\d+\/\d+$/, 'an address has its network length: 10.0.20.11/24'), {
-      description: 'Address with the length of its network.',
-      pve: 'ipconfig.ip',
-      effect: 'live',
+const ipv4 = z
+  .union([
+    z.literal('dhcp'),
+    z.strictObject({
+      address: field(
+        z.string().regex(/^\d+\.\d+\.\d+\.\d+\/\d+$/, 'an address has its network length: 10.0.20.11/24'),
+        {
+          description: 'Address with the length of its network.',
+          pve: 'ipconfig.ip',
+          effect: 'live',
+        },
+      ),
+      gateway: field(word().optional(), {
+        description: 'Gateway inside that network.',
+        pve: 'ipconfig.gw',
+        effect: 'live',
+      }),
     }),
-    gateway: field(word().optional(), {
-      description: 'Gateway inside that network.',
-      pve: 'ipconfig.gw',
-      effect: 'live',
-    }),
-  }),
-]);
+  ])
+  .describe('IPv4 address that cloud-init gives the card.');
 
-const ipv6 = z.union([
-  z.enum(['dhcp', 'auto']),
-  z.strictObject({
-    address: field(z.string().regex(/^[0-9a-fA-F:.]+\/\d+$/, 'an address has its network length: fd00::11/64'), {
-      description: 'Address with the length of its network.',
-      pve: 'ipconfig.ip6',
-      effect: 'live',
+const ipv6 = z
+  .union([
+    z.enum(['dhcp', 'auto']),
+    z.strictObject({
+      address: field(z.string().regex(/^[0-9a-fA-F:.]+\/\d+$/, 'an address has its network length: fd00::11/64'), {
+        description: 'Address with the length of its network.',
+        pve: 'ipconfig.ip6',
+        effect: 'live',
+      }),
+      gateway: field(word().optional(), {
+        description: 'Gateway inside that network.',
+        pve: 'ipconfig.gw6',
+        effect: 'live',
+      }),
     }),
-    gateway: field(word().optional(), {
-      description: 'Gateway inside that network.',
-      pve: 'ipconfig.gw6',
-      effect: 'live',
-    }),
-  }),
-]);
+  ])
+  .describe('IPv6 address that cloud-init gives the card.');
 
 export const nicFieldsSchema = z.strictObject({
   model: field(z.enum(['virtio', 'e1000', 'e1000e', 'rtl8139', 'vmxnet3']).optional(), {
@@ -96,6 +103,8 @@ export const nicFieldsSchema = z.strictObject({
   remove: field(z.literal(true).optional(), { description: 'Take the card away.', effect: 'hotplug-network' }),
 });
 
-export const nicSlots = z.record(z.string().regex(SLOT, 'a network slot is net0–net31'), nicFieldsSchema);
+export const nicSlots = z
+  .record(z.string().regex(SLOT, 'a network slot is net0–net31'), nicFieldsSchema)
+  .describe('Network cards, by slot.');
 
 export type NicFields = z.output<typeof nicFieldsSchema>;

@@ -17,6 +17,7 @@ export interface Ownership {
 }
 
 const PREFIX = 'proxwright: ';
+const INCOMPLETE = 'incomplete';
 
 export function printOwnership(ownership: Ownership): string {
   const parts: readonly (readonly [string, string | undefined])[] = [
@@ -25,7 +26,7 @@ export function printOwnership(ownership: Ownership): string {
     ['vmid', String(ownership.vmid)],
     ['uuid', ownership.uuid],
     ['nonce', ownership.nonce],
-    ['state', ownership.incomplete ? 'incomplete' : undefined],
+    ['state', ownership.incomplete ? INCOMPLETE : undefined],
   ];
   const written = parts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${escaped(value)}`]));
   return `${PREFIX}${written.join(' ')}`;
@@ -53,8 +54,13 @@ export function parseOwnership(line: string): Ownership | undefined {
     vmid,
     ...(uuid && { uuid }),
     ...(nonce && { nonce }),
-    ...(parts.get('state') === 'incomplete' && { incomplete: true }),
+    ...(parts.get('state') === INCOMPLETE && { incomplete: true }),
   };
+}
+
+/** Also of a line made for a VM that has no id yet. */
+export function saysIncomplete(line: string): boolean {
+  return line.endsWith(` state=${INCOMPLETE}`);
 }
 
 /** All ownership lines of the notes, whether they count or not. */

@@ -5,9 +5,12 @@
  */
 import type { Secret } from '../../base/secret.ts';
 import type { DesiredKey, SubKeys, Wish } from './desired.ts';
-import { printOwnership } from './ownership.ts';
+import { printOwnership, saysIncomplete } from './ownership.ts';
 
 type PackedSubKeys = Readonly<Record<string, string | null>>;
+
+/** Of the ownership line: none, one, or one that says that the VM is not complete. */
+type OwnershipWish = 'none' | 'complete' | 'incomplete';
 
 type Plain<Kind extends DesiredKey['kind']> = Extract<DesiredKey, { readonly kind: Kind }>;
 
@@ -17,7 +20,7 @@ export type PackedKey =
   | Plain<'absent'>
   | { readonly kind: 'secret'; readonly digest: string }
   | { readonly kind: 'property'; readonly set: PackedSubKeys; readonly base: string | null }
-  | { readonly kind: 'notes'; readonly text: string | null; readonly ownership: boolean }
+  | { readonly kind: 'notes'; readonly text: string | null; readonly ownership: OwnershipWish }
   | { readonly kind: 'cdrom'; readonly set: PackedSubKeys; readonly file: string }
   | {
       readonly kind: 'disk';
@@ -39,6 +42,8 @@ export interface Unpacking {
   readonly address: string;
   readonly vmid: number;
   readonly uuid: string | undefined;
+  /** Names the attempt that made it. */
+  readonly nonce?: string | undefined;
   secret(key: string): Secret | undefined;
 }
 
@@ -53,7 +58,7 @@ function packKey(desired: DesiredKey): PackedKey {
     case 'property':
       return { kind: 'property', set: packSet(desired.set), base: desired.base ?? null };
     case 'notes':
-      return { kind: 'notes', text: desired.text ?? null, ownership: desired.line !== undefined };
+      return { kind: 'notes', text: desired.text ?? null, ownership: ownershipWish(desired.line) };
     case 'cdrom':
       return { kind: 'cdrom', set: packSet(desired.set), file: desired.file };
     case 'disk':
@@ -87,9 +92,7 @@ function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): Desire
     case 'property':
       return { kind: 'property', set: unpackSet(packed.set), ...(packed.base !== null && { base: packed.base }) };
     case 'notes': {
-      const { stack, address, vmid, uuid } = unpacking;
-      const line = packed.ownership ? printOwnership({ stack, address, vmid, uuid }) : undefined;
-      return { kind: 'notes', text: packed.text ?? undefined, line };
+      return { kind: 'notes', text: packed.text ?? undefined, line: lineOf(packed.ownership, unpacking) };
     }
     case 'cdrom':
       return { kind: 'cdrom', set: unpackSet(packed.set), file: packed.file };
@@ -105,6 +108,17 @@ function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): Desire
     default:
       return packed;
   }
+}
+
+function ownershipWish(line: string | undefined): OwnershipWish {
+  if (line === undefined) return 'none';
+  return saysIncomplete(line) ? 'incomplete' : 'complete';
+}
+
+function lineOf(wish: OwnershipWish, { stack, address, vmid, uuid, nonce }: Unpacking): string | undefined {
+  if (wish === 'none') return undefined;
+  const line = { stack, address, vmid, uuid };
+  return printOwnership(wish === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
 }
 
 function packSet(set: SubKeys): PackedSubKeys {

@@ -17,6 +17,17 @@ export function propertyOf(key: string, text: string | undefined): PropertyValue
   return parsed.ok ? parsed.value : new PropertyValue();
 }
 
+/** NIC slot → MAC address, of a VM's configuration. */
+export function macsOf(values: ReadonlyMap<string, string>): Record<string, string> {
+  const nics = [...values].filter(([key]) => /^net\d+$/.test(key));
+  return Object.fromEntries(
+    nics.flatMap(([key, text]) => {
+      const mac = propertyOf(key, text).get('macaddr');
+      return mac === undefined ? [] : [[key, mac] as const];
+    }),
+  );
+}
+
 export function printPropertyOf(key: string, value: PropertyValue): string {
   return printProperty(formatOf(key), value);
 }

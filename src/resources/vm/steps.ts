@@ -1,6 +1,7 @@
 /** The steps of a VM: what each action is given, as plain JSON data, and how a step is put together. */
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
+import type { HaFields } from './ha-fields.ts';
 import type { PackedEntry } from './packed.ts';
 
 /** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */
@@ -48,6 +49,11 @@ export interface VerifyInput {
   readonly applied: Readonly<Record<string, unknown>>;
 }
 
+export interface StartInput {
+  /** The VM was there before this run: a start that an earlier one lost sight of may still run. */
+  readonly mayBeUnderWay?: true;
+}
+
 export interface StopInput {
   readonly how: 'shutdown' | 'stop';
 }
@@ -66,17 +72,23 @@ export interface MigrateInput {
   readonly target: string;
 }
 
+export interface HaInput {
+  /** As the file has it; false takes the VM out of the manager's hands. */
+  readonly ha: HaFields;
+}
+
 export interface VmInputs {
   readonly 'vm.clone': CloneInput;
   readonly 'vm.create': CreateInput;
   readonly 'vm.configure': ConfigureInput;
   readonly 'vm.resize': ResizeInput;
   readonly 'vm.verify': VerifyInput;
-  readonly 'vm.start': Readonly<Record<string, never>>;
+  readonly 'vm.start': StartInput;
   readonly 'vm.stop': StopInput;
   readonly 'vm.restart': RestartInput;
   readonly 'vm.destroy': DestroyInput;
   readonly 'vm.migrate': MigrateInput;
+  readonly 'vm.ha': HaInput;
 }
 
 export type VmActionName = keyof VmInputs;
@@ -91,6 +103,8 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.start': 'start',
   'vm.stop': 'start',
   'vm.restart': 'start',
+  // Behind the switch: the manager is handed a VM that already is what it should be.
+  'vm.ha': 'start',
   'vm.destroy': 'remove',
 };
 

@@ -44,33 +44,3 @@ export const newDisksAreComplete: VmRule = {
 function isMade({ size, import_from }: DiskFields): boolean {
   return size !== undefined || import_from !== undefined;
 }
-
-/** An empty VM that is started boots into nothing; that is nearly always a forgotten `clone`. */
-export const somethingToBootFrom: VmRule = {
-  reads: [
-    'clone.template',
-    'disks.*.iso',
-    'disks.*.import_from',
-    'boot',
-    'power',
-    'pci.*.mapping',
-    'usb.*.mapping',
-    'extra.args',
-  ],
-  *check(vm) {
-    const { clone, disks, boot, power, pci, usb, extra } = vm.fields;
-    const hasMedium = Object.values(disks ?? {}).some(
-      ({ iso, import_from }) => Boolean(iso) || import_from !== undefined,
-    );
-    const bootsElsewhere =
-      boot?.some((device) => /^(net|usb|hostpci)/.test(device)) || pci || usb || extra?.args !== undefined;
-    if (clone || hasMedium || bootsElsewhere || power === 'stopped') return;
-    yield {
-      vm,
-      path: '',
-      detail:
-        'This VM would be created empty and started with nothing to boot from: it has neither a clone, an ISO nor an imported disk.',
-      hint: 'Say clone: { template: … }, give a disk import_from or iso, boot from the network (boot: [net0]), or say power: stopped.',
-    };
-  },
-};

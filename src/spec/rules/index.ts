@@ -2,15 +2,16 @@
 import type { Where } from '../../base/diagnostics.ts';
 import type { Findings } from '../findings.ts';
 import type { Path } from '../located.ts';
-import type { OutputsSpec } from '../types.ts';
+import type { OutputsSpec, ResolvedVm } from '../types.ts';
 import type { Candidate } from '../vm.ts';
 import { nameServersAreAddresses, usableAddresses } from './addresses.ts';
 import { bootDevicesExist } from './boot.ts';
 import { cloudInitNeedsDrive, cloudInitSlotIsFree, sshKeysArePublic } from './cloud-init.ts';
-import { linkedCloneStaysPut, newDisksAreComplete, somethingToBootFrom } from './creation.ts';
+import { linkedCloneStaysPut, newDisksAreComplete } from './creation.ts';
 import { cdDriveIsNoDisk, devicesNameOneSource, optionsFitTheBus, removeStandsAlone } from './exclusive.ts';
 import { extraKeysAreFree } from './extra.ts';
 import { efiNeedsOvmf, pcieNeedsQ35 } from './firmware.ts';
+import { haAgreesWithPower } from './ha.ts';
 import { mtuCarriesIp, newCardsHaveBridge } from './network.ts';
 import { readinessIsPossible } from './readiness.ts';
 import { positionOf, type StackRule, type Violation, type VmRule } from './rule.ts';
@@ -33,6 +34,7 @@ const VM_RULES: readonly VmRule[] = [
   devicesNameOneSource,
   efiNeedsOvmf,
   extraKeysAreFree,
+  haAgreesWithPower,
   linkedCloneStaysPut,
   mtuCarriesIp,
   nameServersAreAddresses,
@@ -42,7 +44,6 @@ const VM_RULES: readonly VmRule[] = [
   pcieNeedsQ35,
   readinessIsPossible,
   removeStandsAlone,
-  somethingToBootFrom,
   sshKeysArePublic,
   usableAddresses,
   vcpusFitCores,
@@ -71,6 +72,14 @@ export function checkRules(
     const vms = untainted(real, rule).map(({ vm }) => vm);
     report(rule.check(vms, outputs), findings);
   }
+}
+
+/** What the rules say of a VM on its own, wherever its fields come from. */
+export function violationsOf(vm: ResolvedVm): Violation[] {
+  return [
+    ...VM_RULES.flatMap((rule) => [...rule.check(vm)]),
+    ...STACK_RULES.flatMap((rule) => [...rule.check([vm], {})]),
+  ];
 }
 
 function untainted(candidates: readonly Candidate[], { reads }: VmRule | StackRule): readonly Candidate[] {

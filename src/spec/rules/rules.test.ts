@@ -6,6 +6,19 @@ type Case = readonly [title: string, lines: string, expected: string | null];
 
 const cloned: readonly Case[] = [
   [
+    'a VM that is to stay stopped and that the HA manager would start',
+    'power: stopped\nha: {}',
+    'error BAD_VALUE: The VM is to stay stopped (power: stopped), but the HA manager would start it (ha.state: started).',
+  ],
+  [
+    'a VM that is to run and that the HA manager would stop',
+    'ha: { state: disabled }',
+    '8:18 error BAD_VALUE: The VM is to run (power: running), but the HA manager would stop it (ha.state: disabled).',
+  ],
+  ['a stopped VM that the HA manager keeps stopped', 'power: stopped\nha: { state: stopped }', null],
+  ['a VM that the HA manager ignores', 'power: stopped\nha: { state: ignored }', null],
+  ['a VM that must not be highly available', 'power: stopped\nha: false', null],
+  [
     'an address outside its range of numbers',
     'nics: { net0: { ipv4: { address: 10.0.20.300/24 } } }',
     '8:38 error BAD_VALUE: "10.0.20.300/24" is not an IPv4 address',
@@ -229,18 +242,6 @@ describe('the rules for a cloned VM', () => {
 describe('the rules for a VM that is created empty', () => {
   it.each(empty)('%s', (_, lines, expected) => {
     expect(problemsOf(emptyVmStack(lines))).toEqual(expected === null ? [] : [expect.stringContaining(expected)]);
-  });
-
-  it('ask for something to boot from', () => {
-    const running = (lines: string) => problemsOf(emptyVmStack(lines).replace('power: stopped', 'power: running'));
-    expect(running('disks: { scsi0: { storage: tank, size: 1GiB } }')).toEqual([
-      expect.stringContaining(
-        '4:3 error BAD_VALUE: This VM would be created empty and started with nothing to boot from',
-      ),
-    ]);
-    expect(running('disks: { ide0: { iso: "local:iso/a.iso" } }')).toEqual([]);
-    expect(running('disks: { scsi0: { storage: tank, import_from: "local:import/a.qcow2" } }')).toEqual([]);
-    expect(running('boot: [net0]\nnics: { net0: { bridge: vmbr0 } }')).toEqual([]);
   });
 });
 

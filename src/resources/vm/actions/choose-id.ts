@@ -33,7 +33,10 @@ function* upwardFrom(first: number): Generator<number> {
 function noneLeft(context: ActionContext, vmids: readonly number[]): ConflictError {
   return new ConflictError({
     code: 'VMID_TAKEN',
-    detail: `None of the ${vmids.length} ids from ${Math.min(...vmids)} to ${Math.max(...vmids)} is free for ${context.address}.`,
+    detail:
+      vmids.length === 1
+        ? `The one id of its range, ${vmids[0]}, is not free for ${context.address}.`
+        : `None of the ${vmids.length} ids from ${Math.min(...vmids)} to ${Math.max(...vmids)} is free for ${context.address}.`,
     where: { address: context.address },
     hint: 'Widen vmids, or remove VMs that are no longer needed.',
   });

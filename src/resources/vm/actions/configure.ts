@@ -38,9 +38,9 @@ interface Attempt {
 
 /** The wishes of a step, filled in with what is known of the VM by now. */
 export function wishesOf(context: ActionContext, desired: ConfigureInput['desired']): Wish[] {
-  const { vmid, uuid } = knownVm(context);
+  const { vmid, uuid, nonce } = knownVm(context);
   const { stack, address } = context;
-  return unpackDesired(desired, { stack, address, vmid, uuid, secret: (key) => context.secret(key) });
+  return unpackDesired(desired, { stack, address, vmid, uuid, nonce, secret: (key) => context.secret(key) });
 }
 
 async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, attempt: Attempt): Promise<void> {

@@ -5,6 +5,7 @@ import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
+import { releaseFromHa } from './ha.ts';
 import { forgetSight, lookIfThere, vmName } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
 import { inRounds, type RoundEnd } from './rounds.ts';
@@ -19,10 +20,13 @@ export const destroyVm: Action<DestroyInput> = (context, input) =>
     if (!vm) return 'done';
     if (vm.lock === 'destroyed') return finishUnderWay(context, vm);
     refuseProtected(context, vm);
-    if (await isRunning(context, vm)) {
-      if (input.stop === 'refuse') throw stillRunning(context, vm);
-      await context.intend({ vmid: vm.vmid, node: vm.node, stop: input.stop });
-      await switchOff(context, vm, input.stop);
+    const runs = await isRunning(context, vm);
+    const { stop } = input;
+    if (runs && stop === 'refuse') throw stillRunning(context, vm);
+    await releaseFromHa(context, vm.vmid);
+    if (runs && stop !== 'refuse') {
+      await context.intend({ vmid: vm.vmid, node: vm.node, stop });
+      await switchOff(context, vm, stop);
       // Time has passed since the VM was looked at.
       return 'again';
     }

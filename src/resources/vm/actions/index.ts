@@ -5,6 +5,7 @@ import { cloneVm } from './clone.ts';
 import { configure } from './configure.ts';
 import { createVm } from './create.ts';
 import { destroyVm } from './destroy.ts';
+import { manageHa } from './ha.ts';
 import { migrateVm } from './migrate.ts';
 import { restartVm, startVm, stopVm } from './power.ts';
 import { resizeDisk } from './resize.ts';
@@ -23,4 +24,5 @@ export const ACTIONS: { readonly [Name in VmActionName]: Action<VmInputs[Name]> 
   'vm.restart': restartVm,
   'vm.destroy': destroyVm,
   'vm.migrate': migrateVm,
+  'vm.ha': manageHa,
 };

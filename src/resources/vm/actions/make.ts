@@ -11,7 +11,7 @@ import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.t
 import type { ActionContext } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
-import { propertyOf } from '../parts.ts';
+import { macsOf } from '../parts.ts';
 import { chooseId, type IdWish } from './choose-id.ts';
 import { knownVm, look, vmName } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
@@ -150,18 +150,13 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
 /** From here on the VM is known by its uuid. */
 export async function rememberMade(context: ActionContext, vm: VmObserved): Promise<void> {
   invariant(vm.uuid !== undefined, `${vmName(vm)} has no uuid in smbios1.`);
-  const nics = [...vm.current].filter(([key]) => /^net\d+$/.test(key));
-  const macs = nics.flatMap(([key, text]) => {
-    const mac = propertyOf(key, text).get('macaddr');
-    return mac === undefined ? [] : [[key, mac] as const];
-  });
   const name = vm.current.get('name');
   await context.learn({
     vmid: vm.vmid,
     uuid: vm.uuid,
     node: vm.node,
     phase: 'incomplete',
-    macs: Object.fromEntries(macs),
+    macs: macsOf(vm.current),
     ...(name !== undefined && { name }),
   });
   context.sight.last = vm;

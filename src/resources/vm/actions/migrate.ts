@@ -1,10 +1,14 @@
 /** `vm.migrate`: to the node that the stack names now, running or not, with its local disks. */
-import type { Action } from '../../action.ts';
+import { TaskError } from '../../../base/errors.ts';
+import { printDuration } from '../../../base/units.ts';
+import type { Action, ActionContext } from '../../action.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetSight, look } from './look.ts';
-import { isRunning } from './power.ts';
-import { inRounds } from './rounds.ts';
+import { forgetSight, look, vmName } from './look.ts';
+import { isOnlyFiled, isRunning } from './power.ts';
+import { inRounds, patiently } from './rounds.ts';
 import { runTask } from './tasks.ts';
+
+const HA_POLL_MS = 2_000;
 
 export const migrateVm: Action<MigrateInput> = (context, { target }) =>
   inRounds(context, `migrate to ${target}`, async () => {
@@ -15,7 +19,7 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
     const online = await isRunning(context, vm);
     await context.intend({ vmid, node, target });
     context.progress(`migrate to ${target}`);
-    await runTask(context, {
+    const result = await runTask(context, {
       what: `migration to ${target}`,
       node,
       vmid,
@@ -28,5 +32,24 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
           .migrate({ target, online, 'with-local-disks': true }, { signal: context.signal }),
     });
     forgetSight(context);
+    if (isOnlyFiled(result)) await untilThere(context, target);
     return 'again';
   });
+
+async function untilThere(context: ActionContext, target: string): Promise<void> {
+  const { clock, signal, timeouts } = context;
+  const deadline = clock.now() + timeouts.cloneMs;
+  for (;;) {
+    const vm = await patiently(context, () => look(context));
+    if (vm.node === target) return;
+    if (clock.now() >= deadline) {
+      throw new TaskError({
+        code: 'TASK_TIMEOUT',
+        detail: `${vmName(vm)} is managed by HA and was not on ${target} after ${printDuration(timeouts.cloneMs)}.`,
+        where: { address: context.address },
+        hint: 'Look at the HA status of the cluster: ha-manager status',
+      });
+    }
+    await clock.sleep(HA_POLL_MS, signal);
+  }
+}

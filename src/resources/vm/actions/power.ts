@@ -1,26 +1,27 @@
 /** `vm.start`, `vm.stop` and `vm.restart`: the switches. Each wait has a bound, and a VM in the wanted state is left alone. */
 import { invariant } from '../../../base/assert.ts';
-import { ConflictError, ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { BusyError, ConflictError, ProxwrightError, TaskError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
-import { parseUpid, type Upid } from '../../../pve/index.ts';
+import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
-import type { RestartInput, StopInput } from '../steps.ts';
+import type { RestartInput, StartInput, StopInput } from '../steps.ts';
 import { forgetSight, knownVm, lastLook, look, vmName } from './look.ts';
 import { inRounds, patiently } from './rounds.ts';
-import { runTask } from './tasks.ts';
+import { follow, runningTasks, runTask } from './tasks.ts';
 
 /** What the server itself may add to a shutdown: the lock's wait, and the agent's ping. */
 const SHUTDOWN_MARGIN_MS = 30_000;
 const POWER_POLL_MS = 2_000;
 
 /** A VM that runs already is fine. One that was never read back and compared is not started. */
-export const startVm: Action<Readonly<Record<string, never>>> = async (context) => {
+export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = false }) => {
   const { phase } = knownVm(context);
   invariant(phase === 'complete', `${context.address} has not been read back and compared, so it must not be started.`);
   await inRounds(context, 'start', async () => {
     const vm = await lastLook(context);
     const { node, vmid } = vm;
+    if (mayBeUnderWay) await awaitEarlierStart(context, vm);
     await context.intend({ vmid, node, start: true });
     context.progress('start');
     try {
@@ -39,6 +40,18 @@ export const startVm: Action<Readonly<Record<string, never>>> = async (context) 
     return 'done';
   });
 };
+
+/** An earlier run may have lost sight of its task, with its login for instance; a second one beside it helps nobody. */
+async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObserved): Promise<void> {
+  for (const upid of await runningTasks(context, { node, id: vmid, type: 'qmstart' })) {
+    try {
+      await follow(context, upid, { what: 'the start of an earlier run', timeoutMs: context.timeouts.startMs });
+    } catch (error) {
+      // How it failed does not matter: it is tried again, and that says why.
+      if (!(error instanceof BusyError || (error instanceof TaskError && error.code === 'TASK_FAILED'))) throw error;
+    }
+  }
+}
 
 export const stopVm: Action<StopInput> = async (context, { how }) => {
   await inRounds(context, how, async () => {
@@ -109,9 +122,12 @@ interface PowerRequest {
 
 async function powerTask(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
   const result = await runTask(context, { ...request, node: vm.node, vmid: vm.vmid });
-  // Of a VM under high availability the task only files a request, which the HA manager follows in its own time.
-  const isOnlyFiled = result !== undefined && parseUpid(result.upid)?.type.startsWith('ha') === true;
-  if (isOnlyFiled) await untilPower(context, vm, request);
+  if (isOnlyFiled(result)) await untilPower(context, vm, request);
+}
+
+/** Of a VM under high availability a task only files a request, which the HA manager follows in its own time. */
+export function isOnlyFiled(result: TaskResult | undefined): boolean {
+  return result !== undefined && parseUpid(result.upid)?.type.startsWith('ha') === true;
 }
 
 async function untilPower(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {

@@ -6,7 +6,6 @@ import type { Instant } from '../../../base/clock.ts';
 import { Canceled, ProxwrightError, TaskError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
-import type { VmActionName } from '../steps.ts';
 import { lookIfThere } from './look.ts';
 import { rememberMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
@@ -32,8 +31,8 @@ export type Settled =
   | { readonly outcome: 'gone' }
   /** Whatever was begun has ended; a new plan sees what is left to do. */
   | { readonly outcome: 'ended' }
-  /** It was broken off in the middle, and these steps are needed to leave the VM as it was found. */
-  | { readonly outcome: 'interrupted'; readonly remaining: readonly VmActionName[] };
+  /** A restart broken off between off and on; a new plan reads it back, compares it and switches it on. */
+  | { readonly outcome: 'interrupted' };
 
 export async function settleOpenStep(context: ActionContext, step: OpenVmStep): Promise<Settled> {
   context.log.log('debug', `${context.address}: taking up ${step.action} of an earlier run`, {
@@ -82,9 +81,9 @@ async function settleChange(context: ActionContext, step: OpenVmStep): Promise<S
   await waitForOwnTasks(context);
   const vm = await lookIfThere(context);
   if (!vm) return { outcome: 'gone' };
-  // Between off and on a restarted VM is off, and nothing in a new plan would switch it on again.
+  // Nothing is started here: somebody may have changed it since it was compared, and its power is not remembered yet.
   const isHalfRestarted = step.action === 'vm.restart' && step.intent !== undefined && !(await isRunning(context, vm));
-  return isHalfRestarted ? { outcome: 'interrupted', remaining: ['vm.start'] } : { outcome: 'ended' };
+  return { outcome: isHalfRestarted ? 'interrupted' : 'ended' };
 }
 
 /** A request may have been sent without its task's name reaching the journal. */

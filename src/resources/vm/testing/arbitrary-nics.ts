@@ -14,7 +14,10 @@ export function nicSlots({ values, bridges }: Surroundings): fc.Arbitrary<Record
   const aware = bridges.filter(({ vlanAware }) => vlanAware).map(({ name }) => name);
   const slots = [...inherited, ...NEW_SLOTS.filter((slot) => !values.has(slot))];
   const model = slots.map((slot): [string, fc.Arbitrary<NicInput>] => {
-    const card = nic(Number(slot.slice('net'.length)), plain, aware, inherited.includes(slot) ? [] : ['bridge']);
+    // And so do those of a template, which stay.
+    const keepsTrunks = aware.length > 0 && /,trunks=/.test(values.get(slot) ?? '');
+    const bridge = keepsTrunks ? fc.constantFrom(...aware) : plain;
+    const card = nic(Number(slot.slice('net'.length)), bridge, aware, inherited.includes(slot) ? [] : ['bridge']);
     const gone = fc.constant({ remove: true as const });
     return [
       slot,

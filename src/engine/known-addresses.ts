@@ -1,0 +1,127 @@
+/**
+ * Addresses of VMs whose start nobody watched: those that were taken over or recovered. A guest that runs is asked once,
+ * all of them together within a few seconds; for the rest counts what the file or the VM's own configuration gives. Nothing
+ * is waited for: what is not known then stays unknown, and is said.
+ */
+import type { Address } from '../base/address.ts';
+import type { Clock } from '../base/clock.ts';
+import { throwIfCanceled } from '../base/clock.ts';
+import { Canceled, ProxwrightError } from '../base/errors.ts';
+import type { GuestInterface, Pve } from '../pve/index.ts';
+import { fromWireBoolean } from '../pve/wire/index.ts';
+import { drivesOf } from '../resources/vm/disks.ts';
+import type { VmFields } from '../resources/vm/fields.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import { macsOf, propertyOf } from '../resources/vm/parts.ts';
+import { expectedAddresses, type NicIdentity, reportedAddresses } from './ready/addresses.ts';
+import { slotNumber, staticAddresses } from './ready/checks.ts';
+
+export interface AddressDoors {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface AddressSubject {
+  readonly address: Address;
+  /** What the file says; undefined where it does not mention the VM. */
+  readonly fields: VmFields | undefined;
+  readonly observed: VmObserved;
+}
+
+export interface KnownAddresses {
+  /** NIC slot → addresses, the one to talk to first; a NIC without one is left out. */
+  readonly addresses: Record<string, string[]>;
+  /** For people: which NICs of a running VM have none, and why; undefined where all are known. */
+  readonly unknown: string | undefined;
+}
+
+/** An agent that lives answers at once; one that does not would hold a worker of the server for seconds. */
+const ANSWER_MS = 5_000;
+
+export async function knownAddresses(
+  doors: AddressDoors,
+  subjects: readonly AddressSubject[],
+): Promise<Map<Address, KnownAddresses>> {
+  const answers = await askAgents(
+    doors,
+    subjects.filter(({ observed }) => observed.running && hasAgent(observed)),
+  );
+  return new Map(subjects.map((subject) => [subject.address, knownOf(subject, answers.get(subject.address))]));
+}
+
+function knownOf({ fields, observed }: AddressSubject, interfaces: readonly GuestInterface[] | undefined) {
+  const nics = nicsOf(fields, observed.current);
+  const reported = interfaces ? reportedAddresses(nics, interfaces) : {};
+  const expected = expectedAddresses(nics);
+  const found = nics.map(({ slot }): [string, string[]] => {
+    const told = reported[slot] ?? [];
+    return [slot, [...(told.length > 0 ? told : (expected[slot] ?? []))]];
+  });
+  const missing = found.filter(([, list]) => list.length === 0).map(([slot]) => slot);
+  return {
+    addresses: Object.fromEntries(found.filter(([, list]) => list.length > 0)),
+    // That a VM which is off has no address is no news.
+    unknown:
+      missing.length === 0 || !observed.running
+        ? undefined
+        : `${missing.join(', ')}: ${whyUnknown(observed, interfaces)}`,
+  };
+}
+
+function nicsOf(fields: VmFields | undefined, current: ReadonlyMap<string, string>): NicIdentity[] {
+  return Object.entries(macsOf(current))
+    .map(([slot, mac]) => {
+      const given = staticAddresses(fields?.nics?.[slot]);
+      return { slot, mac, expected: given.length > 0 ? given : configuredAddresses(current, slot) };
+    })
+    .sort((a, b) => slotNumber(a.slot) - slotNumber(b.slot));
+}
+
+/** What cloud-init is told of this NIC, by the drive that tells it. */
+function configuredAddresses(current: ReadonlyMap<string, string>, slot: string): string[] {
+  if (!drivesOf(current).some(({ kind }) => kind === 'cloud-init')) return [];
+  const key = `ipconfig${slotNumber(slot)}`;
+  const value = propertyOf(key, current.get(key));
+  return ['ip', 'ip6'].flatMap((part) => {
+    const [, address] = /^([0-9a-f.:]+)\/\d+$/i.exec(value.get(part) ?? '') ?? [];
+    return address === undefined ? [] : [address];
+  });
+}
+
+function hasAgent({ current }: VmObserved): boolean {
+  return fromWireBoolean(propertyOf('agent', current.get('agent')).get('enabled') ?? '0') ?? false;
+}
+
+function whyUnknown(observed: VmObserved, interfaces: readonly GuestInterface[] | undefined): string {
+  if (!hasAgent(observed)) return 'the VM has no guest agent to ask';
+  return interfaces ? 'the guest reports none' : 'its guest agent did not answer at once';
+}
+
+async function askAgents(
+  { pve, clock, signal }: AddressDoors,
+  subjects: readonly AddressSubject[],
+): Promise<Map<Address, readonly GuestInterface[]>> {
+  const answers = new Map<Address, readonly GuestInterface[]>();
+  if (subjects.length === 0) return answers;
+  const [limit, done] = [new AbortController(), new AbortController()];
+  const bound = clock.sleep(ANSWER_MS, done.signal).then(
+    () => limit.abort(new Canceled()),
+    () => {},
+  );
+  const within = AbortSignal.any([limit.signal, ...(signal ? [signal] : [])]);
+  await Promise.all(
+    subjects.map(async ({ address, observed: { node, vmid } }) => {
+      try {
+        answers.set(address, await pve.node(node).vm(vmid).agent.networkGetInterfaces({ signal: within }));
+      } catch (error) {
+        throwIfCanceled(signal);
+        // Whatever went wrong, there is no answer; it was only a question.
+        if (!(error instanceof ProxwrightError)) throw error;
+      }
+    }),
+  );
+  done.abort();
+  await bound;
+  return answers;
+}

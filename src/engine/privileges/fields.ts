@@ -1,0 +1,41 @@
+/** Which line of the file asks for something: from a key of the configuration back to the field, and to its position. */
+import type { Address } from '../../base/address.ts';
+import type { Where } from '../../base/diagnostics.ts';
+import type { Cause } from '../../resources/vm/privileges/need.ts';
+import { wantedConfig } from '../../resources/vm/wanted.ts';
+import type { ResolvedVm } from '../../spec/types.ts';
+import type { Observed } from '../observed.ts';
+import { pciMappingsFor } from '../pci.ts';
+import { whereOf } from '../where.ts';
+
+export interface FieldFinder {
+  whereOf(cause: Cause): Where;
+}
+
+/** `vm` is undefined where it has left the file: then only its address is known. */
+export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observed: Observed): FieldFinder {
+  if (!vm) return { whereOf: () => ({ address }) };
+  const wanted = wantedConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
+  return {
+    whereOf: (cause) => {
+      if ('field' in cause) return whereOf(vm, cause.field);
+      const { key, part } = cause;
+      const fields = wanted.get(key)?.fields ?? [];
+      const field = fields.find(({ parts }) => part !== undefined && parts.includes(part)) ?? fields[0];
+      // Secrets are left out above, because their values are nobody's business here.
+      return whereOf(
+        vm,
+        field?.path ?? (key === 'cipassword' ? 'cloud_init.password' : OWNERS[key.replace(/\d+$/, '')]),
+      );
+    },
+  };
+}
+
+/** Keys that are written because of a field with another name. */
+const OWNERS: Readonly<Record<string, string>> = {
+  net: 'nics',
+  scsi: 'disks',
+  ide: 'disks',
+  sata: 'disks',
+  virtio: 'disks',
+};

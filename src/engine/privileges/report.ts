@@ -1,0 +1,123 @@
+/** What is missing, for people: by the paths it is missing on, with the lines that ask for it and the commands that mend it. */
+import type { Diagnostic, Where } from '../../base/diagnostics.ts';
+import { AuthError } from '../../base/errors.ts';
+import type { ServerVersion } from '../compatibility.ts';
+import type { Grants } from './grants.ts';
+import { type Holder, pveumCommands } from './pveum.ts';
+import { type Because, printPath, type Requirement } from './requirement.ts';
+import { smallestRoles } from './roles.ts';
+
+export interface ReportInput {
+  /** All that the plan needs. */
+  readonly requirements: readonly Requirement[];
+  /** Those that do not hold; at least one. */
+  readonly gaps: readonly Requirement[];
+  readonly grants: Grants;
+  readonly holder: Holder;
+  readonly version: ServerVersion;
+  /** Names of the roles there are. */
+  readonly roles: ReadonlySet<string>;
+}
+
+export function missingPrivileges(input: ReportInput): Diagnostic[] {
+  const { grants } = input;
+  const hasAnything = grants.paths.some((path) => grants.on(path).size > 0);
+  return hasAnything ? groupsOf(input.gaps).map((group) => groupDiagnostic(group, input)) : [nothingAtAll(input)];
+}
+
+/** The usual beginning: a token that somebody made, and nobody gave anything. */
+function nothingAtAll(input: ReportInput): Diagnostic {
+  const { holder, requirements, gaps } = input;
+  const { principal } = holder;
+  const isToken = principal.includes('!');
+  const why = isToken
+    ? 'A token with privilege separation needs entries for itself and for its user; one of the two, or both, has none.'
+    : 'Nobody gave this user a role.';
+  const [first] = gaps;
+  return new AuthError({
+    code: 'PRIVILEGE_MISSING',
+    ...(first && { where: first.because[0].where }),
+    detail: [
+      `${principal} has no privileges at all on what this plan touches. ${why} It needs:`,
+      ...groupsOf(gaps).flatMap(({ places, gaps: each }) => each.map((gap) => `  ${gapLine(gap, places)}`)),
+    ].join('\n'),
+    hint: commandsFor(requirements, input, 'each').join('\n'),
+  }).diagnostic;
+}
+
+interface GapGroup {
+  /** As printed: `/vms/101 or /pool/lab`. */
+  readonly places: readonly string[];
+  readonly gaps: readonly Requirement[];
+}
+
+/** Paths on which the same things are missing are said together: fifty VMs of a group are one message. */
+function groupsOf(gaps: readonly Requirement[]): GapGroup[] {
+  const byPlace = new Map<string, Requirement[]>();
+  for (const gap of gaps) {
+    const place = gap.paths.map(printPath).join(' or ');
+    byPlace.set(place, [...(byPlace.get(place) ?? []), gap]);
+  }
+  const groups = new Map<string, { places: string[]; gaps: readonly Requirement[] }>();
+  for (const [place, missing] of byPlace) {
+    const kind = place.split('/')[1] ?? '';
+    const signature = [kind, ...missing.map(({ privileges }) => privileges.join('|')).sort()].join(' ');
+    const group = groups.get(signature) ?? { places: [], gaps: missing };
+    group.places.push(place);
+    groups.set(signature, group);
+  }
+  return [...groups.values()];
+}
+
+function groupDiagnostic({ places, gaps }: GapGroup, input: ReportInput): Diagnostic {
+  const { principal } = input.holder;
+  const [first] = gaps;
+  return new AuthError({
+    code: 'PRIVILEGE_MISSING',
+    ...(first && { where: first.because[0].where }),
+    detail: [
+      `${principal} may not do all that this plan needs:`,
+      ...gaps.map((gap) => `  ${gapLine(gap, places)}`),
+    ].join('\n'),
+    hint: hintFor(gaps, places, input).join('\n'),
+  }).diagnostic;
+}
+
+const SHOWN_PLACES = 5;
+
+function gapLine({ privileges, because }: Requirement, places: readonly string[]): string {
+  const shown = places.slice(0, SHOWN_PLACES).join(', ');
+  const more = places.length > SHOWN_PLACES ? ` and ${places.length - SHOWN_PLACES} more` : '';
+  return `${privileges.join(' or ')} on ${shown}${more}, for ${reasonOf(because[0])}`;
+}
+
+/** `cpu.cores (stack.yaml:12)`, `vm.clone of vm.web`. */
+function reasonOf({ where, step }: Because): string {
+  const subject = where.field ?? `${step} of ${where.address ?? 'the stack'}`;
+  return `${subject}${lineOf(where)}`;
+}
+
+function lineOf({ file, line }: Where): string {
+  return file === undefined || line === undefined ? '' : ` (${file}:${line})`;
+}
+
+/**
+ * An entry replaces what its path inherits, so the new role holds everything that is needed there, and what the token has
+ * there now.
+ */
+function hintFor(gaps: readonly Requirement[], places: readonly string[], input: ReportInput): string[] {
+  const { requirements, grants } = input;
+  const isAboutVms = gaps.some(({ paths }) => paths.every(({ path }) => path.startsWith('/vms')));
+  const comesFromAbove = [...grants.on('/vms').values()].includes(true);
+  const vms = isAboutVms && (places.length > 1 || comesFromAbove) ? 'all' : 'each';
+  const paths = new Set(gaps.flatMap((gap) => gap.paths.map(({ path }) => path)));
+  const concerns = (requirement: Requirement) =>
+    requirement.paths.some(({ path }) => paths.has(path) || (vms === 'all' && /^\/vms\/\d+$/.test(path)));
+  return commandsFor(requirements.filter(concerns), input, vms);
+}
+
+function commandsFor(requirements: readonly Requirement[], input: ReportInput, vms: 'each' | 'all'): string[] {
+  const { grants, holder, version, roles } = input;
+  const keep = (path: string) => grants.on(path).keys();
+  return pveumCommands(smallestRoles(requirements, { version, vms, granted: grants, keep }), holder, roles);
+}

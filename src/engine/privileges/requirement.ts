@@ -1,0 +1,53 @@
+/** What a plan needs of its token, once for each set of privileges and paths, with everything in the stack that asks for it. */
+import type { Where } from '../../base/diagnostics.ts';
+import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
+
+export interface Because {
+  /** Position, address and field. */
+  readonly where: Where;
+  /** `vm.clone`, `ready`. */
+  readonly step: string;
+}
+
+export interface Requirement {
+  /** Any one of them is enough. */
+  readonly privileges: OneOf<string>;
+  /** On any one of these. */
+  readonly paths: OneOf<AclPath>;
+  readonly because: OneOf<Because>;
+  /** More than a VM's own affairs: it reaches into the hosts, or into the guest as its administrator. */
+  readonly strong?: true;
+}
+
+/** A privilege for each of these is worth a second thought. */
+const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
+
+/** The same need, said by many, is one requirement. */
+export class RequirementList {
+  readonly #byKey = new Map<string, Requirement>();
+
+  add(privileges: OneOf<string>, paths: OneOf<AclPath>, because: Because): void {
+    const key = `${privileges.join('|')} ${paths.map(printPath).join('|')}`;
+    const known = this.#byKey.get(key);
+    const asked: OneOf<Because> = known ? [...known.because, because] : [because];
+    const isKnown = known?.because.some(({ where, step }) => isSame(where, because.where) && step === because.step);
+    if (isKnown) return;
+    this.#byKey.set(key, {
+      privileges,
+      paths,
+      because: asked,
+      ...(STRONG.has(privileges[0]) && { strong: true as const }),
+    });
+  }
+
+  get all(): Requirement[] {
+    return [...this.#byKey.values()];
+  }
+}
+
+const isSame = (a: Where, b: Where) => a.address === b.address && a.field === b.field;
+
+/** `/vms/101`; `/vms/…` where everything below is meant. */
+export function printPath({ path, below }: AclPath): string {
+  return below ? `${path}/…` : path;
+}

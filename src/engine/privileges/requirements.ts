@@ -1,0 +1,178 @@
+/**
+ * Everything a plan needs, from its own steps: each VM is followed through its steps as they will leave it, then through the
+ * wait for its guest. Pure.
+ */
+import type { Address } from '../../base/address.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { AuthError } from '../../base/errors.ts';
+import { isPciMapStep } from '../../resources/pci/mapping.ts';
+import type { Step } from '../../resources/step.ts';
+import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from '../../resources/vm/privileges/forecast.ts';
+import type { Need, PrivilegeRules, RootNeed, TagNeed } from '../../resources/vm/privileges/need.ts';
+import { pciMapNeeds } from '../../resources/vm/privileges/pci-map.ts';
+import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privileges/steps.ts';
+import type { CloneInput, VerifyInput, VmActionName } from '../../resources/vm/steps.ts';
+import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
+import { privilegeRules, type ServerVersion } from '../compatibility.ts';
+import type { Observed } from '../observed.ts';
+import type { Change, Plan } from '../plan-types.ts';
+import { type FieldFinder, fieldFinder } from './fields.ts';
+import { readinessNeeds } from './readiness.ts';
+import { type Because, type Requirement, RequirementList } from './requirement.ts';
+
+export interface RequirementsInput {
+  readonly plan: Plan;
+  readonly stack: ResolvedStack;
+  readonly observed: Observed;
+  readonly version: ServerVersion;
+}
+
+export interface PlanNeeds {
+  readonly requirements: readonly Requirement[];
+  /** What no token may do, with the ways out. */
+  readonly rootOnly: readonly Diagnostic[];
+  /** Tags that come or go: whether they are reserved only the server knows. */
+  readonly tags: readonly { readonly tags: readonly string[]; readonly because: Because }[];
+}
+
+export function requirementsOf(input: RequirementsInput): PlanNeeds {
+  const collected = new Collected();
+  const { plan, stack, observed } = input;
+  for (const step of plan.steps.filter(isPciMapStep)) {
+    const user = stack.vms.find((vm) =>
+      plan.steps.some((each) => each.address === vm.address && each.needs.includes(step.id)),
+    );
+    collected.add(pciMapNeeds(), step.action, fieldFinder(user, step.address, observed));
+  }
+  const rules = privilegeRules(input.version);
+  const ids = new FreeIds(observed);
+  for (const [address, steps] of stepsByAddress(plan)) {
+    const vm = stack.vms.find((each) => each.address === address);
+    const change = plan.changes.find((each) => each.address === address);
+    followVm({ ...input, rules, address, steps, vm, change, ids }, collected);
+  }
+  return { requirements: collected.list.all, rootOnly: collected.rootOnly, tags: collected.tags };
+}
+
+function stepsByAddress({ steps }: Plan): Map<Address, Step[]> {
+  const byAddress = new Map<Address, Step[]>();
+  for (const step of steps) {
+    if (!isPciMapStep(step)) byAddress.set(step.address, [...(byAddress.get(step.address) ?? []), step]);
+  }
+  return byAddress;
+}
+
+interface VmJourney extends RequirementsInput {
+  readonly rules: PrivilegeRules;
+  readonly address: Address;
+  readonly steps: readonly Step[];
+  /** Undefined where it has left the file. */
+  readonly vm: ResolvedVm | undefined;
+  readonly change: Change | undefined;
+  readonly ids: FreeIds;
+}
+
+function followVm(journey: VmJourney, collected: Collected): void {
+  const { address, steps, vm, rules, stack, observed } = journey;
+  const fields = fieldFinder(vm, address, observed);
+  const around: StepSurroundings = {
+    rules,
+    owner: { stack: stack.name, address },
+    templateValues: (vmid) => templateValues(observed, vmid),
+  };
+  let forecast = firstForecast(journey);
+  for (const step of steps) {
+    const privileges = STEP_PRIVILEGES[step.action as VmActionName]; // plans are made of these names only
+    const input = step.input as never; // and each step carries the input of its action
+    collected.add(privileges.needs(input, forecast, around), step.action, fields);
+    forecast = privileges.after?.(input, forecast, around) ?? forecast;
+  }
+  if (!vm || !isAwaited(vm, steps)) return;
+  const slots = [...forecast.vm.current.keys()].filter((key) => /^net\d+$/.test(key));
+  const needs = readinessNeeds({ fields: vm.fields, slots, paths: forecast.paths, rules });
+  collected.add(needs, 'ready', fields);
+}
+
+/** The VM before the first step: as it was read, or a free place. */
+function firstForecast({ address, steps, change, vm, observed, ids }: VmJourney): VmForecast {
+  const found = observed.vms.get(address);
+  const node = vm?.fields.node ?? change?.node ?? '';
+  const isNew = steps[0]?.action === 'vm.clone' || steps[0]?.action === 'vm.create';
+  if (isNew) {
+    const vmid = ids.choose(steps[0]?.input as CloneInput); // both inputs choose their id alike
+    return { paths: [vmid === undefined ? ANY_VM : { path: `/vms/${vmid}` }], vm: emptyVm(vmid ?? UNKNOWN_VMID, node) };
+  }
+  if (found?.kind === 'present') return { paths: [{ path: `/vms/${found.vm.vmid}` }], vm: found.vm };
+  const vmid = change?.vmid ?? UNKNOWN_VMID;
+  return {
+    paths: [{ path: `/vms/${vmid}` }],
+    vm: emptyVm(vmid, node),
+    ...(found?.kind === 'hidden' && { hidden: true as const }),
+  };
+}
+
+/** As apply chooses: a fixed id, the first free one of a list, and otherwise nobody knows yet. */
+class FreeIds {
+  readonly #observed: Observed;
+  readonly #given = new Set<number>();
+
+  constructor(observed: Observed) {
+    this.#observed = observed;
+  }
+
+  choose({ vmid, vmids }: Pick<CloneInput, 'vmid' | 'vmids'>): number | undefined {
+    const isFree = (id: number) => !this.#observed.guests.has(id) && !this.#given.has(id);
+    const chosen = vmid ?? vmids?.find(isFree);
+    if (chosen !== undefined) this.#given.add(chosen);
+    return chosen;
+  }
+}
+
+function templateValues({ templates }: Observed, vmid: number): ReadonlyMap<string, string> | undefined {
+  const found = [...templates.values()].flat().find((candidate) => candidate.vmid === vmid);
+  return found?.vm.ok ? found.vm.value.current : undefined;
+}
+
+/** Switched on by this plan, or found by it as never switched as its file says. */
+function isAwaited({ fields }: ResolvedVm, steps: readonly Step[]): boolean {
+  if (steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart')) return true;
+  const verify = steps.find(({ action }) => action === 'vm.verify')?.input as VerifyInput | undefined; // its own input
+  return fields.power === 'running' && verify !== undefined && verify.applied.power !== 'running';
+}
+
+class Collected {
+  readonly list = new RequirementList();
+  readonly rootOnly: Diagnostic[] = [];
+  readonly tags: { tags: readonly string[]; because: Because }[] = [];
+
+  add(needs: readonly Need[], step: string, fields: FieldFinder): void {
+    for (const need of needs) {
+      const because = { where: fields.whereOf(need.cause), step };
+      switch (need.kind) {
+        case 'privilege':
+          this.list.add(need.privileges, need.paths, because);
+          break;
+        case 'root':
+          this.#refuse(need, because);
+          break;
+        case 'tags':
+          this.#remember(need, because);
+          break;
+      }
+    }
+  }
+
+  #refuse({ cause, instead }: RootNeed, { where }: Because): void {
+    const subject = 'key' in cause ? [cause.key, cause.part].filter(Boolean).join('.') : cause.field;
+    const { field = subject } = where;
+    if (this.rootOnly.some((known) => known.where?.address === where.address && known.where?.field === field)) return;
+    const detail = `Proxmox lets only root@pam, logged in with a password, set "${subject}"; no privilege of a token replaces that.`;
+    this.rootOnly.push(new AuthError({ code: 'ROOT_ONLY', where, detail, hint: instead }).diagnostic);
+  }
+
+  /** A VM that is created and then configured asks twice about the same tags. */
+  #remember({ tags }: TagNeed, because: Because): void {
+    const { address } = because.where;
+    if (!this.tags.some((known) => known.because.where.address === address)) this.tags.push({ tags, because });
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * `pci.map`: a mapping for a device that the stack names by its address. It is made, or given the entry of one more node;
+ * nothing that stands in it is taken out, and no mapping is ever deleted, because nobody knows who else relies on it.
+ */
+import { ProxwrightError } from '../../base/errors.ts';
+import type { DeviceMapping } from '../../pve/index.ts';
+import type { Action, ActionContext } from '../action.ts';
+import { inRounds } from '../vm/actions/rounds.ts';
+import { mappedPaths, nodeOfEntry, type PciMapInput } from './mapping.ts';
+
+export const mapPciDevice: Action<PciMapInput> = (context, input) =>
+  inRounds(context, 'make the PCI mapping', async () => {
+    const { mapping } = input;
+    const found = await findMapping(context, mapping);
+    const missing = input.map.filter((entry) => !found || !hasEntry(found, entry));
+    if (missing.length === 0) return 'done';
+    await context.intend({ mapping, map: missing });
+    if (found) await addEntries(context, found, missing);
+    else await create(context, input);
+    return 'again';
+  });
+
+async function findMapping({ pve, signal }: ActionContext, id: string): Promise<DeviceMapping | undefined> {
+  return (await pve.cluster.mapping.pci({}, { signal })).find((mapping) => mapping.id === id);
+}
+
+/** Spelled as it may be: what counts is that the node hands out the device. */
+function hasEntry({ map }: DeviceMapping, entry: string): boolean {
+  const node = nodeOfEntry(entry) ?? '';
+  const paths = mappedPaths(map, node);
+  return mappedPaths([entry], node).every((path) => paths.includes(path));
+}
+
+async function create(context: ActionContext, { mapping, map, mdev }: PciMapInput): Promise<void> {
+  const { pve, signal, log, stack } = context;
+  const description = `Made by Proxwright for the stack ${stack}.`;
+  try {
+    await pve.cluster.mapping.createPci({ id: mapping, map, description, ...(mdev && { mdev }) }, { signal });
+  } catch (error) {
+    // Somebody was quicker, or our own request of a run that died arrived after all. What we cannot see stays an error.
+    const isThere = error instanceof ProxwrightError && error.code === 'ALREADY_EXISTS';
+    if (!isThere || !(await findMapping(context, mapping))) throw error;
+    return;
+  }
+  log.log('info', `Made the PCI mapping ${mapping}: ${map.join(' and ')}`);
+}
+
+async function addEntries({ pve, signal, log }: ActionContext, found: DeviceMapping, missing: readonly string[]) {
+  const { id, map, digest } = found;
+  await pve.cluster.mapping.updatePci(id, { map: [...map, ...missing], digest }, { signal });
+  log.log('info', `Added to the PCI mapping ${id}: ${missing.join(' and ')}`);
+}

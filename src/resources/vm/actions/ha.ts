@@ -1,0 +1,99 @@
+/** `vm.ha`: makes the VM a resource of the HA manager as the file says, or takes it out of its hands. */
+import { ApiError, AuthError } from '../../../base/errors.ts';
+import type { HaResource } from '../../../pve/index.ts';
+import type { Action, ActionContext } from '../../action.ts';
+import { appliedHa, haChanges, isHaPath } from '../ha.ts';
+import type { HaFields } from '../ha-fields.ts';
+import type { HaInput } from '../steps.ts';
+import { knownVm, look, vmName } from './look.ts';
+import { inRounds } from './rounds.ts';
+
+export const manageHa: Action<HaInput> = (context, { ha }) =>
+  inRounds(context, 'ha', async () => {
+    const vm = await look(context);
+    const found = await findResource(context, vm.vmid);
+    const isChanged = await bringAbout(context, vm.vmid, ha, found);
+    context.log.log('debug', `${context.address}: ${vmName(vm)} ${isChanged ? 'is now' : 'was'} as HA should have it`);
+    await remember(context, ha);
+    return 'done';
+  });
+
+/** Before a VM of ours is stopped for good: the HA manager would otherwise have a say in it. */
+export async function releaseFromHa(context: ActionContext, vmid: number): Promise<void> {
+  const isOurs = Object.entries(knownVm(context).lastApplied).some(
+    ([path, value]) => isHaPath(path) && value !== false,
+  );
+  if (!isOurs) return;
+  try {
+    await remove(context, vmid);
+  } catch (error) {
+    // Destroying it with everything that mentions it takes the resource away as well, and needs no such privilege.
+    if (!isUnprivileged(error)) throw error;
+  }
+  await remember(context, undefined);
+}
+
+async function remember(context: ActionContext, ha: HaFields | undefined): Promise<void> {
+  const others = Object.entries(knownVm(context).lastApplied).filter(([path]) => !isHaPath(path));
+  await context.learn({ lastApplied: { ...Object.fromEntries(others), ...appliedHa(ha) } });
+}
+
+async function bringAbout(
+  context: ActionContext,
+  vmid: number,
+  wish: HaFields,
+  found: HaResource | 'unknown' | undefined,
+): Promise<boolean> {
+  const { ha } = context.pve.cluster;
+  const { signal } = context;
+  if (wish === false) {
+    if (!found) return false;
+    await context.intend({ vmid, ha: false });
+    context.progress('ha');
+    await remove(context, vmid);
+    return true;
+  }
+  const existing = found === 'unknown' ? undefined : found;
+  const changes = haChanges(wish, existing);
+  if (existing && Object.keys(changes).length === 0) return false;
+  await context.intend({ vmid, ha: { ...changes } });
+  context.progress('ha');
+  if (existing) await ha.update(vmid, changes, { signal });
+  else await create(context, vmid, wish);
+  return true;
+}
+
+/** Somebody else may have been faster, or the resource was there and could not be seen. */
+async function create(context: ActionContext, vmid: number, wish: Exclude<HaFields, false>): Promise<void> {
+  const { ha } = context.pve.cluster;
+  const { signal } = context;
+  const params = haChanges(wish, undefined);
+  try {
+    await ha.create(vmid, params, { signal });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'ALREADY_EXISTS')) throw error;
+    await ha.update(vmid, params, { signal });
+  }
+}
+
+async function remove(context: ActionContext, vmid: number): Promise<void> {
+  try {
+    await context.pve.cluster.ha.delete(vmid, { signal: context.signal });
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error;
+  }
+}
+
+async function findResource(context: ActionContext, vmid: number): Promise<HaResource | 'unknown' | undefined> {
+  try {
+    const resources = await context.pve.cluster.ha.list({ signal: context.signal });
+    return resources.find(({ sid }) => sid === `vm:${vmid}`);
+  } catch (error) {
+    if (isUnprivileged(error)) return 'unknown';
+    throw error;
+  }
+}
+
+function isUnprivileged(error: unknown): boolean {
+  return error instanceof AuthError && error.code === 'PRIVILEGE_MISSING';
+}

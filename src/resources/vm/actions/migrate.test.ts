@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { vmAddress } from '../../../base/address.ts';
+import { ApiError } from '../../../base/errors.ts';
+import { VirtualClock } from '../../../base/virtual-clock.ts';
+import { withSubject } from '../../../pve/errors/kinds.ts';
+import { printUpid, toNodeName } from '../../../pve/wire/index.ts';
+import type { ActionContext } from '../../action.ts';
+import { migrateVm } from './migrate.ts';
+
+const UUID = '5e0c4a77-7886-477f-ad9d-000000000101';
+const CLONE_MS = 600_000;
+
+/** A VM that the HA manager moves some time after it was asked to; the task only files the request. */
+function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
+  const clock = new VirtualClock();
+  let movesAt = Number.POSITIVE_INFINITY;
+  let sent = 0;
+  let node = 'pve1';
+  const upid = printUpid({
+    node: toNodeName('pve1'),
+    pid: 1,
+    processStartTicks: 1,
+    startTimeSeconds: 1_794_768_815,
+    type: 'hamigrate',
+    id: '101',
+    user: 'root@pam!ci',
+  });
+  const here = () => (clock.now() >= movesAt ? 'pve2' : 'pve1');
+  const vmOn = (name: string) => ({
+    pending: async () => {
+      if (name !== here()) throw withSubject(new ApiError({ code: 'NOT_FOUND', detail: 'not here' }), 'guest');
+      return [
+        { key: 'smbios1', value: `uuid=${UUID}` },
+        { key: 'digest', value: 'd' },
+      ];
+    },
+    status: { current: async () => ({ status: 'running' }) },
+    migrate: async () => {
+      sent++;
+      movesAt = clock.now() + movesAfterMs;
+      return upid;
+    },
+  });
+  const context = {
+    pve: {
+      node: (name: string) => ({ vm: () => vmOn(name) }),
+      cluster: { resources: async () => [{ vmid: 101, node: here() }] },
+      tasks: { wait: async () => ({ upid, outcome: 'ok', warnings: 0, log: [], waitedMs: 0 }) },
+    },
+    clock,
+    address: vmAddress('web'),
+    log: { log: () => {} },
+    sight: { last: undefined },
+    timeouts: { cloneMs: CLONE_MS, lockMs: 1_000 },
+    memory: () => ({ vmid: 101, uuid: UUID, node }),
+    learn: async (patch: { node?: string }) => {
+      node = patch.node ?? node;
+    },
+    intend: async () => {},
+    attach: async () => {},
+    progress: () => {},
+    whileBusy: (_: string, work: () => Promise<unknown>) => work(),
+  } as unknown as ActionContext; // what a migration uses of it
+  const run = () => clock.run(() => migrateVm(context, { target: 'pve2' }));
+  return { clock, run, sent: () => sent, node: () => node };
+}
+
+describe('a VM under high availability', () => {
+  it('is asked for once and waited for until it is there', async () => {
+    const { run, sent, node } = highlyAvailable({ movesAfterMs: 90_000 });
+    await run();
+    expect(sent()).toBe(1);
+    expect(node()).toBe('pve2');
+  });
+
+  it('that does not move is given up after the time of a clone, and said so', async () => {
+    const { clock, run, sent } = highlyAvailable({ movesAfterMs: Number.POSITIVE_INFINITY });
+    const startedAt = clock.now();
+    await expect(run()).rejects.toMatchObject({
+      code: 'TASK_TIMEOUT',
+      diagnostic: { detail: 'VM 101 on pve1 is managed by HA and was not on pve2 after 10m 0s.' },
+    });
+    expect(clock.now() - startedAt).toBeLessThan(CLONE_MS + 5_000);
+    expect(sent()).toBe(1);
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { comparedFields } from './compared.ts';
+import { vmFieldsSchema } from './fields.ts';
+import { observedVm } from './testing/server.ts';
+import { wantedConfig } from './wanted.ts';
+
+const fields = vmFieldsSchema.parse({
+  name: 'web',
+  node: 'pve1',
+  memory: '4GiB',
+  cpu: { cores: 4 },
+  nics: { net0: { bridge: 'vmbr0', vlan: 20 }, net1: {} },
+});
+const vm = observedVm(
+  new Map([
+    ['name', 'web'],
+    ['memory', '2048'],
+    ['cores', '4'],
+    ['net0', 'virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20'],
+    ['smbios1', 'uuid=11111111-2222-4333-8444-555555555555'],
+  ]),
+);
+
+describe('the comparison of a VM with the file', () => {
+  it('lists every field beside what was found, equal or not', () => {
+    const compared = comparedFields(wantedConfig(fields, {}), vm, undefined);
+    expect(compared.map(({ path, wanted, found, equal }) => [path, wanted, found, equal])).toEqual(
+      expect.arrayContaining([
+        ['name', 'web', 'web', true],
+        ['memory', '4GiB', '2GiB', false],
+        ['cpu.cores', 4, 4, true],
+        ['nics.net0.bridge', 'vmbr0', 'vmbr0', true],
+        ['nics.net0.vlan', 20, 20, true],
+      ]),
+    );
+  });
+
+  it('has a line for a device that is only named, and missing', () => {
+    const compared = comparedFields(wantedConfig(fields, {}), vm, undefined);
+    expect(compared.filter(({ path }) => path === 'nics.net1')).toEqual([
+      expect.objectContaining({ key: 'net1', equal: false }),
+    ]);
+  });
+});

@@ -1,0 +1,126 @@
+/**
+ * A VM as it will be when a step begins: read from the cluster where it is there, foretold from what makes it where it is
+ * not. Good enough to tell what the next step will write; nothing is ever written from it.
+ */
+import { Secret } from '../../../base/secret.ts';
+import type { Wish } from '../desired.ts';
+import { isDriveKey, parseDrive } from '../disks.ts';
+import type { VmObserved } from '../observed.ts';
+import { appendOwnership, printOwnership } from '../ownership.ts';
+import { type PackedEntry, unpackDesired } from '../packed.ts';
+import { printPropertyOf, propertyOf } from '../parts.ts';
+import type { CloneInput } from '../steps.ts';
+import { type ConfigWrite, creationValues } from '../writes.ts';
+import type { AclPath, OneOf } from './need.ts';
+
+export interface VmForecast {
+  /** Where rights on it are looked for. */
+  readonly paths: OneOf<AclPath>;
+  readonly vm: VmObserved;
+  /** Whether it will run is not known: it may not be looked at. */
+  readonly hidden?: true;
+}
+
+/** Stands for an id that is chosen later. */
+export const UNKNOWN_VMID = 999_999_999;
+/** Rights on a VM whose id is not known, or whose own entries go with the VM that has the id now. */
+export const ANY_VM: AclPath = { path: '/vms', below: true };
+
+/** Nothing yet but a place for it. */
+export function emptyVm(vmid: number, node: string): VmObserved {
+  return {
+    vmid,
+    node,
+    uuid: undefined,
+    digest: '',
+    current: new Map(),
+    pending: new Map(),
+    pendingDeletes: new Set(),
+    running: false,
+    lock: undefined,
+    template: false,
+  };
+}
+
+/** Whose VM it is, for the line in its notes. */
+export interface Owner {
+  readonly stack: string;
+  readonly address: string;
+}
+
+/** The wishes of a step as its action will see them, but for the secrets. */
+export function wishesOf(desired: readonly PackedEntry[], { stack, address }: Owner, vm: VmObserved): Wish[] {
+  const { vmid, uuid } = vm;
+  return unpackDesired(desired, { stack, address, vmid, uuid, secret: () => new Secret('') });
+}
+
+export function cloned(
+  source: ReadonlyMap<string, string>,
+  input: CloneInput,
+  vm: VmObserved,
+  owner: Owner,
+): VmObserved {
+  const current = new Map<string, string>();
+  for (const [key, text] of source) {
+    if (NOT_COPIED.test(key)) continue;
+    if (/^net\d+$/.test(key)) current.set(key, printPropertyOf(key, propertyOf(key, text).without('macaddr')));
+    else if (isDriveKey(key)) current.set(key, copied(key, text, input, vm.vmid));
+    else current.set(key, text);
+  }
+  current.set('name', input.name);
+  current.set('description', notes(input.notes, owner, vm));
+  return { ...vm, current };
+}
+
+const NOT_COPIED = /^(template|lock|parent|unused\d+)$/;
+
+function copied(key: string, text: string, { mode, storage }: CloneInput, vmid: number): string {
+  const { volume, kind, value } = parseDrive(key, text);
+  if (volume?.kind !== 'image' || kind === 'cdrom') return text;
+  const target = mode === 'full' ? (storage ?? volume.storage) : volume.storage;
+  return printPropertyOf(key, value.with('file', volumeName(key, target, vmid, kind)));
+}
+
+function volumeName(key: string, storage: string, vmid: number, kind: 'disk' | 'cloud-init'): string {
+  return `${storage}:vm-${vmid}-${kind === 'disk' ? `disk-${key}` : 'cloudinit'}`;
+}
+
+/** As every VM is made: with a line that says it is not complete. */
+function notes(text: string | undefined, { stack, address }: Owner, { vmid }: VmObserved): string {
+  return appendOwnership(text ?? '', printOwnership({ stack, address, vmid, nonce: 'unknown', incomplete: true }));
+}
+
+export function created(wishes: readonly Wish[], vm: VmObserved, owner: Owner): VmObserved {
+  const values = Object.entries(creationValues(wishes));
+  const current = new Map(values.map(([key, value]) => [key, stored(key, value, wishes, vm.vmid)]));
+  const text = wishes.find(({ desired }) => desired.kind === 'notes')?.desired;
+  current.set('description', notes(text?.kind === 'notes' ? text.text : undefined, owner, vm));
+  return { ...vm, current };
+}
+
+/** After a write, with everything in effect: what the next write and the resizes are about. */
+export function written(vm: VmObserved, write: ConfigWrite, wishes: readonly Wish[]): VmObserved {
+  const current = new Map(vm.current);
+  for (const [key, value] of Object.entries(write.set)) current.set(key, stored(key, value, wishes, vm.vmid));
+  for (const key of write.delete) current.delete(key);
+  return { ...vm, current };
+}
+
+/** A request for a volume comes back as the volume; an import's size is its image's, which nobody knows here. */
+function stored(key: string, value: string | Secret, wishes: readonly Wish[], vmid: number): string {
+  if (typeof value !== 'string') return '';
+  if (!isDriveKey(key)) return value;
+  const { volume, value: parts } = parseDrive(key, value);
+  if (volume?.kind === 'new-cloudinit') {
+    return printPropertyOf(key, parts.with('file', volumeName(key, volume.storage, vmid, 'cloud-init')));
+  }
+  if (volume?.kind !== 'new' || volume.storage === undefined) return value;
+  const isImport = parts.get('import-from') !== undefined;
+  const desired = wishes.find((wish) => wish.key === key)?.desired;
+  const sizeBytes = desired?.kind === 'disk' && !isImport ? desired.sizeBytes : undefined;
+  const volumeParts = parts
+    .without('import-from', 'format')
+    .with('file', volumeName(key, volume.storage, vmid, 'disk'))
+    .with('size', sizeBytes === undefined ? undefined : `${Math.ceil(sizeBytes / 1024)}K`);
+  return printPropertyOf(key, volumeParts);
+}

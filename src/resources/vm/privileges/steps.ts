@@ -1,0 +1,116 @@
+/**
+ * What each step of a VM needs, beside the steps themselves: the map is total, so a new action is refused by the compiler
+ * until it says what it needs. A step is judged on the VM as the steps before it will have left it.
+ */
+import { parseDrive } from '../disks.ts';
+import { effectiveValues } from '../observed.ts';
+import type { ConfigureInput, VmActionName, VmInputs } from '../steps.ts';
+import { type ConfigWrite, configureWrites, creationValues } from '../writes.ts';
+import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
+import { growthNeeds } from './drives.ts';
+import { ANY_VM, cloned, created, emptyVm, type Owner, type VmForecast, wishesOf, written } from './forecast.ts';
+import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
+
+export interface StepSurroundings {
+  readonly rules: PrivilegeRules;
+  readonly owner: Owner;
+  /** Configuration of a template, where it could be read. */
+  templateValues(vmid: number): ReadonlyMap<string, string> | undefined;
+}
+
+interface StepPrivileges<Input> {
+  needs(input: Input, before: VmForecast, around: StepSurroundings): readonly Need[];
+  /** The VM afterwards; as before where a step leaves its configuration and its place alone. */
+  after?(input: Input, before: VmForecast, around: StepSurroundings): VmForecast;
+}
+
+const WHOLE: Cause = { field: '' };
+const POWER: Cause = { field: 'power' };
+
+/** Every act begins and ends with a look at the VM. */
+const look = (paths: OneOf<AclPath>): Need => need('VM.Audit', paths, WHOLE);
+const power = (cause: Cause): StepPrivileges<unknown>['needs'] => {
+  return (_, { paths }) => [look(paths), need('VM.PowerMgmt', paths, cause)];
+};
+
+export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<VmInputs[Name]> } = {
+  'vm.clone': {
+    needs: (input, before, { rules, templateValues }) => {
+      const { vmid } = input.source;
+      const paths = withPool(before.paths, input.pool);
+      const template: Cause = { field: 'clone.template' };
+      const values = templateValues(vmid);
+      return [
+        need('VM.Audit', on(`/vms/${vmid}`), template),
+        need('VM.Clone', on(`/vms/${vmid}`), template),
+        need('VM.Allocate', paths, WHOLE),
+        look(paths),
+        ...(values ? inheritedNeeds(values, input.mode === 'full' ? input.storage : undefined, rules) : []),
+      ];
+    },
+    after: (input, before, { templateValues, owner }) => ({
+      paths: withPool(before.paths, input.pool),
+      vm: cloned(templateValues(input.source.vmid) ?? new Map(), input, before.vm, owner),
+    }),
+  },
+  'vm.create': {
+    needs: (input, before, { rules, owner }) => {
+      const paths = withPool(before.paths, input.pool);
+      const subject = { vmid: before.vm.vmid, paths, rules };
+      // Name and notes are sent with every creation.
+      const values = { ...creationValues(wishesOf(input.desired, owner, before.vm)), name: '', description: '' };
+      return [need('VM.Allocate', paths, WHOLE), look(paths), ...creationNeeds(subject, values, before.paths)];
+    },
+    after: (input, before, { owner }) => ({
+      paths: withPool(before.paths, input.pool),
+      vm: created(wishesOf(input.desired, owner, before.vm), before.vm, owner),
+    }),
+  },
+  'vm.configure': {
+    needs: (input, before, around) => {
+      const { vm, paths } = before;
+      const subject = { vmid: vm.vmid, paths, rules: around.rules };
+      const writes = writesOf(input, before, around);
+      return [look(paths), ...writes.flatMap((write) => writeNeeds(subject, write, vm.current))];
+    },
+    after: (input, before, around) => {
+      const wishes = wishesOf(input.desired, around.owner, before.vm);
+      const writes = writesOf(input, before, around);
+      return { ...before, vm: writes.reduce((vm, write) => written(vm, write, wishes), before.vm) };
+    },
+  },
+  'vm.resize': {
+    needs: ({ slot, sizeBytes }, { vm, paths }) => {
+      const text = effectiveValues(vm).get(slot);
+      const sizeNow = text === undefined ? undefined : parseDrive(slot, text).sizeBytes;
+      // One that is large enough is only looked at.
+      return [look(paths), ...((sizeNow ?? 0) >= sizeBytes ? [] : growthNeeds(slot, text, paths))];
+    },
+  },
+  'vm.verify': { needs: (_, { paths }) => [look(paths)] },
+  'vm.start': { needs: power(POWER) },
+  'vm.stop': { needs: power(POWER) },
+  'vm.restart': { needs: power({ field: 'restart' }) },
+  'vm.ha': { needs: (_, { paths }) => [look(paths), need('Sys.Console', on('/'), { field: 'ha' })] },
+  'vm.destroy': {
+    needs: ({ stop }, { vm, paths, hidden }) => [
+      look(paths),
+      need('VM.Allocate', paths, WHOLE),
+      ...((vm.running || hidden) && stop !== 'refuse' ? [need('VM.PowerMgmt', paths, WHOLE)] : []),
+    ],
+    // Entries on its own path go with the VM: who makes it again needs rights that come from above.
+    after: (_, { vm }) => ({ paths: [ANY_VM], vm: emptyVm(vm.vmid, vm.node) }),
+  },
+  'vm.migrate': {
+    needs: (_, { paths }) => [look(paths), need('VM.Migrate', paths, { field: 'node' })],
+  },
+};
+
+/** Rights on a pool hold for what is put into it. */
+function withPool(paths: OneOf<AclPath>, pool: string | undefined): OneOf<AclPath> {
+  return pool === undefined ? paths : [...paths, { path: `/pool/${pool}` }];
+}
+
+function writesOf(input: ConfigureInput, { vm }: VmForecast, { owner }: StepSurroundings): readonly ConfigWrite[] {
+  return configureWrites(wishesOf(input.desired, owner, vm), vm, new Set(input.secrets ?? []));
+}

@@ -1,0 +1,37 @@
+/** A VM that stands in no stack file, checked by the same field table, in the same words and by the same rules. */
+import { type Address, parseAddress } from '../base/address.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { Findings } from './findings.ts';
+import type { LocatedMap } from './located.ts';
+import { checkRules } from './rules/index.ts';
+import type { ResolvedVm } from './types.ts';
+import { parseMember } from './vm.ts';
+
+export interface OneVm {
+  /** As far as it could be read. */
+  readonly vm: ResolvedVm;
+  /** Nothing of it is unknown or wrong. */
+  readonly isWhole: boolean;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface OneVmInput {
+  /** What is unknown in it is checked by nothing. */
+  readonly tree: LocatedMap;
+  readonly address: Address;
+  /** Whether the VM stands, or may stand, already; if not, the tree is all it will be made from. */
+  readonly exists: boolean;
+}
+
+export function checkOneVm({ tree, address, exists }: OneVmInput): OneVm {
+  const findings = new Findings();
+  const group = parseAddress(address)?.group ?? address;
+  const member = { tree, address, group, number: 1, at: tree.at, formerly: [] };
+  const { vm, tainted } = parseMember(member, { after: [], formerly: [] }, findings);
+  // What exists has brought along what it is not told, just as a clone does.
+  const judged = exists && !vm.fields.clone ? { ...vm, fields: { ...vm.fields, clone: INHERITING } } : vm;
+  checkRules([{ vm: judged, tainted }], [], {}, findings);
+  return { vm, isWhole: tainted.length === 0, diagnostics: findings.list() };
+}
+
+const INHERITING = { template: '', mode: 'full' } as const;
