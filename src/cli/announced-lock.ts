@@ -9,6 +9,9 @@ export function announceTakeover(store: StateStore, log: Logger): StateStore {
     append: (name, line) => store.append(name, line),
     remove: (name) => store.remove(name),
     list: (prefix) => store.list(prefix),
+    placeOf: (name) => store.placeOf(name),
+    holder: () => store.holder(),
+    unlock: (options) => store.unlock(options),
     lock: async (owner) => {
       const lock = await store.lock(owner);
       const dead = lock.takenOverFrom;

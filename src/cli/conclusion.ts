@@ -1,4 +1,5 @@
 /** The end of a run: what stands, what failed and why, and the exit code. */
+import { counted, inNumber } from '../base/count.ts';
 import { stackOutputs } from '../engine/outputs/outputs.ts';
 import type { StackState } from '../state/stack-state.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from './command-host.ts';
@@ -32,12 +33,15 @@ export function conclude(
       }),
     );
   } else {
-    for (const line of renderSummary(timeline, vms, paintFor(host.stdout))) terminal.result(line);
+    // VMs that are not in the file any more are known by what is remembered of them.
+    const strays = Object.entries(state.vms).map(([address, vm]) => ({ ...vm, address, ip: null }));
+    for (const line of renderSummary(timeline, [...strays, ...vms], paintFor(host.stdout))) terminal.result(line);
   }
   if (code === 0) {
     terminal.success(`${command === 'apply' ? 'Applied' : 'Destroyed'}: ${printCount(all.length, tookMs)}.`);
   } else if (code === EXIT_CANCELED) {
-    const standing = `${count('done')} of ${all.length} VMs are done, ${count('canceled')} were stopped on the way`;
+    const [done, stopped] = [count('done'), count('canceled')];
+    const standing = `${done} of ${counted(all.length, 'VM')} ${inNumber(done, 'is', 'are')} done, ${counted(stopped, 'was', 'were')} stopped on the way`;
     terminal.log('warn', `Stopped: ${standing}. Nothing was undone; proxwright ${command} goes on from here.`);
   } else {
     const parts = [
@@ -46,9 +50,10 @@ export function conclude(
       [count('skipped'), 'not begun'],
     ] as const;
     const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+    const hard = command === 'destroy' ? ', and with --stop it pulls the plug of VMs that do not shut down' : '';
     terminal.log(
       'error',
-      `${count('done')} of ${all.length} VMs done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here.`,
+      `${count('done')} of ${counted(all.length, 'VM')} done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here${hard}.`,
     );
   }
   return code;

@@ -11,7 +11,7 @@ async function connected(connection: string, environment: Record<string, string>
   const { stack, diagnostics } = resolveStack(loadStack(text, 'stack.yaml'));
   if (!stack) throw new Error(JSON.stringify(diagnostics));
   const { host, warnings } = testHost({ environment });
-  const { endpoint, principal } = await connect({ stack, directory: '.' }, host);
+  const { endpoint, principal } = await connect({ stack, directory: '.', file: 'stack.yaml' }, host);
   return { endpoint, principal, warnings };
 }
 

@@ -1,5 +1,8 @@
 /** From the connection of a stack to a client: what the file says first, then the environment. */
 import { resolve } from 'node:path';
+import { type ConnectionPart, environmentBeside, unmetInsecurity } from '../local/environment.ts';
+import { readSecret } from '../local/secret.ts';
+import { readTextFile } from '../local/text-file.ts';
 import {
   caTrust,
   connectionFromEnvironment,
@@ -13,30 +16,22 @@ import {
   type Trust,
 } from '../pve/index.ts';
 import type { CommandHost } from './command-host.ts';
-import { readTextFile } from './files.ts';
 import type { StackHost } from './opened-stack.ts';
-import { readSecret } from './secrets.ts';
-
-const INSECURE = ['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'];
-const CREDENTIALS = [
-  'PROXMOX_VE_API_TOKEN',
-  'PM_API_TOKEN_ID',
-  'PM_API_TOKEN_SECRET',
-  'PROXMOX_VE_USERNAME',
-  'PROXMOX_VE_PASSWORD',
-  'PM_USER',
-  'PM_PASS',
-];
 
 /** Builds the client; nothing is sent yet. */
-export async function connect(stackHost: Pick<StackHost, 'stack' | 'directory'>, host: CommandHost): Promise<Pve> {
+export async function connect(
+  stackHost: Pick<StackHost, 'stack' | 'directory' | 'file'>,
+  host: CommandHost,
+): Promise<Pve> {
   const { connection, rollout } = stackHost.stack;
-  const found = connectionFromEnvironment(environmentBeside(stackHost, host));
+  const found = connectionFromEnvironment(environmentOf(stackHost, host));
+  const tokenAt = { file: stackHost.file, address: 'connection.token' };
+  const sources = { environment: host.environment, directory: stackHost.directory };
   const { endpoint, credentials } = requireConnection({
     ...found,
     ...(connection.endpoint !== undefined && { endpoint: parseEndpoint(connection.endpoint) }),
     ...(connection.token && {
-      credentials: parseToken((await readSecret(connection.token, stackHost, host)).reveal()),
+      credentials: parseToken((await readSecret(connection.token, sources, tokenAt)).reveal()),
     }),
   });
   const trust = await trustOf(stackHost, host, found);
@@ -51,25 +46,14 @@ export async function connect(stackHost: Pick<StackHost, 'stack' | 'directory'>,
   });
 }
 
-/**
- * What the file says hides its counterpart in the environment, also a malformed one. Who asks to skip verification is
- * verified all the same: the refusal of the server's certificate then shows the fingerprint to paste.
- */
-function environmentBeside({ stack: { connection } }: Pick<StackHost, 'stack'>, host: CommandHost): Environment {
-  const hidden = new Set([
-    ...INSECURE,
-    ...(connection.endpoint === undefined ? [] : ['PROXMOX_VE_ENDPOINT', 'PM_API_URL']),
-    ...(connection.token ? CREDENTIALS : []),
-    ...(connection.fingerprint === undefined && connection.ca === undefined
-      ? []
-      : ['PROXMOX_VE_FINGERPRINT', 'PROXMOX_VE_CA_FILE']),
-  ]);
-  for (const name of INSECURE) {
-    if (/^(1|true|yes|on)$/i.test(host.environment[name]?.trim() ?? '')) {
-      host.terminal.log('warn', `${name} has no effect: the certificate is always verified, by CA or fingerprint.`);
-    }
-  }
-  return Object.fromEntries(Object.entries(host.environment).filter(([name]) => !hidden.has(name)));
+/** Warns where verification is not wanted, and leaves what the file does not say. */
+function environmentOf({ stack: { connection } }: Pick<StackHost, 'stack'>, host: CommandHost): Environment {
+  for (const warning of unmetInsecurity(host.environment)) host.terminal.log('warn', warning);
+  const said = new Set<ConnectionPart>();
+  if (connection.endpoint !== undefined) said.add('endpoint');
+  if (connection.token) said.add('credentials');
+  if (connection.fingerprint !== undefined || connection.ca !== undefined) said.add('trust');
+  return environmentBeside(host.environment, said);
 }
 
 async function trustOf(
@@ -83,6 +67,8 @@ async function trustOf(
   return found.caFile === undefined ? undefined : readCa(host.directory, found.caFile);
 }
 
+const CA_HINT = 'Copy /etc/pve/pve-root-ca.pem of a Proxmox node there, or name another file.';
+
 async function readCa(directory: string, file: string): Promise<Trust> {
-  return caTrust(await readTextFile(resolve(directory, file), 'a CA certificate', undefined, file), file);
+  return caTrust(await readTextFile(resolve(directory, file), 'a CA certificate', CA_HINT, file), file);
 }

@@ -14,7 +14,7 @@ export interface Drift {
   readonly fields: readonly { readonly path: string; readonly applied: unknown; readonly actual: unknown }[];
 }
 
-export function driftsOf({ plan, state, observed }: Sight): Drift[] {
+export function driftsOf({ plan, state, observed }: Pick<Sight, 'plan' | 'state' | 'observed'>): Drift[] {
   return plan.changes.flatMap((change): Drift[] => {
     const { address, name, node } = change;
     const remembered = state.vms[address];

@@ -1,6 +1,5 @@
-/** What commands need that change the state by hand: the doors of an edit, and the user's consent. */
+/** What commands need that change the state by hand: the doors of an edit. */
 import { hostname } from 'node:os';
-import { Canceled, SpecError } from '../base/errors.ts';
 import type { EditDoors } from '../engine/state-edit.ts';
 import { announceTakeover } from './announced-lock.ts';
 import type { CommandHost } from './command-host.ts';
@@ -15,24 +14,4 @@ export function editDoors({ stack, store }: StackHost, host: CommandHost, comman
     stackName: stack.name,
     owner: { who: userName(), host: hostname(), pid: process.pid, command },
   };
-}
-
-/** Asks unless `--yes` was given; where nobody can be asked, consent has to be given beforehand. */
-export async function requireConsent(
-  host: CommandHost,
-  { yes }: { readonly yes?: boolean },
-  command: string,
-  question: string,
-): Promise<void> {
-  if (yes) return;
-  if (!host.canAsk) {
-    throw new SpecError({
-      code: 'BAD_VALUE',
-      where: { file: `proxwright ${command}` },
-      detail: 'There is no terminal to ask on, and --yes was not given; nothing was done.',
-      hint: `If you are sure: proxwright ${command} --yes`,
-    });
-  }
-  const answer = await host.ask(`${question} [y/N] `);
-  if (!/^\s*(y|yes)\s*$/i.test(answer ?? '')) throw new Canceled('Nothing was changed.');
 }

@@ -6,6 +6,7 @@ import type { InitOptions } from './commands/init.ts';
 import type { OutputOptions } from './commands/output.ts';
 import type { RunsOptions } from './commands/runs.ts';
 import type { StateOptions } from './commands/state.ts';
+import type { UnlockOptions } from './commands/state-unlock.ts';
 import { globalOptions, type RunCommand, stackOptions } from './stack-options.ts';
 
 export function addInit(program: Command, run: RunCommand): void {
@@ -93,12 +94,13 @@ export function addState(program: Command, run: RunCommand): void {
   withYes(state.command('recover'))
     .description("rebuild a lost state from the ownership lines in the VMs' notes")
     .action(async (options: StateOptions) => {
-      await run(options, async (host) => (await loadBackup()).runStateRecover(options, host));
+      await run(options, async (host) => (await import('./commands/state-recover.ts')).runStateRecover(options, host));
     });
   withYes(state.command('unlock'))
-    .description('remove the lock of a run that no longer lives')
-    .action(async (options: StateOptions) => {
-      await run(options, async (host) => (await loadBackup()).runStateUnlock(options, host));
+    .description('remove the lock of a run that no longer lives; says whose it is')
+    .option('--force', 'also where its process lives on this machine')
+    .action(async (options: UnlockOptions) => {
+      await run(options, async (host) => (await import('./commands/state-unlock.ts')).runStateUnlock(options, host));
     });
 }
 

@@ -1,11 +1,10 @@
 /** Writes the output files of a stack where it asks for them. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { StateError } from '../base/errors.ts';
 import { outputFiles } from '../engine/outputs/files.ts';
 import type { StackOutputs } from '../engine/outputs/outputs.ts';
 import type { StackHost } from './opened-stack.ts';
-import { writePrivateFile } from './plan-file.ts';
+import { unwritable, writePrivateFile } from './written-file.ts';
 
 /** The names of the files, as messages show them; none where the stack wants none. */
 export async function writeOutputFiles(
@@ -16,13 +15,7 @@ export async function writeOutputFiles(
   if (folder === undefined) return [];
   const target = resolve(directory, folder);
   await mkdir(target, { recursive: true }).catch((error: unknown) => {
-    throw new StateError({
-      code: 'STATE_UNWRITABLE',
-      where: { file: folder },
-      detail: `The directory for output files cannot be made: "${error instanceof Error ? error.message : String(error)}".`,
-      hint: 'Choose another one as outputs.files.',
-      cause: error,
-    });
+    throw unwritable(folder, error, 'Choose another directory as outputs.files.');
   });
   const files = outputFiles(outputs);
   for (const { name, text } of files) await writePrivateFile(join(target, name), text, join(folder, name));

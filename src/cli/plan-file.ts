@@ -1,13 +1,11 @@
 /** Plans on disk: written privately, read with care. */
-import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { ConflictError, SpecError, StateError } from '../base/errors.ts';
+import { ConflictError, SpecError } from '../base/errors.ts';
 import { PLAN_VERSION, type Plan } from '../engine/plan-types.ts';
+import { readTextFile } from '../local/text-file.ts';
 import type { CommandHost } from './command-host.ts';
-import { readTextFile } from './files.ts';
-
-const PRIVATE = 0o600;
+import { writePrivateFile } from './written-file.ts';
 
 /** Deep enough to tell a plan from any other file; what it would do is checked against the cluster by its fingerprints. */
 const planSchema = z.looseObject({
@@ -19,27 +17,6 @@ const planSchema = z.looseObject({
   warnings: z.array(z.looseObject({})),
   fingerprints: z.strictObject({ stack: z.string(), state: z.string(), vms: z.record(z.string(), z.string()) }),
 });
-
-export async function writePrivateFile(path: string, text: string, shown: string): Promise<void> {
-  try {
-    const file = await open(path, 'w', PRIVATE);
-    try {
-      // A file that was there keeps its mode otherwise; a device is left alone.
-      if ((await file.stat()).isFile()) await file.chmod(PRIVATE);
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    throw new StateError({
-      code: 'STATE_UNWRITABLE',
-      where: { file: shown },
-      detail: `The file cannot be written: "${error instanceof Error ? error.message : String(error)}".`,
-      hint: 'Check that the directory exists, belongs to you and has free space.',
-      cause: error,
-    });
-  }
-}
 
 export async function writePlan(file: string, plan: Plan, host: CommandHost): Promise<void> {
   await writePrivateFile(resolve(host.directory, file), `${JSON.stringify(plan, undefined, 2)}\n`, file);

@@ -6,31 +6,38 @@ import { type Change, isEmpty, type Plan } from '../engine/plan-types.ts';
 import type { PlanOptions } from '../engine/session.ts';
 import type { Pve } from '../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/index.ts';
-import { foldEvents } from '../state/events.ts';
-import { listRuns, readRun } from '../state/journal.ts';
+import { recallState } from '../state/recall.ts';
 import type { StackState } from '../state/stack-state.ts';
-import { readState } from '../state/state-file.ts';
-import type { StateStore } from '../state/store.ts';
 import { AlreadyShown, type CommandHost } from './command-host.ts';
+import { connect } from './connect.ts';
 import type { StackHost } from './opened-stack.ts';
-import { resolveSecrets } from './secrets.ts';
+import { resolveSecrets, type SecretsByVm } from './secrets.ts';
 import { checkSelectors } from './selectors.ts';
+import { openStack } from './stack-host.ts';
+import type { StackOptions } from './stack-options.ts';
 
 export interface Sight {
   readonly plan: Plan;
   readonly state: StackState;
   readonly observed: Observed;
+  readonly secrets: SecretsByVm;
+}
+
+/** The stack of a command that only looks, and what it sees. */
+export async function openAndLook(
+  options: StackOptions,
+  host: CommandHost,
+  planOptions: PlanOptions,
+): Promise<Sight & { readonly stack: ResolvedStack; readonly pve: Pve }> {
+  const stackHost = await openStack(options, host);
+  const pve = await connect(stackHost, host);
+  return { ...(await lookAndPlan(stackHost, host, pve, planOptions)), stack: stackHost.stack, pve };
 }
 
 /** What speaks against a plan is printed; then the command ends. */
-export async function lookAndPlan(
-  stackHost: StackHost,
-  host: CommandHost,
-  pve: Pve,
-  options: PlanOptions = {},
-): Promise<Sight> {
+async function lookAndPlan(stackHost: StackHost, host: CommandHost, pve: Pve, options: PlanOptions): Promise<Sight> {
   const { stack, store } = stackHost;
-  const { state, hasUnfinishedRun } = await currentState(store, stack.name);
+  const { state, unfinished: openRuns } = await recallState(store, stack.name);
   checkPlanning(options, stack, state);
   const secrets = await resolveSecrets(stackHost, host);
   const observed = await observe({ pve, stack, state, replace: options.replace });
@@ -39,13 +46,13 @@ export async function lookAndPlan(
   const known = stack.vms.filter((vm) => !unknown.includes(vm));
   const input = { stack: { ...stack, vms: known }, state: without(state, unknown), observed, secrets };
   const result = planStack({ ...input, now: host.clock.now(), ...options });
-  if (hasUnfinishedRun) {
+  if (openRuns.length > 0) {
     host.terminal.log('warn', 'An earlier run has not ended, or is still under way: proxwright apply takes it up.');
   }
   const plan = requirePlan(result, host);
   const changes = [...plan.changes, ...unknown.map((vm) => unfinished(vm, state))];
   for (const warning of plan.warnings) host.terminal.diagnostic(warning);
-  return { plan: { ...plan, changes }, state, observed };
+  return { plan: { ...plan, changes }, state, observed, secrets };
 }
 
 export function checkPlanning({ only = [], replace = [] }: PlanOptions, stack: ResolvedStack, state: StackState): void {
@@ -64,17 +71,6 @@ export function requirePlan(result: PlanResult, host: CommandHost): Plan {
 /** Whether anything is to be done. */
 export function hasChanges(plan: Plan): boolean {
   return !isEmpty(plan) || plan.changes.some(({ kind }) => kind === 'complete');
-}
-
-export async function currentState(
-  store: StateStore,
-  stackName: string,
-): Promise<{ readonly state: StackState; readonly hasUnfinishedRun: boolean }> {
-  const written = await readState(store, stackName);
-  const runs = await Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
-  const open = runs.filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
-  const state = open.reduce((known, { events }) => foldEvents(known, events), written);
-  return { state, hasUnfinishedRun: open.length > 0 };
 }
 
 function without(state: StackState, vms: readonly ResolvedVm[]): StackState {

@@ -1,23 +1,16 @@
-/** Where secrets come from: environment variables, files, the output of commands. They are read when they are needed. */
-import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
-import { promisify } from 'node:util';
+/** The secrets of a stack: each is read once, and known by a digest that can be kept. */
 import type { Address } from '../base/address.ts';
-import type { Where } from '../base/diagnostics.ts';
-import { SpecError, StateError } from '../base/errors.ts';
+import { StateError } from '../base/errors.ts';
 import { randomHex } from '../base/random.ts';
-import { Secret } from '../base/secret.ts';
 import { whereOf } from '../engine/where.ts';
+import { readSecret } from '../local/secret.ts';
 import { secretDigest } from '../resources/vm/secret-digest.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
-import type { SecretReference } from '../spec/index.ts';
 import type { StateStore } from '../state/store.ts';
 import type { CommandHost } from './command-host.ts';
-import { readTextFile } from './files.ts';
 import type { StackHost } from './opened-stack.ts';
 
 const SALT_FILE = 'salt';
-const COMMAND_TIMEOUT_MS = 60_000;
 const PASSWORD_FIELD = 'cloud_init.password';
 
 export type SecretsByVm = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
@@ -30,13 +23,14 @@ export async function resolveSecrets(stackHost: StackHost, host: CommandHost): P
   });
   if (wanted.length === 0) return new Map();
   const salt = await saltOf(stackHost.store, host);
+  const sources = { environment: host.environment, directory: stackHost.directory };
   const known = new Map<string, ResolvedSecret>();
   const result = new Map<Address, ReadonlyMap<string, ResolvedSecret>>();
   for (const { vm, reference } of wanted) {
     const source = JSON.stringify(reference);
     let resolved = known.get(source);
     if (!resolved) {
-      const value = await readSecret(reference, stackHost, host, whereOf(vm, PASSWORD_FIELD));
+      const value = await readSecret(reference, sources, whereOf(vm, PASSWORD_FIELD));
       resolved = { value, digest: secretDigest(salt, value) };
       known.set(source, resolved);
     }
@@ -57,47 +51,3 @@ async function saltOf(store: StateStore, host: CommandHost): Promise<string> {
   });
   return salt;
 }
-
-export async function readSecret(
-  reference: SecretReference,
-  { directory }: Pick<StackHost, 'directory'>,
-  host: CommandHost,
-  where?: Where,
-): Promise<Secret> {
-  if ('env' in reference) return fromEnvironment(reference.env, host, where);
-  if ('file' in reference) {
-    const text = await readTextFile(resolve(directory, reference.file), 'a secret', undefined, reference.file);
-    return new Secret(withoutLineEnd(text));
-  }
-  return fromCommand(reference.command, directory, where);
-}
-
-function fromEnvironment(name: string, host: CommandHost, where: Where | undefined): Secret {
-  const value = host.environment[name];
-  if (value) return new Secret(value);
-  throw new SpecError({
-    code: 'MISSING_REFERENCE',
-    ...(where && { where }),
-    detail: `The environment variable ${name}, which holds a secret, is not set.`,
-    hint: `Set it: export ${name}=…`,
-  });
-}
-
-async function fromCommand(command: readonly string[], directory: string, where: Where | undefined): Promise<Secret> {
-  const [program = '', ...args] = command;
-  try {
-    const { stdout } = await promisify(execFile)(program, args, { cwd: directory, timeout: COMMAND_TIMEOUT_MS });
-    return new Secret(withoutLineEnd(stdout));
-  } catch (error) {
-    // What it printed is left out: it may contain the secret.
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it was ended';
-    throw new SpecError({
-      code: 'MISSING_REFERENCE',
-      ...(where && { where }),
-      detail: `The command "${program}", which prints a secret, failed (${reason}).`,
-      hint: 'Run it by hand in the directory of the stack file to see why.',
-    });
-  }
-}
-
-const withoutLineEnd = (text: string) => text.replace(/\r?\n$/, '');

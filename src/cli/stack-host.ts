@@ -3,10 +3,10 @@ import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { SpecError } from '../base/errors.ts';
+import { readTextFile } from '../local/text-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../spec/index.ts';
 import { DirectoryStore } from '../state/directory-store.ts';
 import { AlreadyShown, type CommandHost } from './command-host.ts';
-import { readTextFile } from './files.ts';
 import type { StackHost } from './opened-stack.ts';
 import type { StackOptions } from './stack-options.ts';
 
@@ -30,16 +30,26 @@ export interface ReadStack {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export async function readStack(options: StackOptions, host: CommandHost): Promise<ReadStack> {
+/** `edit` changes the text before it is read; what stands in the file stays. */
+export async function readStack(
+  options: StackOptions,
+  host: CommandHost,
+  edit: (text: string, file: string) => string = (text) => text,
+): Promise<ReadStack> {
   const file = options.file ?? (await findStackFile(host.directory));
   const text = await readTextFile(resolve(host.directory, file), 'a stack file', 'Name another one: --file FILE', file);
   const files = await Promise.all(
     (options.varFile ?? []).map(async (name) => ({
       name,
-      text: await readTextFile(resolve(host.directory, name), 'a variable file', undefined, name),
+      text: await readTextFile(
+        resolve(host.directory, name),
+        'a variable file',
+        'Name another one: --var-file FILE',
+        name,
+      ),
     })),
   );
-  const loaded = loadStack(text, file);
+  const loaded = loadStack(edit(text, file), file);
   const settings = options.var ?? [];
   return { file, ...resolveStack(loaded, { settings, files, environment: host.environment }) };
 }

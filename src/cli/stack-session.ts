@@ -6,13 +6,14 @@ import type { ExecuteResult } from '../engine/execute.ts';
 import type { Plan } from '../engine/plan-types.ts';
 import type { Progress } from '../engine/progress.ts';
 import { Session } from '../engine/session.ts';
+import { tcpPortProbe } from '../local/port-probe.ts';
 import type { Pve } from '../pve/index.ts';
+import { isPciMapStep } from '../resources/pci/mapping.ts';
 import { announceTakeover } from './announced-lock.ts';
 import type { CommandHost } from './command-host.ts';
 import { connect } from './connect.ts';
 import type { StackHost } from './opened-stack.ts';
 import { pastDurations } from './past-durations.ts';
-import { tcpPortProbe } from './port-probe.ts';
 import { createScreen } from './screen.ts';
 import { resolveSecrets } from './secrets.ts';
 import type { Timeline } from './views/timeline.ts';
@@ -84,7 +85,7 @@ function stopSignal(host: CommandHost): AbortSignal {
 }
 
 function addressesOf(plan: Plan): Set<Address> {
-  return new Set(plan.steps.map(({ address }) => address));
+  return new Set(plan.steps.filter((step) => !isPciMapStep(step)).map(({ address }) => address));
 }
 
 export function userName(): string {

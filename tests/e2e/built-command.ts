@@ -79,7 +79,7 @@ export function startCommand(
   return watched(spawn(process.execPath, [COMMAND, ...args], { env, cwd: directory }));
 }
 
-export function watched(child: ChildProcessWithoutNullStreams): RunningCommand {
+function watched(child: ChildProcessWithoutNullStreams): RunningCommand {
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (chunk: Buffer) => {
@@ -122,4 +122,19 @@ export function runCommand(
   directory = process.cwd(),
 ): Promise<Finished> {
   return startCommand(args, environment, directory).finished;
+}
+
+/** A terminal, by the tool that every Linux has for it. */
+const SCRIPT = '/usr/bin/script';
+export const hasTerminal = process.platform === 'linux' && existsSync(SCRIPT);
+
+/** What the command writes to either stream comes out of its standard output, and what is typed goes into its input. */
+export function startOnTerminal(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  directory: string,
+): RunningCommand {
+  const line = [process.execPath, COMMAND, ...args].map((part) => `'${part}'`).join(' ');
+  const env = { ...process.env, ...environment };
+  return watched(spawn(SCRIPT, ['-qefc', `stty cols 120 rows 40; ${line}`, '/dev/null'], { env, cwd: directory }));
 }

@@ -112,6 +112,11 @@ describe('state', () => {
   it('is rebuilt from the cluster after it was lost', async () => {
     const before = state();
     rmSync(join(project.directory, '.proxwright/lab/state.json'));
+    expect(await project.run('plan')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/STATE_LOST[\s\S]*vm\.web\[1\] is VM 601 [\s\S]*proxwright state recover/),
+    });
     expect(await project.run('state', 'recover')).toMatchObject({ code: 1, stderr: expect.stringContaining('--yes') });
     expect((await succeed('state', 'recover', '--yes')).stdout).toMatch(/vm\.web\[2\] +602/);
     // The nonce of the clone served its purpose; everything else is found again.
@@ -171,6 +176,14 @@ describe('state', () => {
     expect(existsSync(lock)).toBe(true);
     await succeed('state', 'unlock', '--yes');
     expect(existsSync(lock)).toBe(false);
+    writeFileSync(lock, JSON.stringify({ ...owner, host: hostname(), pid: process.pid }));
+    expect(await project.run('state', 'unlock', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Process ${process.pid} lives on this machine`),
+    });
+    expect(existsSync(lock)).toBe(true);
+    await succeed('state', 'unlock', '--force');
+    expect(existsSync(lock)).toBe(false);
     writeFileSync(lock, JSON.stringify({ ...owner, host: hostname(), pid: 2 ** 22 + 1 }));
     expect((await succeed('state', 'unlock')).stderr).toContain('stale');
     expect((await succeed('state', 'unlock')).stderr).toContain('There is no lock.');
@@ -192,8 +205,10 @@ describe('import', () => {
     const { stdout, stderr } = await succeed('import', 'vm.old', '700');
     expect(stderr).toContain('does not mention vm.old yet');
     expect(stdout).toContain('vms:\n  old:\n    name: old\n    vmid: 700\n');
+    expect(stdout).not.toContain('clone:');
     project.write('stack.yaml', `${STACK}${stdout.replace(/^vms:\n/, '')}`);
-    expect((await succeed('plan')).stdout).toContain('No changes.');
+    await succeed('validate');
+    expect((await succeed('plan')).stdout).toBe('No changes.\n');
     expect(await project.run('import', 'vm.other', '700')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('VM 700 belongs to vm.old of this stack.'),

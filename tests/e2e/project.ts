@@ -52,8 +52,11 @@ export interface Project {
   remove(): void;
 }
 
-export function makeProject(stackText: string, environment: NodeJS.ProcessEnv): Project {
-  const directory = mkdtempSync(join(tmpdir(), 'proxwright-project-'));
+export function makeProject(
+  stackText: string,
+  environment: NodeJS.ProcessEnv,
+  directory = mkdtempSync(join(tmpdir(), 'proxwright-project-')),
+): Project {
   const write = (name: string, text: string) => writeFileSync(join(directory, name), text);
   write('stack.yaml', stackText);
   const start = (...args: string[]) => startCommand(args, environment, directory);

@@ -1,10 +1,10 @@
 /** The commands that work on a stack, as installed: a process, a directory, a cluster behind HTTPS. */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMMAND, ensureBuilt, runCommand, watched } from './built-command.ts';
+import { COMMAND, ensureBuilt, hasTerminal, runCommand, startOnTerminal } from './built-command.ts';
 import {
   type Cluster,
   makeProject,
@@ -126,6 +126,14 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
     expect(readFileSync(join(life.directory, 'out', 'vm_2100_ip.txt'), 'utf8')).toMatch(/^10\.10\.0\.\d+\n$/);
     const evidence = readFileSync(join(life.directory, 'evidence.jsonl'), 'utf8').trim().split('\n');
     expect(JSON.parse(evidence.at(-1) ?? '')).toEqual({ type: 'verdict', verified: true });
+    expect(JSON.parse(evidence[1] ?? '').fields).toContainEqual({
+      path: 'memory',
+      key: 'memory',
+      wanted: '4GiB',
+      found: '4GiB',
+      equal: true,
+    });
+    expect(applied.stderr).toContain('SUCCESS Verified: 2 VMs are as the file says.');
 
     expect(await life.run('plan', '--exit-code')).toMatchObject({ code: 0, stdout: 'No changes.\n' });
     expect(await life.run('verify')).toMatchObject({ code: 0 });
@@ -310,18 +318,9 @@ describe.concurrent('what can be wrong around it', PATIENCE, () => {
   });
 });
 
-/** A terminal, by the tool that every Linux has for it. */
-const SCRIPT = '/usr/bin/script';
-const hasScript = process.platform === 'linux' && existsSync(SCRIPT);
-
-describe.skipIf(!hasScript).concurrent('on a terminal', PATIENCE, () => {
-  const onTerminal = (project: Project, ...args: string[]) => {
-    const line = [process.execPath, COMMAND, ...args].map((part) => `'${part}'`).join(' ');
-    const env = { ...process.env, ...cluster.environment };
-    return watched(
-      spawn(SCRIPT, ['-qefc', `stty cols 120 rows 40; ${line}`, '/dev/null'], { env, cwd: project.directory }),
-    );
-  };
+describe.skipIf(!hasTerminal).concurrent('on a terminal', PATIENCE, () => {
+  const onTerminal = ({ directory }: Project, ...args: string[]) =>
+    startOnTerminal(args, cluster.environment, directory);
 
   it('asks, draws one line for each VM and a total, and ends with a table', async () => {
     const drawn = project({ name: 'drawn', firstId: 3000 });

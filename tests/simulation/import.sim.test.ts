@@ -89,6 +89,48 @@ vms:
     });
   });
 
+  it('gives lines that hold in a file with defaults, by undoing those that are not true of the VM', async () => {
+    const lab = await scene();
+    const around =
+      'defaults: { on_boot: false, balloon: 1GiB, cpu: { type: host }, nics: { net1: { bridge: vmbr0 } } }';
+    const read = (written: object) => stackOf(`${around}\n${stringify({ vms: { web: written } })}`);
+    await lab.run(async () => {
+      const { found } = await lab.import(stackOf('vms: {}'), 150, {
+        readLines: async (written) => read(written).vms[0]?.fields,
+      });
+      expect(found.written).toMatchObject({ on_boot: true, balloon: null, cpu: { cores: 4, type: null } });
+      expect(found.written).toMatchObject({ nics: { net0: { vlan: 30 }, net1: null } });
+      expect(isEmpty(await lab.plan(read(found.written)))).toBe(true);
+    });
+  });
+
+  it('takes over a running VM whose origin nobody knows, and says where the file is wrong about place and power', async () => {
+    const lab = await scene();
+    const file = stackOf(`
+vms:
+  web: { name: web, node: pve2, memory: 4GiB, disks: { scsi0: { storage: local-lvm, size: 8GiB } } }
+`);
+    await lab.run(async () => {
+      const { remarks } = await lab.import(file, 150);
+      expect(remarks).toEqual([
+        'The file places it on pve2; it is on pve1 and stays there. Write node: pve1, or move it yourself.',
+        'The file says power: running; it is stopped and stays so. Write power: stopped, or start it yourself.',
+      ]);
+      expect(isEmpty(await lab.plan(file))).toBe(true);
+      await lab.pve.tasks.wait(await lab.pve.node('pve1').vm(150).status.start());
+      const { found, remarks: now } = await lab.import(stackOf('vms: {}'), 150);
+      expect(found.written).not.toHaveProperty('power');
+      expect(now).toEqual([]);
+      expect(isEmpty(await lab.plan(stackOf(stringify({ vms: { web: found.written } }))))).toBe(true);
+    });
+  });
+
+  it('knows the addresses that a cloud-init drive gives it', async () => {
+    const lab = await scene();
+    const { vm } = await lab.run(() => lab.import(MINIMAL, 150));
+    expect(vm.addresses).toEqual({ net0: ['10.0.30.5'] });
+  });
+
   it('leaves out what the file has no words for', async () => {
     const lab = new StackScene();
     await lab.run(async () => {

@@ -6,6 +6,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { Transport } from '../../src/base/transport.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { readyChecks, readyTarget } from '../../src/engine/ready/checks.ts';
+import { GuestSigns } from '../../src/engine/ready/signs.ts';
 import { type Readiness, waitUntilReady } from '../../src/engine/ready/wait.ts';
 import { createPve, parseToken } from '../../src/pve/index.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../../src/resources/vm/fields.ts';
@@ -29,6 +30,15 @@ interface BenchOptions {
   readonly guests?: WorldFile['guests'];
   readonly faults?: readonly FaultRuleInput[];
   readonly log?: Logger;
+  /** What the client may do; everything where nothing is said. */
+  readonly privileges?: readonly string[];
+}
+
+interface WaitOptions {
+  readonly vmid?: number;
+  readonly signal?: AbortSignal;
+  /** Its cards, as they were remembered. */
+  readonly macs?: Readonly<Record<string, string>>;
 }
 
 /** Stopped VMs from 401 on, each with a disk that holds the guest. */
@@ -39,6 +49,7 @@ export function bench({
   guests = {},
   faults = [],
   log,
+  privileges,
 }: BenchOptions = {}) {
   const clock = new VirtualClock();
   const vmids = Array.from({ length: count }, (_, index) => FIRST + index);
@@ -77,7 +88,12 @@ export function bench({
         },
       ]),
     ),
-    users: { 'root@pam': { tokens: { ci: { secret: SECRET, privsep: false } } } },
+    users: {
+      'root@pam': { tokens: { ci: { secret: SECRET, privsep: false } } },
+      'few@pve': { tokens: { ci: { secret: SECRET, privsep: false } } },
+    },
+    roles: { Few: [...(privileges ?? [])] },
+    acl: [{ path: '/', role: 'Few', user: 'few@pve' }],
   };
   const simulator = createSimulator({
     world: buildWorld(file, { now: clock.now() }),
@@ -88,7 +104,7 @@ export function bench({
   const traffic = new Traffic(simulator.transport());
   const pve = createPve({
     transport: traffic,
-    credentials,
+    credentials: privileges ? parseToken(`few@pve!ci=${SECRET}`) : credentials,
     clock,
     random: seededRandom('client'),
   });
@@ -104,18 +120,20 @@ export function bench({
     await pve.tasks.wait(await pve.node('pve1').vm(vmid).status.start(), { timeoutMs: 60_000 });
   };
   const progress: string[] = [];
+  const signs = new GuestSigns(pve, clock);
   const wait = (
     fields: Partial<VmFieldsInput> = { guest: 'cloud-init' },
-    { vmid = FIRST, signal }: { vmid?: number; signal?: AbortSignal } = {},
+    { vmid = FIRST, signal, macs = { net0: macOf(vmid) } }: WaitOptions = {},
   ): Promise<Readiness> => {
     const resolved = vmFieldsSchema.parse({ name: `web-${vmid}`, node: 'pve1', ...fields });
-    const target = readyTarget(vmAddress('web', vmid), resolved, { vmid, node: 'pve1', macs: { net0: macOf(vmid) } });
+    const target = readyTarget(vmAddress('web', vmid), resolved, { vmid, node: 'pve1', macs });
     const ports = { isOpen: async (address: string, port: number) => isPortOpen(simulator.runtime, address, port) };
     const context = {
       pve,
       clock,
       log: log ?? silentLogger,
       ports,
+      signs,
       signal,
       progress: (text: string) => progress.push(text),
     };

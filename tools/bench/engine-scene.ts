@@ -14,14 +14,21 @@ import { MemoryStore } from '../../src/state/memory-store.ts';
 import { TOKEN } from './requests.ts';
 
 export const CLONE_SECONDS = 14;
-export const GUEST = { boot_ms: 9_000, agent_ms: 2_000, network_ms: 3_000 };
+/** How long a guest takes; agent and network count from the end of its boot. */
+export interface GuestTimes {
+  readonly boot_ms: number;
+  readonly agent_ms: number;
+  readonly network_ms: number;
+}
+
+export const GUEST: GuestTimes = { boot_ms: 9_000, agent_ms: 2_000, network_ms: 3_000 };
 const BANDWIDTH = 100 * 1024 ** 2;
 const FIRST_TEMPLATE = 9000;
 
 export const nodeName = (index: number) => `pve${index + 1}`;
 
 /** As many nodes as wanted, each with a storage and a template of its own. */
-function cluster(nodes: number): WorldFile {
+function cluster(nodes: number, guest: GuestTimes): WorldFile {
   const names = Array.from({ length: nodes }, (_, index) => nodeName(index));
   const data = CLONE_SECONDS * BANDWIDTH;
   return {
@@ -47,7 +54,7 @@ function cluster(nodes: number): WorldFile {
         ]),
       },
     },
-    guests: { measured: GUEST },
+    guests: { measured: { ...guest } },
     vms: Object.fromEntries(
       names.map((node, index) => {
         const vmid = FIRST_TEMPLATE + index;
@@ -77,6 +84,7 @@ export interface StackWishes {
   readonly guest?: 'plain' | 'cloud-init';
   readonly disks?: Readonly<Record<string, unknown>>;
   readonly rollout?: Readonly<Record<string, unknown>>;
+  readonly guestTimes?: GuestTimes;
 }
 
 /** Cloned, resized, with other values for memory, cores, tags, network and cloud-init, and started. */
@@ -124,7 +132,9 @@ export interface Counted {
   readonly blindWaits: number;
 }
 
-const isPoll = (line: string) => /\/tasks\/|\/agent\/|\/status\/current$/.test(line);
+/** The list of a node's VMs is where signs of life are looked for. */
+const isPoll = (line: string) =>
+  /\/tasks\/|\/agent\/|\/status\/current$/.test(line) || /^GET \/nodes\/[^/]+\/qemu$/.test(line);
 
 export class EngineScene {
   readonly #clock = new VirtualClock();
@@ -136,7 +146,10 @@ export class EngineScene {
   #hasSlept = false;
 
   constructor(wishes: StackWishes) {
-    const world = buildWorld(cluster(wishes.nodes ?? 1), { now: this.#clock.now(), file: 'bench' });
+    const world = buildWorld(cluster(wishes.nodes ?? 1, wishes.guestTimes ?? GUEST), {
+      now: this.#clock.now(),
+      file: 'bench',
+    });
     this.#simulator = createSimulator({ world, clock: this.#clock, random: seededRandom('bench') });
     const { stack, diagnostics } = resolveStack(loadStack(stackText(wishes), 'stack.json'), {});
     if (!stack) throw new Error(diagnostics.map(formatDiagnostic).join('\n'));

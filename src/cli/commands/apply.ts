@@ -1,9 +1,11 @@
 /** `proxwright apply`: shows the plan, asks, carries it out with live progress, and says what stands. */
-import { Canceled, SpecError } from '../../base/errors.ts';
+import { counted } from '../../base/count.ts';
+import { Canceled } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
 import { conclude } from '../conclusion.ts';
+import { isYes, needsYes } from '../consent.ts';
 import type { StackHost } from '../opened-stack.ts';
 import { writeOutputFiles } from '../output-files.ts';
 import { readPlan } from '../plan-file.ts';
@@ -26,7 +28,7 @@ export async function runApply(
   options: ApplyOptions,
   outerHost: CommandHost,
 ): Promise<ExitCode> {
-  if (!options.yes && !outerHost.canAsk) throw needsYes('apply');
+  if (!options.yes && !outerHost.canAsk) throw needsYes(planFile === undefined ? 'apply' : `apply ${planFile}`);
   const stackHost = await openStack(options, outerHost);
   const givenPlan = planFile === undefined ? undefined : await readPlan(planFile, stackHost.stack.name, outerHost);
   return withStackRun(stackHost, outerHost, 'apply', async (run) => {
@@ -79,27 +81,15 @@ function showPlan(plan: Plan, host: CommandHost): void {
   else for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);
 }
 
-const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
-
 async function writeOutputs(stackHost: StackHost, { session, host }: StackRun): Promise<void> {
   const outputs = stackOutputs(stackHost.stack, session.state);
   const files = await writeOutputFiles(stackHost, outputs);
-  if (files.length > 0)
-    host.terminal.log('info', `Wrote ${files.length} output files below ${stackHost.stack.outputs.files}.`);
+  if (files.length === 0) return;
+  host.terminal.log('info', `Wrote ${counted(files.length, 'output file')} below ${stackHost.stack.outputs.files}.`);
 }
 
 /** The gate: a last plan, which must be empty. */
 async function verifyAfter({ session, host, pve }: StackRun, options: ApplyOptions): Promise<ExitCode> {
   const plan = requirePlan(await session.plan({ only: options.only ?? [] }), host);
-  return concludeVerification(plan, pve, host, options.evidence);
-}
-
-/** Where nobody can be asked, consent has to be given beforehand. */
-export function needsYes(command: string): SpecError {
-  return new SpecError({
-    code: 'BAD_VALUE',
-    where: { file: `proxwright ${command}` },
-    detail: 'There is no terminal to ask on, and --yes was not given; nothing was done.',
-    hint: `Look at the plan first: proxwright plan. Then: proxwright ${command} --yes`,
-  });
+  return concludeVerification({ plan, evidence: session.evidence(), pve }, host, options.evidence);
 }

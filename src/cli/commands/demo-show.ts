@@ -1,5 +1,7 @@
 /** How the demo looks: in colours and motion on a terminal, as plain lines elsewhere, as JSON lines with --json. */
+
 import type { Clock } from '../../base/clock.ts';
+import { counted } from '../../base/count.ts';
 import { atLevel, type Logger } from '../../base/log.ts';
 import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
@@ -39,7 +41,7 @@ export class DemoShow {
       '',
       `  A Proxmox VE cluster is simulated in this process; its clock runs ${speed} times as fast as yours.`,
       `  It has a template of 2 cores, 2 GiB and a small disk, whose full clone takes ${DEMO_CLONE_SECONDS} s.`,
-      `  The stack file asks for ${stack.vms.length} VMs of 4 cores, 8 GiB and 100 GiB, with addresses in a VLAN.`,
+      `  The stack file asks for ${counted(stack.vms.length, 'VM')} of 4 cores, 8 GiB and 100 GiB, with addresses in a VLAN.`,
     );
   }
 
@@ -77,7 +79,7 @@ export class DemoShow {
   }
 
   applied(count: number, took: string, really: string): void {
-    const words = `${count} VMs made in ${took} of the cluster's time, ${really} of yours.`;
+    const words = `${counted(count, 'VM')} made in ${took} of the cluster's time, ${really} of yours.`;
     this.#lines('', indented(this.#paint('green', `✔ ${words}`)));
   }
 

@@ -2,13 +2,13 @@
 import { Canceled, SpecError } from '../../base/errors.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { conclude } from '../conclusion.ts';
+import { needsYes } from '../consent.ts';
 import { checkPlanning, requirePlan } from '../read-only-plan.ts';
 import { openStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { withStackRun } from '../stack-session.ts';
 import { paintFor } from '../views/paint.ts';
 import { renderPlan } from '../views/plan-view.ts';
-import { needsYes } from './apply.ts';
 
 export interface DestroyOptions extends StackOptions {
   readonly yes?: boolean;
@@ -28,9 +28,10 @@ export async function runDestroy(options: DestroyOptions, outerHost: CommandHost
     const only = options.only ?? [];
     checkPlanning({ only }, stack, session.state);
     const plan = requirePlan(await session.planDestroy({ only, running }), host);
+    for (const warning of plan.warnings) host.terminal.diagnostic(warning);
     if (host.json) host.terminal.result(JSON.stringify({ type: 'plan', plan }));
     if (plan.changes.length === 0) {
-      host.terminal.success('Nothing to destroy: this stack has no VMs.');
+      host.terminal.success('Nothing to destroy: the state of this stack knows no VM.');
       return 0;
     }
     if (!host.json) for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);

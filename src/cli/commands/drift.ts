@@ -1,9 +1,7 @@
 /** `proxwright drift`: what others changed since the last apply. What the file changed is left to `plan`. */
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { connect } from '../connect.ts';
 import { driftsOf } from '../drifts.ts';
-import { lookAndPlan } from '../read-only-plan.ts';
-import { openStack } from '../stack-host.ts';
+import { openAndLook } from '../read-only-plan.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { renderDrift } from '../views/drift-view.ts';
 import { paintFor } from '../views/paint.ts';
@@ -14,11 +12,9 @@ export interface DriftOptions extends StackOptions {
 }
 
 export async function runDrift(options: DriftOptions, host: CommandHost): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const pve = await connect(stackHost, host);
-  const sight = await lookAndPlan(stackHost, host, pve, { only: options.only ?? [] });
+  const sight = await openAndLook(options, host, { only: options.only ?? [] });
   const drifts = driftsOf(sight);
-  if (host.json) host.terminal.result(JSON.stringify({ stack: stackHost.stack.name, drifts }));
+  if (host.json) host.terminal.result(JSON.stringify({ stack: sight.stack.name, drifts }));
   else for (const line of renderDrift(drifts, paintFor(host.stdout))) host.terminal.result(line);
   return options.exitCode && drifts.length > 0 ? 2 : 0;
 }

@@ -1,13 +1,16 @@
 /** `proxwright import`: takes over a VM that exists already, and prints the stack lines that describe it. */
-import { stringify } from 'yaml';
-import { type Address, parseAddress, toAddress } from '../../base/address.ts';
+import { resolve } from 'node:path';
+import { type Address, toAddress } from '../../base/address.ts';
 import { Canceled, SpecError } from '../../base/errors.ts';
 import { type ImportResult, importVm } from '../../engine/import.ts';
+import { readTextFile } from '../../local/text-file.ts';
 import { parseVmid } from '../../pve/index.ts';
+import type { VmFields } from '../../resources/vm/fields.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { connect } from '../connect.ts';
 import { editDoors } from '../edit-doors.ts';
-import { openStack } from '../stack-host.ts';
+import { stackLines, withLines } from '../imported-lines.ts';
+import { openStack, readStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { paintFor } from '../views/paint.ts';
 import { renderDifferences } from '../views/plan-view.ts';
@@ -29,6 +32,8 @@ export async function runImport(
   const controller = new AbortController();
   void host.stopRequested().then(() => controller.abort(new Canceled()));
   try {
+    let obstacles: readonly string[] = [];
+    const text = await readTextFile(resolve(host.directory, stackHost.file), 'a stack file', undefined, stackHost.file);
     const result = await importVm({
       ...editDoors(stackHost, host, 'import'),
       pve,
@@ -38,12 +43,33 @@ export async function runImport(
       address,
       vmid,
       acceptIdentity: options.acceptIdentity === true,
+      readLines: async (written) => {
+        const reading = await readWithLines(address, written, options, host);
+        obstacles = reading.obstacles;
+        return reading.fields;
+      },
     });
-    show(address, result, stackHost.file, host);
+    show(address, result, { file: stackHost.file, text, obstacles }, host);
     return 0;
   } finally {
     await pve.close();
   }
+}
+
+/** What the file says of the VM once the printed lines stand in it, or what is still in the way. */
+async function readWithLines(
+  address: Address,
+  written: ImportResult['found']['written'],
+  options: ImportOptions,
+  host: CommandHost,
+): Promise<{ readonly fields?: VmFields; readonly obstacles: readonly string[] }> {
+  const edit = (text: string, file: string) => withLines(text, file, address, written);
+  const { stack, diagnostics } = await readStack(options, host, edit);
+  const fields = stack?.vms.find((vm) => vm.address === address)?.fields;
+  if (fields) return { fields, obstacles: [] };
+  // Positions in a text that nobody has written yet would lead astray.
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').map(({ detail }) => detail);
+  return { obstacles: errors.length > 0 ? errors : [`The file does not make ${address}: let its group have it.`] };
 }
 
 export function requireAddress(text: string): Address {
@@ -66,19 +92,29 @@ function requireVmid(text: string): number {
   });
 }
 
-function show(address: Address, result: ImportResult, file: string, host: CommandHost): void {
-  const { vm, found, inFile, differences } = result;
+function show(
+  address: Address,
+  result: ImportResult,
+  { file, text, obstacles }: { readonly file: string; readonly text: string; readonly obstacles: readonly string[] },
+  host: CommandHost,
+): void {
+  const { vm, found, inFile, differences, remarks } = result;
   const { terminal } = host;
+  for (const remark of remarks) terminal.log('warn', `${address}: ${remark}`);
   if (host.json) {
     terminal.result(
-      JSON.stringify({ address, vm, fields: found.written, leftOut: found.leftOut, inFile, differences }),
+      JSON.stringify({ address, vm, fields: found.written, leftOut: found.leftOut, inFile, differences, remarks }),
     );
     return;
   }
   terminal.success(`${address} is now VM ${vm.vmid} (${vm.name}) on ${vm.node}; only its ownership line was written.`);
-  for (const text of found.leftOut) terminal.log('warn', `Not in the lines below: ${text}`);
-  for (const line of stackLines(address, found.written)) terminal.result(line);
-  if (!inFile) {
+  for (const each of found.leftOut) terminal.log('warn', `Not in the lines below: ${each}`);
+  for (const line of stackLines(address, found.written, text)) terminal.result(line);
+  if (!inFile && obstacles.length > 0) {
+    terminal.log('warn', `${file} does not mention ${address} yet, and with these lines alone it is not valid:`);
+    for (const obstacle of obstacles) terminal.log('warn', obstacle);
+    terminal.log('info', 'Put the lines there, complete them, then: proxwright validate');
+  } else if (!inFile) {
     terminal.log('info', `${file} does not mention ${address} yet: put these lines there, and the plan is empty.`);
   } else if (differences.length === 0) {
     terminal.log('info', `What ${file} says of it is true already: the plan is empty.`);
@@ -86,27 +122,4 @@ function show(address: Address, result: ImportResult, file: string, host: Comman
     terminal.log('warn', `${file} says something else about it, which the next apply would change:`);
     for (const line of renderDifferences(differences, false, paintFor(host.stdout))) terminal.result(line);
   }
-}
-
-/** Members of a group are described by overrides; a VM of its own by its group. */
-export function stackLines(address: Address, written: Readonly<Record<string, unknown>>): string[] {
-  const { group = '', key } = parseAddress(address) ?? {};
-  const fields = withOrigin(written);
-  const member = typeof key === 'number' ? key : String(written.name ?? key);
-  const tree = { vms: { [group]: key === undefined ? fields : { overrides: { [member]: fields } } } };
-  const text = stringify(tree, { lineWidth: 0 });
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) =>
-      line.trim() === `template: ${UNKNOWN_TEMPLATE}` ? `${line} # only if it has to be made anew` : line,
-    );
-}
-
-const UNKNOWN_TEMPLATE = 'name-of-its-template';
-
-/** A file has to say how a VM is made; that of one that exists cannot be told any more. */
-function withOrigin(written: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { name, vmid, node, ...rest } = written;
-  return { name, vmid, node, clone: { template: UNKNOWN_TEMPLATE }, ...rest };
 }

@@ -2,10 +2,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { closest } from '../../base/closest.ts';
-import { SpecError, StateError } from '../../base/errors.ts';
+import { SpecError } from '../../base/errors.ts';
 import { stackJsonSchema } from '../../spec/index.ts';
 import type { CommandHost, ExitCode, GlobalOptions } from '../command-host.ts';
 import { EXAMPLES } from '../examples/index.ts';
+import { unwritable } from '../written-file.ts';
 
 export interface InitOptions extends GlobalOptions {
   readonly example: string;
@@ -74,12 +75,6 @@ async function write(host: CommandHost, name: string, text: string, flag: 'w' | 
         hint: 'Go to another directory, or replace it: proxwright init --force. For a new schema alone: proxwright init --schema',
       });
     }
-    throw new StateError({
-      code: 'STATE_UNWRITABLE',
-      where: { file: name },
-      detail: `The file cannot be written: "${error instanceof Error ? error.message : String(error)}".`,
-      hint: 'Check that the directory belongs to you and has free space.',
-      cause: error,
-    });
+    throw unwritable(name, error);
   }
 }

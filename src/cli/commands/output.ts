@@ -3,8 +3,8 @@ import { SpecError } from '../../base/errors.ts';
 import { ansibleInventory } from '../../engine/outputs/ansible.ts';
 import { readOutput, type StackOutputs, stackOutputs } from '../../engine/outputs/outputs.ts';
 import { outputsAsJson, outputsAsShell, outputsForPeople } from '../../engine/outputs/render.ts';
+import { recallState } from '../../state/recall.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { currentState } from '../read-only-plan.ts';
 import { openStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
 
@@ -23,7 +23,7 @@ export async function runOutput(
 ): Promise<ExitCode> {
   const format = formatOf(options, host);
   const { stack, store } = await openStack(options, host);
-  const { state } = await currentState(store, stack.name);
+  const { state } = await recallState(store, stack.name);
   const outputs = withContract(stackOutputs(stack, state), options.contract);
   const print = (text: string) => host.terminal.result(text.replace(/\n$/, ''));
   if (name !== undefined) {

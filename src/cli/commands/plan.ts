@@ -1,9 +1,7 @@
 /** `proxwright plan`: what would change and why. It changes nothing and takes no lock. */
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { connect } from '../connect.ts';
 import { writePlan } from '../plan-file.ts';
-import { hasChanges, lookAndPlan } from '../read-only-plan.ts';
-import { openStack } from '../stack-host.ts';
+import { hasChanges, openAndLook } from '../read-only-plan.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { paintFor } from '../views/paint.ts';
 import { renderPlan } from '../views/plan-view.ts';
@@ -22,9 +20,7 @@ export interface PlanCommandOptions extends PlanningOptions {
 }
 
 export async function runPlan(options: PlanCommandOptions, host: CommandHost): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const pve = await connect(stackHost, host);
-  const { plan } = await lookAndPlan(stackHost, host, pve, planOptions(options));
+  const { plan } = await openAndLook(options, host, planOptions(options));
   if (options.out !== undefined) await writePlan(options.out, plan, host);
   if (host.json) host.terminal.result(JSON.stringify(plan));
   else for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);

@@ -2,17 +2,18 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { closest } from '../../base/closest.ts';
-import { SpecError, StateError } from '../../base/errors.ts';
+import { SpecError } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import { runMetrics } from '../../engine/run-metrics.ts';
 import { describeRun, type RunRecord, type StepRecord } from '../../engine/runs.ts';
-import { listRuns, readRun } from '../../state/journal.ts';
+import { listRuns, readRun, readRuns } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { openStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { type Paint, paintFor, type Style } from '../views/paint.ts';
 import { renderTable } from '../views/table.ts';
+import { unwritable } from '../written-file.ts';
 
 export interface RunsOptions extends StackOptions {
   readonly metrics?: string;
@@ -28,7 +29,7 @@ const OUTCOME_STYLES: Readonly<Record<RunRecord['outcome'], Style>> = {
 
 export async function runRuns(options: RunsOptions, host: CommandHost): Promise<ExitCode> {
   const { stack, store } = await openStack(options, host);
-  const runs = await Promise.all((await listRuns(store)).map(async (id) => describeRun(await readRun(store, id))));
+  const runs = (await readRuns(store)).map(describeRun);
   const last = runs.at(-1);
   if (options.metrics !== undefined && last) await writeMetrics(options.metrics, stack.name, last, host);
   if (host.json) {
@@ -36,7 +37,7 @@ export async function runRuns(options: RunsOptions, host: CommandHost): Promise<
       JSON.stringify(runs.map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length }))),
     );
   } else if (runs.length === 0) {
-    host.terminal.log('info', 'There was no run yet.');
+    host.terminal.log('info', 'There was no run yet. The first is made by: proxwright apply');
   } else {
     for (const line of renderRuns(runs, paintFor(host.stdout))) host.terminal.result(line);
   }
@@ -61,6 +62,13 @@ async function findRun(store: StateStore, text: string): Promise<string> {
   const [only] = matching;
   if (only !== undefined && (matching.length === 1 || ids.includes(text))) return ids.includes(text) ? text : only;
   const guess = closest(text, ids);
+  if (last === undefined) {
+    throw new SpecError({
+      code: 'MISSING_REFERENCE',
+      detail: 'There was no run yet, so there is none to show.',
+      hint: 'Make the first one: proxwright apply',
+    });
+  }
   throw new SpecError({
     code: 'MISSING_REFERENCE',
     detail: matching.length > 1 ? `"${text}" fits ${matching.length} runs.` : `There is no run "${text}".`,
@@ -137,13 +145,7 @@ async function writeMetrics(file: string, stack: string, run: RunRecord, host: C
     await writeFile(`${path}.new`, runMetrics(stack, run));
     await rename(`${path}.new`, path);
   } catch (error) {
-    throw new StateError({
-      code: 'STATE_UNWRITABLE',
-      where: { file },
-      detail: `The metrics cannot be written: "${error instanceof Error ? error.message : String(error)}".`,
-      hint: 'Check that the directory exists, belongs to you and has free space.',
-      cause: error,
-    });
+    throw unwritable(file, error);
   }
   host.terminal.log('info', `The figures of run ${run.runId} are in ${file}.`);
 }

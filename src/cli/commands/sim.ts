@@ -2,6 +2,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { SpecError } from '../../base/errors.ts';
 import { type Random, randomUuid } from '../../base/random.ts';
+import { readTextFile } from '../../local/text-file.ts';
 import {
   createCertificate,
   createSimulator,
@@ -20,7 +21,6 @@ import {
   type World,
 } from '../../simulator/index.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { readTextFile } from '../files.ts';
 
 export interface SimOptions {
   readonly listen: string;
@@ -50,6 +50,7 @@ export async function runSim(options: SimOptions, { terminal, json, stopRequeste
   announce(server, token, json, (line) => terminal.result(line));
   const nodes = [...world.nodes.keys()].join(', ');
   terminal.log('info', `A simulated Proxmox VE ${world.version.version} (${nodes}) listens on ${server.endpoint}.`);
+  if (!json) terminal.log('info', 'Export the three lines above in another terminal, then try: proxwright plan');
   terminal.log('info', `World ${options.world}, seed ${options.seed}, speed ${speed}. Stop it with Ctrl-C.`);
   await stopped;
   await server.close();

@@ -1,20 +1,21 @@
-/** `proxwright state backup|restore|recover|unlock`: keeping what is remembered, and getting it back. */
+/** `proxwright state backup|restore`: keeping what is remembered, and getting it back. */
 import { resolve } from 'node:path';
-import { SpecError, StateError, toDiagnostic } from '../../base/errors.ts';
-import { compareWithCluster, recoverState, type Standing } from '../../engine/recover.ts';
+import { SpecError, toDiagnostic } from '../../base/errors.ts';
+import { compareWithCluster, type Standing } from '../../engine/recover.ts';
 import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
+import { readTextFile } from '../../local/text-file.ts';
 import type { StackState } from '../../state/stack-state.ts';
 import { listBackups, parseState, readState } from '../../state/state-file.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { connect } from '../connect.ts';
-import { editDoors, requireConsent } from '../edit-doors.ts';
-import { readTextFile } from '../files.ts';
+import { requireConsent } from '../consent.ts';
+import { editDoors } from '../edit-doors.ts';
 import type { StackHost } from '../opened-stack.ts';
 import { openStack } from '../stack-host.ts';
 import { paintFor } from '../views/paint.ts';
 import { renderTable } from '../views/table.ts';
-import type { StateOptions } from './state.ts';
+import { countVms, type StateOptions } from './state.ts';
 
 /** Backups that somebody asked for: never removed by us, unlike the automatic ones. */
 const SAVED = 'saved/';
@@ -34,13 +35,17 @@ export async function runStateBackup(
   }
   const chosen = name ?? new Date(host.clock.now()).toISOString().replace(/[:.]/g, '-');
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(chosen)) {
-    throw badName(chosen, 'A name has letters, digits, dots, hyphens and underscores.');
+    throw badName(
+      chosen,
+      'A name has letters, digits, dots, hyphens and underscores: proxwright state backup before-upgrade',
+    );
   }
   const document = `${SAVED}${chosen}.json`;
-  if ((await store.read(document)) !== undefined) throw badName(chosen, 'There is a backup of that name already.');
+  if ((await store.read(document)) !== undefined)
+    throw badName(chosen, 'There is a backup of that name already. Choose another: proxwright state backup NAME');
   await store.write(document, text);
   if (host.json) host.terminal.result(JSON.stringify({ backup: chosen, serial: state.serial }));
-  host.terminal.success(`Backed up as "${chosen}" (serial ${state.serial}, ${count(state)}).`);
+  host.terminal.success(`Backed up as "${chosen}" (serial ${state.serial}, ${countVms(state)}).`);
   return 0;
 }
 
@@ -62,7 +67,7 @@ export async function runStateRestore(
   const lost = Object.keys(current.vms).filter((address) => !backup.vms[address]);
   if (lost.length > 0) host.terminal.log('warn', `It does not know ${lost.join(', ')}; they would be forgotten.`);
   await reportStandings(stackHost, backup, host);
-  await requireConsent(host, options, `state restore ${name}`, `Restore ${count(backup)} from "${name}"?`);
+  await requireConsent(host, options, `state restore ${name}`, `Restore ${countVms(backup)} from "${name}"?`);
   await replaceState(editDoors(stackHost, host, 'state restore'), backup);
   const { serial } = await readState(store, stack.name);
   if (host.json) host.terminal.result(JSON.stringify({ restored: name, serial }));
@@ -157,73 +162,4 @@ function renderStandings(standings: readonly Standing[], host: CommandHost): str
     paint(standing === 'same' ? 'green' : 'yellow', STANDINGS[standing]),
   ]);
   return rows.length === 0 ? [] : renderTable(['address', 'id', 'name', 'node', 'in the cluster'], rows, paint);
-}
-
-export async function runStateRecover(options: StateOptions, host: CommandHost): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const { stack, store } = stackHost;
-  const pve = await connect(stackHost, host);
-  try {
-    const known = await readStateIfSound(store, stack.name);
-    const { state, found, notFound, remarks } = await recoverState({ pve, stack, state: known });
-    for (const remark of remarks) host.terminal.log('warn', remark);
-    for (const address of notFound) {
-      host.terminal.log('warn', `${address} stands in no VM's notes; what the state knows of it is kept.`);
-    }
-    if (host.json) host.terminal.result(JSON.stringify({ found, notFound, remarks, state }));
-    if (found.length === 0) {
-      host.terminal.success('Nothing to recover: the cluster shows no VM of this stack that the state does not know.');
-      return 0;
-    }
-    if (!host.json) for (const line of renderFound(state, found, host)) host.terminal.result(line);
-    const vms = found.length === 1 ? 'this VM' : `these ${found.length} VMs`;
-    await requireConsent(host, options, 'state recover', `Take ${vms} into the state?`);
-    await replaceState(editDoors(stackHost, host, 'state recover'), state);
-    host.terminal.success(
-      `Recovered ${found.length} of ${count(state)}. See whether they are as the file says: proxwright plan`,
-    );
-    return 0;
-  } finally {
-    await pve.close();
-  }
-}
-
-function renderFound(state: StackState, found: readonly string[], host: CommandHost): string[] {
-  const rows = found.map((address) => {
-    const vm = state.vms[address];
-    return [address, String(vm?.vmid ?? ''), vm?.name ?? '', vm?.node ?? '', vm?.phase ?? ''];
-  });
-  return renderTable(['address', 'id', 'name', 'node', 'phase'], rows, paintFor(host.stdout));
-}
-
-/** The names under which a directory keeps its lock. */
-const LOCK_DOCUMENTS = ['lock.takeover', 'lock'];
-
-export async function runStateUnlock(options: StateOptions, host: CommandHost): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const { store, clock, owner } = editDoors(stackHost, host, 'state unlock');
-  const since = new Date(clock.now()).toISOString();
-  try {
-    // A lock that nobody holds, or whose run is gone, can simply be taken.
-    const lock = await store.lock({ ...owner, runId: 'unlock', since });
-    await lock.release();
-    const was = lock.takenOverFrom;
-    if (host.json) host.terminal.result(JSON.stringify({ unlocked: was !== undefined }));
-    host.terminal.success(was ? 'It was stale, and is gone.' : 'There is no lock.');
-    return 0;
-  } catch (error) {
-    if (!(error instanceof StateError) || error.code !== 'STATE_LOCKED') throw error;
-    host.terminal.log('warn', error.diagnostic.detail);
-    const question = 'If that run still lives, two runs will work on the same VMs. Remove its lock?';
-    await requireConsent(host, options, 'state unlock', question);
-    for (const document of LOCK_DOCUMENTS) await store.remove(document);
-    if (host.json) host.terminal.result(JSON.stringify({ unlocked: true }));
-    host.terminal.success('Unlocked. The next apply takes up what that run began.');
-    return 0;
-  }
-}
-
-function count(state: StackState): string {
-  const number = Object.keys(state.vms).length;
-  return `${number} VM${number === 1 ? '' : 's'}`;
 }

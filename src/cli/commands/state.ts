@@ -1,9 +1,11 @@
 /** `proxwright state`: what is remembered of the stack's VMs — to look at, to correct, to let go. */
+import { counted } from '../../base/count.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../engine/state-edit.ts';
+import { recallState } from '../../state/recall.ts';
 import type { StackState, VmState } from '../../state/stack-state.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { editDoors, requireConsent } from '../edit-doors.ts';
-import { currentState } from '../read-only-plan.ts';
+import { requireConsent } from '../consent.ts';
+import { editDoors } from '../edit-doors.ts';
 import { openStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { paintFor } from '../views/paint.ts';
@@ -15,13 +17,21 @@ export interface StateOptions extends StackOptions {
   readonly yes?: boolean;
 }
 
+export function countVms({ vms }: StackState): string {
+  return counted(Object.keys(vms).length, 'VM');
+}
+
 export async function runStateList(options: StateOptions, host: CommandHost): Promise<ExitCode> {
   const { stack, store } = await openStack(options, host);
-  const { state, hasUnfinishedRun } = await currentState(store, stack.name);
+  const { state, unfinished } = await recallState(store, stack.name);
   if (host.json) host.terminal.result(JSON.stringify(state));
-  else if (Object.keys(state.vms).length === 0) host.terminal.log('info', 'The state knows no VM.');
+  else if (Object.keys(state.vms).length === 0)
+    host.terminal.log(
+      'info',
+      'The state knows no VM. Make them: proxwright apply. If it was lost: proxwright state recover',
+    );
   else for (const line of renderList(state, host)) host.terminal.result(line);
-  if (hasUnfinishedRun) host.terminal.log('warn', 'An earlier run has not ended: proxwright apply takes it up.');
+  if (unfinished.length > 0) host.terminal.log('warn', 'An earlier run has not ended: proxwright apply takes it up.');
   return 0;
 }
 
@@ -40,7 +50,7 @@ function renderList(state: StackState, host: CommandHost): string[] {
 /** Secrets are remembered as digests only, so there is nothing to hide. */
 export async function runStateShow(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
   const { stack, store } = await openStack(options, host);
-  const { state } = await currentState(store, stack.name);
+  const { state } = await recallState(store, stack.name);
   const vm = knownVm(state, address);
   if (host.json) host.terminal.result(JSON.stringify(vm));
   else for (const line of renderVm(address, vm, host)) host.terminal.result(line);
@@ -81,12 +91,16 @@ export async function runStateMove(
   const vm = await moveAddress(editDoors(stackHost, host, 'state mv'), from, requireAddress(to));
   if (host.json) host.terminal.result(JSON.stringify({ from, to, vmid: vm.vmid }));
   host.terminal.success(`VM ${vm.vmid} (${vm.name}) is ${to} now. The next apply writes that into its ownership line.`);
+  const { stack, file } = stackHost;
+  if (!stack.vms.some(({ address }) => address === to)) {
+    host.terminal.log('warn', `${file} has no ${to}: rename it there as well. See what would happen: proxwright plan`);
+  }
   return 0;
 }
 
 export async function runStateForget(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
   const stackHost = await openStack(options, host);
-  const { state } = await currentState(stackHost.store, stackHost.stack.name);
+  const { state } = await recallState(stackHost.store, stackHost.stack.name);
   const { vmid, name } = knownVm(state, address);
   const question = `VM ${vmid} (${name}) stays as it is, but Proxwright forgets that it is ${address}. Go on?`;
   await requireConsent(host, options, `state forget '${address}'`, question);

@@ -1,4 +1,5 @@
 /** `proxwright validate`: the file alone, all problems at once. */
+import { counted } from '../../base/count.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { readStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
@@ -13,9 +14,7 @@ export async function runValidate(options: StackOptions, host: CommandHost): Pro
   }
   for (const diagnostic of diagnostics) terminal.diagnostic(diagnostic);
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  if (stack) terminal.success(`${file} is valid: stack ${stack.name} with ${count(stack.vms.length, 'VM')}.`);
-  else terminal.log('error', `${file} has ${count(errors, 'problem')}.`);
+  if (stack) terminal.success(`${file} is valid: stack ${stack.name} with ${counted(stack.vms.length, 'VM')}.`);
+  else terminal.log('error', `${file} has ${counted(errors, 'problem')}.`);
   return stack ? 0 : 1;
 }
-
-const count = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`;

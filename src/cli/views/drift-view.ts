@@ -1,4 +1,5 @@
 /** Drift for people: how we left a field, and how it was found. */
+import { counted } from '../../base/count.ts';
 import type { Drift } from '../drifts.ts';
 import { type Paint, padVisible } from './paint.ts';
 import { printValue } from './plan-view.ts';
@@ -17,6 +18,6 @@ export function renderDrift(drifts: readonly Drift[], paint: Paint): string[] {
       '',
     ];
   });
-  const count = `${drifts.length} VM${drifts.length === 1 ? ' was' : 's were'} changed by somebody else.`;
-  return [...blocks.flat(), `${paint('bold', count)} Put it right: proxwright apply`];
+  const total = `${counted(drifts.length, 'VM was', 'VMs were')} changed by somebody else.`;
+  return [...blocks.flat(), `${paint('bold', total)} Put it right: proxwright apply`];
 }

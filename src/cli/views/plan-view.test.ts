@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { pciMapStep } from '../../resources/pci/mapping.ts';
+import { vmStep } from '../../resources/vm/steps.ts';
 import { address, change, planOf } from '../testing/plans.ts';
 import { paintFor, plainPaint } from './paint.ts';
 import { printValue, renderPlan } from './plan-view.ts';
@@ -122,6 +124,25 @@ describe('the view of a plan', () => {
     const stop = { ...step, id: 'vm.a/stop', stage: 'start', action: 'vm.stop' } as const;
     const plan = { ...planOf([moving]), steps: [migrate, verify, stop] };
     expect(renderPlan(plan, plainPaint).slice(2, 4)).toEqual(['    the VM moves to pve2', '    the VM is shut down']);
+  });
+
+  it('shows mappings that are to be made before the VMs that use them, and counts them', () => {
+    const map = ['id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00'];
+    const mapping = pciMapStep({ mapping: 'proxwright-0000-01-00-10de-2204', map, mdev: false });
+    const gpu = change({ address: address('vm.gpu'), kind: 'create', name: 'gpu', vmid: undefined, reason: 'New.' });
+    const clone = vmStep(gpu.address, 'vm.clone', {} as never, { needs: [mapping.id] });
+    expect(renderPlan({ ...planOf([gpu]), steps: [mapping, clone] }, plainPaint).join('\n')).toMatchInlineSnapshot(`
+      "+ pci.proxwright-0000-01-00-10de-2204  make PCI mapping proxwright-0000-01-00-10de-2204
+          A device that vm.gpu names by its address has none.
+          id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00
+          it is kept when the VMs go
+
+      + vm.gpu  create gpu (on pve1)
+          New.
+
+      1 to create, 0 to change, 0 to delete. One PCI mapping to make."
+    `);
+    expect(renderPlan({ ...planOf([]), steps: [mapping] }, plainPaint).at(-1)).toContain('One PCI mapping to make.');
   });
 
   it('says "No changes." and what waits for a restart', () => {

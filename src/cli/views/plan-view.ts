@@ -1,6 +1,7 @@
 /** A plan for people: per VM what happens and why, field by field; then the totals. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Change, ChangeKind, Plan } from '../../engine/plan-types.ts';
+import { isPciMapStep, type PciMapStep } from '../../resources/pci/mapping.ts';
 import type { Step } from '../../resources/step.ts';
 import type { Difference } from '../../resources/vm/diff.ts';
 import type { MigrateInput } from '../../resources/vm/steps.ts';
@@ -36,7 +37,21 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
     const steps = plan.steps.filter(({ address }) => address === change.address);
     return [...renderChange(change, paint, steps), ''];
   });
-  return [...blocks.flat(), renderTotals(plan, paint)];
+  const mappings = mappingSteps(plan).flatMap((step) => [...renderMapping(step, plan, paint), '']);
+  return [...mappings, ...blocks.flat(), renderTotals(plan, paint)];
+}
+
+const mappingSteps = ({ steps }: Plan) => steps.filter(isPciMapStep);
+
+/** A mapping is nobody's own: it comes before the VMs that use it, and stays when they go. */
+function renderMapping({ id, address, input }: PciMapStep, plan: Plan, paint: Paint): string[] {
+  const users = plan.steps.flatMap((step) => (step.needs.includes(id) ? [step.address] : []));
+  return [
+    `${paint('green', `+ ${address}`)}  make PCI mapping ${paint('bold', input.mapping)}`,
+    ...(users.length > 0 ? [paint('dim', `    A device that ${users.join(', ')} names by its address has none.`)] : []),
+    ...input.map.map((entry) => `    ${entry}`),
+    paint('dim', '    it is kept when the VMs go'),
+  ];
 }
 
 function hasSomethingToSay({ kind, unmanaged, restartPending }: Change): boolean {
@@ -106,6 +121,8 @@ function totalsOf({ changes }: Pick<Plan, 'changes'>): Totals {
 
 export function renderTotals(plan: Plan, paint: Paint): string {
   const { create, change, delete: removed } = totalsOf(plan);
-  if (create + change + removed === 0) return paint('bold', 'No changes.');
-  return paint('bold', `${create} to create, ${change} to change, ${removed} to delete.`);
+  const mappings = mappingSteps(plan).length;
+  if (create + change + removed + mappings === 0) return paint('bold', 'No changes.');
+  const made = mappings === 0 ? '' : ` ${mappings === 1 ? 'One PCI mapping' : `${mappings} PCI mappings`} to make.`;
+  return paint('bold', `${create} to create, ${change} to change, ${removed} to delete.${made}`);
 }

@@ -1,5 +1,7 @@
 /** The lines of a run under way, for a terminal: one for each VM, and a total. */
+
 import type { Instant } from '../../base/clock.ts';
+import { counted } from '../../base/count.ts';
 import { printDuration } from '../../base/units.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
 import type { Timeline, VmStatus, VmTimeline } from './timeline.ts';
@@ -35,7 +37,7 @@ export function renderProgress(frame: ProgressFrame): string[] {
   const lines = shown.map((vm) => renderVm(vm, width, frame));
   const ended = vms.filter(({ endedAt }) => endedAt !== undefined).length;
   const more = fits ? [] : [paint('dim', `  … and ${vms.length - shown.length} more`)];
-  const total = `${ended} of ${vms.length} VMs ended, ${printDuration(now - startedAt)} elapsed`;
+  const total = `${ended} of ${counted(vms.length, 'VM')} ended, ${printDuration(now - startedAt)} elapsed`;
   return [...lines, ...more, paint('bold', `  ${total}`)];
 }
 

@@ -1,5 +1,7 @@
 /** Shows a run while it works: drawn on a terminal, plain lines with times elsewhere, JSON lines with --json. */
+
 import type { Clock } from '../../base/clock.ts';
+import { counted } from '../../base/count.ts';
 import { Canceled } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Progress, ProgressListener } from '../../engine/progress.ts';
@@ -100,5 +102,5 @@ export function jsonView(timeline: Timeline, print: (object: Readonly<Record<str
 
 /** `3 VMs in 14s`. */
 export function printCount(count: number, tookMs: number): string {
-  return `${count} VM${count === 1 ? '' : 's'} in ${printDuration(tookMs)}`;
+  return `${counted(count, 'VM')} in ${printDuration(tookMs)}`;
 }

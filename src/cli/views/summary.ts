@@ -15,8 +15,14 @@ const OUTCOMES: Readonly<Record<VmTimeline['status'], string>> = {
   skipped: 'not begun',
 };
 
-export function renderSummary(timeline: Timeline, vms: readonly VmView[], paint: Paint): string[] {
-  const views = new Map(vms.map((vm) => [vm.address, vm]));
+/** What the table says of a VM beside its times. */
+export interface SummaryVm extends Pick<VmView, 'name' | 'vmid' | 'node' | 'ip'> {
+  readonly address: string;
+}
+
+/** Of two entries for one VM the later counts. */
+export function renderSummary(timeline: Timeline, vms: readonly SummaryVm[], paint: Paint): string[] {
+  const views = new Map<string, SummaryVm>(vms.map((vm) => [vm.address, vm]));
   const head = ['VM', 'name', 'id', 'node', 'address', 'result', ...STAGE_NAMES, 'total'];
   const rows = timeline.vms.map((vm) => {
     const view = views.get(vm.address);

@@ -12,6 +12,7 @@ export const STAGE_NAMES = [
   'start',
   'restart',
   'stop',
+  'ha',
   'ready',
   'destroy',
 ] as const;
@@ -27,6 +28,7 @@ const STAGE_OF_ACTION: Readonly<Record<string, StageName>> = {
   'vm.start': 'start',
   'vm.restart': 'restart',
   'vm.stop': 'stop',
+  'vm.ha': 'ha',
   'vm.destroy': 'destroy',
 };
 

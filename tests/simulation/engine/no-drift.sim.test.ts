@@ -8,15 +8,18 @@ import { Secret } from '../../../src/base/secret.ts';
 import { fieldRows } from '../../../src/resources/field-table.ts';
 import { appliedValues, type DesiredConfig } from '../../../src/resources/vm/desired.ts';
 import { type VmFields, vmFieldsSchema } from '../../../src/resources/vm/fields.ts';
-import { isSatisfied } from '../../../src/resources/vm/merge.ts';
+import { appliedHa, isHaPath } from '../../../src/resources/vm/ha.ts';
+import { isSatisfied, openWishes } from '../../../src/resources/vm/merge.ts';
+import { printOwnership } from '../../../src/resources/vm/ownership.ts';
 import { printPropertyOf, propertyOf } from '../../../src/resources/vm/parts.ts';
+import { foreignHaChanges, haArbitrary } from '../../../src/resources/vm/testing/arbitrary-ha.ts';
 import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
 import { type ForeignChange, foreignChanges } from '../../../src/resources/vm/testing/foreign-changes.ts';
 import { wantedConfig } from '../../../src/resources/vm/wanted.ts';
-import { ApiFault } from '../../../src/simulator/http/response.ts';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
+import type { ResolvedVm } from '../../../src/spec/types.ts';
 import { driftWorld, SURROUNDINGS, stackOf } from './support/drift-world.ts';
+import { isStored } from './support/foreign-edit.ts';
 import { failuresOf } from './support/invariants.ts';
 import { GUEST_PASSWORD, type RunEnd, Scene } from './support/scene.ts';
 
@@ -26,7 +29,11 @@ const SECRETS = new Map([
 ]);
 const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
 
-const rows = fieldRows(vmFieldsSchema).filter(({ path, facts }) => facts.pve !== undefined || path === 'extra');
+const rows = fieldRows(vmFieldsSchema).filter(
+  ({ path, facts }) =>
+    // Groups are of a server that is older than this world.
+    facts.pve !== undefined || path === 'extra' || (isHaPath(path) && path !== 'ha.group'),
+);
 /** Paths with slots replaced by `*`, as the table names them. */
 const rowPath = (path: string) =>
   path.replace(/^(disks|nics|pci|usb)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
@@ -39,12 +46,19 @@ function startable(fields: VmFields): VmFields {
 }
 
 function samples(seed: number): { fields: VmFields; name: string }[] {
-  return SURROUNDINGS.flatMap((around) =>
-    fc.sample(vmFieldsArbitrary(around), { numRuns: STACKS_PER_TEMPLATE, seed }).map((fields, index) => ({
-      name: `${around.template ?? 'from nothing'} ${index}`,
-      fields: index % 2 === 0 ? { ...fields, power: 'stopped' } : startable(fields),
-    })),
-  );
+  return SURROUNDINGS.flatMap((around, place) => {
+    const options = { numRuns: STACKS_PER_TEMPLATE, seed };
+    const managed = (power: VmFields['power']) => fc.sample(haArbitrary(power), { ...options, seed: seed + place });
+    const wishes = { running: managed('running'), stopped: managed('stopped') };
+    return fc.sample(vmFieldsArbitrary(around), options).map((drawn, index) => {
+      const fields: VmFields = index % 2 === 0 ? { ...drawn, power: 'stopped' } : startable(drawn);
+      const ha = wishes[fields.power][index];
+      return {
+        name: `${around.template ?? 'from nothing'} ${index}`,
+        fields: ha === undefined ? fields : { ...fields, ha },
+      };
+    });
+  });
 }
 
 function differencesIn(end: RunEnd): (readonly [string, string])[] {
@@ -96,17 +110,15 @@ function foreignEdits(desired: DesiredConfig, values: ReadonlyMap<string, string
   return [...foreignChanges(desired, values), ...more];
 }
 
-/** Somebody else edits the file; what the server could not even read is no such edit. */
-function isStored(vm: Vm, values: ReadonlyMap<string, string>): boolean {
-  const draft = draftOf(vm.config);
-  draft.current = new Map(values);
-  try {
-    saveConfig(vm, draft);
-    return true;
-  } catch (error) {
-    if (error instanceof ApiFault) return false;
-    throw error;
-  }
+/** What the fields want and the configuration in the world does not have. */
+function unmetInWorld(fields: VmFields, vm: Vm | undefined): string[] {
+  if (!vm) return ['it is not there'];
+  const { current } = vm.config;
+  const uuid = propertyOf('smbios1', current.get('smbios1')).get('uuid');
+  const [{ address }] = stackOf(fields).vms as [ResolvedVm]; // a stack of one
+  const ownershipLine = printOwnership({ stack: 'lab', address, vmid: vm.vmid, uuid });
+  const wanted = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
+  return openWishes(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
 }
 
 describe('a VM that was applied', () => {
@@ -125,8 +137,12 @@ describe('a VM that was applied', () => {
       failures.push(...scene.writes().map((line) => `${name}: ${line} was sent again`));
       const vm = scene.world.vms.get(401);
       if (vm?.config.pending.size !== 0) failures.push(`${name}: something is pending`);
+      // What our client was told is one thing, what stands in the world another.
+      failures.push(...unmetInWorld(fields, vm).map((each) => `${name}: ${each}`), ...scene.carelessness);
       const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS });
-      for (const path of Object.keys(appliedValues(desired))) missing.delete(rowPath(path));
+      for (const path of Object.keys({ ...appliedValues(desired), ...appliedHa(fields.ha) })) {
+        missing.delete(rowPath(path));
+      }
     }
     expect(failures).toEqual([]);
     expect([...missing]).toEqual([]);
@@ -162,6 +178,19 @@ describe('a VM that was applied', () => {
         missing.delete(rowPath(path));
         changes++;
         vm.config = config;
+      }
+      const { resources } = scene.world.ha;
+      const resource = resources.get('vm:401');
+      for (const { path, options } of foreignHaChanges(fields.ha, resource)) {
+        resources.set('vm:401', new Map(options));
+        const found = differencesIn(await scene.plan(stack));
+        if (JSON.stringify(found) !== JSON.stringify([[path, 'others']])) {
+          failures.push(`${name}: ${path} changed, found ${JSON.stringify(found)}`);
+        }
+        missing.delete(path);
+        changes++;
+        if (resource) resources.set('vm:401', resource);
+        else resources.delete('vm:401');
       }
     }
     process.stdout.write(`${changes} foreign changes of ${rows.length} kinds of fields\n`);

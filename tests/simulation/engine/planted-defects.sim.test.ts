@@ -1,5 +1,5 @@
 /**
- * A test of the tests: nine defects that provisioning tools are known for are planted one at a time, and the battery must
+ * A test of the tests: ten defects that provisioning tools are known for are planted one at a time, and the battery must
  * find each within a thousand seeds. Without them it finds nothing.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -10,6 +10,8 @@ const SEEDS = 1_000;
 const CALM_SEEDS = 30;
 
 interface Defect {
+  /** What the battery must say: caught for any other reason would be chance. */
+  readonly says: RegExp;
   /** Replaces functions of the engine before it is loaded. */
   readonly plant?: () => void;
   readonly options?: SceneOptions;
@@ -54,7 +56,21 @@ const inBody = (change: (body: URLSearchParams, request: WireRequest) => void) =
 const ACTIONS = '../../../src/resources/vm/actions';
 
 const DEFECTS: Readonly<Record<string, Defect>> = {
+  'no reading back': {
+    says: /status\/start though it was not as wanted|passed for compared though/,
+    // What was written is believed to be there.
+    plant: () =>
+      replacing<typeof import('../../../src/resources/vm/actions/verify.ts')>(`${ACTIONS}/verify.ts`, () => ({
+        verifyVm: async (context, { desired, applied }) => {
+          const { wishesOf } = await import('../../../src/resources/vm/actions/configure.ts');
+          const notes = wishesOf(context, desired).find(({ key }) => key === 'description')?.desired;
+          const ownership = notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
+          await context.learn({ phase: 'complete', lastApplied: { ...applied, ...ownership } });
+        },
+      })),
+  },
   'a blind resend after 596': {
+    says: /^VMs are /,
     // Whatever became of the request, it is sent again with the next id, and nobody looks.
     plant: () =>
       replacing<typeof import('../../../src/resources/vm/actions/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
@@ -62,6 +78,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
       })),
   },
   'no look at the uuid': {
+    says: /recycled id was not noticed|somebody else was touched/,
     options: hearing((request, response) => {
       const vmid = /\/qemu\/(\d+)\/pending$/.exec(request.target)?.[1];
       // Whoever has the id is believed to be the one it was given to.
@@ -73,6 +90,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     }),
   },
   'a second clone on resume': {
+    says: /^VMs are /,
     plant: () =>
       replacing<typeof import('../../../src/resources/vm/actions/settle.ts')>(`${ACTIONS}/settle.ts`, () => ({
         settleOpenStep: async () => ({ outcome: 'nothing' }),
@@ -80,6 +98,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
       })),
   },
   'a resize by a plus': {
+    says: /scsi0 has \d+ bytes, wanted/,
     options: sending(
       inBody((body, { target }) => {
         if (target.endsWith('/resize')) body.set('size', `+${body.get('size')}`);
@@ -87,6 +106,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     ),
   },
   'a dropped MAC address': {
+    says: /MAC of net\d changed/,
     options: sending(
       inBody((body, { target }) => {
         if (!target.endsWith('/config')) return;
@@ -96,8 +116,9 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
       }),
     ),
   },
-  'a dropped digest': { options: sending(inBody((body) => body.delete('digest'))) },
+  'a dropped digest': { says: /without a digest/, options: sending(inBody((body) => body.delete('digest'))) },
   'tags compared in order': {
+    says: /CONFIG_CHANGED.*tags/s,
     plant: () =>
       replacing<typeof import('../../../src/pve/wire/config-comparison.ts')>(
         '../../../src/pve/wire/config-comparison.ts',
@@ -110,6 +131,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
       ),
   },
   'warnings taken for failure': {
+    says: /did not get through by itself.*TASK_FAILED/s,
     plant: () =>
       replacing<typeof import('../../../src/pve/tasks/exit-status.ts')>(
         '../../../src/pve/tasks/exit-status.ts',
@@ -122,6 +144,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
       ),
   },
   'a lock inside a task that is not retried': {
+    says: /did not get through by itself.*lock/s,
     plant: () =>
       replacing<typeof import('../../../src/pve/errors/phrases.ts')>(
         '../../../src/pve/errors/phrases.ts',
@@ -139,21 +162,24 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
 
 const uuids = new Map<string, string>();
 
-/** The first seed at which the battery complains, with what it says. */
+/** The first seed at which the battery says this, or anything at all. */
 async function firstComplaint(
   seeds: number,
+  says: RegExp,
   options: SceneOptions = {},
 ): Promise<{ seed: number; said: string } | undefined> {
   const { battery } = await import('./support/battery.ts');
   for (let seed = 1; seed <= seeds; seed++) {
     uuids.clear();
     const complaints = await battery(seed, options).catch((error: unknown) => [String(error)]);
-    if (complaints[0] !== undefined) return { seed, said: complaints[0] };
+    const said = complaints.find((each) => says.test(each));
+    if (said !== undefined) return { seed, said };
   }
   return undefined;
 }
 
 afterEach(() => {
+  vi.doUnmock(`${ACTIONS}/verify.ts`);
   vi.doUnmock(`${ACTIONS}/settle.ts`);
   vi.doUnmock(`${ACTIONS}/occupant.ts`);
   vi.doUnmock('../../../src/pve/wire/config-comparison.ts');
@@ -164,13 +190,13 @@ afterEach(() => {
 
 describe('the battery', () => {
   it('says nothing where nothing is wrong', { timeout: 120_000 }, async () => {
-    expect(await firstComplaint(CALM_SEEDS)).toBeUndefined();
+    expect(await firstComplaint(CALM_SEEDS, /^/)).toBeUndefined();
   });
 
-  it.each(Object.entries(DEFECTS))('finds %s', { timeout: 300_000 }, async (name, { plant, options }) => {
+  it.each(Object.entries(DEFECTS))('finds %s', { timeout: 300_000 }, async (name, { plant, says, options }) => {
     vi.resetModules();
     plant?.();
-    const found = await firstComplaint(SEEDS, options);
+    const found = await firstComplaint(SEEDS, says, options);
     process.stdout.write(`${name}: found at seed ${found?.seed}: ${found?.said.split('\n')[0]}\n`);
     expect(found).toBeDefined();
   });

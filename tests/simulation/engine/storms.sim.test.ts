@@ -4,8 +4,8 @@
  */
 import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS } from '../../../src/simulator/index.ts';
-import { cell, isPossible, SCENARIOS } from './support/cells.ts';
-import { replayCommand, storm } from './support/storm.ts';
+import { cell, EXCUSED, isPossible, SCENARIOS } from './support/cells.ts';
+import { replayCommand, shortestFailure, storm } from './support/storm.ts';
 
 const SEEDS = 150;
 /** Of what a fault could strike within the step, the first few. */
@@ -34,6 +34,13 @@ describe('every kind of trouble', () => {
   );
 });
 
+describe('what a run is excused from getting through by itself', () => {
+  it.each(EXCUSED)('%s in %s still needs the excuse', async (kind, action) => {
+    const ends = await Promise.all(PLACES.map((at) => cell(kind, action, at)));
+    expect(ends.some(({ strikes, isSurvived }) => strikes > 0 && !isSurvived)).toBe(true);
+  });
+});
+
 describe('a storm', () => {
   it(`of any of ${SEEDS} seeds is survived`, { timeout: 300_000 }, async () => {
     const failures: string[] = [];
@@ -46,6 +53,9 @@ describe('a storm', () => {
       for (const { kind } of end.strikes) struck.add(kind);
       for (const code of end.codes) codes.add(code);
       failures.push(...end.complaints.map((each) => `seed ${seed}: ${each} (again: ${replayCommand(seed)})`));
+      // The first is enough to begin with.
+      if (end.complaints.length > 0 && failures.length === end.complaints.length)
+        failures.push(await shortestFailure(seed));
     }
     process.stdout.write(`${SEEDS} storms with ${faults} faults, ${codes.size} codes of errors\n`);
     expect(failures).toEqual([]);

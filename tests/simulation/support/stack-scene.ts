@@ -1,7 +1,7 @@
 /** A stack, a store and a simulated cluster in one process, on virtual time: for tests of what a stack remembers. */
 import { vmAddress } from '../../../src/base/address.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { importVm } from '../../../src/engine/import.ts';
+import { type ImportInput, importVm } from '../../../src/engine/import.ts';
 import type { Plan } from '../../../src/engine/plan-types.ts';
 import { Session } from '../../../src/engine/session.ts';
 import type { EditDoors } from '../../../src/engine/state-edit.ts';
@@ -9,6 +9,8 @@ import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
 import {
   createSimulator,
   defaultWorld,
+  type FaultRuleInput,
+  ruleFaults,
   type Simulator,
   seededRandom,
   VirtualClock,
@@ -45,18 +47,28 @@ export class StackScene {
   readonly simulator: Simulator;
   readonly pve: Pve;
   readonly store = new MemoryStore();
+  /** Every request so far: method and target. */
+  readonly requests: string[] = [];
   readonly #random = seededRandom(3);
   #edits = 0;
 
-  constructor() {
+  constructor(faults: readonly FaultRuleInput[] = []) {
     const { clock } = this;
     this.simulator = createSimulator({
       world: defaultWorld({ now: clock.now() }),
       clock,
       random: seededRandom(1),
+      faults: ruleFaults(faults),
     });
+    const transport = this.simulator.transport();
     this.pve = createPve({
-      transport: this.simulator.transport(),
+      transport: {
+        send: (request, options) => {
+          this.requests.push(`${request.method} ${request.target}`);
+          return transport.send(request, options);
+        },
+        close: () => transport.close(),
+      },
       credentials: parseToken(TOKEN),
       clock,
       random: seededRandom(2),
@@ -78,7 +90,11 @@ export class StackScene {
     return { store: this.store, clock: this.clock, random, stackName, owner };
   }
 
-  import(stack: ResolvedStack, vmid: number, more: { address?: typeof WEB; acceptIdentity?: boolean } = {}) {
+  import(
+    stack: ResolvedStack,
+    vmid: number,
+    more: Partial<Pick<ImportInput, 'address' | 'acceptIdentity' | 'readLines'>> = {},
+  ) {
     const signal = new AbortController().signal;
     const { pve } = this;
     return importVm({ ...this.doors('import'), pve, log: silentLogger, signal, stack, address: WEB, vmid, ...more });

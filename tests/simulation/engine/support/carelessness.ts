@@ -1,8 +1,17 @@
 /**
  * Promises that show on the wire alone: configuration writes and resizes carry the digest of the read they rest on, and no
- * VM is started that was not read back after the last write to it.
+ * VM is started whose configuration was not read back after the last write to it and found to be what the stack wants.
  */
-import type { WireRequest } from '../../../../src/base/transport.ts';
+import type { WireRequest, WireResponse } from '../../../../src/base/transport.ts';
+
+/** A request of a run, with its answer where one came. */
+export interface Exchange {
+  readonly request: WireRequest;
+  answer: WireResponse | undefined;
+}
+
+/** What a stack wants and the answer to `…/pending` does not have, in words. */
+export type Unmet = (vmid: number, answer: string) => readonly string[];
 
 /** Method and path without query: `POST /nodes/pve1/qemu/9000/clone`. */
 export function lineOf({ method, target }: WireRequest): string {
@@ -11,23 +20,45 @@ export function lineOf({ method, target }: WireRequest): string {
 
 const WRITE = /^(?:PUT|POST) \/nodes\/[^/]+\/qemu\/(\d+)\/(?:config|resize)$/;
 const READ = /^GET \/nodes\/[^/]+\/qemu\/(\d+)\/pending$/;
-const START = /^POST \/nodes\/[^/]+\/qemu\/(\d+)\/status\/start$/;
+const SWITCH = /^POST \/nodes\/[^/]+\/qemu\/(\d+)\/status\/(\w+)$/;
 
-/** Of the requests of one run. */
-export function carelessnessIn(requests: readonly WireRequest[]): string[] {
+interface Seen {
+  /** The last answer since the last write. */
+  read: string | undefined;
+  /**
+   * From the first switch on, reads do not count any more: what somebody else changes while a VM shuts down, or while its
+   * start waits for a lock, is theirs, and no client can see it in time.
+   */
+  isSwitched: boolean;
+}
+
+/** Of the exchanges of one run. */
+export function carelessnessIn(exchanges: readonly Exchange[], unmet: Unmet): string[] {
   const found: string[] = [];
-  const isRead = new Map<string, boolean>();
-  for (const request of requests) {
+  const seen = new Map<string, Seen>();
+  const of = (vmid: string) => {
+    const known = seen.get(vmid) ?? { read: undefined, isSwitched: false };
+    seen.set(vmid, known);
+    return known;
+  };
+  for (const { request, answer } of exchanges) {
     const line = lineOf(request);
     const written = WRITE.exec(line)?.[1];
     const read = READ.exec(line)?.[1];
-    const started = START.exec(line)?.[1];
+    const [, switched, verb] = SWITCH.exec(line) ?? [];
     if (written !== undefined) {
-      isRead.set(written, false);
+      seen.set(written, { read: undefined, isSwitched: false });
       if (!/(^|&)digest=/.test(String(request.body ?? ''))) found.push(`${line} without a digest`);
     }
-    if (read !== undefined) isRead.set(read, true);
-    if (started !== undefined && isRead.get(started) !== true) found.push(`${line} without reading it back`);
+    if (read !== undefined && answer?.status === 200 && !of(read).isSwitched) of(read).read = answer.body;
+    if (switched === undefined) continue;
+    if (verb === 'start') found.push(...wrongStart(line, switched, of(switched), unmet));
+    of(switched).isSwitched = true;
   }
   return found;
+}
+
+function wrongStart(line: string, vmid: string, { read }: Seen, unmet: Unmet): string[] {
+  if (read === undefined) return [`${line} without reading it back`];
+  return unmet(Number(vmid), read).map((each) => `${line} though it was not as wanted: ${each}`);
 }

@@ -137,6 +137,8 @@ function activeStep({ progress }: Scene): string | undefined {
 
 export interface CellEnd {
   readonly strikes: number;
+  /** Whether the run got through, before anything was mended. */
+  readonly isSurvived: boolean;
   readonly complaints: readonly string[];
 }
 
@@ -181,17 +183,14 @@ export async function cell(kind: FaultKind, action: string, at: number, options:
   administer(scene);
   if (!scenario.isDestroy) complaints.push(...(await complaintsAfter(scene, after, expectations)));
   complaints.push(...(await complaintsAfterDestroy(scene, after, expectations)));
-  return { strikes: strikes.length, complaints };
+  return { strikes: strikes.length, isSurvived: isWell(end), complaints };
 }
 
-/**
- * A destroy that cannot tidy up user.cfg is broken off by the server itself, and only root can finish it. A migration says
- * "migration aborted" whatever the reason, so that a lock met inside is not told from a failure.
- */
+/** A destroy that cannot tidy up user.cfg is broken off by the server itself, and only root can finish it. */
+export const EXCUSED: readonly (readonly [FaultKind, string])[] = [['users-lock', 'vm.destroy']];
+
 function isSurvivable(kind: FaultKind, action: string): boolean {
-  const isBrokenOff = kind === 'users-lock' && action === 'vm.destroy';
-  const isMute = kind === 'lock' && action === 'vm.migrate';
-  return SURVIVABLE.has(kind) && !isBrokenOff && !isMute;
+  return SURVIVABLE.has(kind) && !EXCUSED.some(([excused, where]) => excused === kind && where === action);
 }
 
 function isWell(end: RunEnd): boolean {

@@ -28,6 +28,8 @@ export async function crashEverywhere(operation: Operation): Promise<string[]> {
   const calm = beforehand(whole);
   assertCalm(failuresOf(await operation.run(whole)));
   const points = [...whole.points];
+  const idle = operation.tasks.filter((type) => whole.tasks(type).length === 0);
+  assertCalm(idle.map((type) => `there is no ${type} that could happen twice`));
   assertCalm(await operation.complaints(whole, calm));
   const expected = pictureOf(whole.world, OTHERS);
   const counts = (scene: Scene) => operation.tasks.map((type) => `${type} ${scene.tasks(type)}`);

@@ -76,7 +76,8 @@ function differencesIn(end: RunEnd): string {
   return JSON.stringify(end.plan.changes.flatMap(({ differences }) => differences));
 }
 
-async function worldComplaints(
+/** What is wrong with the world, the store and the log as they are now. */
+export async function worldComplaints(
   scene: Scene,
   stack: ResolvedStack,
   { strangers, before }: Required<Expectations>,
@@ -100,6 +101,7 @@ async function worldComplaints(
       found.push(`${address}: other uuid`);
     if (current.has('lock')) found.push(`${address}: locked (${current.get('lock')})`);
     if (fields.power === 'running' && !vm.process) found.push(`${address} does not run`);
+    if (current.has('net0') && remembered.macs.net0 === undefined) found.push(`${address}: its MAC is not remembered`);
     for (const [slot, mac] of Object.entries(remembered.macs)) {
       if (propertyOf(slot, current.get(slot)).get('macaddr') !== mac) found.push(`${address}: MAC of ${slot} changed`);
     }

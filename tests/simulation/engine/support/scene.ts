@@ -9,7 +9,7 @@ import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnost
 import { Bug, ProxwrightError } from '../../../../src/base/errors.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { Secret } from '../../../../src/base/secret.ts';
-import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
+import type { Transport, WireRequest, WireResponse } from '../../../../src/base/transport.ts';
 import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
 import type { Plan } from '../../../../src/engine/plan-types.ts';
@@ -33,8 +33,9 @@ import { MemoryStore } from '../../../../src/state/memory-store.ts';
 import type { StackState } from '../../../../src/state/stack-state.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
-import { carelessnessIn, lineOf } from './carelessness.ts';
+import { carelessnessIn, type Exchange, lineOf } from './carelessness.ts';
 import { labWorld } from './lab-world.ts';
+import { unmetIn, unmetWishes, type Values } from './unmet-wishes.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
 export const GUEST_PASSWORD = 'correct horse battery staple';
@@ -57,6 +58,8 @@ export interface SceneOptions {
   readonly credentials?: Credentials;
   /** Stands between the client and the server, to play a client with a defect. */
   readonly disguise?: (transport: Transport) => Transport;
+  /** Stands before the store, to play a disk with a defect. */
+  readonly guard?: (store: StateStore) => StateStore;
 }
 
 /** How a run ended: with a result, refused with problems, with an error of ours before it had begun, or killed. */
@@ -83,9 +86,15 @@ export class Scene {
   abort = new AbortController();
   /** Called before a request is sent. */
   onRequest: (line: string) => void = () => {};
+  /** Called with everything a run tells about itself, when it is told. */
+  onProgress: (event: Progress) => void = () => {};
   readonly #seed: string;
   readonly #credentials: Credentials;
   readonly #disguise: (transport: Transport) => Transport;
+  readonly #guard: (store: StateStore) => StateStore;
+  #exchanges: Exchange[] = [];
+  /** Configurations in the world, each time a VM had been read back and compared. */
+  #compared: { readonly address: Address; readonly configs: ReadonlyMap<number, Values> }[] = [];
   #runs = 0;
 
   constructor(options: SceneOptions = {}) {
@@ -94,6 +103,7 @@ export class Scene {
     this.#seed = String(seed);
     this.#credentials = options.credentials ?? parseToken(`root@pam!admin=${TOKEN_SECRET}`);
     this.#disguise = options.disguise ?? ((transport) => transport);
+    this.#guard = options.guard ?? ((store) => store);
     this.faults = 'rules' in faults ? faults : ruleFaults(faults, seededRandom(`${seed}/faults`));
     this.simulator = createSimulator({
       world: from ? structuredClone(from.world) : world({ now: this.clock.now() }),
@@ -172,21 +182,27 @@ export class Scene {
     this.points = process.points;
     this.killAt = undefined;
     this.requests.length = 0;
+    this.#exchanges = [];
+    this.#compared = [];
     const run = ++this.#runs;
+    const stack = typeof text === 'string' ? resolved(text) : text;
     const story = async (): Promise<RunEnd> => {
-      const stack = typeof text === 'string' ? resolved(text) : text;
       const session = await Session.open({
         pve: this.#connect(process, run),
         clock: process.clock,
         random: seededRandom(`${this.#seed}/run ${run}`),
         log: { log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`) },
-        store: process.guarded(this.store),
+        store: process.guarded(this.#guard(this.store)),
         ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
         signal: this.abort.signal,
         stack,
         secrets: secretsOf(stack),
         owner: { who: 'tester', host: 'here', pid: run, command },
-        onProgress: (event) => this.progress.push(event),
+        onProgress: (event) => {
+          this.progress.push(event);
+          if (event.kind === 'step' && event.action === 'vm.verify' && event.status === 'done') this.#compare(event);
+          this.onProgress(event);
+        },
       });
       try {
         return await work(session);
@@ -197,8 +213,38 @@ export class Scene {
     const mortal = () => Promise.race([story().catch(failed), process.death]);
     const end = this.#isTogether ? await mortal() : await this.clock.run(mortal);
     if (end.kind === 'killed') this.store.abandonLock();
-    this.carelessness.push(...carelessnessIn(this.requests));
+    const addresses = await this.#addresses(stack);
+    const unmet = unmetWishes(stack, addresses, secretsOf(stack));
+    this.carelessness.push(...carelessnessIn(this.#exchanges, unmetIn(unmet)));
+    for (const { address, configs } of this.#compared) {
+      const [vmid] = [...addresses].find(([, each]) => each === address) ?? [];
+      const config = vmid === undefined ? undefined : configs.get(vmid);
+      if (vmid === undefined || !config) continue;
+      this.carelessness.push(...unmet(vmid, config).map((each) => `${address} passed for compared though ${each}`));
+    }
     return end;
+  }
+
+  /** What stands in the world now is what the comparison must have seen: nobody else had a turn since. */
+  #compare({ address }: { readonly address: Address }): void {
+    const configs = [...this.world.vms.values()].map(({ vmid, config }) => {
+      const { current, pending, pendingDeletes } = config;
+      return [vmid, { current, pending, pendingDeletes: new Set(pendingDeletes.keys()) }] as const;
+    });
+    this.#compared.push({ address, configs: new Map(configs) });
+  }
+
+  /** Ids that are or were ours: as the state says and, of a run that died before it could say it, by name. */
+  async #addresses(stack: ResolvedStack): Promise<Map<number, Address>> {
+    const byName = [...this.world.vms.values()].flatMap(({ vmid, config }) => {
+      const vm = stack.vms.find(({ fields }) => fields.name === config.current.get('name'));
+      return vm ? [[vmid, vm.address] as const] : [];
+    });
+    const { vms } = await this.state(stack.name);
+    return new Map([
+      ...byName,
+      ...Object.entries(vms).map(([address, { vmid }]) => [vmid, address as Address] as const),
+    ]);
   }
 
   #connect(process: MortalProcess, run: number): Pve {
@@ -206,6 +252,11 @@ export class Scene {
       process.carrying(this.simulator.transport(), (request) => {
         this.onRequest(lineOf(request));
         this.requests.push(request);
+        const exchange: Exchange = { request, answer: undefined };
+        this.#exchanges.push(exchange);
+        return (answer) => {
+          exchange.answer = answer;
+        };
       }),
     );
     return createPve({
@@ -243,13 +294,15 @@ class MortalProcess {
     };
   }
 
-  carrying(transport: Transport, record: (request: WireRequest) => void): Transport {
+  carrying(transport: Transport, record: (request: WireRequest) => (answer: WireResponse) => void): Transport {
     return {
       send: async (request, options) => {
         await this.#point(`before ${lineOf(request)}`);
-        record(request);
+        const recordAnswer = record(request);
         try {
-          return await transport.send(request, options);
+          const answer = await transport.send(request, options);
+          recordAnswer(answer);
+          return answer;
         } finally {
           await this.#point(`after ${lineOf(request)}`);
         }
@@ -268,9 +321,12 @@ class MortalProcess {
     return {
       read: (name) => store.read(name),
       list: (prefix) => store.list(prefix),
+      placeOf: (name) => store.placeOf(name),
       write: (name, text) => around(`write ${name}`, () => store.write(name, text)),
       append: (name, line) => around(`append ${labelOf(line)}`, () => store.append(name, line)),
       remove: (name) => around(`remove ${name}`, () => store.remove(name)),
+      holder: () => store.holder(),
+      unlock: (options) => store.unlock(options),
       lock: async (owner) => {
         const lock = await store.lock(owner);
         return { ...lock, release: async () => (this.#isDead ? undefined : lock.release()) };

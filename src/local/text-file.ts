@@ -1,4 +1,4 @@
-/** Reading files for commands: the one place where a path becomes text. */
+/** Reading files for the front doors: the one place where a path becomes text. */
 import { readFile } from 'node:fs/promises';
 import { SpecError } from '../base/errors.ts';
 

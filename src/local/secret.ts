@@ -1,0 +1,66 @@
+/** Where secrets come from: environment variables, files, the output of commands. They are read when they are needed. */
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import type { Where } from '../base/diagnostics.ts';
+import { SpecError } from '../base/errors.ts';
+import { Secret } from '../base/secret.ts';
+import type { SecretReference } from '../spec/types.ts';
+import { readTextFile } from './text-file.ts';
+
+const COMMAND_TIMEOUT_MS = 60_000;
+
+/** Where a reference is followed from. */
+export interface SecretSources {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Files are named from here, and commands run here. */
+  readonly directory: string;
+}
+
+export async function readSecret(
+  reference: SecretReference,
+  { environment, directory }: SecretSources,
+  where?: Where,
+): Promise<Secret> {
+  if ('env' in reference) return fromEnvironment(reference.env, environment, where);
+  if ('file' in reference) {
+    const text = await readTextFile(
+      resolve(directory, reference.file),
+      'a secret',
+      'Put the secret there, or name another file in the stack.',
+      reference.file,
+    );
+    return new Secret(withoutLineEnd(text));
+  }
+  return fromCommand(reference.command, directory, where);
+}
+
+function fromEnvironment(name: string, environment: SecretSources['environment'], where: Where | undefined): Secret {
+  const value = environment[name];
+  if (value) return new Secret(value);
+  throw new SpecError({
+    code: 'MISSING_REFERENCE',
+    ...(where && { where }),
+    detail: `The environment variable ${name}, which holds a secret, is not set.`,
+    hint: `Set it: export ${name}=…`,
+  });
+}
+
+async function fromCommand(command: readonly string[], directory: string, where: Where | undefined): Promise<Secret> {
+  const [program = '', ...args] = command;
+  try {
+    const { stdout } = await promisify(execFile)(program, args, { cwd: directory, timeout: COMMAND_TIMEOUT_MS });
+    return new Secret(withoutLineEnd(stdout));
+  } catch (error) {
+    // What it printed is left out: it may contain the secret.
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it was ended';
+    throw new SpecError({
+      code: 'MISSING_REFERENCE',
+      ...(where && { where }),
+      detail: `The command "${program}", which prints a secret, failed (${reason}).`,
+      hint: `Run it by hand to see why, in ${directory === '.' ? 'the working directory' : directory}.`,
+    });
+  }
+}
+
+const withoutLineEnd = (text: string) => text.replace(/\r?\n$/, '');

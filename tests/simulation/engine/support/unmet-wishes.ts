@@ -1,0 +1,72 @@
+/** What a stack wants of a VM, held against an answer of `…/pending`: every field, and the plainest ones word by word. */
+import type { Address } from '../../../../src/base/address.ts';
+import type { PendingEntry } from '../../../../src/pve/index.ts';
+import { actualOf, openWishes } from '../../../../src/resources/vm/merge.ts';
+import { effectiveValues } from '../../../../src/resources/vm/observed.ts';
+import { printOwnership } from '../../../../src/resources/vm/ownership.ts';
+import { propertyOf } from '../../../../src/resources/vm/parts.ts';
+import { observedOf } from '../../../../src/resources/vm/read.ts';
+import { type ResolvedSecret, wantedConfig } from '../../../../src/resources/vm/wanted.ts';
+import type { ResolvedStack, ResolvedVm } from '../../../../src/spec/types.ts';
+import type { Unmet } from './carelessness.ts';
+
+const MIB = 1024 * 1024;
+
+/** A configuration, as it was told or as it stands in the world. */
+export type Values = Parameters<typeof effectiveValues>[0];
+
+/** What the stack wants and these values do not have, in words. */
+export type UnmetWishes = (vmid: number, values: Values) => readonly string[];
+
+/** `addresses`: which VM of the stack an id belongs to. */
+export function unmetWishes(
+  stack: ResolvedStack,
+  addresses: ReadonlyMap<number, Address>,
+  secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>,
+): UnmetWishes {
+  return (vmid, observed) => {
+    const vm = stack.vms.find(({ address }) => address === addresses.get(vmid));
+    if (!vm) return [`VM ${vmid} is none of the stack's`];
+    const uuid = propertyOf('smbios1', observed.current.get('smbios1')).get('uuid');
+    const line = printOwnership({ stack: stack.name, address: vm.address, vmid, uuid });
+    const wanted = wantedConfig(vm.fields, { ownershipLine: line, secrets: secrets.get(vm.address) });
+    const values = effectiveValues(observed);
+    // Which mapping stands for the address of a PCI device is known to whoever made the world, not here.
+    const open = openWishes(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
+    return [...open.map((wish) => `${wish.key} was ${actualOf(wish, values) ?? 'not there'}`), ...plainly(vm, values)];
+  };
+}
+
+/** The same for an answer of `…/pending`. */
+export function unmetIn(unmet: UnmetWishes): Unmet {
+  return (vmid, answer) => unmet(vmid, observedOf('', vmid, pendingEntries(answer), false));
+}
+
+/** Without any code of the product in between, so that a wrong comparison shows too. */
+function plainly({ fields }: ResolvedVm, values: ReadonlyMap<string, string>): string[] {
+  const wanted = new Map([
+    ['name', fields.name],
+    ...(fields.memory === undefined ? [] : [['memory', String(fields.memory / MIB)] as const]),
+    ...(fields.cpu?.cores === undefined ? [] : [['cores', String(fields.cpu.cores)] as const]),
+  ]);
+  return [...wanted]
+    .filter(([key, text]) => values.get(key) !== text)
+    .map(([key, text]) => `${key} was ${values.get(key) ?? 'not there'} instead of ${text}`);
+}
+
+interface RawEntry {
+  readonly key: string;
+  readonly value?: string | number;
+  readonly pending?: string | number;
+  readonly delete?: number;
+}
+
+function pendingEntries(answer: string): PendingEntry[] {
+  const { data } = JSON.parse(answer) as { data: RawEntry[] }; // an answer of our own simulator
+  return data.map((entry) => ({
+    key: entry.key,
+    ...(entry.value !== undefined && { value: String(entry.value) }),
+    ...(entry.pending !== undefined && { pending: String(entry.pending) }),
+    ...(entry.delete !== undefined && { delete: entry.delete }),
+  })) as PendingEntry[]; // the same entry, with texts for numbers
+}
