@@ -6,8 +6,9 @@ const allowed = {
   spec: ['base', 'resources'],
   state: ['base', 'resources', 'spec'],
   engine: ['base', 'pve', 'resources', 'spec', 'state'],
-  cli: ['base', 'pve', 'resources', 'spec', 'state', 'engine', 'simulator'],
-  provider: ['base', 'pve', 'resources', 'state', 'engine'],
+  local: ['base', 'pve', 'resources', 'spec', 'state', 'engine'],
+  cli: ['base', 'pve', 'resources', 'spec', 'state', 'engine', 'local', 'simulator'],
+  provider: ['base', 'pve', 'resources', 'spec', 'state', 'engine', 'local'],
   dashboard: ['base', 'state', 'engine'],
 };
 

@@ -1,0 +1,59 @@
+/** Attributes that only a user fills in, and reading them by their table: for the provider itself and for data sources. */
+import type { z } from 'zod';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { SpecError } from '../../base/errors.ts';
+import { Findings } from '../../spec/findings.ts';
+import { checkShape } from '../../spec/issues.ts';
+import type { CtyObject } from '../cty/value.ts';
+import type { Attribute, Attributes, AttributeType } from '../schema/model.ts';
+import { groupShape } from '../schema/shape.ts';
+import { toFields } from '../values/to-fields.ts';
+
+/** A table's attributes without the server's part in them: there is no server that fills in what is left out. */
+export function asArguments(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).map(([name, each]) => [name, asArgument(each)]));
+}
+
+function asArgument(attribute: Attribute): Attribute {
+  return {
+    ...attribute,
+    type: inside(attribute.type),
+    given: attribute.given === 'required' ? 'required' : 'optional',
+  };
+}
+
+function inside(type: AttributeType): AttributeType {
+  return type.kind === 'value' ? type : { ...type, attributes: asArguments(type.attributes) };
+}
+
+export interface Arguments<Table extends z.ZodType> {
+  /** What is unknown is not in it; undefined where something is wrong. */
+  readonly value: z.output<Table> | undefined;
+  /** As a file would write it. */
+  readonly tree: Readonly<Record<string, unknown>>;
+  /** Dotted paths of what is known only after apply. */
+  readonly unknown: ReadonlySet<string>;
+  readonly problems: readonly Diagnostic[];
+}
+
+/** Everything that is wrong, each at its field; what is unknown is not looked at. */
+export function readArguments<Table extends z.ZodType>(
+  table: Table,
+  config: CtyObject,
+  subject: string,
+): Arguments<Table> {
+  const { located, tree, unknown, problems } = toFields(config, groupShape(table));
+  const findings = new Findings();
+  for (const { path, detail } of problems) findings.add({ code: 'BAD_VALUE', detail, where: { field: path } });
+  const value = checkShape(table, located, { subject, keyAt: {}, findings });
+  return { value, tree, unknown: new Set(unknown), problems: findings.list() };
+}
+
+export function badValue(fieldPath: string, detail: string, hint?: string): SpecError {
+  return new SpecError({
+    code: 'BAD_VALUE',
+    where: { field: fieldPath },
+    detail,
+    ...(hint !== undefined && { hint }),
+  });
+}

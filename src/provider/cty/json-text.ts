@@ -1,0 +1,132 @@
+/**
+ * Reads JSON without losing digits: numbers take their canonical form (`number.ts`), objects have no prototype. A state
+ * file may hold numbers that `JSON.parse` would round, and each rounded one would be a change in every plan.
+ */
+import { numberFromText } from './number.ts';
+import type { Decimal } from './value.ts';
+
+export type Json = null | boolean | string | number | bigint | Decimal | readonly Json[] | JsonObject;
+
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+const DEPTH_LIMIT = 500;
+const PLAIN_CHARACTERS = /[^"\\]*/y;
+const SPACE = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORDS: ReadonlyMap<string, null | boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]);
+
+export function parseJson(text: string): Json {
+  const scanner = new Scanner(text);
+  const value = scanner.value(0);
+  scanner.expectEnd();
+  return value;
+}
+
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(depth: number): Json {
+    if (depth > DEPTH_LIMIT) throw this.#refusal('nested too deeply');
+    this.#skipSpace();
+    const first = this.#text[this.#at];
+    if (first === '{') return this.#object(depth);
+    if (first === '[') return this.#array(depth);
+    if (first === '"') return this.#string();
+    for (const [word, value] of WORDS) {
+      if (this.#text.startsWith(word, this.#at)) {
+        this.#at += word.length;
+        return value;
+      }
+    }
+    return this.#number();
+  }
+
+  expectEnd(): void {
+    this.#skipSpace();
+    if (this.#at !== this.#text.length) throw this.#refusal('more text than one value has');
+  }
+
+  #object(depth: number): JsonObject {
+    const object: Record<string, Json> = Object.create(null);
+    this.#items('}', () => {
+      this.#skipSpace();
+      const name = this.#string();
+      this.#skipSpace();
+      if (!this.#takes(':')) throw this.#refusal('a colon is missing');
+      object[name] = this.value(depth + 1);
+    });
+    return object;
+  }
+
+  #array(depth: number): Json[] {
+    const elements: Json[] = [];
+    this.#items(']', () => elements.push(this.value(depth + 1)));
+    return elements;
+  }
+
+  #items(end: string, readItem: () => void): void {
+    this.#at += 1;
+    this.#skipSpace();
+    if (this.#takes(end)) return;
+    do readItem();
+    while (this.#continues(end));
+  }
+
+  #continues(end: string): boolean {
+    this.#skipSpace();
+    if (this.#takes(',')) return true;
+    if (this.#takes(end)) return false;
+    throw this.#refusal(`a comma or ${end} is missing`);
+  }
+
+  /** Finds the closing quote; what lies between is an affair of `JSON.parse`, which knows the escapes. */
+  #string(): string {
+    const start = this.#at;
+    if (!this.#takes('"')) throw this.#refusal('a string is missing');
+    for (;;) {
+      PLAIN_CHARACTERS.lastIndex = this.#at;
+      PLAIN_CHARACTERS.test(this.#text);
+      this.#at = PLAIN_CHARACTERS.lastIndex;
+      if (this.#takes('"')) return JSON.parse(this.#text.slice(start, this.#at)) as string; // begins and ends with a quote
+      if (this.#at >= this.#text.length) throw this.#refusal('a string does not end');
+      this.#at += 2;
+    }
+  }
+
+  #number(): Json {
+    NUMBER.lastIndex = this.#at;
+    const token = NUMBER.exec(this.#text)?.[0];
+    const number = token === undefined ? undefined : numberFromText(token);
+    if (token === undefined || number === undefined) throw this.#refusal('not a value');
+    this.#at += token.length;
+    return number;
+  }
+
+  #takes(character: string): boolean {
+    const found = this.#text[this.#at] === character;
+    if (found) this.#at += 1;
+    return found;
+  }
+
+  #skipSpace(): void {
+    SPACE.lastIndex = this.#at;
+    SPACE.test(this.#text);
+    this.#at = SPACE.lastIndex;
+  }
+
+  /** Says where and never what: the text may hold secrets. */
+  #refusal(reason: string): SyntaxError {
+    return new SyntaxError(`JSON at character ${this.#at}: ${reason}`);
+  }
+}

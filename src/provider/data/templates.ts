@@ -1,0 +1,77 @@
+/** `proxwright_template` and `proxwright_templates`: what VMs can be cloned from. */
+import { z } from 'zod';
+import { pickTemplate } from '../../engine/choose-template.ts';
+import { readTemplate } from '../../engine/observe.ts';
+import { objectOf } from '../cty/value.ts';
+import { computed, computedList, type DataSourceDefinition, nameOrId } from './define.ts';
+import { argument, nameRegexArgument, nodeArgument, passes, tagArgument, vmidArgument } from './filters.ts';
+import { blindTo, nodesAt, readGuests, seesNoVms } from './inventory.ts';
+import { MACHINE_RESULTS, machineValues } from './machine.ts';
+import { elsewhere, fieldOf, isMeant } from './meant.ts';
+
+const one = z.strictObject({
+  name: argument(z.string().min(1).optional(), 'Its name; one of `name` and `vmid` is needed.'),
+  vmid: vmidArgument,
+  node: argument(z.string().min(1).optional(), 'The node it must be on. On local storage a name often stands on each.'),
+});
+
+export const template: DataSourceDefinition<typeof one> = {
+  description: 'One template, by name or id: exactly one must match.',
+  arguments: one,
+  filledIn: ['name', 'vmid', 'node'],
+  results: MACHINE_RESULTS,
+  check: nameOrId,
+  read: async (wanted, look) => {
+    await nodesAt(look, wanted.node);
+    const guests = await readGuests(look);
+    const named = guests.filter(isMeant(wanted));
+    const here = named.filter(({ node }) => wanted.node === undefined || node === wanted.node);
+    if (here.length === 0 && named.length > 0) return { problem: elsewhere(wanted, named) };
+    const choice = pickTemplate({
+      reference: wanted.name ?? wanted.vmid ?? '',
+      candidates: await Promise.all(here.map((guest) => readTemplate(look.pve, guest, look.signal))),
+      guests,
+      seesNothing: await seesNoVms(guests, look),
+      where: { field: fieldOf(wanted) },
+      byId: `vmid = ${here[0]?.vmid}; or name its node: node = "${here[0]?.node}"`,
+    });
+    return choice.ok ? { values: machineValues(choice.vm) } : { problem: choice.problem };
+  },
+};
+
+const many = z.strictObject({ name_regex: nameRegexArgument, node: nodeArgument, tag: tagArgument });
+
+export const templates: DataSourceDefinition<typeof many> = {
+  description: 'The templates that the token sees, by id.',
+  arguments: many,
+  results: {
+    templates: computedList(
+      {
+        vmid: computed('number', 'Its id.'),
+        node: computed('string', 'The node it is on.'),
+        name: computed('string', 'Its name.'),
+        tags: computed(['set', 'string'], 'Its tags.'),
+      },
+      'The templates.',
+    ),
+  },
+  read: async ({ name_regex, node, tag }, look) => {
+    const guests = await readGuests(look, node);
+    const found = guests
+      .filter((guest) => guest.template)
+      .filter(passes({ name_regex, tags: tag === undefined ? [] : [tag] }));
+    return {
+      values: {
+        templates: found.map((guest) =>
+          objectOf([
+            ['vmid', guest.vmid],
+            ['node', guest.node],
+            ['name', guest.name ?? null],
+            ['tags', [...guest.tags]],
+          ]),
+        ),
+      },
+      warnings: (await seesNoVms(guests, look)) ? [blindTo('VM', 'VM.Audit', '/vms')] : [],
+    };
+  },
+};

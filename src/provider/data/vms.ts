@@ -1,0 +1,77 @@
+/** `proxwright_vms`: the VMs of the cluster, among them those whose creation did not end. */
+import { z } from 'zod';
+import { type CtyObject, objectOf } from '../cty/value.ts';
+import { type IncompleteVm, incompleteAmong } from '../vm/incomplete.ts';
+import { computed, computedList, type DataSourceDefinition } from './define.ts';
+import { argument, nameRegexArgument, nodeArgument, passes, tagsArgument } from './filters.ts';
+import { blindTo, type Guest, type Look, readGuests, seesNoVms } from './inventory.ts';
+
+const table = z.strictObject({
+  name_regex: nameRegexArgument,
+  node: nodeArgument,
+  tags: tagsArgument,
+  status: argument(z.enum(['running', 'stopped', 'unknown']).optional(), 'Only those in this state.'),
+  incomplete: argument(
+    z.boolean().optional(),
+    '`true`: only those that an interrupted creation by this very token left behind. Each VM is read for that.',
+  ),
+});
+
+export const vms: DataSourceDefinition<typeof table> = {
+  description:
+    'The VMs that the token sees, by id; templates are not among them. Of what is on a node that is away only the id is known: its status is `unknown`, and it may be a template.',
+  arguments: table,
+  results: {
+    vms: computedList(
+      {
+        vmid: computed('number', 'Its id.'),
+        node: computed('string', 'The node it is on.'),
+        name: computed('string', 'Its name; null where it is not known.'),
+        status: computed('string', '`running`, `stopped` or `unknown`.'),
+        tags: computed(['set', 'string'], 'Its tags.'),
+        lock: computed('string', 'What holds it just now; null where nothing does.'),
+        what_to_do: computed('string', 'With `incomplete = true`: how to complete it or get rid of it.'),
+      },
+      'The VMs.',
+    ),
+  },
+  read: async ({ node, incomplete, ...filter }, look) => {
+    const guests = await readGuests(look, node);
+    const found = guests.filter((guest) => !guest.template).filter(passes(filter));
+    const warnings = (await seesNoVms(guests, look)) ? [blindTo('VM', 'VM.Audit', '/vms')] : [];
+    if (!incomplete) return { values: { vms: found.map((guest) => vmValue(guest)) }, warnings };
+    const left = await incompleteByVmid(found, look);
+    const values = found.flatMap((guest) => {
+      const mark = left.get(guest.vmid);
+      return mark ? [vmValue(guest, mark)] : [];
+    });
+    return { values: { vms: values }, warnings };
+  },
+};
+
+async function incompleteByVmid(guests: readonly Guest[], { pve, signal }: Look): Promise<Map<number, IncompleteVm>> {
+  const readable = guests.filter(({ status }) => status !== 'unknown');
+  const listed = readable.map((guest) => ({ ...guest, running: guest.status === 'running' }));
+  const found = await incompleteAmong(pve, listed, signal);
+  return new Map(found.map((each) => [each.vmid, each]));
+}
+
+function vmValue(guest: Guest, mark?: IncompleteVm): CtyObject {
+  return objectOf([
+    ['vmid', guest.vmid],
+    ['node', guest.node],
+    ['name', guest.name ?? mark?.name ?? null],
+    ['status', guest.status],
+    ['tags', [...guest.tags]],
+    ['lock', mark?.lock ?? guest.lock ?? null],
+    ['what_to_do', mark ? adviceFor(mark) : null],
+  ]);
+}
+
+function adviceFor({ vmid, node, name, lock }: IncompleteVm): string {
+  return [
+    ...(lock === undefined ? [] : [`A task still holds it (${lock}): let that end first.`]),
+    `To complete it, apply a proxwright_vm with name = "${name}" that is not in the state: it goes on with this VM.`,
+    `If no such block is left, remove the VM by hand, on ${node}: qm destroy ${vmid}`,
+  ].join(' ');
+}

@@ -1,0 +1,83 @@
+/**
+ * The first words between host and provider: what the host asks for in the environment, and the one line it is answered
+ * with. Nothing here touches the process.
+ */
+
+/** Not a secret: it only tells a host from a person who started the program by hand. */
+export const MAGIC_COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
+
+const CORE_PROTOCOL = 1;
+const PROTOCOL = 6;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface HandshakeRequest {
+  /** PEM; undefined where the host wants no encryption. */
+  readonly clientCertificate: string | undefined;
+  readonly socketDirectory: string | undefined;
+  readonly ports: { readonly min: number; readonly max: number };
+  /** The host expects to be told whether several connections may share one. */
+  readonly asksForMultiplexing: boolean;
+}
+
+export type HandshakeReading =
+  | { readonly ok: true; readonly request: HandshakeRequest }
+  | { readonly ok: false; readonly explanation: string };
+
+export function readHandshake(environment: Environment): HandshakeReading {
+  if (environment.TF_PLUGIN_MAGIC_COOKIE !== MAGIC_COOKIE) {
+    return {
+      ok: false,
+      explanation: [
+        'This program is a provider for Terraform and OpenTofu and is not meant to be started by hand.',
+        'Name it in a configuration instead; terraform init or tofu init installs it and every command starts it.',
+        'To manage virtual machines without Terraform, use the command proxwright.',
+      ].join('\n'),
+    };
+  }
+  const versions = environment.PLUGIN_PROTOCOL_VERSIONS ?? String(PROTOCOL);
+  if (!versions.split(',').some((version) => Number(version) === PROTOCOL)) {
+    return {
+      ok: false,
+      explanation: `This provider speaks plugin protocol ${PROTOCOL}; the host offers ${versions}. Terraform 1.0 or later is needed.`,
+    };
+  }
+  return {
+    ok: true,
+    request: {
+      clientCertificate: environment.PLUGIN_CLIENT_CERT || undefined,
+      socketDirectory: environment.PLUGIN_UNIX_SOCKET_DIR || undefined,
+      ports: portRange(environment),
+      asksForMultiplexing: environment.PLUGIN_MULTIPLEX_GRPC !== undefined,
+    },
+  };
+}
+
+export interface Address {
+  readonly network: 'unix' | 'tcp';
+  readonly address: string;
+}
+
+/** `certificate` is DER; undefined where nothing is encrypted. */
+export function handshakeLine(
+  { network, address }: Address,
+  certificate: Uint8Array | undefined,
+  { asksForMultiplexing }: Pick<HandshakeRequest, 'asksForMultiplexing'>,
+): string {
+  // The host's decoder refuses padding.
+  const encoded = certificate ? Buffer.from(certificate).toString('base64').replace(/=+$/, '') : '';
+  const fields = [CORE_PROTOCOL, PROTOCOL, network, address, 'grpc', encoded];
+  return `${[...fields, ...(asksForMultiplexing ? ['false'] : [])].join('|')}\n`;
+}
+
+function portRange(environment: Environment): HandshakeRequest['ports'] {
+  const min = portOf(environment.PLUGIN_MIN_PORT);
+  const max = portOf(environment.PLUGIN_MAX_PORT);
+  // Port 0 lets the system choose.
+  return min === undefined || max === undefined || max < min ? { min: 0, max: 0 } : { min, max };
+}
+
+function portOf(text: string | undefined): number | undefined {
+  const port = Number(text);
+  return text && Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+}

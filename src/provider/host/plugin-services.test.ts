@@ -1,0 +1,27 @@
+/** The bytes and names that stand by hand in `plugin-services.ts`, against the declarations. */
+import { create, toBinary } from '@bufbuild/protobuf';
+import { describe, expect, it } from 'vitest';
+import {
+  Health,
+  HealthCheckResponse_ServingStatus,
+  HealthCheckResponseSchema,
+} from '../protocol/generated/health.generated.ts';
+import { GRPCBroker, GRPCController, GRPCStdio } from '../protocol/generated/plugin.generated.ts';
+import { pluginMethods } from './plugin-services.ts';
+import { pathOf } from './routes.ts';
+
+const methods = pluginMethods({ onShutdown: () => {}, onHostGone: () => {} });
+
+describe('the services of the process', () => {
+  it('are those that are declared', () => {
+    const declared = [GRPCBroker, GRPCStdio, GRPCController, Health].flatMap((service) => service.methods.map(pathOf));
+    expect([...methods.keys()]).toEqual(declared);
+  });
+
+  it('answer that all is well', async () => {
+    const health = methods.get('/grpc.health.v1.Health/Check');
+    const reply = health?.kind === 'unary' ? await health.handle(new Uint8Array()) : undefined;
+    const serving = create(HealthCheckResponseSchema, { status: HealthCheckResponse_ServingStatus.SERVING });
+    expect(reply).toEqual(toBinary(HealthCheckResponseSchema, serving));
+  });
+});

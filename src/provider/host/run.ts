@@ -1,0 +1,111 @@
+/**
+ * The life of a provider's process, from the handshake to its end. Only what the handshake needs is loaded before it: the
+ * host starts a provider two to five times for one command, and waits for that line each time.
+ */
+import type { Socket } from 'node:net';
+import { systemClock } from '../../base/clock.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Secret } from '../../base/secret.ts';
+import type { Provider } from '../provider.ts';
+import { createCertificate } from './certificate.ts';
+import { installCrashHandlers } from './crash.ts';
+import type { GrpcServer } from './grpc-server.ts';
+import { type Environment, type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
+import { createHclog, logLevelOf } from './hclog.ts';
+import { type Listener, listen } from './listen.ts';
+import { announce, guardStdout, installSignalHandlers, writeStderr } from './own-process.ts';
+import type { ServeOptions } from './serve.ts';
+
+/** What the process gives to the provider that runs in it. */
+export interface ProviderHost {
+  readonly log: Logger;
+  readonly environment: Environment;
+  /** Whatever is put in here is struck out of logs, internal errors and crashes. */
+  readonly secrets: Set<Secret>;
+}
+
+/** A host connects at once; one that has not after this time is gone. */
+const CONNECT_WITHIN_MS = 60_000;
+/** For calls under way to write down what they have made. */
+const END_WITHIN_MS = 2_000;
+const LOOK_EVERY_MS = 20;
+
+/** What is loaded after the handshake. */
+export interface AfterHandshake {
+  readonly createProviderServer: (options: ServeOptions) => GrpcServer;
+  readonly createProvider: (host: ProviderHost) => Promise<Provider>;
+}
+
+export async function runProvider(loadRest: () => Promise<AfterHandshake>): Promise<void> {
+  guardStdout();
+  const secrets = new Set<Secret>();
+  let listener: Listener | undefined;
+  installCrashHandlers({ write: writeStderr, secrets });
+  installSignalHandlers({ cleanUp: () => listener?.removeFiles() });
+  const environment: Environment = process.env;
+  const reading = readHandshake(environment);
+  if (!reading.ok) {
+    writeStderr(`${reading.explanation}\n`);
+    process.exit(1);
+  }
+  const { request } = reading;
+  const identity = request.clientCertificate === undefined ? undefined : createCertificate(systemClock.now());
+  const waiting: Socket[] = [];
+  let accept = (socket: Socket): void => {
+    waiting.push(socket);
+  };
+  listener = await listen(request, process.platform, (socket) => accept(socket));
+  announce(handshakeLine(listener, identity?.certificate, request));
+
+  const log = createHclog({ write: writeStderr, clock: systemClock, level: logLevelOf(environment), secrets });
+  const { createProviderServer, createProvider } = await loadRest();
+  const provider = once(() => createProvider({ log, environment, secrets }));
+  const server = createProviderServer({
+    provider,
+    log,
+    secrets,
+    tls: identity && { ...identity, clientCertificatePem: request.clientCertificate ?? '' },
+    events: {
+      // On the next turn of the loop, when the answer is on its way.
+      onShutdown: () => setImmediate(() => process.exit(0)),
+      onHostGone: once(() => endAfterHost(request, server, provider)),
+    },
+  });
+  accept = (socket) => server.accept(socket);
+  for (const socket of waiting) accept(socket);
+  // The host is busy connecting; what fails here is told by the first call that needs it.
+  provider().catch(() => {});
+  await endIfNobodyComes(request, server);
+}
+
+/** Without TLS the provider was started by a person for debugging and outlives its hosts. */
+async function endAfterHost(
+  { clientCertificate }: HandshakeRequest,
+  server: GrpcServer,
+  provider: () => Promise<Provider>,
+): Promise<void> {
+  if (clientCertificate === undefined) return;
+  const until = systemClock.now() + END_WITHIN_MS;
+  if (server.pendingCalls > 0) {
+    provider().then(
+      (loaded) => loaded.stop(),
+      () => {},
+    );
+  }
+  while (server.pendingCalls > 0 && systemClock.now() < until) await systemClock.sleep(LOOK_EVERY_MS);
+  process.exit(0);
+}
+
+async function endIfNobodyComes({ clientCertificate }: HandshakeRequest, server: GrpcServer): Promise<void> {
+  if (clientCertificate === undefined) return;
+  await systemClock.sleep(CONNECT_WITHIN_MS);
+  if (!server.hasBeenUsed) process.exit(0);
+}
+
+function once<Result>(act: () => Result): () => Result {
+  let result: { readonly value: Result } | undefined;
+  return () => {
+    result ??= { value: act() };
+    return result.value;
+  };
+}

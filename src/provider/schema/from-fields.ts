@@ -1,0 +1,134 @@
+/** The attributes of a resource out of a field table: types by the shapes of its fields, words by their facts. */
+import type { z } from 'zod';
+import { assertNever } from '../../base/assert.ts';
+import type { Effect, FieldFacts } from '../../resources/field.ts';
+import { vmFieldsSchema } from '../../resources/vm/fields.ts';
+import type { Attribute, Attributes, AttributeType } from './model.ts';
+import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
+
+/** The field table of a VM in the host's language. */
+export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema);
+
+/** Every field of the table as an attribute: required where it is, otherwise given by the user or left to the server. */
+export function attributesOfFields(schema: z.core.$ZodType): Attributes {
+  return attributesOf(groupShape(schema));
+}
+
+export function vmFieldAttributes(): Attributes {
+  return attributesOf(VM_SHAPE);
+}
+
+/** The same attributes with more of them inside the nested one of this name. */
+export function withNested(attributes: Attributes, name: string, more: Attributes): Attributes {
+  const outer = attributes[name];
+  if (outer?.type.kind !== 'nested') return attributes;
+  return {
+    ...attributes,
+    [name]: { ...outer, type: { ...outer.type, attributes: { ...outer.type.attributes, ...more } } },
+  };
+}
+
+function attributesOf(group: GroupShape): Attributes {
+  const own = Object.entries(group.fields).map(([name, shape]): [string, Attribute] => [
+    name,
+    attributeOf(shape, group.keyword?.field === name ? group.keyword.words : []),
+  ]);
+  const switched: [string, Attribute][] = group.hasSwitch ? [[SWITCH, switchAttribute(group)]] : [];
+  return Object.fromEntries([...switched, ...own]);
+}
+
+function switchAttribute({ offMeans }: GroupShape): Attribute {
+  return {
+    type: { kind: 'value', type: 'bool' },
+    given: 'optional-computed',
+    description: `\`false\` takes all of it away, whatever else is said here.${offMeans === undefined ? '' : ` ${offMeans}`}`,
+  };
+}
+
+function attributeOf(shape: Shape, keywords: readonly string[]): Attribute {
+  return {
+    type: typeOf(shape),
+    given: shape.isRequired ? 'required' : 'optional-computed',
+    description: describe(shape, keywords),
+    // A reference to a secret is none itself.
+    ...(shape.kind === 'leaf' && shape.facts?.secret && { sensitive: true as const }),
+    ...(shape.isDeprecated && { deprecated: true as const }),
+  };
+}
+
+function typeOf(shape: Shape): AttributeType {
+  switch (shape.kind) {
+    case 'leaf':
+      return { kind: 'value', type: shape.type };
+    case 'group':
+      return { kind: 'nested', nesting: 'single', attributes: attributesOf(shape) };
+    case 'slots':
+      return { kind: 'nested', nesting: 'map', attributes: attributesOf(shape.item) };
+    default:
+      return assertNever(shape);
+  }
+}
+
+const EFFECTS: Readonly<Record<Effect, string | undefined>> = {
+  live: undefined,
+  'hotplug-network': 'A change is felt at once where `hotplug` has `network`, else after a restart.',
+  'hotplug-disk': 'A change is felt at once where `hotplug` has `disk`, else after a restart.',
+  'hotplug-usb': 'A change is felt at once where `hotplug` has `usb`, else after a restart.',
+  'hotplug-cpu': 'A change is felt at once where `hotplug` has `cpu`, else after a restart.',
+  'hotplug-memory': 'A change is felt at once where `hotplug` has `memory`, else after a restart.',
+  restart: 'A change is felt after a restart.',
+  creation: undefined,
+  none: undefined,
+};
+
+function describe(shape: Shape, keywords: readonly string[]): string {
+  const { facts } = shape;
+  const sentences = [
+    facts === undefined ? sentence(shape.description ?? '') : inHostWords(facts.description, shape),
+    shape.kind === 'slots' ? sentence(shape.keyRule ?? '') : undefined,
+    shape.kind === 'leaf' ? allowed(shape) : undefined,
+    keywords.length > 0 ? `Also: ${listed(keywords.map((word) => `"${word}"`))}.` : undefined,
+    exampleOf(facts),
+    defaultOf(shape),
+    facts && EFFECTS[facts.effect],
+    facts?.pve === undefined ? undefined : `Proxmox key: \`${facts.pve}\`.`,
+  ];
+  return sentences.filter(Boolean).join(' ');
+}
+
+/** Where `false` cannot be written, its stand-in is named instead. */
+function inHostWords(description: string, shape: Shape): string {
+  if (shape.kind === 'group')
+    return shape.hasSwitch ? description.replace(/\bfalse\b/, `\`${SWITCH} = false\``) : description;
+  if (shape.kind !== 'leaf') return description;
+  switch (shape.spelling) {
+    case 'zero-is-false':
+      return description.replace(/\bfalse\b/, '`0`');
+    case 'none-is-false':
+      return description.replace(/\bfalse\b/, '`"none"`');
+    default:
+      return description;
+  }
+}
+
+function allowed({ words, type }: LeafShape): string | undefined {
+  if (words.length === 0) return undefined;
+  const lead = type === 'string' ? 'One of' : 'Elements:';
+  return `${lead} ${listed(words.map((word) => `"${word}"`))}.`;
+}
+
+function exampleOf(facts: FieldFacts | undefined): string | undefined {
+  const examples = (facts?.examples ?? []).map((example) => JSON.stringify(example));
+  return examples.length === 0 ? undefined : `Example: ${listed(examples)}.`;
+}
+
+function defaultOf({ fallback, facts }: Shape): string | undefined {
+  if (fallback !== undefined) return `Default: \`${JSON.stringify(fallback)}\`.`;
+  return facts?.serverDefault === undefined ? undefined : `Proxmox’s default: \`${facts.serverDefault}\`.`;
+}
+
+const listed = (texts: readonly string[]) => texts.map((text) => `\`${text}\``).join(', ');
+
+function sentence(text: string): string {
+  return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/\.?$/, '.');
+}

@@ -1,0 +1,38 @@
+/**
+ * What all resources and data sources of a configured provider share: the clients, the lines they wait in, the signal that
+ * stops them. One process serves one command, and its resources are many.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Where } from '../base/diagnostics.ts';
+import type { Logger } from '../base/log.ts';
+import type { PortProbe } from '../base/port-probe.ts';
+import type { Random } from '../base/random.ts';
+import type { Secret } from '../base/secret.ts';
+import type { Lanes } from '../engine/lanes.ts';
+import type { Pve } from '../pve/index.ts';
+import type { IdReservations } from '../resources/vm/ids.ts';
+import type { Rollout, SecretReference } from '../spec/types.ts';
+
+export interface Surroundings {
+  /** For everything that acts or rests on what is true right now. */
+  readonly work: Pve;
+  /** For looking: each thing is read once for all resources, until `forgetLooks`. */
+  readonly looks: Pve;
+  /** Something was changed: whoever looks next looks anew. */
+  forgetLooks(): void;
+  readonly rollout: Rollout;
+  /** What a plan that cannot work is called: an error, a warning, or nothing. */
+  readonly planChecks: 'error' | 'warn' | 'off';
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly ports: PortProbe;
+  /** Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly lanes: Lanes;
+  readonly ids: IdReservations;
+  readSecret(reference: SecretReference, where?: Where): Promise<Secret>;
+}
+
+/** Undefined while the provider's own configuration holds values that are known only after apply. */
+export type SurroundingsOf = () => Surroundings | undefined;

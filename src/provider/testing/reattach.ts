@@ -1,0 +1,45 @@
+/**
+ * A provider served inside the test's own process, to which Terraform attaches instead of starting one: quick, and
+ * breakpoints work. Also what `HostClient` connects to.
+ */
+import { silentLogger } from '../../base/log.ts';
+import { listen } from '../host/listen.ts';
+import { createProviderServer } from '../host/serve.ts';
+import type { Provider } from '../provider.ts';
+
+export interface Attached {
+  readonly socketPath: string;
+  /** What Terraform needs to find it. */
+  readonly environment: { readonly TF_REATTACH_PROVIDERS: string };
+  close(): void;
+}
+
+export const PROVIDER_ADDRESS = 'proxwright.dev/proxwright/proxwright';
+
+export async function reattach(provider: Provider, address: string = PROVIDER_ADDRESS): Promise<Attached> {
+  const server = createProviderServer({
+    provider: async () => provider,
+    log: silentLogger,
+    secrets: [],
+    tls: undefined,
+    events: { onShutdown: () => {}, onHostGone: () => {} },
+  });
+  const request = { socketDirectory: undefined, ports: { min: 0, max: 0 } };
+  const listener = await listen(request, process.platform, (socket) => server.accept(socket));
+  const plugin = {
+    Protocol: 'grpc',
+    ProtocolVersion: 6,
+    Pid: process.pid,
+    Test: true,
+    Addr: { Network: listener.network, String: listener.address },
+  };
+  return {
+    socketPath: listener.address,
+    environment: { TF_REATTACH_PROVIDERS: JSON.stringify({ [address]: plugin }) },
+    close: () => {
+      server.close();
+      listener.server.close();
+      listener.removeFiles();
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type CtyObject, isObject, objectOf } from '../cty/value.ts';
+import { vmFieldAttributes } from '../schema/from-fields.ts';
+import type { Attributes } from '../schema/model.ts';
+import { managedPaths, plannedAttributes } from './planned.ts';
+import { arbitraryObject } from './testing/arbitrary-objects.ts';
+import { planProblems } from './testing/host-rules.ts';
+
+/** The fields whose kinds differ, and what stands beside them in a resource. */
+function someAttributes(): Attributes {
+  const { name, memory, tags, boot, cpu, disks, nics, extra, cloud_init } = vmFieldAttributes();
+  const value = { kind: 'value', type: 'string' } as const;
+  const fields = { name, memory, tags, boot, cpu, disks, nics, extra, cloud_init };
+  return {
+    ...(fields as Attributes), // every one of them is there
+    id: { type: value, given: 'computed', description: '' },
+    note: { type: value, given: 'optional', description: '' },
+    token: { type: value, given: 'optional', description: '', writeOnly: true },
+  };
+}
+
+const attributes = someAttributes();
+const config = arbitraryObject(attributes, { unknowns: true, computed: false });
+const known = arbitraryObject(attributes, { unknowns: false, computed: false });
+const state = arbitraryObject(attributes, { unknowns: false, computed: true });
+const parts = (path: string) => path.split('.').length % 2 === 0;
+const wasManaged = fc.constantFrom<(path: string) => boolean>(
+  () => true,
+  () => false,
+  parts,
+);
+
+/** A state that an earlier configuration brought about, with what the host found beside it. */
+const related = fc.tuple(known, state).map(([wish, found]): [CtyObject, CtyObject] => [wish, filled(wish, found)]);
+
+function filled(wish: CtyObject, found: CtyObject): CtyObject {
+  return objectOf(
+    Object.entries(found).map(([name, value]) => {
+      const own = wish[name] ?? null;
+      if (name === 'token') return [name, null];
+      if (own === null) return [name, value];
+      return [name, isObject(own) && isObject(value) && name !== 'extra' ? filled(own, { ...own, ...value }) : own];
+    }),
+  );
+}
+
+const cases = fc.oneof(
+  fc.tuple(config, fc.option(state)),
+  fc.tuple(known, fc.option(state)),
+  related,
+  related.chain(([, prior]) => config.map((wish): [CtyObject, CtyObject] => [wish, prior])),
+);
+
+describe('a plan', () => {
+  it('is one that a host accepts', () => {
+    fc.assert(
+      fc.property(cases, wasManaged, ([wish, prior], managed) => {
+        const planned = plannedAttributes({ attributes, config: wish, prior, wasManaged: managed });
+        expect(planProblems(attributes, { config: wish, prior, planned })).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('made again on what it planned is the same', () => {
+    fc.assert(
+      fc.property(cases, wasManaged, ([wish, prior], managed) => {
+        const first = plannedAttributes({ attributes, config: wish, prior, wasManaged: managed });
+        const again = plannedAttributes({ attributes, config: wish, prior: first, wasManaged: managed });
+        expect(again).toEqual(first);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of something new says what the configuration says, and nothing else of the fields', () => {
+    fc.assert(
+      fc.property(config, (wish) => {
+        const planned = plannedAttributes({ attributes, config: wish, prior: null, wasManaged: () => false });
+        const { id: _id, token: _token, ...rest } = planned;
+        const { id: __id, token: __token, ...wanted } = wish;
+        expect(rest).toEqual(wanted);
+      }),
+    );
+  });
+
+  it('lets go of everything that was managed when the configuration says nothing', () => {
+    fc.assert(
+      fc.property(known, (wish) => {
+        const managed = new Set(managedPaths(attributes, wish));
+        const nothing = objectOf(Object.keys(attributes).map((name) => [name, null]));
+        const prior = objectOf(Object.entries(wish).map(([name, value]) => [name, name === 'token' ? null : value]));
+        const wasSet = (path: string) => managed.has(path);
+        expect(plannedAttributes({ attributes, config: nothing, prior, wasManaged: wasSet })).toEqual(nothing);
+      }),
+    );
+  });
+
+  it('keeps what was found and never managed', () => {
+    fc.assert(
+      fc.property(state, (found) => {
+        const nothing = objectOf(Object.keys(attributes).map((name) => [name, null]));
+        const planned = plannedAttributes({ attributes, config: nothing, prior: found, wasManaged: () => false });
+        expect(planned).toEqual({ ...found, name: null, note: null });
+      }),
+    );
+  });
+});

@@ -1,0 +1,247 @@
+/** `PlanResourceChange`: what a VM will be, and whether that can work. It depends on nothing but its inputs and the cluster. */
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { Canceled, toDiagnostic } from '../../base/errors.ts';
+import { observe } from '../../engine/observe.ts';
+import { type PlanResult, planStack } from '../../engine/plan.ts';
+import { planDestroy } from '../../engine/plan-destroy.ts';
+import type { Plan } from '../../engine/plan-types.ts';
+import { checkPrivileges } from '../../engine/privileges/check.ts';
+import { explainUnseen } from '../../engine/privileges/unseen.ts';
+import type { VmState } from '../../state/stack-state.ts';
+import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
+import type { PlanRequest, PlanResponse, PrivateState, ProviderDiagnostic } from '../provider.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { diagnosticAt } from '../values/diagnostics.ts';
+import { equalValues } from '../values/equal.ts';
+import { plannedAttributes } from '../values/planned.ts';
+import { COMPUTED_ATTRIBUTES, UNKNOWN_COMPUTED, unsettledBy } from './computed.ts';
+import type { VmContext } from './context.ts';
+import { memoryOfIncomplete } from './incomplete.ts';
+import { memoryOfState, textOf, vmidOf } from './memory.ts';
+import { problemOf } from './outcome.ts';
+import { readPrivate, type VmPrivate } from './private-state.ts';
+import { replacements, replacementWarning } from './replacement.ts';
+import { USER_ATTRIBUTES, VM_SCHEMA } from './schema.ts';
+import { PASSWORD_FIELD, secretsOf } from './secrets.ts';
+import { type SoloVm, soloStack, soloState } from './solo-session.ts';
+import { type WantedVm, wantedVm } from './wanted-vm.ts';
+
+export async function planVmChange(context: VmContext, request: PlanRequest): Promise<PlanResponse> {
+  const { prior, config } = request;
+  const kept = readPrivate(request.private);
+  if (prior) context.ownIds.add(vmidOf(prior) ?? 0);
+  if (!config || !request.proposed) return planRemoval(context, prior, kept, request.private);
+  const managed = new Set(kept.managed);
+  const attributes = plannedAttributes({
+    attributes: USER_ATTRIBUTES,
+    config,
+    prior,
+    wasManaged: (path) => managed.has(path),
+  });
+  return prior
+    ? planUpdate(context, { ...request, prior, config }, attributes, kept)
+    : planCreation(context, config, attributes);
+}
+
+async function planCreation(context: VmContext, config: CtyObject, attributes: CtyObject): Promise<PlanResponse> {
+  const planned = objectOf(Object.entries({ ...attributes, ...UNKNOWN_COMPUTED, vmid: attributes.vmid ?? UNKNOWN }));
+  const wanted = wantedVm(config, { exists: false });
+  const diagnostics = await checked(context, async (surroundings) => creationFindings(context, surroundings, wanted));
+  return { planned, requiresReplace: [], private: undefined, diagnostics };
+}
+
+/** What the engine would say to making this VM, as far as it is known. */
+async function creationFindings(
+  context: VmContext,
+  surroundings: Surroundings,
+  wanted: WantedVm,
+): Promise<ProviderDiagnostic[]> {
+  const { fields } = wanted.vm;
+  if (isOpen(wanted, ['name', 'node', 'clone', 'clone.template'])) return [];
+  const query = { name: fields.name, ...(fields.vmid !== undefined && { vmid: fields.vmid }) };
+  const leftover = await context.leftovers(surroundings).glance(query);
+  const notes: ProviderDiagnostic[] = leftover
+    ? [
+        {
+          severity: 'warning',
+          summary: 'An earlier run left this VM incomplete',
+          detail: `VM ${leftover.vmid} on ${leftover.node} was being made as "${fields.name}". It will be completed, not made again.`,
+        },
+      ]
+    : [];
+  // Whether it is finished cannot be seen while a task works on it; apply waits for that.
+  if (leftover?.lock !== undefined) return notes;
+  const remembered: VmState | undefined =
+    leftover?.uuid === undefined
+      ? undefined
+      : { ...memoryOfIncomplete(leftover), uuid: leftover.uuid, phase: 'incomplete' };
+  const result = await enginePlan(surroundings, soloOf(wanted, remembered), context.ownIds);
+  return [...notes, ...findingsOf(result, wanted)];
+}
+
+interface UpdateRequest extends PlanRequest {
+  readonly prior: CtyObject;
+  readonly config: CtyObject;
+}
+
+async function planUpdate(
+  context: VmContext,
+  { prior, config, private: bytes }: UpdateRequest,
+  attributes: CtyObject,
+  kept: VmPrivate,
+): Promise<PlanResponse> {
+  // The id of a VM that stands is what it is, whether the configuration says so or not.
+  const settled: CtyObject = { ...attributes, vmid: given(config.vmid === null ? prior : attributes, 'vmid') };
+  const wanted = wantedVm(config, { exists: true });
+  const secretsChanged = await haveSecretsChanged(context, config, wanted, kept);
+  const changed = [
+    ...Object.keys(USER_ATTRIBUTES).filter((name) => !equalValues(given(settled, name), given(prior, name))),
+    ...(secretsChanged ? ['cloud_init'] : []),
+  ];
+  if (changed.length === 0) {
+    return { planned: prior, requiresReplace: [], private: bytes, diagnostics: restartNote(prior) };
+  }
+  const unsettled = unsettledBy(changed);
+  const computed = Object.keys(COMPUTED_ATTRIBUTES).map((name): [string, CtyValue] => [
+    name,
+    unsettled.has(name) ? UNKNOWN : given(prior, name),
+  ]);
+  const planned: CtyObject = objectOf([...Object.entries<CtyValue>(settled), ...computed]);
+  const replaced = replacements(planned, prior);
+  const solo = soloOf(wanted, memoryOfState(prior, kept));
+  const diagnostics =
+    replaced.length > 0
+      ? replaced.map(replacementWarning)
+      : await checked(context, async (surroundings) => {
+          if (isOpen(wanted, ['name', 'node'])) return [];
+          return findingsOf(await enginePlan(surroundings, solo, context.ownIds), wanted);
+        });
+  return { planned, requiresReplace: replaced.map(({ path }) => path), private: bytes, diagnostics };
+}
+
+async function planRemoval(
+  context: VmContext,
+  prior: CtyObject | null,
+  kept: VmPrivate,
+  bytes: PrivateState,
+): Promise<PlanResponse> {
+  const response = { planned: null, requiresReplace: [], private: bytes };
+  if (!prior) return { ...response, diagnostics: [] };
+  const solo = soloOf(wantedVm(prior, { exists: true }), memoryOfState(prior, kept));
+  const diagnostics = await checked(context, async (surroundings) => {
+    const { looks, signal, clock } = surroundings;
+    const stack = soloStack(surroundings, solo);
+    const state = soloState(stack.name, solo);
+    const observed = await observe({ pve: looks, stack: { ...stack, vms: [] }, state, signal });
+    const result = planDestroy({ stack, state, observed, now: clock.now(), running: 'shutdown' });
+    return result.ok ? [] : result.problems.map((problem) => diagnosticAt(problem, VM_SCHEMA.attributes));
+  });
+  return { ...response, diagnostics };
+}
+
+function soloOf(wanted: WantedVm, remembered: VmState | undefined): SoloVm {
+  return { vm: wanted.vm, timeouts: wanted.timeouts, remembered, secrets: new Map() };
+}
+
+/** `ownIds`: VMs that the host knows; one of them may be about to make room for this one. */
+async function enginePlan(surroundings: Surroundings, solo: SoloVm, ownIds: ReadonlySet<number>): Promise<PlanResult> {
+  const { looks, signal, clock } = surroundings;
+  const stack = soloStack(surroundings, solo);
+  const state = soloState(stack.name, solo);
+  const observed = await observe({ pve: looks, stack, state, signal });
+  const takenIds = new Set([...observed.takenIds].filter((vmid) => !ownIds.has(vmid)));
+  const claimants = new Map([...observed.claimants].filter(([vmid]) => !ownIds.has(vmid)));
+  const seen = { ...observed, takenIds, claimants };
+  const result = planStack({ stack, state, observed: seen, secrets: new Map(), now: clock.now() });
+  if (!result.ok) {
+    return { ok: false, problems: await explainUnseen({ pve: looks, stack, problems: result.problems, signal }) };
+  }
+  const { plan } = result;
+  const { version } = observed;
+  const { missing, notChecked } = await checkPrivileges({ pve: looks, plan, stack, version, observed: seen, signal });
+  if (missing.length > 0) return { ok: false, problems: missing };
+  return { ok: true, plan: { ...plan, warnings: [...plan.warnings, ...notChecked] } };
+}
+
+function findingsOf(result: PlanResult, wanted: WantedVm): ProviderDiagnostic[] {
+  if (!result.ok) {
+    return result.problems.filter((problem) => !isPostponed(problem, wanted)).map(problemOf);
+  }
+  return [
+    ...result.plan.warnings.map((warning) => diagnosticAt(warning, VM_SCHEMA.attributes)),
+    ...restartWarning(result.plan),
+  ];
+}
+
+function restartWarning({ changes }: Plan): ProviderDiagnostic[] {
+  return changes.flatMap(({ restarts, restartPending, name }): ProviderDiagnostic[] => {
+    if (restarts) {
+      const detail = `${name} is shut down and started again, because a change takes effect only then.`;
+      return [{ severity: 'warning', summary: 'The VM will be restarted', detail }];
+    }
+    if (restartPending.length === 0) return [];
+    return [
+      {
+        severity: 'warning',
+        summary: 'Some changes will wait for a restart',
+        detail: `${restartPending.join(', ')}: the new value is felt when ${name} is started next. To have it restarted now, set restart = "when_needed".`,
+      },
+    ];
+  });
+}
+
+function restartNote(state: CtyObject): ProviderDiagnostic[] {
+  const waiting = Array.isArray(state.restart_pending) ? state.restart_pending : [];
+  if (waiting.length === 0) return [];
+  const detail = `Waiting for the next start of ${textOf(state, 'name')}: ${waiting.join(', ')}.`;
+  return [{ severity: 'warning', summary: 'Restart pending', detail }];
+}
+
+/** A check that rests on a value which is not known yet is made at apply. */
+function isPostponed({ where }: Diagnostic, { unknown }: WantedVm): boolean {
+  const field = where?.field ?? '';
+  const isTouched = unknown.some((path) => field === path || field.startsWith(`${path}.`));
+  // Which devices there will be is part of the question what may stand in a boot order.
+  const devices = ['disks', 'nics', 'usb', 'pci'];
+  return isTouched || (field.startsWith('boot') && unknown.some((path) => devices.includes(path)));
+}
+
+function isOpen({ unknown }: WantedVm, paths: readonly string[]): boolean {
+  return paths.some((path) => unknown.includes(path));
+}
+
+/** As `plan_checks` says: errors, warnings, or nothing at all. Without a server nothing can be checked. */
+async function checked(
+  context: VmContext,
+  check: (surroundings: Surroundings) => Promise<ProviderDiagnostic[]>,
+): Promise<ProviderDiagnostic[]> {
+  const { surroundings } = context;
+  if (!surroundings || surroundings.planChecks === 'off') return [];
+  try {
+    return soften(surroundings, await check(surroundings));
+  } catch (error) {
+    if (error instanceof Canceled) throw error;
+    return soften(surroundings, [diagnosticAt(toDiagnostic(error), VM_SCHEMA.attributes)]);
+  }
+}
+
+function soften({ planChecks }: Surroundings, found: ProviderDiagnostic[]): ProviderDiagnostic[] {
+  return planChecks === 'warn' ? found.map((each) => ({ ...each, severity: 'warning' })) : found;
+}
+
+/** The value of a secret shows nowhere, so its digest must. */
+async function haveSecretsChanged(
+  context: VmContext,
+  config: CtyObject,
+  { vm }: WantedVm,
+  kept: VmPrivate,
+): Promise<boolean> {
+  const { surroundings } = context;
+  if (!surroundings || !vm.fields.cloud_init?.password) return false;
+  const secrets = await secretsOf(surroundings, config, vm);
+  return secrets.get(PASSWORD_FIELD)?.digest !== kept.applied[PASSWORD_FIELD];
+}
+
+function given(object: CtyObject, name: string): CtyValue {
+  return object[name] ?? null;
+}

@@ -1,0 +1,37 @@
+/**
+ * What the host keeps for a VM without showing it: which attributes the configuration managed when it was last applied, and
+ * what was applied. Secrets are in it as digests only.
+ */
+import { z } from 'zod';
+import type { PrivateState } from '../provider.ts';
+
+const VERSION = 1;
+
+const schema = z.object({
+  version: z.literal(VERSION),
+  /** Taken over, and not read yet. */
+  imported: z.literal(true).optional(),
+  /** Dotted paths of attributes. */
+  managed: z.array(z.string()),
+  /** Field path → value, as the engine remembers it. */
+  applied: z.record(z.string(), z.json()),
+});
+
+export type VmPrivate = Omit<z.output<typeof schema>, 'version'>;
+
+const NOTHING: VmPrivate = { managed: [], applied: {} };
+
+/** What an older or newer version wrote is no reason to fail: then nothing counts as managed, and nothing is lost. */
+export function readPrivate(bytes: PrivateState): VmPrivate {
+  if (!bytes || bytes.length === 0) return NOTHING;
+  try {
+    const parsed = schema.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
+    return parsed.success ? parsed.data : NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}
+
+export function writePrivate(content: VmPrivate): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ version: VERSION, ...content }));
+}

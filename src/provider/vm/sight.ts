@@ -1,0 +1,92 @@
+/** Looking at one VM of the host's state: is it there, is it still the same, and what of it differs from the state. */
+import { AuthError, ConflictError } from '../../base/errors.ts';
+import { fieldsOfVm } from '../../engine/import-fields.ts';
+import { observe } from '../../engine/observe.ts';
+import { foundHa } from '../../engine/observe-ha.ts';
+import type { Observed } from '../../engine/observed.ts';
+import { haDifferences } from '../../engine/plan-existing.ts';
+import { wanted } from '../../engine/vm-wishes.ts';
+import type { Pve } from '../../pve/index.ts';
+import { diffVm } from '../../resources/vm/diff.ts';
+import { writtenHa } from '../../resources/vm/ha.ts';
+import type { VmObserved } from '../../resources/vm/observed.ts';
+import type { VmState } from '../../state/stack-state.ts';
+import type { CtyObject } from '../cty/value.ts';
+import type { Surroundings } from '../surroundings.ts';
+import { fromFields } from '../values/from-fields.ts';
+import { refreshedAttributes } from '../values/refreshed.ts';
+import { USER_ATTRIBUTES } from './schema.ts';
+import { type SoloVm, soloStack, soloState } from './solo-session.ts';
+import { wantedVm } from './wanted-vm.ts';
+
+export interface Sight {
+  readonly observed: Observed;
+  /** Undefined where it is gone. */
+  readonly vm: VmObserved | undefined;
+}
+
+/** Refuses a stranger under the id of a VM of ours: it is neither read nor, later, destroyed. */
+export async function lookAt(surroundings: Surroundings, pve: Pve, solo: SoloVm): Promise<Sight> {
+  const { vm, remembered } = solo;
+  const stack = soloStack(surroundings, solo);
+  const state = soloState(stack.name, solo);
+  const observed = await observe({ pve, stack, state, signal: surroundings.signal });
+  const found = observed.vms.get(vm.address);
+  if (found?.kind === 'hidden') {
+    throw new AuthError({
+      code: 'PRIVILEGE_MISSING',
+      detail: `VM ${remembered?.vmid} cannot be read: it needs ${found.needs}.`,
+      hint: 'Grant it to the user and to its token.',
+    });
+  }
+  if (found?.kind !== 'present') return { observed, vm: undefined };
+  if (remembered) assertSame(remembered, found.vm);
+  return { observed, vm: found.vm };
+}
+
+function assertSame(remembered: VmState, vm: VmObserved): void {
+  if (remembered.uuid?.toLowerCase() === vm.uuid?.toLowerCase()) return;
+  throw new ConflictError({
+    code: 'NOT_OURS',
+    detail:
+      `Id ${vm.vmid} on ${vm.node} belongs to another VM now ("${vm.current.get('name') ?? 'no name'}"): its uuid is ${vm.uuid ?? 'missing'}, ` +
+      `that of this resource was ${remembered.uuid ?? 'none'}. Nothing was touched.`,
+    hint:
+      'Forget the old VM: terraform state rm ADDRESS; the next apply makes it again. If this is the same VM, restored from a backup, import it anew after that: terraform import ADDRESS ' +
+      `${vm.node}/${vm.vmid}`,
+  });
+}
+
+export interface Refreshed {
+  /** The user's attributes, in their own spelling except where the VM is something else. */
+  readonly attributes: CtyObject;
+  readonly restartPending: readonly string[];
+}
+
+/** What the state says, corrected by what the VM is. */
+export function refreshed(
+  state: CtyObject,
+  sight: Sight & { readonly vm: VmObserved },
+  solo: SoloVm,
+  stackName: string,
+): Refreshed {
+  const { vm } = wantedVm(state, { exists: true });
+  const input = {
+    stackName,
+    vm,
+    remembered: solo.remembered,
+    observed: sight.observed,
+    secrets: solo.secrets,
+    mayRestart: false,
+    asIncomplete: false,
+  };
+  const { vmid, uuid } = sight.vm;
+  const last = solo.remembered?.lastApplied;
+  const diff = diffVm(wanted(input, { vmid, uuid }), sight.vm, last);
+  const differing = [...diff.differences, ...haDifferences(vm, sight.observed, vmid, last)]
+    .map(({ path }) => path)
+    .filter((path) => path !== 'ownership');
+  const found = { ...fieldsOfVm(sight.vm).written, ha: writtenHa(foundHa(sight.observed, vmid)) };
+  const actual = fromFields(found, USER_ATTRIBUTES);
+  return { attributes: refreshedAttributes({ state, actual, differing }), restartPending: diff.restartPending };
+}

@@ -1,0 +1,40 @@
+/**
+ * Packs the provider for others to install.
+ *
+ *   npm run provider:pack [-- --out DIR] [-- --forms script,executable] [-- --platforms linux_amd64,…] [-- --unpacked]
+ *
+ * Each form gets a directory of its own with `mirror/` (for a filesystem or network mirror) and `release/` (for a
+ * registry). The same source, options and version of Node make the same bytes.
+ */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { packProvider } from './pack-provider.ts';
+import { bundledScript, FORMS } from './packages.ts';
+import { isPlatform, PLATFORMS } from './platforms.ts';
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'build/provider' },
+    forms: { type: 'string', default: FORMS.join() },
+    platforms: { type: 'string', default: PLATFORMS.join() },
+    unpacked: { type: 'boolean', default: false },
+  },
+});
+
+const platforms = values.platforms.split(',').map((name) => {
+  if (!isPlatform(name)) throw new Error(`${name} is none of the platforms ${PLATFORMS.join(', ')}.`);
+  return name;
+});
+const wanted = values.forms.split(',');
+const unknown = wanted.filter((name) => !FORMS.some((form) => form === name));
+if (unknown.length > 0) throw new Error(`${unknown.join()} is none of the forms ${FORMS.join(', ')}.`);
+
+const script = await bundledScript();
+for (const form of FORMS.filter((name) => wanted.includes(name))) {
+  const directory = join(values.out, form);
+  const archives = await packProvider({ form, platforms, directory, script, isUnpackedToo: values.unpacked });
+  console.log(`${form}: ${directory}`);
+  for (const { name, sizeBytes, hash } of archives) {
+    console.log(`  ${name}  ${(sizeBytes / 1024 ** 2).toFixed(1)} MiB  ${hash}`);
+  }
+}
