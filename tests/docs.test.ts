@@ -22,14 +22,15 @@ const exists = (path: string) =>
     () => false,
   );
 
-/** As GitHub makes them out of headings. */
+/** As GitHub makes them out of headings, and those that a page sets itself. */
 function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+  return [...headings, ...[...text.matchAll(/<a id="([^"]+)"><\/a>/g)].map(([, id = '']) => id)];
 }
 
 async function brokenLinks({ path, text }: Page): Promise<string[]> {

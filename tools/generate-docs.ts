@@ -1,13 +1,17 @@
 /**
  * Rewrites the parts of the documentation that are generated: `npm run docs`. What stands between the markers
- * `<!-- generated: name -->` and `<!-- end generated -->` is replaced; a test compares it with what would be written.
+ * `<!-- generated: name -->` and `<!-- end generated -->` is replaced, and the provider's reference pages are written as a
+ * whole; a test compares both with what would be written.
  */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { silentLogger } from '../src/base/log.ts';
+import { createProvider } from '../src/provider/index.ts';
 import { commandReference } from './docs/command-reference.ts';
 import { fidelity } from './docs/fidelity.ts';
 import { type GeneratedParts, withGeneratedParts } from './docs/markdown.ts';
+import { providerPages } from './docs/provider-reference.ts';
 import { surroundingsReference, vmReference } from './docs/stack-reference.ts';
 import { worldReference } from './docs/world-reference.ts';
 
@@ -20,17 +24,24 @@ export async function generatedPages(): Promise<{ path: string; present: string;
     'docs/reference/stack-fields.md': { surroundings: surroundingsReference(), 'vm-fields': vmReference() },
     'docs/reference/commands.md': { commands: commandReference() },
   };
-  return Promise.all(
-    Object.entries(pages).map(async ([path, parts]) => {
-      const present = await readFile(join(root, path), 'utf8');
-      return { path, present, wanted: withGeneratedParts(present, parts) };
-    }),
-  );
+  const inParts = Object.entries(pages).map(async ([path, parts]) => {
+    const present = await readFile(join(root, path), 'utf8');
+    return { path, present, wanted: withGeneratedParts(present, parts) };
+  });
+  const provider = await createProvider({ log: silentLogger, environment: {} });
+  const whole = Object.entries(await providerPages(root, provider)).map(async ([path, wanted]) => {
+    const present = await readFile(join(root, path), 'utf8').catch(() => '');
+    return { path, present, wanted };
+  });
+  return Promise.all([...inParts, ...whole]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const { path, present, wanted } of await generatedPages()) {
-    if (present !== wanted) await writeFile(join(root, path), wanted);
+    if (present !== wanted) {
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      await writeFile(join(root, path), wanted);
+    }
     console.log(`${path}: ${present === wanted ? 'up to date' : 'rewritten'}`);
   }
 }

@@ -1,0 +1,7 @@
+data "proxwright_vm" "gateway" {
+  name = "gateway"
+}
+
+output "gateway_mac" {
+  value = data.proxwright_vm.gateway.macs["net0"]
+}

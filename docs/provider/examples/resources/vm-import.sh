@@ -1,0 +1,1 @@
+terraform import proxwright_vm.web pve1/101
