@@ -2,7 +2,7 @@
  * The provider's reference pages, in the layout that registries show: front matter, description, example, schema, import.
  * Schemas come from the provider itself; examples are files beside the pages.
  */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Provider } from '../../src/provider/provider.ts';
 import type { Schema } from '../../src/provider/schema/model.ts';
@@ -18,7 +18,8 @@ export async function providerPages(
   const pages: [string, string][] = [];
   const example = (name: string) => readFile(join(root, FOLDER, 'examples', name), 'utf8').catch(() => undefined);
   const titles = { title: 'Provider: proxwright', heading: 'proxwright Provider' };
-  const index = page({ ...titles, schema: provider.schema, example: await example('provider.tf') });
+  const guides = await guideLinks(join(root, FOLDER, 'guides'));
+  const index = page({ ...titles, schema: provider.schema, example: await example('provider.tf'), guides });
   pages.push([`${FOLDER}/index.md`, index]);
   for (const [folder, kind, all] of [
     ['resources', 'Resource', provider.resources],
@@ -39,15 +40,26 @@ export async function providerPages(
   return Object.fromEntries(pages);
 }
 
+/** Pages that people wrote, by their headings. */
+async function guideLinks(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.md')).sort();
+  const links = names.map(async (name) => {
+    const [, heading = name] = /^# (.+)$/m.exec(await readFile(join(folder, name), 'utf8')) ?? [];
+    return `- [${heading}](guides/${name})`;
+  });
+  return (await Promise.all(links)).join('\n');
+}
+
 interface PageParts {
   readonly title: string;
   readonly heading: string;
   readonly schema: Schema;
   readonly example: string | undefined;
+  readonly guides?: string;
   readonly imports?: { readonly blocks: string | undefined; readonly shell: string | undefined };
 }
 
-function page({ title, heading, schema, example, imports }: PageParts): string {
+function page({ title, heading, schema, example, guides, imports }: PageParts): string {
   const { description, attributes } = schema;
   const [summary = ''] = description.split('\n');
   const parts = [
@@ -55,6 +67,7 @@ function page({ title, heading, schema, example, imports }: PageParts): string {
     '<!-- Written by npm run docs. -->',
     `# ${heading}`,
     description,
+    guides && `## Guides\n\n${guides}`,
     example && `## Example Usage\n\n${code('terraform', example)}`,
     schemaSection(attributes),
     ...importSection(imports),

@@ -1,0 +1,8 @@
+# Endpoint, token and fingerprint come from PROXMOX_VE_ENDPOINT, PROXMOX_VE_API_TOKEN and PROXMOX_VE_FINGERPRINT.
+provider "proxwright" {
+  rollout = {
+    readiness = "parallel"
+    # A single disk copies fastest one after the other.
+    limits = { clones_per_node = 1, clones_per_storage = 1 }
+  }
+}

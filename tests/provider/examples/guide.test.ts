@@ -1,0 +1,46 @@
+/** The guide "Coming from bpg or Telmate" names only attributes that there are. */
+import { describe, expect, it } from 'vitest';
+import type { Attributes } from '../../../src/provider/schema/model.ts';
+import { VM_SCHEMA } from '../../../src/provider/vm/schema.ts';
+import { codeIn, page } from '../../docs-pages.ts';
+
+const SLOT = /^(ide|sata|scsi|virtio|net|hostpci|usb|serial)\d+$/;
+/** Words of others that stand in our column: keys of Proxmox, words of the host, and parts of the provider block. */
+const FOREIGN = new Set(['acpi', 'import', 'cicustom', 'connection', 'host', 'self', 'rollout', 'retry', 'true']);
+
+function namesOf(attributes: Attributes): string[] {
+  return Object.entries(attributes).flatMap(([name, { type }]) => [
+    name,
+    ...(type.kind === 'nested' ? namesOf(type.attributes) : []),
+  ]);
+}
+
+/** Names in the last column of the tables about VMs. */
+function namedHere(text: string): string[] {
+  const [, bpg = '', telmate = ''] = text.split(/^## From .*$/m);
+  const rows = `${bpg}${telmate.split(/^## /m)[0]}`.split('\n').filter((line) => line.startsWith('| '));
+  const cells = rows.slice(1).map((row) => row.split(/(?<!\\)\|/).at(-2) ?? '');
+  return cells
+    .flatMap(codeIn)
+    .flatMap((code) => [...code.replaceAll(/"[^"]*"/g, '').matchAll(/[a-z][a-z0-9_]+/g)].map(String));
+}
+
+describe('the guide for those who come from other providers', () => {
+  const known = new Set(namesOf(VM_SCHEMA.attributes));
+  const unknown = (text: string) =>
+    namedHere(text).filter(
+      (name) => !known.has(name) && !SLOT.test(name) && !FOREIGN.has(name) && !/^\d*[GM]iB$|^iB$/.test(name),
+    );
+
+  it('names only attributes that exist', async () => {
+    const { text } = await page('docs/provider/guides/coming-from-bpg-or-telmate.md');
+    expect(namedHere(text).length).toBeGreaterThan(150);
+    expect(unknown(text)).toEqual([]);
+  });
+
+  it('would be found out', () => {
+    expect(
+      unknown('## From `a`\n| x | here |\n| - | - |\n| `old` | `memmory = "1GiB"`, `cpu` |\n## From `b`\n'),
+    ).toEqual(['memmory']);
+  });
+});
