@@ -4,7 +4,6 @@
  */
 import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -20,14 +19,11 @@ const POSTJECT: Download = {
 const RESOURCE = 'NODE_SEA_BLOB';
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
-interface Postject {
-  readonly inject: (
-    program: string,
-    resource: string,
-    data: Buffer,
-    options: { readonly sentinelFuse: string },
-  ) => Promise<void>;
-}
+/** In a process of its own: it prints warnings about every program it is given. */
+const INJECT = `
+  const [postject, program, resource, blob, sentinelFuse] = process.argv.slice(1);
+  require(postject).inject(program, resource, require('node:fs').readFileSync(blob), { sentinelFuse });
+`;
 
 export interface SingleExecutableOptions {
   readonly script: string;
@@ -49,18 +45,17 @@ export async function singleExecutable({ script, node, runNode }: SingleExecutab
     await promisify(execFile)(program, [...args, '--experimental-sea-config', 'sea.json'], { cwd: directory });
     await writeFile(within('program'), node);
     await chmod(within('program'), 0o755);
-    const { inject } = await loadPostject(directory);
-    await inject(within('program'), RESOURCE, await readFile(within('main.blob')), { sentinelFuse: FUSE });
+    await writeFile(within('postject.cjs'), await postject());
+    const files = [within('postject.cjs'), within('program'), RESOURCE, within('main.blob'), FUSE];
+    await promisify(execFile)(process.execPath, ['-e', INJECT, ...files]);
     return await readFile(within('program'));
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function loadPostject(directory: string): Promise<Postject> {
+async function postject(): Promise<Buffer> {
   const api = readNpmPackage(await fetchDownload(POSTJECT)).get('package/dist/api.js');
   if (!api) throw new Error('The package of postject has no dist/api.js.');
-  const path = join(directory, 'postject.cjs');
-  await writeFile(path, api);
-  return createRequire(import.meta.url)(path) as Postject; // the package has no types
+  return api;
 }

@@ -8,9 +8,23 @@ const SHORT_ENOUGH = 60;
 /** What a stack file says of the connection, the block of the provider says. */
 const OF_CONNECTION = /\bconnection\.(?=(?:endpoint|token|ca|fingerprint)\b)/g;
 
+/** Commands of our own that have a counterpart there. */
+const ADDRESS = 'vm\\.[\\w[\\]-]+(?:\\.[\\w-]+)*';
+const COMMANDS: readonly (readonly [RegExp, string])[] = [
+  [/ Otherwise: proxwright state recover/g, ''],
+  [
+    new RegExp(`proxwright import (?:${ADDRESS} \\d+ )?--accept-identity`, 'g'),
+    'terraform state rm ADDRESS, then terraform import ADDRESS NODE/VMID',
+  ],
+  [new RegExp(`proxwright import ${ADDRESS} (\\d+)`, 'g'), 'terraform import ADDRESS $1'],
+  [new RegExp(`proxwright apply --replace ${ADDRESS}`, 'g'), 'terraform apply -replace=ADDRESS'],
+  [new RegExp(`proxwright state forget ${ADDRESS}`, 'g'), 'terraform state rm ADDRESS'],
+];
+
 /** Only what is surely a setting is touched: the name of a field, a colon, and a value that ends where a setting would. */
 export function inHostLanguage(advice: string): string {
-  const text = advice.replace(OF_CONNECTION, 'the provider’s ');
+  const said = advice.replace(OF_CONNECTION, 'the provider’s ');
+  const text = COMMANDS.reduce((words, [ours, theirs]) => words.replace(ours, theirs), said);
   let result = '';
   let place = 0;
   for (const match of text.matchAll(/(?<![\w.])((?:[a-z_0-9]+\.)*([a-z_0-9]+)): |(?<![\w"])\{ (?=[a-z_]+: )/g)) {

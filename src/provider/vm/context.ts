@@ -1,17 +1,44 @@
 /** What the calls on VMs of one process share beside their surroundings. */
 import { knownSurroundings } from '../configure/configuration.ts';
+import type { CtyObject } from '../cty/value.ts';
 import type { Surroundings, SurroundingsOf } from '../surroundings.ts';
 import { Leftovers } from './leftovers.ts';
+import { textOf, vmidOf } from './memory.ts';
 
 export class VmContext {
   readonly #surroundingsOf: SurroundingsOf;
   readonly #leftovers = new WeakMap<Surroundings, Leftovers>();
-  /** Ids of VMs that the host knows: one of them may be free by the time its successor is made. */
-  readonly ownIds = new Set<number>();
+  /** Ids of VMs that the host knows, with their names. */
+  readonly #known = new Map<number, string>();
+  readonly #doomed = new Set<number>();
   #sessions = 0;
 
   constructor(surroundingsOf: SurroundingsOf) {
     this.#surroundingsOf = surroundingsOf;
+  }
+
+  /** A VM of the host's state came by. */
+  remember(state: CtyObject): void {
+    const [vmid, name] = [vmidOf(state), textOf(state, 'name')];
+    if (vmid !== undefined && name !== undefined) this.#known.set(vmid, name);
+  }
+
+  isKnown(vmid: number): boolean {
+    return this.#known.has(vmid);
+  }
+
+  /** It is planned to be destroyed, perhaps to make room for its successor. */
+  doom(state: CtyObject): void {
+    const vmid = vmidOf(state);
+    if (vmid !== undefined) this.#doomed.add(vmid);
+  }
+
+  /**
+   * Whether an id that is taken now will be free when it is needed. That a VM is to be replaced because the user says so
+   * shows in nothing but a new VM with its id and name.
+   */
+  willBeFree(vmid: number, name: string): boolean {
+    return this.#doomed.has(vmid) || this.#known.get(vmid) === name;
   }
 
   /** Undefined while the provider's configuration is not known. */

@@ -9,9 +9,10 @@ import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import type { Surroundings } from '../surroundings.ts';
 import type { VmContext } from './context.ts';
+import { handOver } from './hand-over.ts';
 import { memoryOfIncomplete } from './incomplete.ts';
-import { carryOut } from './outcome.ts';
-import { finished } from './result.ts';
+import { carryOut, problemFrom } from './outcome.ts';
+import { finished, seenAfter } from './result.ts';
 import { secretsOf } from './secrets.ts';
 import { type SoloVm, withSession } from './solo-session.ts';
 import { wantedVm } from './wanted-vm.ts';
@@ -28,10 +29,15 @@ export async function createVm(context: VmContext, planned: CtyObject, config: C
   const solo: SoloVm = { vm: marked(vm), remembered: made.state, timeouts, secrets };
   try {
     await make(surroundings, context, solo, made);
-    if (made.problems.length > 0 || !made.state?.uuid) return failed(made.problems, made.state);
-    await finish(surroundings, context, { ...solo, vm, remembered: made.state }, made);
-    if (made.problems.length > 0) return failed(made.problems, made.state);
-    return await finished(surroundings, { planned, config, vm, state: made.state, secrets });
+    const { state } = made;
+    if (made.problems.length > 0 || !state?.uuid) return failed(made.problems, state);
+    const applied = { planned, config, vm, state, secrets };
+    const seen = await seenAfter(surroundings, applied);
+    const result = finished(surroundings, applied, seen);
+    await handOver(surroundings, { ...solo, vm, remembered: state }, seen.vm, context.sessionLabel());
+    return result;
+  } catch (error) {
+    return failed([problemFrom(error)], made.state);
   } finally {
     surroundings.forgetLooks();
   }
@@ -51,15 +57,6 @@ async function make(surroundings: Surroundings, context: VmContext, solo: SoloVm
     } finally {
       made.state = session.state.vms[address];
     }
-  });
-}
-
-/** The mark goes last. */
-async function finish(surroundings: Surroundings, context: VmContext, solo: SoloVm, made: Made): Promise<void> {
-  const { address } = solo.vm;
-  await withSession(surroundings, solo, context.sessionLabel(), async (session) => {
-    made.problems = await carryOut(session, address, await session.plan());
-    made.state = session.state.vms[address];
   });
 }
 

@@ -11,8 +11,10 @@ import { wantedVm } from './wanted-vm.ts';
 export async function destroyVm(context: VmContext, prior: CtyObject, bytes: PrivateState): Promise<ApplyResult> {
   const surroundings = context.requireSurroundings();
   const { vm, timeouts } = wantedVm(prior, { exists: true });
-  const solo = { vm, timeouts, remembered: memoryOfState(prior, readPrivate(bytes)), secrets: new Map() };
+  const remembered = memoryOfState(prior, readPrivate(bytes));
+  const solo = { vm, timeouts, remembered, secrets: new Map() };
   try {
+    await context.leftovers(surroundings).settle(remembered);
     const problems = await withSession(surroundings, solo, context.sessionLabel(), async (session) => {
       const running = prior.stop_on_destroy === true ? 'stop' : 'shutdown';
       return carryOut(session, vm.address, await session.planDestroy({ running }));

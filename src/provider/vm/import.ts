@@ -2,12 +2,16 @@
 import { ApiError, SpecError } from '../../base/errors.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { readVm } from '../../resources/vm/read.ts';
-import type { ImportResult, MoveRequest } from '../provider.ts';
+import { type CtyValue, objectOf } from '../cty/value.ts';
+import type { ImportResult, MoveRequest, ReadRequest, ReadResult } from '../provider.ts';
 import type { Surroundings } from '../surroundings.ts';
 import type { VmContext } from './context.ts';
 import { type ListedVm, listVms } from './incomplete.ts';
-import { writePrivate } from './private-state.ts';
+import { readPrivate, type VmPrivate, writePrivate } from './private-state.ts';
 import { importedState } from './read.ts';
+import { VM_SCHEMA } from './schema.ts';
+
+const TAKEN_OVER: VmPrivate = { imported: true, managed: [], applied: {} };
 
 export async function importVmState(context: VmContext, id: string): Promise<ImportResult> {
   const surroundings = context.requireSurroundings();
@@ -21,7 +25,7 @@ export async function importVmState(context: VmContext, id: string): Promise<Imp
   }
   return {
     state: importedState(vm),
-    private: writePrivate({ imported: true, managed: [], applied: {} }),
+    private: writePrivate(TAKEN_OVER),
     diagnostics: [],
   };
 }
@@ -57,26 +61,48 @@ function isMeant({ vmid, node, name }: ListedVm, id: string): boolean {
   return vmid === Number(number) && (onNode === undefined || onNode === node);
 }
 
-/** Where other providers keep what names a VM. */
-export async function moveVmState(context: VmContext, { sourceType, sourceState }: MoveRequest): Promise<ImportResult> {
-  const state = typeof sourceState === 'object' && sourceState !== null ? (sourceState as Record<string, unknown>) : {};
-  const id = sourceIdOf(sourceType, state);
-  if (id !== undefined) return importVmState(context, id);
-  throw new SpecError({
-    code: 'BAD_VALUE',
-    detail: `A ${sourceType} cannot become a proxwright_vm.`,
-    hint: 'Remove it from the state and import the VM: terraform state rm, then terraform import ADDRESS node/vmid.',
-  });
+/**
+ * A VM of another provider. The host asks this of a provider that it has not configured, so no server can be asked: the
+ * state holds the id alone, and the read that follows takes the VM over. Its node does not count; it may have been migrated.
+ */
+export async function moveVmState({ sourceType, sourceState }: MoveRequest): Promise<ImportResult> {
+  const source = isRecord(sourceState) ? sourceState : {};
+  const vmid = sourceIdOf(sourceType, source);
+  if (vmid === undefined) {
+    throw new SpecError({
+      code: 'BAD_VALUE',
+      detail: `A ${sourceType} cannot become a proxwright_vm.`,
+      hint: 'Remove it from the state and import the VM: terraform state rm, then terraform import ADDRESS node/vmid.',
+    });
+  }
+  const nothing = Object.keys(VM_SCHEMA.attributes).map((name): [string, CtyValue] => [name, null]);
+  return { state: objectOf([...nothing, ['vmid', vmid]]), private: writePrivate(TAKEN_OVER), diagnostics: [] };
 }
 
-function sourceIdOf(type: string, state: Readonly<Record<string, unknown>>): string | undefined {
-  switch (type) {
-    case 'proxmox_virtual_environment_vm':
-    case 'proxmox_virtual_environment_vm2':
-      return state.vm_id === undefined ? undefined : `${String(state.node_name)}/${String(state.vm_id)}`;
-    case 'proxmox_vm_qemu':
-      return state.vmid === undefined ? undefined : `${String(state.target_node)}/${String(state.vmid)}`;
-    default:
-      return undefined;
-  }
+/** The first read of a VM that was moved; undefined for any other. */
+export async function readMovedVm(context: VmContext, request: ReadRequest): Promise<ReadResult | undefined> {
+  const { state } = request;
+  if (!context.surroundings || (state.id ?? null) !== null || !readPrivate(request.private).imported) return undefined;
+  const { state: found } = await importVmState(context, String(state.vmid));
+  return { state: found, private: writePrivate({ managed: [], applied: {} }), diagnostics: [] };
+}
+
+/** Where the resources of other providers keep the id of their VM; the last number counts (`pve1/qemu/101`). */
+const ID_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['proxmox_virtual_environment_vm', ['vm_id', 'id']],
+  ['proxmox_virtual_environment_vm2', ['id']],
+  ['proxmox_virtual_environment_cloned_vm', ['id']],
+  ['proxmox_vm', ['id']],
+  ['proxmox_cloned_vm', ['id']],
+  ['proxmox_vm_qemu', ['vmid', 'id']],
+]);
+
+function sourceIdOf(type: string, state: Readonly<Record<string, unknown>>): number | undefined {
+  const written = (ID_ATTRIBUTES.get(type) ?? []).map((name) => /[1-9]\d*$/.exec(String(state[name] ?? ''))?.[0]);
+  const id = written.find((text) => text !== undefined);
+  return id === undefined ? undefined : Number(id);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

@@ -1,6 +1,7 @@
 /**
- * What processes before this one left behind, looked at once for all resources: first their creations that still run are
- * waited for, because a VM shows its mark only when it has been made; then the VMs are listed.
+ * What processes before this one left behind, looked at once for all resources. A process that dies leaves tasks running:
+ * they are waited for, so that nothing is begun a second time beside them, and because a VM that is being made shows its mark
+ * only when it has been made.
  */
 import { Canceled, ProxwrightError, TaskError } from '../../base/errors.ts';
 import { type Pve, parseUpid, type Upid } from '../../pve/index.ts';
@@ -10,6 +11,8 @@ import { findIncomplete, type IncompleteQuery, type IncompleteVm, type ListedVm,
 export class Leftovers {
   readonly #surroundings: Surroundings;
   #settled: Promise<readonly ListedVm[]> | undefined;
+  /** By node: tasks that were running before this process began any there. */
+  readonly #tasks = new Map<string, Promise<readonly Upid[]>>();
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
@@ -24,25 +27,42 @@ export class Leftovers {
   /** Before a creation: what may still be on its way is waited for. */
   async find(query: IncompleteQuery): Promise<IncompleteVm | undefined> {
     const { work, signal } = this.#surroundings;
-    this.#settled ??= this.#settle();
+    this.#settled ??= this.#settleCreations();
     this.#settled.catch(() => {
       this.#settled = undefined;
     });
-    return findIncomplete(work, await this.#settled, query, signal);
+    const found = await findIncomplete(work, await this.#settled, query, signal);
+    if (found) await this.settle(found);
+    return found;
   }
 
-  async #settle(): Promise<readonly ListedVm[]> {
+  /** Before anything else is done to a VM that is there; says which tasks had to end. */
+  settle({ node, vmid }: { readonly node: string; readonly vmid: number }): Promise<readonly Upid[]> {
+    return this.#waitForAll(node, (upid) => parseUpid(upid)?.id === String(vmid));
+  }
+
+  async #settleCreations(): Promise<readonly ListedVm[]> {
     const { work, signal } = this.#surroundings;
     const nodes = (await work.nodes({ signal })).filter(({ status }) => status === 'online');
-    const running = await Promise.all(nodes.map(({ node }) => runningCreations(work, node, signal)));
-    await Promise.all(running.flat().map((upid) => this.#waitForEnd(upid)));
+    // A clone is filed under its source, so nothing tells which VM it makes.
+    await Promise.all(nodes.map(({ node }) => this.#waitForAll(node, isCreation)));
     return listVms(work, signal);
+  }
+
+  async #waitForAll(node: string, isMeant: (upid: Upid) => boolean): Promise<readonly Upid[]> {
+    const { work, signal } = this.#surroundings;
+    const tasks = this.#tasks.get(node) ?? runningTasks(work, node, signal);
+    this.#tasks.set(node, tasks);
+    tasks.catch(() => this.#tasks.delete(node));
+    const meant = (await tasks).filter(isMeant);
+    await Promise.all(meant.map((upid) => this.#waitForEnd(upid)));
+    return meant;
   }
 
   /** How it ended shows at the VM. */
   async #waitForEnd(upid: Upid): Promise<void> {
     const { work, log, rollout, signal } = this.#surroundings;
-    log.log('info', 'Waiting for a creation that an earlier run began.', { upid });
+    log.log('info', 'Waiting for a task that an earlier run began.', { upid });
     try {
       await work.tasks.wait(upid, { timeoutMs: rollout.timeouts.cloneMs, signal });
     } catch (error) {
@@ -53,11 +73,16 @@ export class Leftovers {
   }
 }
 
-/** By this very token. Called before this process creates anything, so they are not its own. */
-async function runningCreations(pve: Pve, node: string, signal: AbortSignal): Promise<Upid[]> {
+const isCreation = (upid: Upid) => /^qm(clone|create)$/.test(parseUpid(upid)?.type ?? '');
+
+/** What the engine begins; a backup or a console by the same token is none of its business. */
+const OWN_TYPES = /^(qm(clone|create|config|start|stop|shutdown|destroy|igrate)|resize)$/;
+
+/** By this very token. */
+async function runningTasks(pve: Pve, node: string, signal: AbortSignal): Promise<readonly Upid[]> {
   const tasks = await pve.node(node).tasks.list({ source: 'active', limit: 500 }, { signal });
   return tasks
-    .filter(({ type, status }) => (type === 'qmclone' || type === 'qmcreate') && (status ?? 'RUNNING') === 'RUNNING')
+    .filter(({ type, status }) => OWN_TYPES.test(type) && (status ?? 'RUNNING') === 'RUNNING')
     .map(({ upid }) => upid)
     .filter((upid) => parseUpid(upid)?.user === pve.principal);
 }

@@ -14,7 +14,8 @@ export function vmidOf(object: CtyObject): number | undefined {
 
 /** Where the file wants a VM and whether it runs act only when they change, so what they were comes from the state. */
 export function memoryOfState(state: CtyObject, kept: VmPrivate): VmState {
-  const [node, power] = [textOf(state, 'node') ?? '', textOf(state, 'power') ?? 'running'];
+  const node = textOf(state, 'node') ?? '';
+  const power = kept.switchedOff ? 'stopped' : (textOf(state, 'power') ?? 'running');
   const uuid = textOf(state, 'id');
   return {
     vmid: vmidOf(state) ?? 0,

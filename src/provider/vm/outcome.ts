@@ -1,6 +1,7 @@
 /** How a run of the engine on one VM ended, in the host's terms. */
 import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { Canceled, ProxwrightError } from '../../base/errors.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import type { PlanResult } from '../../engine/plan.ts';
 import type { Session } from '../../engine/session.ts';
@@ -33,6 +34,13 @@ function problemsOf(address: Address, { outcomes, problems }: ExecuteResult): re
 /** Ctrl-C. */
 export function stopped(): ProviderDiagnostic {
   return { severity: 'error', summary: 'Stopped', detail: 'Stopped on request. Nothing was undone.' };
+}
+
+/** What an error means for the host; a defect stays an error. */
+export function problemFrom(error: unknown): ProviderDiagnostic {
+  if (error instanceof Canceled) return stopped();
+  if (error instanceof ProxwrightError) return problemOf(error.diagnostic);
+  throw error;
 }
 
 export function problemOf(diagnostic: Diagnostic): ProviderDiagnostic {

@@ -17,19 +17,20 @@ import { plannedAttributes } from '../values/planned.ts';
 import { COMPUTED_ATTRIBUTES, UNKNOWN_COMPUTED, unsettledBy } from './computed.ts';
 import type { VmContext } from './context.ts';
 import { memoryOfIncomplete } from './incomplete.ts';
-import { memoryOfState, textOf, vmidOf } from './memory.ts';
+import { memoryOfState, textOf } from './memory.ts';
 import { problemOf } from './outcome.ts';
 import { readPrivate, type VmPrivate } from './private-state.ts';
 import { replacements, replacementWarning } from './replacement.ts';
 import { USER_ATTRIBUTES, VM_SCHEMA } from './schema.ts';
 import { PASSWORD_FIELD, secretsOf } from './secrets.ts';
 import { type SoloVm, soloStack, soloState } from './solo-session.ts';
+import { keptFor } from './switched-off.ts';
 import { type WantedVm, wantedVm } from './wanted-vm.ts';
 
 export async function planVmChange(context: VmContext, request: PlanRequest): Promise<PlanResponse> {
   const { prior, config } = request;
   const kept = readPrivate(request.private);
-  if (prior) context.ownIds.add(vmidOf(prior) ?? 0);
+  if (prior) context.remember(prior);
   if (!config || !request.proposed) return planRemoval(context, prior, kept, request.private);
   const managed = new Set(kept.managed);
   const attributes = plannedAttributes({
@@ -75,7 +76,7 @@ async function creationFindings(
     leftover?.uuid === undefined
       ? undefined
       : { ...memoryOfIncomplete(leftover), uuid: leftover.uuid, phase: 'incomplete' };
-  const result = await enginePlan(surroundings, soloOf(wanted, remembered), context.ownIds);
+  const result = await enginePlan(context, surroundings, soloOf(wanted, remembered));
   return [...notes, ...findingsOf(result, wanted)];
 }
 
@@ -88,15 +89,18 @@ async function planUpdate(
   context: VmContext,
   { prior, config, private: bytes }: UpdateRequest,
   attributes: CtyObject,
-  kept: VmPrivate,
+  before: VmPrivate,
 ): Promise<PlanResponse> {
   // The id of a VM that stands is what it is, whether the configuration says so or not.
   const settled: CtyObject = { ...attributes, vmid: given(config.vmid === null ? prior : attributes, 'vmid') };
   const wanted = wantedVm(config, { exists: true });
+  const kept = keptFor(wanted.vm, before);
   const secretsChanged = await haveSecretsChanged(context, config, wanted, kept);
   const changed = [
     ...Object.keys(USER_ATTRIBUTES).filter((name) => !equalValues(given(settled, name), given(prior, name))),
     ...(secretsChanged ? ['cloud_init'] : []),
+    ...(kept.switchedOff ? ['power'] : []),
+    ...(isRestartDue(prior, wanted) ? ['restart'] : []),
   ];
   if (changed.length === 0) {
     return { planned: prior, requiresReplace: [], private: bytes, diagnostics: restartNote(prior) };
@@ -108,13 +112,14 @@ async function planUpdate(
   ]);
   const planned: CtyObject = objectOf([...Object.entries<CtyValue>(settled), ...computed]);
   const replaced = replacements(planned, prior);
+  if (replaced.length > 0) context.doom(prior);
   const solo = soloOf(wanted, memoryOfState(prior, kept));
   const diagnostics =
     replaced.length > 0
       ? replaced.map(replacementWarning)
       : await checked(context, async (surroundings) => {
           if (isOpen(wanted, ['name', 'node'])) return [];
-          return findingsOf(await enginePlan(surroundings, solo, context.ownIds), wanted);
+          return findingsOf(await enginePlan(context, surroundings, solo), wanted);
         });
   return { planned, requiresReplace: replaced.map(({ path }) => path), private: bytes, diagnostics };
 }
@@ -127,6 +132,7 @@ async function planRemoval(
 ): Promise<PlanResponse> {
   const response = { planned: null, requiresReplace: [], private: bytes };
   if (!prior) return { ...response, diagnostics: [] };
+  context.doom(prior);
   const solo = soloOf(wantedVm(prior, { exists: true }), memoryOfState(prior, kept));
   const diagnostics = await checked(context, async (surroundings) => {
     const { looks, signal, clock } = surroundings;
@@ -143,14 +149,14 @@ function soloOf(wanted: WantedVm, remembered: VmState | undefined): SoloVm {
   return { vm: wanted.vm, timeouts: wanted.timeouts, remembered, secrets: new Map() };
 }
 
-/** `ownIds`: VMs that the host knows; one of them may be about to make room for this one. */
-async function enginePlan(surroundings: Surroundings, solo: SoloVm, ownIds: ReadonlySet<number>): Promise<PlanResult> {
+/** What the host knows is not lost, and one of its VMs may be about to make room for this one. */
+async function enginePlan(context: VmContext, surroundings: Surroundings, solo: SoloVm): Promise<PlanResult> {
   const { looks, signal, clock } = surroundings;
   const stack = soloStack(surroundings, solo);
   const state = soloState(stack.name, solo);
   const observed = await observe({ pve: looks, stack, state, signal });
-  const takenIds = new Set([...observed.takenIds].filter((vmid) => !ownIds.has(vmid)));
-  const claimants = new Map([...observed.claimants].filter(([vmid]) => !ownIds.has(vmid)));
+  const takenIds = new Set([...observed.takenIds].filter((vmid) => !context.willBeFree(vmid, solo.vm.fields.name)));
+  const claimants = new Map([...observed.claimants].filter(([vmid]) => !context.isKnown(vmid)));
   const seen = { ...observed, takenIds, claimants };
   const result = planStack({ stack, state, observed: seen, secrets: new Map(), now: clock.now() });
   if (!result.ok) {
@@ -188,6 +194,12 @@ function restartWarning({ changes }: Plan): ProviderDiagnostic[] {
       },
     ];
   });
+}
+
+/** What an earlier run wrote and did not get to: the VM is to be restarted for it, and was not. */
+function isRestartDue(state: CtyObject, { vm }: WantedVm): boolean {
+  const isPending = Array.isArray(state.restart_pending) && state.restart_pending.length > 0;
+  return isPending && vm.fields.restart === 'when_needed';
 }
 
 function restartNote(state: CtyObject): ProviderDiagnostic[] {

@@ -11,6 +11,8 @@ const schema = z.object({
   version: z.literal(VERSION),
   /** Taken over, and not read yet. */
   imported: z.literal(true).optional(),
+  /** Off, because we broke off between the two halves of a restart. */
+  switchedOff: z.literal(true).optional(),
   /** Dotted paths of attributes. */
   managed: z.array(z.string()),
   /** Field path → value, as the engine remembers it. */

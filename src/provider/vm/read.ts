@@ -15,6 +15,7 @@ import { ownerName } from './owner.ts';
 import { readPrivate, writePrivate } from './private-state.ts';
 import { USER_ATTRIBUTES } from './schema.ts';
 import { lookAt, refreshed } from './sight.ts';
+import { isSwitchedOff } from './switched-off.ts';
 import { wantedVm } from './wanted-vm.ts';
 
 export async function readVmState(context: VmContext, request: ReadRequest): Promise<ReadResult> {
@@ -23,7 +24,7 @@ export async function readVmState(context: VmContext, request: ReadRequest): Pro
   if (!surroundings) return unchanged;
   const kept = readPrivate(request.private);
   const remembered = memoryOfState(request.state, kept);
-  context.ownIds.add(remembered.vmid);
+  context.remember(request.state);
   const { vm, timeouts } = wantedVm(request.state, { exists: true });
   const solo = { vm, remembered, timeouts, secrets: new Map() };
   const sight = await lookAt(surroundings, surroundings.looks, solo);
@@ -39,7 +40,16 @@ export async function readVmState(context: VmContext, request: ReadRequest): Pro
     restartPending,
     secretsDigest: textOf(request.state, 'secrets_digest') ?? null,
   };
-  return { ...unchanged, state: objectOf(Object.entries({ ...attributes, ...computedValues(sight.vm, facts) })) };
+  const { switchedOff: _, ...rest } = kept;
+  const isOff = await isSwitchedOff(surroundings, request.state, kept, sight.vm);
+  return {
+    state: objectOf(Object.entries({ ...attributes, ...computedValues(sight.vm, facts) })),
+    private:
+      isOff === (kept.switchedOff === true)
+        ? request.private
+        : writePrivate(isOff ? { ...rest, switchedOff: true } : rest),
+    diagnostics: [],
+  };
 }
 
 /** Everything that can be read of a VM: what of it a configuration will manage is not known yet. */

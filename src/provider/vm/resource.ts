@@ -7,7 +7,7 @@ import { diagnosticAt, problemAt } from '../values/diagnostics.ts';
 import { VmContext } from './context.ts';
 import { createVm } from './create.ts';
 import { destroyVm } from './destroy.ts';
-import { importVmState, moveVmState } from './import.ts';
+import { importVmState, moveVmState, readMovedVm } from './import.ts';
 import { stopped } from './outcome.ts';
 import { planVmChange } from './plan.ts';
 import { readVmState } from './read.ts';
@@ -24,7 +24,7 @@ export function vmResource(surroundingsOf: SurroundingsOf): ResourceType {
     upgrade: async ({ version, state }) => ({ state: migrated(VM_MIGRATIONS, version, state), diagnostics: [] }),
     read: (request) =>
       orDiagnostics(
-        () => readVmState(context, request),
+        async () => (await readMovedVm(context, request)) ?? readVmState(context, request),
         (diagnostics) => ({ state: request.state, private: request.private, diagnostics }),
       ),
     plan: (request) =>
@@ -50,7 +50,7 @@ export function vmResource(surroundingsOf: SurroundingsOf): ResourceType {
         (diagnostics) => ({ state: request.prior, private: request.private, diagnostics }),
       ),
     import: (id) => orDiagnostics(() => importVmState(context, id), nothing),
-    move: (request) => orDiagnostics(() => moveVmState(context, request), nothing),
+    move: (request) => orDiagnostics(() => moveVmState(request), nothing),
   };
 }
 

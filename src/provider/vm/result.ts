@@ -8,11 +8,12 @@ import type { ApplyResult } from '../provider.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { managedPaths } from '../values/planned.ts';
 import { computedValues } from './computed.ts';
+import { textOf } from './memory.ts';
 import { ownerName } from './owner.ts';
 import { writePrivate } from './private-state.ts';
 import { USER_ATTRIBUTES, VM_SCHEMA } from './schema.ts';
 import { digestOf, type VmSecrets } from './secrets.ts';
-import { lookAt, refreshed } from './sight.ts';
+import { lookAt, refreshed, type SeenVm } from './sight.ts';
 
 export interface Applied {
   readonly planned: CtyObject;
@@ -22,28 +23,47 @@ export interface Applied {
   readonly secrets: VmSecrets;
 }
 
-/** Everything is as planned; what only the server knew is filled in. */
-export async function finished(surroundings: Surroundings, applied: Applied): Promise<ApplyResult> {
-  const { planned, vm, state, secrets } = applied;
+/** What stood before. */
+export interface Prior {
+  readonly state: CtyObject;
+  /** It ran, or was to run again. */
+  readonly wasOn: boolean;
+}
+
+/** The VM as it is now that everything has been done. */
+export async function seenAfter(surroundings: Surroundings, { vm, state, secrets }: Applied): Promise<SeenVm> {
   const solo = { vm, remembered: state, timeouts: {}, secrets };
   const sight = await lookAt(surroundings, surroundings.work, solo);
-  const observed =
-    sight.vm ?? (await readVm(surroundings.work, state.node, state.vmid, { signal: surroundings.signal }));
-  const { restartPending } = refreshed(planned, { ...sight, vm: observed }, solo, ownerName(surroundings.work));
-  const computed = computedValues(observed, {
+  const { work, signal } = surroundings;
+  return { ...sight, vm: sight.vm ?? (await readVm(work, state.node, state.vmid, { signal })) };
+}
+
+/** Everything is as planned; what only the server knew is filled in. */
+export function finished({ work }: Surroundings, applied: Applied, seen: SeenVm): ApplyResult {
+  const { planned, vm, state, secrets } = applied;
+  const solo = { vm, remembered: state, timeouts: {}, secrets };
+  const { restartPending } = refreshed(planned, seen, solo, ownerName(work));
+  const computed = computedValues(seen.vm, {
     addresses: state.addresses,
     managedNic: managedNic(vm.fields, Object.keys(state.macs)),
     restartPending,
     secretsDigest: digestOf(secrets),
   });
-  return { state: filledIn(planned, computed), private: keptOf(applied), diagnostics: [] };
+  // What changed by itself since the plan was made shows in the next one: the host insists on what it was promised.
+  const promised = Object.entries(computed).map(([name, value]): [string, CtyValue] => {
+    const before: CtyValue | undefined = planned[name];
+    return [name, before === undefined || before === UNKNOWN ? value : before];
+  });
+  return { state: filledIn(planned, objectOf(promised)), private: keptOf(applied), diagnostics: [] };
 }
 
 /** Something failed on the way: the attributes say what the VM is now, so that the next plan shows the rest. */
-export async function halfDone(surroundings: Surroundings, applied: Applied, prior: CtyObject): Promise<ApplyResult> {
+export async function halfDone(surroundings: Surroundings, applied: Applied, prior: Prior): Promise<ApplyResult> {
   const { planned, vm, state, secrets } = applied;
   const solo = { vm, remembered: state, timeouts: {}, secrets };
-  const sight = await lookAt(surroundings, surroundings.work, solo);
+  // Also after Ctrl-C: what stands has to be told.
+  const calm = { ...surroundings, signal: new AbortController().signal };
+  const sight = await lookAt(calm, surroundings.work, solo);
   if (!sight.vm) return { state: null, private: undefined, diagnostics: [] };
   const seen = { ...sight, vm: sight.vm };
   const { attributes, restartPending } = refreshed(planned, seen, solo, ownerName(surroundings.work));
@@ -51,12 +71,14 @@ export async function halfDone(surroundings: Surroundings, applied: Applied, pri
     addresses: state.addresses,
     managedNic: managedNic(vm.fields, Object.keys(state.macs)),
     restartPending,
-    secretsDigest: typeof prior.secrets_digest === 'string' ? prior.secrets_digest : null,
+    secretsDigest: textOf(prior.state, 'secrets_digest') ?? null,
   });
   // Where it is wanted and whether it is to run act only when they change, so they count as changed only when done.
-  const acting = { node: state.lastApplied.node ?? prior.node, power: powerOf(state, prior) };
+  const isOff = prior.wasOn && !sight.vm.running && vm.fields.power === 'running';
+  const power = isOff ? (prior.state.power ?? null) : powerOf(state, prior.state);
+  const acting = { node: state.lastApplied.node ?? prior.state.node, power };
   const shown = { ...attributes, ...(acting as CtyObject) };
-  return { state: filledIn(shown, computed), private: keptOf(applied), diagnostics: [] };
+  return { state: filledIn(shown, computed), private: keptOf(applied, isOff), diagnostics: [] };
 }
 
 function powerOf(state: VmState, prior: CtyObject): CtyValue {
@@ -65,8 +87,9 @@ function powerOf(state: VmState, prior: CtyObject): CtyValue {
   return typeof power === 'string' && prior.power !== null ? power : (prior.power ?? null);
 }
 
-function keptOf({ config, state }: Applied): Uint8Array {
-  return writePrivate({ managed: managedPaths(USER_ATTRIBUTES, config), applied: state.lastApplied });
+function keptOf({ config, state }: Applied, switchedOff = false): Uint8Array {
+  const managed = managedPaths(USER_ATTRIBUTES, config);
+  return writePrivate({ ...(switchedOff && { switchedOff }), managed, applied: state.lastApplied });
 }
 
 function filledIn(attributes: CtyObject, computed: CtyObject): CtyObject {

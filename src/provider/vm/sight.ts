@@ -25,6 +25,9 @@ export interface Sight {
   readonly vm: VmObserved | undefined;
 }
 
+/** Of a VM that is there. */
+export type SeenVm = Sight & { readonly vm: VmObserved };
+
 /** Refuses a stranger under the id of a VM of ours: it is neither read nor, later, destroyed. */
 export async function lookAt(surroundings: Surroundings, pve: Pve, solo: SoloVm): Promise<Sight> {
   const { vm, remembered } = solo;
@@ -64,12 +67,7 @@ export interface Refreshed {
 }
 
 /** What the state says, corrected by what the VM is. */
-export function refreshed(
-  state: CtyObject,
-  sight: Sight & { readonly vm: VmObserved },
-  solo: SoloVm,
-  stackName: string,
-): Refreshed {
+export function refreshed(state: CtyObject, sight: SeenVm, solo: SoloVm, stackName: string): Refreshed {
   const { vm } = wantedVm(state, { exists: true });
   const input = {
     stackName,

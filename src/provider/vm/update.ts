@@ -1,16 +1,14 @@
 /** Changing a VM that stands. */
-import { Canceled, toDiagnostic } from '../../base/errors.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, PrivateState, ProviderDiagnostic } from '../provider.ts';
-import { diagnosticAt } from '../values/diagnostics.ts';
 import type { VmContext } from './context.ts';
 import { memoryOfState } from './memory.ts';
-import { carryOut, stopped } from './outcome.ts';
+import { carryOut, problemFrom } from './outcome.ts';
 import { readPrivate } from './private-state.ts';
-import { type Applied, finished, halfDone } from './result.ts';
-import { VM_SCHEMA } from './schema.ts';
+import { type Applied, finished, halfDone, seenAfter } from './result.ts';
 import { secretsOf } from './secrets.ts';
 import { withSession } from './solo-session.ts';
+import { isSwitchOff, keptFor } from './switched-off.ts';
 import { wantedVm } from './wanted-vm.ts';
 
 export interface UpdateRequest {
@@ -26,12 +24,15 @@ export async function updateVm(context: VmContext, request: UpdateRequest): Prom
   const untouched = { state: prior, private: request.private };
   const { vm, timeouts, problems } = wantedVm(config, { exists: true });
   if (problems.length > 0) return { ...untouched, diagnostics: problems };
-  const kept = readPrivate(request.private);
+  const kept = keptFor(vm, readPrivate(request.private));
   const secrets = await secretsOf(surroundings, config, vm);
   let state = memoryOfState(prior, kept);
+  const wasOn = prior.status === 'running' || kept.switchedOff === true;
   let found: readonly ProviderDiagnostic[] = [];
   const applied = (): Applied => ({ planned, config, vm, state, secrets });
   try {
+    const ended = await context.leftovers(surroundings).settle(state);
+    if (ended.some(isSwitchOff)) state = { ...state, lastApplied: { ...state.lastApplied, power: 'stopped' } };
     await withSession(
       surroundings,
       { vm, remembered: state, timeouts, secrets },
@@ -44,14 +45,16 @@ export async function updateVm(context: VmContext, request: UpdateRequest): Prom
         }
       },
     );
-    if (found.length === 0) return await finished(surroundings, applied());
+    if (found.length === 0) return finished(surroundings, applied(), await seenAfter(surroundings, applied()));
   } catch (error) {
-    if (error instanceof Canceled) found = [stopped()];
-    else found = [diagnosticAt(toDiagnostic(error), VM_SCHEMA.attributes)];
+    found = [problemFrom(error)];
   } finally {
     surroundings.forgetLooks();
   }
   // Whatever cannot be read now is left as it was; the next refresh reads it.
-  const left = await halfDone(surroundings, applied(), prior).catch(() => ({ ...untouched, diagnostics: [] }));
+  const left = await halfDone(surroundings, applied(), { state: prior, wasOn }).catch(() => ({
+    ...untouched,
+    diagnostics: [],
+  }));
   return { ...left, diagnostics: found };
 }

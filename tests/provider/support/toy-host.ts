@@ -10,7 +10,7 @@ import { nothingOf } from '../../../src/provider/values/from-fields.ts';
 
 export type Config = { readonly [name: string]: unknown };
 
-interface Instance {
+export interface Instance {
   readonly state: CtyObject;
   readonly private: PrivateState;
 }
@@ -98,6 +98,9 @@ export class ToyHost {
     const result = await this.resource.apply(request);
     if (result.state && !isWhollyKnown(result.state)) throw new Error('A state after apply holds something unknown.');
     if (result.state && planned && !hasErrors(result.diagnostics)) assertAsPlanned(planned, result.state);
+    if (result.state && !prior && hasErrors(result.diagnostics)) {
+      throw new Error('A creation failed and has a state: the host would destroy the VM.');
+    }
     this.instance = result.state ? { state: result.state, private: result.private } : undefined;
     return result.diagnostics;
   }

@@ -1,0 +1,159 @@
+/** Many VMs in one process keep the pace of the provider, waits end when they should, and Ctrl-C leaves the truth. */
+import { describe, expect, it } from 'vitest';
+import { rolloutOf } from '../../src/spec/sections.ts';
+import { rolloutSchema } from '../../src/spec/stack-schema.ts';
+import { codes, make, SMALL, told, withMade } from './support/small-vms.ts';
+import { hasErrors, ToyHost } from './support/toy-host.ts';
+import { VmBench } from './support/vm-bench.ts';
+
+const rollout = (written: Record<string, unknown>) => rolloutOf(rolloutSchema.parse(written));
+
+/** Of so many VMs at once: when each task of a type began and ended. */
+async function spans(count: number, written: Record<string, unknown>, type: string) {
+  const bench = new VmBench();
+  const { resource } = bench.process({ rollout: rollout(written) });
+  await bench.run(async () => {
+    const names = Array.from({ length: count }, (_, index) => `web-${index + 1}`);
+    await Promise.all(names.map((name) => make(new ToyHost(resource), { ...SMALL, name })));
+  });
+  return [...bench.world.tasks.values()]
+    .filter((task) => task.type === type)
+    .map((task) => ({ from: task.startedAt, to: task.endedAt ?? Number.POSITIVE_INFINITY }))
+    .sort((a, b) => a.from - b.from);
+}
+
+const mostAtOnce = (all: readonly { from: number; to: number }[]) =>
+  Math.max(...all.map((one) => all.filter((other) => other.from <= one.from && one.from < other.to).length));
+
+describe('many VMs in one process', () => {
+  it('begin no sooner after each other than the stagger says, however many the host starts at once', async () => {
+    const begun = await spans(6, { stagger: '20s', limits: { clones_per_node: 6, clones_per_storage: 6 } }, 'qmclone');
+    expect(begun).toHaveLength(6);
+    for (const [index, { from }] of begun.slice(1).entries()) {
+      // As the server sees it: a request may take a little longer than the next.
+      expect(from - (begun[index]?.from ?? 0)).toBeGreaterThan(19_500);
+    }
+  });
+
+  it.each([1, 2, 3])('clone %d at a time where the limit says so', async (limit) => {
+    const limits = { clones_per_node: limit, clones_per_storage: limit, vms: 10 };
+    expect(mostAtOnce(await spans(6, { limits }, 'qmclone'))).toBe(limit);
+  });
+});
+
+describe('a wait', () => {
+  it('of one resource is bounded by its own time-outs', async () => {
+    const bench = new VmBench({ faults: [{ kind: 'agent-silent', for_ms: 3_600_000 }] });
+    const waiting = { ...SMALL, guest: 'cloud-init' };
+    await bench.run(async () => {
+      const { resource } = bench.process();
+      const startedAt = bench.clock.now();
+      const impatient = await new ToyHost(resource).apply({ ...waiting, timeouts: { ready: '40s' } });
+      const tookMs = bench.clock.now() - startedAt;
+      expect(codes(impatient.diagnostics)).toContain('AGENT_SILENT');
+      expect(tookMs).toBeGreaterThan(40_000);
+      expect(tookMs).toBeLessThan(120_000);
+    });
+  });
+
+  it('that cannot be read is refused at its attribute', async () => {
+    const { host } = new VmBench().process();
+    const refused = await host.validate({ ...SMALL, timeouts: { ready: 'soon' } });
+    expect(refused.map(told)[0]).toMatch(/^error timeouts.*soon/);
+  });
+});
+
+describe('Ctrl-C', () => {
+  const WAITED_FOR = { ...SMALL, guest: 'cloud-init' };
+
+  it.each([
+    ['while it is cloned', /tasks\/UPID.*qmclone/],
+    ['while it is configured', /^PUT \/nodes\/pve1\/qemu\/\d+\/config/],
+    ['while it is started', /tasks\/UPID.*qmstart/],
+    ['while its guest is waited for', /\/agent\/ping/],
+  ])('in a creation, %s, leaves no state and a VM that the next one completes', async (_, when) => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const first = bench.process();
+      bench.onRequest = (line) => {
+        if (when.test(line)) first.abort.abort();
+      };
+      const stopped = await first.host.apply(WAITED_FOR);
+      bench.onRequest = () => {};
+      expect(stopped.diagnostics.map(({ summary }) => summary)).toEqual(['Stopped', 'An incomplete VM stays']);
+      expect(first.host.instance).toBeUndefined();
+      const { vmid } = bench.vm('web');
+      const { host } = bench.process();
+      await make(host, WAITED_FOR);
+      expect(host.state.vmid).toBe(vmid);
+      expect((await bench.process().host.import('web')).map(told)).toEqual([]);
+    });
+  });
+
+  it('when everything is done and the mark goes loses nothing', async () => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const { host, abort } = bench.process();
+      let writes = 0;
+      bench.onRequest = (line) => {
+        if (/^PUT \/nodes\/pve1\/qemu\/\d+\/config/.test(line) && ++writes === 2) abort.abort();
+      };
+      const made = await host.apply(SMALL);
+      bench.onRequest = () => {};
+      const marked = bench.vm('web').config.current.get('description')?.includes('state=incomplete');
+      // Either the VM is the host's, or it waits for the next creation; never neither.
+      expect(hasErrors(made.diagnostics)).toBe(marked);
+      expect(host.instance === undefined).toBe(marked);
+    });
+  });
+
+  it('in an update leaves a state that says what the VM is', async () => {
+    const changed = { ...SMALL, memory: '2GiB', tags: ['changed'], restart: 'when_needed' };
+    await withMade(SMALL, async (bench, next) => {
+      await bench.clock.sleep(60_000);
+      const { host, abort } = next();
+      bench.onRequest = (line) => {
+        if (/tasks\/UPID.*qmshutdown/.test(line)) abort.abort();
+      };
+      const stopped = await host.apply(changed);
+      bench.onRequest = () => {};
+      expect(stopped.diagnostics.filter(({ severity }) => severity === 'error').map(({ summary }) => summary)).toEqual([
+        'Stopped',
+      ]);
+      expect(host.state).toMatchObject({ memory: '2GiB', tags: ['changed'], vmid: bench.vm('web').vmid });
+      await bench.clock.sleep(300_000);
+      expect(bench.vm('web').process).toBeUndefined();
+      const after = next();
+      await make(after.host, changed);
+      expect(bench.vm('web').process).toBeDefined();
+      expect(after.host.state).toMatchObject({ status: 'running', restart_pending: [] });
+      expect((await next().host.plan(changed)).action).toBe('none');
+    });
+  });
+});
+
+describe('a VM that was switched off', () => {
+  const restartable = { ...SMALL, restart: 'when_needed' };
+
+  it('by somebody else stays off', async () => {
+    await withMade(restartable, async (bench, next) => {
+      const pve = bench.outside();
+      await pve.tasks.wait(await pve.node('pve1').vm(bench.vm('web').vmid).status.stop());
+      const { host } = next();
+      expect(await host.plan(restartable)).toEqual({ action: 'none', changed: [], diagnostics: [] });
+      expect(host.state.status).toBe('stopped');
+      await make(next().host, { ...restartable, memory: '2GiB' });
+      expect(bench.vm('web').process).toBeUndefined();
+    });
+  });
+
+  it('by the same token stays off, too, unless a restart was allowed', async () => {
+    await withMade(SMALL, async (bench, next) => {
+      const { work } = bench.process().surroundings;
+      await work.tasks.wait(await work.node('pve1').vm(bench.vm('web').vmid).status.stop());
+      expect((await next().host.plan(SMALL)).action).toBe('none');
+      await make(next().host, { ...SMALL, memory: '2GiB' });
+      expect(bench.vm('web').process).toBeUndefined();
+    });
+  });
+});
