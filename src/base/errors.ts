@@ -71,6 +71,8 @@ const SUMMARIES = {
 
 export type ErrorCode = keyof typeof SUMMARIES;
 
+export const ERROR_CODES = Object.keys(SUMMARIES) as readonly ErrorCode[]; // the keys of a constant
+
 export interface ErrorInit<Code extends ErrorCode> {
   readonly code: Code;
   readonly detail: string;

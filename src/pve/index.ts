@@ -27,6 +27,7 @@ export {
   isNotExecuted,
   isNotFound,
   isOutcomeUnknown,
+  isSightLost,
 } from './errors/kinds.ts';
 export type { Subject } from './errors/meaning.ts';
 export { type MissingPrivilege, missingPrivilege } from './errors/privileges.ts';

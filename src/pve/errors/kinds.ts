@@ -1,5 +1,5 @@
 /** Questions that callers ask about an error. They answer from codes and from what was recognised, never from text. */
-import { ProxwrightError as Base, BusyError, type ProxwrightError } from '../../base/errors.ts';
+import { ProxwrightError as Base, BusyError, ConnectError, type ProxwrightError } from '../../base/errors.ts';
 import type { Subject } from './meaning.ts';
 
 const SUBJECTS = new WeakMap<ProxwrightError, Subject>();
@@ -46,6 +46,11 @@ export function isNotFound(error: unknown, subject?: Subject): boolean {
 /** The server or the way to it failed just now; the request was only a question. */
 export function isConnectionTrouble(error: unknown): boolean {
   return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN');
+}
+
+/** The network or the login is gone. Whatever the server has begun goes on without us. */
+export function isSightLost(error: unknown): boolean {
+  return error instanceof ConnectError || hasCode(error, 'LOGIN_REFUSED', 'TICKET_EXPIRED');
 }
 
 function hasCode(error: unknown, ...codes: readonly ProxwrightError['code'][]): error is ProxwrightError {

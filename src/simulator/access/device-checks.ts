@@ -7,6 +7,7 @@
 import { byCodeUnit, formatOfKey, PropertyValue, parseProperty } from '../../pve/wire/index.ts';
 import type { Call } from '../core/call.ts';
 import { dieFault, paramFault } from '../http/response.ts';
+import { isServerSince } from '../world/releases.ts';
 import { checkVmPermission } from './vm-permission.ts';
 
 type Config = ReadonlyMap<string, string>;
@@ -50,7 +51,8 @@ export function checkHostPciPermission(
   if (call.caller.isRoot) return;
   checkMappedDevice(call, key, value);
   checkVmPermission(call, vmid, pool, ['VM.Config.HWType']);
-  if (propertyOf(key, value).get('romfile') !== undefined) {
+  // Rule [source QS API2/Qemu.pm check_hostpci_perm of 9.2.5]: whoever may use a device may choose its firmware before 9.2.11.
+  if (propertyOf(key, value).get('romfile') !== undefined && isServerSince(call.runtime.world, '9.2.11')) {
     throw paramFault({ [key]: "only root@pam can set 'romfile' option" });
   }
 }
@@ -119,6 +121,11 @@ export function checkBridgeAccess(call: Call, config: Config): void {
   }
 }
 
+/** Rule [source QS API2/Qemu.pm $update_vm_api of 8.0.6]: what a NIC was connected to is nobody's business before 8.1. */
+export function checkFormerBridgeAccess(call: Call, key: string, nic: string): void {
+  if (isServerSince(call.runtime.world, '8.1')) checkBridgeAccess(call, new Map([[key, nic]]));
+}
+
 /**
  * Rule [recorded perm-life-minus-one-a]: with a tag or trunks the VLANs are asked instead of the bridge itself. Bridges
  * of the host belong to the zone `localnetwork`; other zones are not simulated.
@@ -149,7 +156,10 @@ export function checkCpuModelAccess(call: Call, config: Config, existing: Config
   if (!model) return;
   const existingCpu = existing?.get('cpu');
   if (existingCpu && propertyOf('cpu', existingCpu).get('cputype') === model) return;
-  if (model.startsWith('custom-')) call.require(`/mapping/cpu/${model.slice('custom-'.length)}`, ['Mapping.Use']);
+  if (!model.startsWith('custom-')) return;
+  // Rule [source QS API2/Qemu.pm $check_cpu_model_access of 9.1.12]: before 9.2 models have no paths of their own.
+  if (!isServerSince(call.runtime.world, '9.2')) call.require('/nodes', ['Sys.Audit']);
+  else call.require(`/mapping/cpu/${model.slice('custom-'.length)}`, ['Mapping.Use']);
 }
 
 function matching(config: Config, pattern: RegExp): (readonly [string, string])[] {

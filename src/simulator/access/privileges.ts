@@ -1,7 +1,8 @@
 /**
  * The privileges Proxmox VE knows and how it sorts them. The built-in roles follow from this table (`roles.ts`), so the
- * difference between PVE 8 and PVE 9 is data: VM.Monitor went, the guest agent got privileges of its own.
+ * difference between releases is data: VM.Monitor went, the guest agent got privileges of its own.
  */
+import { isSince, type ReleaseNumber } from '../../base/release.ts';
 
 /** Who is meant to hold a privilege: everybody's roles are cut along these lines. */
 export interface PrivilegeGroup {
@@ -11,11 +12,13 @@ export interface PrivilegeGroup {
   readonly audit: readonly string[];
 }
 
-export type PveMajor = 8 | 9;
-
 type PrivilegeGroups = Readonly<Record<string, PrivilegeGroup>>;
 
-const COMMON_GROUPS: PrivilegeGroups = {
+/**
+ * Rule [source AC AccessControl.pm privgroups]: every privilege that any release has, by area and by the kind of role that
+ * gets it.
+ */
+const GROUPS: PrivilegeGroups = {
   Sys: {
     root: ['Sys.PowerMgmt', 'Sys.Modify', 'Sys.Incoming', 'Sys.AccessNetwork'],
     admin: ['Sys.Console', 'Sys.Syslog'],
@@ -37,48 +40,71 @@ const COMMON_GROUPS: PrivilegeGroups = {
   },
   Pool: { root: [], admin: ['Pool.Allocate'], user: ['Pool.Audit'], audit: ['Pool.Audit'] },
   Mapping: { root: [], admin: ['Mapping.Modify'], user: ['Mapping.Use'], audit: ['Mapping.Audit'] },
-};
-
-const COMMON_VM_ADMIN = [
-  'VM.Config.Disk',
-  'VM.Config.CPU',
-  'VM.Config.Memory',
-  'VM.Config.Network',
-  'VM.Config.HWType',
-  'VM.Config.Options',
-  'VM.Allocate',
-  'VM.Clone',
-  'VM.Migrate',
-  'VM.Snapshot',
-  'VM.Snapshot.Rollback',
-] as const;
-
-const COMMON_VM_USER = ['VM.Config.CDROM', 'VM.Config.Cloudinit', 'VM.Console', 'VM.Backup', 'VM.PowerMgmt'] as const;
-
-/** Rule [source AC AccessControl.pm privgroups]: privileges by area and by the kind of role that gets them. */
-export const PRIVILEGE_GROUPS: Readonly<Record<PveMajor, PrivilegeGroups>> = {
-  9: {
-    ...COMMON_GROUPS,
-    VM: {
-      root: [],
-      admin: [...COMMON_VM_ADMIN, 'VM.GuestAgent.Unrestricted', 'VM.Replicate'],
-      user: [...COMMON_VM_USER, 'VM.GuestAgent.FileRead', 'VM.GuestAgent.FileSystemMgmt', 'VM.GuestAgent.FileWrite'],
-      audit: ['VM.Audit', 'VM.GuestAgent.Audit'],
-    },
-  },
-  8: {
-    ...COMMON_GROUPS,
-    VM: { root: [], admin: [...COMMON_VM_ADMIN, 'VM.Monitor'], user: COMMON_VM_USER, audit: ['VM.Audit'] },
+  VM: {
+    root: [],
+    admin: [
+      'VM.Config.Disk',
+      'VM.Config.CPU',
+      'VM.Config.Memory',
+      'VM.Config.Network',
+      'VM.Config.HWType',
+      'VM.Config.Options',
+      'VM.Allocate',
+      'VM.Clone',
+      'VM.GuestAgent.Unrestricted',
+      'VM.Migrate',
+      'VM.Monitor',
+      'VM.Replicate',
+      'VM.Snapshot',
+      'VM.Snapshot.Rollback',
+    ],
+    user: [
+      'VM.Config.CDROM',
+      'VM.Config.Cloudinit',
+      'VM.Console',
+      'VM.Backup',
+      'VM.GuestAgent.FileRead',
+      'VM.GuestAgent.FileSystemMgmt',
+      'VM.GuestAgent.FileWrite',
+      'VM.PowerMgmt',
+    ],
+    audit: ['VM.Audit', 'VM.GuestAgent.Audit'],
   },
 };
 
 /** Rule [source AC AccessControl.pm valid_privs]: one privilege belongs to no group. */
 const UNGROUPED = ['Permissions.Modify'];
 
-export const PRIVILEGES: Readonly<Record<PveMajor, ReadonlySet<string>>> = { 8: allOf(8), 9: allOf(9) };
+/**
+ * Rule [source AC AccessControl.pm privgroups of 8.1.3]: the network got its privilege in time for 8.2.
+ * Rule [source AC AccessControl.pm privgroups of 9.0.2]: the guest agent and replication got theirs with 9.0.
+ */
+const SINCE: Readonly<Record<string, ReleaseNumber>> = {
+  'Sys.AccessNetwork': '8.2',
+  'VM.GuestAgent.Audit': '9.0',
+  'VM.GuestAgent.FileRead': '9.0',
+  'VM.GuestAgent.FileSystemMgmt': '9.0',
+  'VM.GuestAgent.FileWrite': '9.0',
+  'VM.GuestAgent.Unrestricted': '9.0',
+  'VM.Replicate': '9.0',
+};
 
-function allOf(major: PveMajor): ReadonlySet<string> {
-  const grouped = Object.values(PRIVILEGE_GROUPS[major]).flatMap((group) => [
+/** Rule [source AC AccessControl.pm privgroups of 9.0.3]: and the one that had stood for them all went. */
+const UNTIL: Readonly<Record<string, ReleaseNumber>> = { 'VM.Monitor': '9.0' };
+
+/** The groups as a server of this version (`8.4.1`) has them. */
+export function privilegeGroupsOf(version: string): PrivilegeGroups {
+  const left = (privileges: readonly string[]) => privileges.filter((privilege) => isKnown(privilege, version));
+  return Object.fromEntries(
+    Object.entries(GROUPS).map(([area, { root, admin, user, audit }]) => [
+      area,
+      { root: left(root), admin: left(admin), user: left(user), audit: left(audit) },
+    ]),
+  );
+}
+
+export function privilegesOf(version: string): ReadonlySet<string> {
+  const grouped = Object.values(privilegeGroupsOf(version)).flatMap((group) => [
     ...group.root,
     ...group.admin,
     ...group.user,
@@ -87,7 +113,7 @@ function allOf(major: PveMajor): ReadonlySet<string> {
   return new Set([...UNGROUPED, ...grouped].sort());
 }
 
-/** Which set of privileges a version such as `9.2.11` has. */
-export function majorOf(version: string): PveMajor {
-  return version.startsWith('8') ? 8 : 9;
+function isKnown(privilege: string, version: string): boolean {
+  const [since, until] = [SINCE[privilege], UNTIL[privilege]];
+  return (since === undefined || isSince(version, since)) && (until === undefined || !isSince(version, until));
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { PRIVILEGES } from './privileges.ts';
+import { privilegesOf as knownPrivileges } from './privileges.ts';
 import { builtInRoles } from './roles.ts';
 
-const privilegesOf = (major: 8 | 9, roleid: string) => [...(builtInRoles(major).get(roleid)?.privileges ?? [])].sort();
+const VERSIONS = { 8: '8.4.1', 9: '9.2.11' };
+const privilegesOf = (major: 8 | 9, roleid: string) =>
+  [...(builtInRoles(VERSIONS[major]).get(roleid)?.privileges ?? [])].sort();
 
 describe('built-in roles', () => {
   it('has all 47 privileges of PVE 9 and all 42 of PVE 8 in Administrator', () => {
@@ -10,8 +12,16 @@ describe('built-in roles', () => {
     expect(privilegesOf(8, 'Administrator')).toHaveLength(42);
   });
 
+  it('has one less before the network had its own', () => {
+    const missing = [...knownPrivileges('8.2.2')].filter((privilege) => !knownPrivileges('8.1.3').has(privilege));
+    expect(missing).toEqual(['Sys.AccessNetwork']);
+    expect(knownPrivileges('8.1.3').size).toBe(41);
+  });
+
   it('leaves to Administrator what touches the cluster itself', () => {
-    const missing = [...PRIVILEGES[9]].filter((privilege) => !privilegesOf(9, 'PVEAdmin').includes(privilege));
+    const missing = [...knownPrivileges('9.2.11')].filter(
+      (privilege) => !privilegesOf(9, 'PVEAdmin').includes(privilege),
+    );
     expect(missing).toEqual([
       'Mapping.Modify',
       'Permissions.Modify',
@@ -41,8 +51,8 @@ describe('built-in roles', () => {
   });
 
   it('has the same 17 roles in both versions, none for users of the host or of accounts', () => {
-    const names = [...builtInRoles(9).keys()].sort();
-    expect([...builtInRoles(8).keys()].sort()).toEqual(names);
+    const names = [...builtInRoles('9.2.11').keys()].sort();
+    expect([...builtInRoles('8.0.3').keys()].sort()).toEqual(names);
     expect(names).toHaveLength(17);
     expect(names).not.toContain('PVESysUser');
     expect(names).not.toContain('PVEUserUser');

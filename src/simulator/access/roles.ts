@@ -1,15 +1,15 @@
 /** The roles every installation has, computed from the privilege table, and what is special about them. */
 import type { Role } from '../world/world.ts';
-import { PRIVILEGE_GROUPS, PRIVILEGES, type PveMajor } from './privileges.ts';
+import { privilegeGroupsOf, privilegesOf } from './privileges.ts';
 
 export const ADMINISTRATOR = 'Administrator';
 export const NO_ACCESS = 'NoAccess';
 
 /** Rule [source AC AccessControl.pm create_roles]: per area an admin and a user role, and the four cross-cutting ones. */
-export function builtInRoles(major: PveMajor): Map<string, Role> {
+export function builtInRoles(version: string): Map<string, Role> {
   const privileges = new Map<string, Set<string>>([
     [NO_ACCESS, new Set()],
-    [ADMINISTRATOR, new Set(PRIVILEGES[major])],
+    [ADMINISTRATOR, new Set(privilegesOf(version))],
     ['PVETemplateUser', new Set(['VM.Clone', 'VM.Audit'])],
   ]);
   const grant = (roleid: string, ...lists: (readonly string[])[]) => {
@@ -17,7 +17,7 @@ export function builtInRoles(major: PveMajor): Map<string, Role> {
     for (const privilege of lists.flat()) set.add(privilege);
     privileges.set(roleid, set);
   };
-  for (const [area, group] of Object.entries(PRIVILEGE_GROUPS[major])) {
+  for (const [area, group] of Object.entries(privilegeGroupsOf(version))) {
     grant(`PVE${area}Admin`, group.admin, group.user, group.audit);
     grant('PVEAdmin', group.admin, group.user, group.audit);
     if (group.user.length > 0) grant(`PVE${area}User`, group.user, group.audit);

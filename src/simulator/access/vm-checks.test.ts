@@ -151,6 +151,13 @@ describe('devices of the host', () => {
     expect(cpu('custom-avx,flags=+aes')).toBe(denied('/mapping/cpu/avx, Mapping.Use'));
     expect(cpu('custom-avx,flags=+aes', 'custom-avx')).toBeUndefined();
   });
+
+  it('asks for a look at the nodes instead, where CPU models have no paths of their own', () => {
+    const version = { ...runtime.world.version, version: '9.1.1' };
+    const older = testCall({ ...runtime, world: { ...runtime.world, version } }, USER);
+    const model = new Map([['cpu', 'custom-avx']]);
+    expect(refusalOf(() => checkCpuModelAccess(older, model, undefined))).toBe(denied('/nodes, Sys.Audit'));
+  });
 });
 
 describe('storages and volumes', () => {

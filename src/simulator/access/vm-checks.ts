@@ -18,6 +18,7 @@
 import type { Call } from '../core/call.ts';
 import { dieFault } from '../http/response.ts';
 import { isDriveKey, parseDrive } from '../vm/drive.ts';
+import { isServerSince } from '../world/releases.ts';
 import { checkVmPermission } from './vm-permission.ts';
 
 export {
@@ -25,6 +26,7 @@ export {
   checkCpuModelAccess,
   checkCreateDevicePermissions,
   checkDirPermission,
+  checkFormerBridgeAccess,
   checkHostPciPermission,
   checkMappingAccess,
   checkRngPermission,
@@ -79,7 +81,9 @@ export function checkVmModifyPermissions(
   if (call.caller.isRoot) return;
   for (const key of keys) {
     if (isDriveKey(key) || VALUE_DEPENDENT.test(key)) continue;
-    const keyClass = KEY_CLASSES.find((each) => each.keys.test(key));
+    // Rule [source QS API2/Qemu.pm $hwtypeoptions of 8.2.7]: random numbers are for root@pam alone before 8.4.
+    const isRootOnly = key === 'rng0' && !isServerSince(call.runtime.world, '8.4');
+    const keyClass = isRootOnly ? undefined : KEY_CLASSES.find((each) => each.keys.test(key));
     // Rule [recorded perm-admin-limits]: every other key, and any the list does not know, is for root@pam alone.
     if (!keyClass) throw dieFault(`only root can set '${key}' config`);
     checkVmPermission(call, vmid, pool, keyClass.privileges, { any: keyClass.any ?? false });

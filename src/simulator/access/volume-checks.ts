@@ -15,6 +15,7 @@ import {
 } from '../storage/names.ts';
 import { storageConfig } from '../storage/volumes.ts';
 import { type Drive, drivesOf, newVolumeOf, parseDrive } from '../vm/drive.ts';
+import { isServerSince } from '../world/releases.ts';
 import type { ContentType, World } from '../world/world.ts';
 
 type Config = ReadonlyMap<string, string>;
@@ -137,8 +138,9 @@ function checkImportSource(
   const volume = id && volumeNameOf(call.runtime.world, id);
   if (id && volume) {
     if (volume.content !== 'images' && volume.content !== 'import') {
-      const complaint = `${source} has wrong type '${volume.content}' - needs to be 'images' or 'import'`;
-      throw paramFault({ [key]: complaint });
+      // Rule [source QS API2/Qemu.pm $check_storage_access of 8.2.0]: only images of VMs could be imported before 8.3.
+      const allowed = isServerSince(call.runtime.world, '8.3') ? "needs to be 'images' or 'import'" : 'not an image';
+      throw paramFault({ [key]: `${source} has wrong type '${volume.content}' - ${allowed}` });
     }
     if (volume.format.startsWith('ova+')) checkExtraction(call, key, extractionStorage, id.storage);
   }
@@ -168,5 +170,10 @@ function checkUnusedVolume(call: Call, vmid: number, key: string, text: string):
 }
 
 function volumeNameOf(world: World, id: SplitVolid): ParsedVolumeName {
-  return parseVolumeName(storageConfig(world, id.storage), id.name);
+  const parsed = parseVolumeName(storageConfig(world, id.storage), id.name);
+  // Rule [source ST Storage/Plugin.pm parse_volname of 8.2.1]: nobody knows such files before 8.3.
+  if (parsed.content === 'import' && !isServerSince(world, '8.3')) {
+    throw dieFault(`unable to parse directory volume name '${id.name}'`);
+  }
+  return parsed;
 }

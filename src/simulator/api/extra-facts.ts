@@ -2,7 +2,6 @@
  * Endpoints that the generated facts do not list because the product does not need them, but which were recorded or are
  * asked for by other clients. Rule [source PM API2/*.pm]: their parameters and declared permissions.
  */
-import type { ExtraFacts } from '../core/router.ts';
 import type { EndpointFacts, ParamSchemas, Permissions } from '../schema/types.ts';
 
 const anyone: Permissions = { user: 'all' };
@@ -18,7 +17,8 @@ function facts(permissions: Permissions, params: ParamSchemas = {}): EndpointFac
   return { params, permissions, ...('node' in params && { proxyto: 'node' }) };
 }
 
-export const EXTRA_FACTS: ExtraFacts = {
+/** Lists and the like, without parameters of their own. */
+export const EXTRA_FACTS: Readonly<Record<string, EndpointFacts>> = {
   'GET /': facts(anyone),
   'GET /access/domains': facts({ user: 'world' }),
   'GET /cluster': facts(anyone),

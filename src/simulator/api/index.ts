@@ -11,6 +11,7 @@ import { ticketRoutes } from './access/ticket.ts';
 import { tokenRoutes } from './access/tokens.ts';
 import { userRoutes } from './access/users.ts';
 import { haRoutes } from './cluster/ha.ts';
+import { haGroupRoutes } from './cluster/ha-groups.ts';
 import { haStatusRoutes } from './cluster/ha-status.ts';
 import { mappingRoutes } from './cluster/mapping.ts';
 import { optionsRoutes } from './cluster/options.ts';
@@ -58,6 +59,7 @@ export const ROUTES: Routes = {
   ...tokenRoutes,
   ...userRoutes,
   ...haRoutes,
+  ...haGroupRoutes,
   ...haStatusRoutes,
   ...mappingRoutes,
   ...optionsRoutes,

@@ -1,5 +1,6 @@
 /** Lists of what lies below a path, and lists that are always empty because nothing of their kind is simulated. */
 import type { Routes } from '../core/call.ts';
+import { isServerSince } from '../world/releases.ts';
 
 export function indexOf(key: string, names: readonly string[]): Record<string, string>[] {
   return names.map((name) => ({ [key]: name }));
@@ -13,7 +14,9 @@ export const indexRoutes: Routes = {
   'GET /nodes/{node}/capabilities': () => indexOf('name', ['qemu']),
   'GET /nodes/{node}/capabilities/qemu': () => indexOf('name', ['cpu', 'cpu-flags', 'machines', 'migration']),
   'GET /nodes/{node}/hardware': () => indexOf('type', ['pci', 'usb']),
-  'GET /cluster/ha': () => indexOf('id', ['status', 'resources', 'groups', 'rules']),
+  // Rule [source PM API2/HAConfig.pm index of 8.4.1]: no rules before 9.0.
+  'GET /cluster/ha': ({ runtime: { world } }) =>
+    indexOf('id', ['status', 'resources', 'groups', ...(isServerSince(world, '9.0') ? ['rules'] : [])]),
   'GET /cluster/ha/status': () => indexOf('name', ['current', 'manager_status', 'disarm-ha', 'arm-ha']),
   'GET /cluster/mapping': () => indexOf('name', ['dir', 'pci', 'usb']),
   'GET /cluster/jobs': () => indexOf('subdir', ['schedule-analyze', 'realm-sync']),

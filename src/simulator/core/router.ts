@@ -2,7 +2,7 @@
  * Finds the endpoint for a method and path. The tree is built from the facts about every endpoint of the API, so that a
  * path that exists but is not simulated can be told apart from one that Proxmox itself does not have.
  */
-import { API_FACTS } from '../schema/api-facts.generated.ts';
+import type { ApiFacts } from '../schema/api-of-release.ts';
 import type { EndpointFacts } from '../schema/types.ts';
 import type { Handler, Routes } from './call.ts';
 
@@ -24,19 +24,13 @@ interface TreeNode {
   readonly methods: Map<string, Endpoint>;
 }
 
-/** Endpoints that are not in the facts but were recorded or are needed as plain lists: no parameters of their own. */
-export type ExtraFacts = Readonly<Record<string, EndpointFacts>>;
-
 export class Router {
   readonly #root = newTreeNode();
 
-  constructor(routes: Routes, extraFacts: ExtraFacts = {}) {
-    const facts: Readonly<Record<string, EndpointFacts>> = { ...API_FACTS, ...extraFacts };
+  constructor(routes: Routes, facts: ApiFacts) {
     for (const [name, endpointFacts] of Object.entries(facts)) {
       this.#add({ name, facts: endpointFacts, handler: routes[name] });
     }
-    const unknown = Object.keys(routes).filter((name) => !(name in facts));
-    if (unknown.length > 0) throw new Error(`Routes without facts: ${unknown.join(', ')}`);
   }
 
   find(method: string, segments: readonly string[]): RouteMatch | undefined {

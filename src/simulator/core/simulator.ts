@@ -8,13 +8,14 @@ import { type Random, randomHex } from '../../base/random.ts';
 import { type Transport, TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 import { authenticate, sentApiToken, sentTicket } from '../access/authenticate.ts';
 import { checkPermissions, makeCheckers, tokenNotAllowed } from '../access/checks.ts';
-import { EXTRA_FACTS } from '../api/extra-facts.ts';
+import { privilegesOf } from '../access/privileges.ts';
 import { ROUTES } from '../api/index.ts';
 import { combineFaults, type Faults, noFaults } from '../faults/faults.ts';
 import { reservedNames } from '../faults/reserved-names.ts';
 import { resumeHa, wakeHa } from '../ha/rounds.ts';
-import { type DecodedRequest, decodeRequest } from '../http/request.ts';
+import { type DecodedRequest, decodeRequest, LARGEST_BODY_BYTES } from '../http/request.ts';
 import {
+  type AnswerOptions,
   ApiFault,
   dieFault,
   downloadResponse,
@@ -25,7 +26,10 @@ import {
   plainResponse,
   successResponse,
 } from '../http/response.ts';
+import { apiOf } from '../schema/api-of-release.ts';
+import type { ValidationContext } from '../schema/types.ts';
 import { validateParams } from '../schema/validate.ts';
+import { isServerSince } from '../world/releases.ts';
 import type { World } from '../world/world.ts';
 import { type Call, type Caller, Download, Paged } from './call.ts';
 import { LockTable } from './locks.ts';
@@ -54,15 +58,34 @@ const IDLE_MS = 5_000;
 /** Rule [source PM Service/pvedaemon.pm]: handlers run synchronously in one of three workers. */
 const DAEMON_WORKERS = 3;
 
-const ROUTER = new Router(ROUTES, EXTRA_FACTS);
+/** Rule [source HS AnyEvent.pm limit_max_post of 5.1.2]: what a body may have before 8.4. */
+const LARGEST_BODY_BEFORE_8_4_BYTES = 64 * 1024;
+
+const routers = new Map<string, Router>();
+
+/** One for each version that was ever simulated: they are large and never change. */
+function routerOf(version: string): Router {
+  const router = routers.get(version) ?? new Router(ROUTES, apiOf(version));
+  routers.set(version, router);
+  return router;
+}
 
 export class Simulator {
   readonly runtime: Runtime;
   readonly #faults: Faults;
   readonly #daemons = new Map<string, Semaphore>();
+  readonly #router: Router;
+  readonly #validation: ValidationContext;
+  readonly #isTerse: boolean;
 
   constructor(options: SimulatorOptions) {
     const { world, clock, random } = options;
+    const { version } = world.version;
+    this.#router = routerOf(version);
+    this.#validation = { privileges: privilegesOf(version) };
+    // Rule [source HS Formatter/Standard.pm prepare_response_data of 5.2.0]: the text is in the body since then; 8.3.4 is the
+    // first release whose packages are younger.
+    this.#isTerse = !isServerSince(world, '8.3.4');
     this.#faults = combineFaults(reservedNames(), options.faults ?? noFaults);
     this.runtime = {
       world,
@@ -93,7 +116,8 @@ export class Simulator {
   /** Answers a request; rejects with a `TransportFailure` where a real connection would just end. */
   async handle(request: WireRequest): Promise<WireResponse> {
     observeStatistics(this.runtime);
-    const decoded = decodeRequest(request);
+    const largest = isServerSince(this.world, '8.4') ? LARGEST_BODY_BYTES : LARGEST_BODY_BEFORE_8_4_BYTES;
+    const decoded = decodeRequest(request, largest);
     const answer = await this.#answer(request, decoded);
     this.runtime.log.log('debug', `${request.method} ${request.target.replace(/\?.*/, '')} → ${answer.status}`);
     return answer;
@@ -101,7 +125,7 @@ export class Simulator {
 
   async #answer(request: WireRequest, decoded: DecodedRequest): Promise<WireResponse> {
     if (decoded.kind === 'refusedAtOnce') return plainResponse(decoded.fault, this.#now());
-    const match = ROUTER.find(decoded.target.method, decoded.target.segments);
+    const match = this.#router.find(decoded.target.method, decoded.target.segments);
     const fault = this.#faults.onRequest({
       method: decoded.target.method,
       path: decoded.target.path,
@@ -192,7 +216,7 @@ export class Simulator {
     if (!this.world.nodes.get(node)?.online) {
       return plainResponse({ status: 595, message: 'No route to host', hasBody: false }, this.#now());
     }
-    const validated = validateParams(endpoint.facts, params);
+    const validated = validateParams(endpoint.facts, params, this.#validation);
     if (!validated.ok) throw paramFault(validated.errors);
     const { handler } = endpoint;
     if (!handler) throw new ApiFault(501, `Method '${method} ${path}' is not simulated`);
@@ -264,8 +288,8 @@ export class Simulator {
     };
   }
 
-  #now(): { nowMs: number } {
-    return { nowMs: this.runtime.clock.now() };
+  #now(): AnswerOptions {
+    return { nowMs: this.runtime.clock.now(), isTerse: this.#isTerse };
   }
 }
 

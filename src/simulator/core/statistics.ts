@@ -120,7 +120,7 @@ function takeStatistics(runtime: Runtime, node: SimNode): Map<string, Statistics
       cpu: Number(status.cpu),
       maxmem: Number(status.maxmem),
       mem: Number(status.mem),
-      memhost: Number(status.memhost),
+      ...(status.memhost !== undefined && { memhost: Number(status.memhost) }),
       maxdisk: Number(status.maxdisk),
       disk: 0,
       netin: Number(status.netin),
@@ -155,7 +155,7 @@ export function nodeStatistics(runtime: Runtime, node: SimNode): Statistics {
 export function usedMemoryBytes(runtime: Runtime, node: SimNode): number {
   let used = 1_000_000_000;
   for (const vm of runtime.world.vms.values()) {
-    if (vm.node === node.name && vm.process) used += Number(vmStatus(runtime, vm).memhost);
+    if (vm.node === node.name && vm.process) used += Number(vmStatus(runtime, vm).mem);
   }
   return Math.min(used, node.memoryBytes);
 }

@@ -5,6 +5,7 @@
  */
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
+import type { TaskRecord } from '../world/world.ts';
 import type { Faults, RequestInfo } from './faults.ts';
 import { lockVm, unlockVm } from './strangers.ts';
 import { createdId, existingVm } from './targets.ts';
@@ -17,7 +18,10 @@ export function reservedNames(): Faults {
   let runtime: Runtime | undefined;
   const failingIds = new Set<number>();
   const failingTasks = new Set<string>();
-  const fail = (upid: string): void => {
+  const note = ({ type, target, upid }: TaskRecord): void => {
+    if (type === 'qmclone' && target !== undefined && failingIds.delete(target)) failingTasks.add(upid);
+  };
+  const fail = ({ upid }: TaskRecord): void => {
     if (failingTasks.delete(upid)) throw dieFault('this name fails on purpose');
   };
   return {
@@ -25,13 +29,14 @@ export function reservedNames(): Faults {
       runtime = attached;
     },
     tasks: {
-      onLog: ({ type, upid }, line) => {
-        if (type !== 'qmclone') return;
-        const newid = Number(/^creating a clone of VM \d+ with ID (\d+)$/.exec(line)?.[1]);
-        if (failingIds.delete(newid)) failingTasks.add(upid);
-        else if (/^create (?:full|linked) clone of drive/.test(line)) fail(upid);
+      onLog: (record, line) => {
+        note(record);
+        if (/^create (?:full|linked) clone of drive/.test(line)) fail(record);
       },
-      beforeEnd: ({ record }) => fail(record.upid),
+      beforeEnd: ({ record }) => {
+        note(record);
+        fail(record);
+      },
     },
     onRequest: (info) => {
       const newid = createdId(info);

@@ -4,6 +4,8 @@ import type { Instant } from '../../base/clock.ts';
 export interface HaState {
   /** Sections of resources.cfg by service id (`vm:100`); options as text. */
   readonly resources: Map<string, Map<string, string>>;
+  /** Sections of groups.cfg by name, where there still are groups. */
+  readonly groups: Map<string, Map<string, string>>;
   /** The manager's view, which is what `hastate` shows. */
   readonly services: Map<string, HaService>;
   /** Commands nobody has looked at yet. */
@@ -52,6 +54,7 @@ export interface Rounds {
 export function newHaState(): HaState {
   return {
     resources: new Map(),
+    groups: new Map(),
     services: new Map(),
     commands: [],
     manager: undefined,

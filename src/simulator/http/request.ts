@@ -43,13 +43,14 @@ export type DecodedRequest =
   | { readonly kind: 'unanswered'; readonly target: RequestTarget };
 
 const BASE = '/api2';
-const LARGEST_BODY_BYTES = 512 * 1024;
+/** Rule [source HS AnyEvent.pm limit_max_post of 5.2.1]: of a form or of JSON; an upload has no limit. */
+export const LARGEST_BODY_BYTES = 512 * 1024;
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
 const FORMATS: readonly AnswerFormat[] = ['json', 'extjs'];
 const UPLOAD_PATH = /^\/nodes\/[^/]+\/storage\/[^/]+\/upload$/;
 const SOURCE_FILE = '/usr/share/perl5/PVE/APIServer/AnyEvent.pm';
 
-export function decodeRequest(request: WireRequest): DecodedRequest {
+export function decodeRequest(request: WireRequest, largestBodyBytes = LARGEST_BODY_BYTES): DecodedRequest {
   const method = METHODS.find((known) => known === request.method);
   if (method === undefined) {
     const message = `method '${request.method}' not available`;
@@ -67,7 +68,7 @@ export function decodeRequest(request: WireRequest): DecodedRequest {
   const [, format, relative = '/'] = /^\/api2\/+([a-z][a-z0-9]+)(\/.*)?$/.exec(path) ?? [];
   if (format === undefined) return { kind: 'refusedAtOnce', fault: plain(501, 'no such uri') };
   const target: RequestTarget = { method, path: relative, segments: relative.split('/').filter((part) => part !== '') };
-  return decodeAfterLogin(request, target, format, query);
+  return decodeAfterLogin(request, target, format, query, largestBodyBytes);
 }
 
 function decodeAfterLogin(
@@ -75,6 +76,7 @@ function decodeAfterLogin(
   target: RequestTarget,
   formatName: string,
   query: string,
+  largestBodyBytes: number,
 ): DecodedRequest {
   const refuse = (status: number, message: string): DecodedRequest => ({
     kind: 'refusedAfterLogin',
@@ -90,7 +92,7 @@ function decodeAfterLogin(
   const isUpload = hasContent && target.method === 'POST' && UPLOAD_PATH.test(target.path);
   if (isUpload && (type !== 'multipart/form-data' || boundary === undefined)) return { kind: 'unanswered', target };
   if (hasContent && !isUpload) {
-    if (body.length > LARGEST_BODY_BYTES) return refuse(501, 'for data too large');
+    if (body.length > largestBodyBytes) return refuse(501, 'for data too large');
     if (type !== undefined && type !== 'application/x-www-form-urlencoded' && type !== 'application/json') {
       return refuse(506, `upload 'Content-Type '${contentType}' not implemented`);
     }

@@ -25,6 +25,8 @@ export interface AnswerOptions {
   readonly format?: AnswerFormat;
   /** Number of all entries, where `data` is a page of them. Zero is not shown. */
   readonly total?: number;
+  /** Refusals say what is wrong in the reason phrase only, and their bodies are silent. */
+  readonly isTerse?: boolean;
 }
 
 export function successResponse(data: unknown, options: AnswerOptions): WireResponse {
@@ -50,12 +52,14 @@ export function faultResponse(fault: ApiFault, options: AnswerOptions): WireResp
     const content = { data: null, ...errors, message, status: fault.status, success: 0 };
     return respond(200, 'OK', JSON.stringify(content), options.nowMs, JSON_TYPE);
   }
-  return respond(fault.status, message, JSON.stringify({ data: null, ...errors, message }), options.nowMs, JSON_TYPE);
+  const content = { data: null, ...errors, ...(options.isTerse ? {} : { message }) };
+  return respond(fault.status, message, JSON.stringify(content), options.nowMs, JSON_TYPE);
 }
 
 /** A refusal from before the router: no JSON. */
 export function plainResponse(fault: PlainFault, options: AnswerOptions): WireResponse {
-  return respond(fault.status, fault.message, fault.hasBody ? fault.message : '', options.nowMs);
+  const body = fault.hasBody && !options.isTerse ? fault.message : '';
+  return respond(fault.status, fault.message, body, options.nowMs);
 }
 
 /** A login that failed, or a missing CSRF token: the reason phrase is all there is. The caller makes it 3 s late. */

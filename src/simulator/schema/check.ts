@@ -138,7 +138,7 @@ export function checkFormat(
   }
   if (suffix === 'opt' && isFalse(text)) return undefined;
   for (const part of suffix === 'list' ? splitList(text) : [text]) {
-    const message = registered.verify(part);
+    const message = registered.verify(part, context);
     if (message !== undefined) return message;
   }
   return undefined;

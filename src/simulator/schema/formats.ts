@@ -4,7 +4,7 @@
  */
 import { accessFormats } from './formats/access.ts';
 import { cpuFormats, cpuProperties } from './formats/cpu.ts';
-import type { RegisteredFormat, Verifier } from './formats/format.ts';
+import type { ContextVerifier, RegisteredFormat } from './formats/format.ts';
 import { identifierFormats, identifierProperties } from './formats/identifiers.ts';
 import { machineFormats, machineProperties } from './formats/machine.ts';
 import { networkFormats, networkProperties } from './formats/network.ts';
@@ -13,7 +13,7 @@ import { storageFormats, storageProperties } from './formats/storage.ts';
 /** Formats whose endpoints are not simulated: a JSON text with calls to make one after the other. */
 export const ACCEPTED_UNSEEN: ReadonlySet<string> = new Set(['pve-command-batch']);
 
-const verifiers: Readonly<Record<string, Verifier>> = {
+const verifiers: Readonly<Record<string, ContextVerifier>> = {
   ...accessFormats,
   ...cpuFormats,
   ...identifierFormats,

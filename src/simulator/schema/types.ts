@@ -78,4 +78,6 @@ export type ParamValue = string | number | null | readonly (string | number)[];
 export interface ValidationContext {
   /** Names of custom CPU models, without their `custom-` prefix. */
   readonly customCpuModels?: ReadonlySet<string>;
+  /** The privileges that the release knows; those of the newest one where it is left out. */
+  readonly privileges?: ReadonlySet<string>;
 }

@@ -9,7 +9,14 @@ import { type Job, TaskRunner } from '../core/tasks.ts';
 import { createVm, emptyDraft, writtenConfig } from '../vm/config-file.ts';
 import { buildWorld } from '../world/build-world.ts';
 import { RECORDED_WORLD } from '../world/recorded-world.ts';
+import { NEWEST_RELEASE } from '../world/releases.ts';
 import type { TaskRecord, Vm } from '../world/world.ts';
+
+export interface BenchOptions {
+  readonly qemuPatched?: boolean;
+  /** A release of Proxmox VE; the newest one by default. */
+  readonly version?: string;
+}
 
 export class TestBench {
   readonly clock = new VirtualClock();
@@ -17,9 +24,9 @@ export class TestBench {
   readonly node = 'pve1';
 
   /** QEMU has Proxmox's patches, unlike where the world was recorded, unless a test wants to see what is missing. */
-  constructor(seed = 'test', options: { readonly qemuPatched?: boolean } = {}) {
+  constructor(seed = 'test', options: BenchOptions = {}) {
     const { clock } = this;
-    const version = { ...RECORDED_WORLD.version, qemu_patched: options.qemuPatched ?? true };
+    const version = { version: options.version ?? NEWEST_RELEASE, qemu_patched: options.qemuPatched ?? true };
     const world = buildWorld({ ...RECORDED_WORLD, version }, { now: VIRTUAL_START, file: 'recorded' });
     const random = seededRandom(seed);
     this.runtime = {

@@ -10,6 +10,7 @@ import type { Call } from '../core/call.ts';
 import { dieFault, paramFault } from '../http/response.ts';
 import { hasFeature } from '../storage/features.ts';
 import { checkStorageEnabled } from '../storage/volumes.ts';
+import { isServerSince } from '../world/releases.ts';
 import type { VmConfigFile, VolumeFormat } from '../world/world.ts';
 import { checkLock, isTemplate, loadVm } from './config-file.ts';
 import { isDriveKey, isNetKey, isUnusedKey } from './config-keys.ts';
@@ -70,7 +71,8 @@ export function loadAndCheck(call: Call, request: CloneRequest): ClonePlan {
   const shared = checkStorageAccessClone(call, source, storage);
   checkMappingAccess(call, source);
   checkBridgeAccess(call, source);
-  checkCpuModelAccess(call, source, undefined);
+  // Rule [source QS API2/Qemu.pm clone_vm of 9.1.14]: before 9.2 the processor comes along unasked.
+  if (isServerSince(world, '9.2')) checkCpuModelAccess(call, source, undefined);
   if (target !== undefined && !shared) throw dieFault(`can't clone VM to node '${target}' (VM uses local storage)`);
   if (world.vms.get(newid)?.node === call.node) {
     throw dieFault(`unable to create VM ${newid}: config file already exists`);

@@ -1,8 +1,9 @@
 /** Finding, reading and saving VM configurations, and the views of them that the API shows. */
 
 import type { Runtime } from '../core/runtime.ts';
-import { dieFault } from '../http/response.ts';
+import { type ApiFault, dieFault } from '../http/response.ts';
 import { isFalse } from '../schema/perl-text.ts';
+import { isServerSince } from '../world/releases.ts';
 import type { Vm, VmConfigFile, World } from '../world/world.ts';
 import { isDriveKey, isUnusedKey, wireValue, writableValue } from './config-keys.ts';
 import { type ConfigDraft, parseConfig, renderConfig } from './config-text.ts';
@@ -132,4 +133,10 @@ function dropReattachedUnused(draft: ConfigDraft): void {
   for (const [key, value] of draft.current) {
     if (isUnusedKey(key) && used.has(value)) draft.current.delete(key);
   }
+}
+
+/** Rule [source QS API2/Qemu.pm $update_vm_api of 8.1.4]: spelled with one letter more before 8.3. */
+export function digestFault(world: World): ApiFault {
+  const word = isServerSince(world, '8.3') ? 'mismatch' : 'missmatch';
+  return dieFault(`checksum ${word} (file change by other user?)`);
 }

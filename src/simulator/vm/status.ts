@@ -4,6 +4,7 @@ import type { Runtime } from '../core/runtime.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
 import { memoryBytes } from '../guests/launch.ts';
 import { isHaManaged } from '../ha/resources.ts';
+import { isServerSince } from '../world/releases.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 import { isTemplate } from './config-file.ts';
 import { isDriveKey, parseDrive } from './drive.ts';
@@ -16,6 +17,8 @@ export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
   const { process } = vm;
   const maxmem = memoryBytes(config);
   const memhost = process ? Math.floor(maxmem * 0.4) : 0;
+  // Rule [source QS QemuServer.pm vmstatus of 9.0.9]: what the host sees of a guest is told since 9.0.
+  const hasHostView = isServerSince(runtime.world, '9.0');
   const status: VmStatus = {
     vmid: vm.vmid,
     name: vmName(vm),
@@ -24,7 +27,7 @@ export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
     cpu: process ? 0.02 : 0,
     maxmem,
     mem: memhost,
-    memhost,
+    ...(hasHostView && { memhost }),
     maxdisk: bootDiskBytes(config),
     disk: 0,
     uptime: uptimeSeconds(runtime, process),
@@ -41,7 +44,7 @@ export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
     const value = config.get(key);
     if (value !== undefined) status[key] = value;
   }
-  if (process) Object.assign(status, { pid: process.pid, ...NO_PRESSURE });
+  if (process) Object.assign(status, { pid: process.pid, ...(hasHostView && NO_PRESSURE) });
   return status;
 }
 

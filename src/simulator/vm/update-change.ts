@@ -1,8 +1,8 @@
 /** One key to add or change: checked by its kind, completed, and put into [PENDING]. */
 import { printTags } from '../../pve/wire/index.ts';
 import {
-  checkBridgeAccess,
   checkDrivePermission,
+  checkFormerBridgeAccess,
   checkTagPermissions,
   checkVolumeAccess,
 } from '../access/vm-checks.ts';
@@ -56,7 +56,7 @@ function stageValue(update: Update, vm: Vm, draft: ConfigDraft, key: string, val
   } else if (key === 'machine') {
     assertValidMachine(value);
   } else if (isNetKey(key)) {
-    if (current) checkBridgeAccess(call, new Map([[key, current]]));
+    if (current) checkFormerBridgeAccess(call, key, current);
   } else {
     if (current) checkDevice(call, vm.vmid, key, current);
     checkDevice(call, vm.vmid, key, value);

@@ -1,8 +1,8 @@
 /** One key of `delete`: refused, done at once, or put into the list of pending deletions. */
 import {
-  checkBridgeAccess,
   checkDirPermission,
   checkDrivePermission,
+  checkFormerBridgeAccess,
   checkHostPciPermission,
   checkRngPermission,
   checkTagPermissions,
@@ -86,7 +86,7 @@ async function checkDelete(
     else if (!call.caller.isRoot) throw dieFault(`only root can delete '${key}' config for real devices`);
   } else if (isNetKey(key)) {
     const nic = draft.current.get(key);
-    if (nic !== undefined) checkBridgeAccess(call, new Map([[key, nic]]));
+    if (nic !== undefined) checkFormerBridgeAccess(call, key, nic);
   } else {
     checkDevice(call, vm.vmid, key, value);
   }

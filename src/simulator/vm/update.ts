@@ -9,7 +9,7 @@ import type { Task } from '../core/tasks.ts';
 import { dieFault, paramFault } from '../http/response.ts';
 import type { Vm } from '../world/world.ts';
 import { bootOrderOf } from './boot-order.ts';
-import { checkLock, draftOf, loadVm, saveConfig } from './config-file.ts';
+import { checkLock, digestFault, draftOf, loadVm, saveConfig } from './config-file.ts';
 import { hotplugPending } from './hotplug.ts';
 import { memoryMiB } from './machine.ts';
 import { type ApplyContext, applyPendingCold, cleanupPending } from './pending.ts';
@@ -75,7 +75,7 @@ function checkAgainstConfig(update: Update, isFinal: boolean): Vm {
   const { call, request, values } = update;
   const vm = loadVm(call.runtime.world, call.node, request.vmid);
   if (request.digest && request.digest !== vm.config.digest) {
-    throw dieFault('checksum mismatch (file change by other user?)');
+    throw digestFault(call.runtime.world);
   }
   checkCpuModelAccess(call, textValues(values), vm.config.current);
   const dropsState = request.deletes.includes('vmstate');

@@ -1,5 +1,6 @@
 /** The storages of a world and the volumes on them: those the file lists, and those its VMs refer to. */
 import type { Instant } from '../../base/clock.ts';
+import { isSince } from '../../base/release.ts';
 import { parseSize } from '../../pve/wire/index.ts';
 import { addVolume } from '../storage/catalogue.ts';
 import { type ParsedVolumeName, parseVolumeName } from '../storage/names.ts';
@@ -20,7 +21,12 @@ const SHARED_TYPES = new Set(['nfs', 'rbd']);
 
 export function buildStorages(file: CompleteWorldFile, around: StorageSurroundings): Map<string, Storage> {
   const storages = new Map<string, Storage>();
+  // Rule [source ST Storage/DirPlugin.pm plugindata of 8.2.1]: no storage holds files to import before 8.3.
+  const hasImports = isSince(file.version.version, '8.3');
   for (const [id, storage] of Object.entries(file.storages)) {
+    if (!hasImports && storage.content.includes('import')) {
+      around.fail(`storages.${id}.content: there is no "import" before Proxmox VE 8.3.`);
+    }
     const path =
       storage.path ?? (storage.type === 'dir' ? `/srv/${id}` : storage.type === 'nfs' ? `/mnt/pve/${id}` : undefined);
     storages.set(id, {

@@ -1,7 +1,7 @@
 /** Turns a world file into a `World`: fills defaults, checks that names refer to something, makes the volumes VMs refer to. */
 import type { Instant } from '../../base/clock.ts';
 import { SpecError } from '../../base/errors.ts';
-import { majorOf } from '../access/privileges.ts';
+import { privilegesOf } from '../access/privileges.ts';
 import { builtInRoles } from '../access/roles.ts';
 import { GUEST_PROFILES } from '../guests/profiles.ts';
 import { newHaState } from '../ha/state.ts';
@@ -203,9 +203,13 @@ function buildAccess(file: CompleteWorldFile, fail: (detail: string) => never): 
       });
     }
   }
-  const roles = builtInRoles(majorOf(file.version.version));
+  const { version } = file.version;
+  const known = privilegesOf(version);
+  const roles = builtInRoles(version);
   for (const [roleid, privileges] of Object.entries(file.roles)) {
-    roles.set(roleid, { roleid, privileges: new Set(privileges), special: false });
+    // Rule [source AC AccessControl.pm parse_user_config]: what a release does not know is passed over.
+    const kept = privileges.filter((privilege) => known.has(privilege));
+    roles.set(roleid, { roleid, privileges: new Set(kept), special: false });
   }
   return {
     users,

@@ -29,6 +29,8 @@ const DEPLOY_PRIVILEGES = [
   'VM.Config.Network',
   'VM.Config.Options',
   'VM.GuestAgent.Audit',
+  // Before 9.0, which passes over it; what it stands for is above.
+  'VM.Monitor',
   'VM.PowerMgmt',
 ];
 

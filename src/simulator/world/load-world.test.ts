@@ -35,6 +35,25 @@ describe('a world file', () => {
   });
 
   it.each([
+    ['nothing', '', '9.2.11', '9.2', '10.0.13'],
+    ['a release', 'version: "8.4"\n', '8.4.1', '8.4', '9.2.0'],
+    ['a release without quotes', 'version: 8.4\n', '8.4.1', '8.4', '9.2.0'],
+    ['a point release', 'version: 8.4.14\n', '8.4.14', '8.4', '9.2.0'],
+    ['details', 'version: { version: "8.2", qemu: 9.0.0 }\n', '8.2.2', '8.2', '9.0.0'],
+  ])('with %s as its version is of that release', (_, text, version, release, qemu) => {
+    expect(load(`${text}${SMALL}`).version).toMatchObject({ version, release, qemu, qemuPatched: true });
+  });
+
+  it.each([
+    {
+      what: 'a release that is not simulated',
+      text: 'nodes:\n  alpha: {}\nversion: "7.4"\n',
+      diagnostic: {
+        code: 'BAD_VALUE',
+        where: { line: 3 },
+        detail: 'version: there is no simulated release "7.4"; known are 8.0, 8.1, 8.2, 8.3, 8.4, 9.0, 9.1, 9.2.',
+      },
+    },
     {
       what: 'an unknown field, with the field that was meant',
       text: 'nodes:\n  alpha: {}\nstroages: {}\n',

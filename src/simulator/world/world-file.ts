@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { parseSize } from '../../pve/wire/index.ts';
+import { knownReleases, NEWEST_RELEASE, versionNamed } from './releases.ts';
 
 const size = z
   .union([z.number().int().nonnegative(), z.string()])
@@ -144,19 +145,37 @@ const mapping = z.strictObject({
   options: z.record(z.string(), z.string()).default({}),
 });
 
+/** Everything follows from the release unless it is said. */
+const versionDetails = z.strictObject({
+  version: z.string().optional().describe('As `/version` says it: 8.4.14.'),
+  release: z.string().optional(),
+  repoid: z.string().optional(),
+  qemu: z.string().optional(),
+  qemu_patched: z
+    .boolean()
+    .default(true)
+    .describe('Whether QEMU has the patches of Proxmox (saving memory, mirroring disks in use).'),
+});
+
+const version = z
+  .union([z.string(), z.number(), versionDetails])
+  .transform((value, context) => {
+    const details = typeof value === 'object' ? value : { ...versionDetails.parse({}), version: String(value) };
+    const name = details.version ?? NEWEST_RELEASE;
+    const known = versionNamed(name);
+    if (!known) {
+      const releases = knownReleases().join(', ');
+      context.addIssue({ code: 'custom', message: `there is no simulated release "${name}"; known are ${releases}` });
+      return z.NEVER;
+    }
+    const { release = known.release, repoid = known.repoid, qemu = known.qemu } = details;
+    return { version: known.version, release, repoid, qemu, qemu_patched: details.qemu_patched };
+  })
+  .prefault(NEWEST_RELEASE)
+  .describe('A release of Proxmox VE, such as "8.4", or details of it.');
+
 export const worldFileSchema = z.strictObject({
-  version: z
-    .strictObject({
-      version: z.string().default('9.2.11'),
-      release: z.string().default('9.2'),
-      repoid: z.string().default('14a22df35955d97d'),
-      qemu: z.string().default('10.0.13'),
-      qemu_patched: z
-        .boolean()
-        .default(true)
-        .describe('Whether QEMU has the patches of Proxmox (saving memory, mirroring disks in use).'),
-    })
-    .prefault({}),
+  version,
   cluster: z.string().optional().describe('Name of the cluster; leave out for a stand-alone node.'),
   entry_node: z.string().optional().describe('The node whose API is served; the first by default.'),
   datacenter: z.record(z.string(), z.string()).default({}),

@@ -292,6 +292,8 @@ export interface TaskRecord {
   /** User or full token id that started it. */
   readonly user: string;
   readonly startedAt: Instant;
+  /** The id that a clone makes, which its own id does not tell; not shown to anybody. */
+  target?: number;
   readonly log: string[];
   endedAt: Instant | undefined;
   exitStatus: string | undefined;

@@ -29,6 +29,14 @@ const tokenSchema = z.looseObject({
 });
 export type TokenEntry = z.output<typeof tokenSchema>;
 
+export interface AclChange {
+  readonly path: string;
+  readonly roles: string;
+  readonly users?: string | undefined;
+  readonly tokens?: string | undefined;
+  readonly propagate: boolean;
+}
+
 export class Access {
   readonly #api: Api;
 
@@ -50,6 +58,20 @@ export class Access {
 
   acl(options?: CallOptions): Promise<AclEntry[]> {
     return this.#api.get(apiPath`/access/acl`, z.array(aclEntrySchema), {}, options);
+  }
+
+  async addRole(params: { readonly roleid: string; readonly privs: string }, options?: CallOptions): Promise<void> {
+    await this.#api.post(apiPath`/access/roles`, z.unknown(), { ...params }, options);
+  }
+
+  /** Afterwards the role has these privileges and no others. */
+  async setRole(roleid: string, privs: string, options?: CallOptions): Promise<void> {
+    await this.#api.put(apiPath`/access/roles/${roleid}`, z.unknown(), { privs }, options);
+  }
+
+  /** Adds entries; those that are there already stay. */
+  async modifyAcl(params: AclChange, options?: CallOptions): Promise<void> {
+    await this.#api.put(apiPath`/access/acl`, z.unknown(), { ...params }, options);
   }
 
   tokens(userid: string, options?: CallOptions): Promise<TokenEntry[]> {

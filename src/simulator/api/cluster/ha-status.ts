@@ -4,6 +4,7 @@ import { limitOf, requestedState } from '../../ha/resources.ts';
 import { lastRoundAt } from '../../ha/rounds.ts';
 import type { HaService, Rounds } from '../../ha/state.ts';
 import { ApiFault } from '../../http/response.ts';
+import { isServerSince } from '../../world/releases.ts';
 
 type Entry = Record<string, unknown>;
 
@@ -28,12 +29,14 @@ function managerEntries(call: Call): Entry[] {
     'armed-state': armed,
     status: `${armed} (CRM watchdog ${isArmed ? 'active' : 'standby'})`,
   };
-  if (!ha.manager?.isActive) return [fencing];
+  // Rule [source HA API2/HA/Status.pm status of 5.1.0]: nobody is told about fencing before 9.2.
+  const known = isServerSince(call.runtime.world, '9.2') ? [fencing] : [];
+  if (!ha.manager?.isActive) return known;
   const master = { ...seen(call, ha.manager, isArmed ? 'active' : 'idle', entryNode), id: 'master', type: 'master' };
   const agents = [...ha.agents].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     master,
-    fencing,
+    ...known,
     ...agents.map(([node, agent]) => ({
       ...seen(call, agent, agentText(call, node, agent), node),
       id: `lrm:${node}`,
@@ -49,9 +52,10 @@ function seen(call: Call, rounds: Rounds, what: string, node: string): Entry {
 
 /** Rule [observed 9.2.11]: a node that has got its first service waits for its lock until its next round. */
 function agentText(call: Call, node: string, agent: Rounds): string {
-  if (agent.isActive) return 'active, watchdog active';
+  const hasWatchdog = isServerSince(call.runtime.world, '9.2');
+  if (agent.isActive) return hasWatchdog ? 'active, watchdog active' : 'active';
   const hasServices = [...call.runtime.world.ha.services.values()].some((service) => service.node === node);
-  return `${hasServices ? 'wait_for_agent_lock' : 'idle'}, watchdog standby`;
+  return `${hasServices ? 'wait_for_agent_lock' : 'idle'}${hasWatchdog ? ', watchdog standby' : ''}`;
 }
 
 function serviceEntries(call: Call): Entry[] {
@@ -78,10 +82,16 @@ function serviceEntry(call: Call, sid: string): Entry {
       request_state: requestedState(options),
       max_restart: limitOf(options, 'max_restart'),
       max_relocate: limitOf(options, 'max_relocate'),
-      failback: Number(options.get('failback') ?? 1),
+      // Rule [source HA API2/HA/Status.pm status of 4.0.7]: a group, or since 9.0 a way back.
+      ...(isServerSince(world, '9.0') ? { failback: Number(options.get('failback') ?? 1) } : groupEntry(options)),
     }),
     ...(comment === undefined ? {} : { comment }),
   };
+}
+
+function groupEntry(options: ReadonlyMap<string, string>): Entry {
+  const group = options.get('group');
+  return group === undefined ? {} : { group };
 }
 
 /** Rule [source HA Tools.pm get_verbose_service_state]: what is on its way counts as what it is on its way to. */

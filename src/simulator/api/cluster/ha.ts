@@ -1,9 +1,10 @@
-/** /cluster/ha/resources: what is highly available. Groups are history; rules, fencing and moving are not simulated. */
+/** /cluster/ha/resources: what is highly available. Rules, fencing and moving are not simulated. */
 import { type Call, flag, type Params, type Routes, requiredText, text } from '../../core/call.ts';
 import { assertGuest, parseServiceId, resourcesDigest, type ServiceId } from '../../ha/resources.ts';
 import { wakeHa } from '../../ha/rounds.ts';
 import { dieFault } from '../../http/response.ts';
 import { splitList } from '../../schema/perl-text.ts';
+import { isServerSince } from '../../world/releases.ts';
 
 export const haRoutes: Routes = {
   'GET /cluster/ha/resources': listResources,
@@ -11,10 +12,6 @@ export const haRoutes: Routes = {
   'GET /cluster/ha/resources/{sid}': (call) => resourceView(call, serviceId(call).sid),
   'PUT /cluster/ha/resources/{sid}': updateResource,
   'DELETE /cluster/ha/resources/{sid}': deleteResource,
-  // Rule [recorded ha-and-mappings-empty]: groups are history.
-  'GET /cluster/ha/groups': () => {
-    throw dieFault('cannot index groups: ha groups have been migrated to rules');
-  },
   'GET /cluster/ha/rules': () => [],
 };
 
@@ -38,7 +35,14 @@ function listResources(call: Call): Record<string, unknown>[] {
   const type = text(call.params, 'type');
   return [...call.runtime.world.ha.resources.keys()]
     .map((sid) => resourceView(call, sid))
-    .filter((resource) => type === undefined || resource.type === type);
+    .filter((resource) => type === undefined || resource.type === type)
+    .map((resource) => ({ ...resource, ...lostGroup(call, resource.group) }));
+}
+
+/** Rule [source HA API2/HA/Resources.pm index of 4.0.7]: the list complains about groups that do not exist. */
+function lostGroup(call: Call, group: unknown): Record<string, unknown> {
+  if (typeof group !== 'string' || call.runtime.world.ha.groups.has(group)) return {};
+  return { errors: { group: `group '${group}' does not exist` } };
 }
 
 /** Rule [source HA API2/HA/Resources.pm create]: id, type, group, guest, then whether it is there already. */
@@ -46,7 +50,7 @@ function createResource(call: Call): null {
   const { world } = call.runtime;
   const id = serviceId(call);
   assertType(call.params, id);
-  refuseGroup(call.params);
+  refuseGroup(call);
   assertGuest(world, id);
   if (world.ha.resources.has(id.sid)) throw dieFault(`create resource failed: resource ID '${id.sid}' already defined`);
   world.ha.resources.set(id.sid, optionsOf(call.params));
@@ -57,7 +61,8 @@ function createResource(call: Call): null {
 function updateResource(call: Call): null {
   const { world } = call.runtime;
   const { sid } = serviceId(call);
-  if (text(call.params, 'group')) refuseGroup(call.params);
+  if (text(call.params, 'group')) refuseGroup(call);
+  assertGroup(call);
   assertNoError(call, sid);
   const digest = text(call.params, 'digest');
   if (digest && digest !== resourcesDigest(world)) {
@@ -92,9 +97,15 @@ function assertType(params: Params, id: ServiceId): void {
 }
 
 /** Rule [recorded ha-resources]: where no groups are left, nobody can be in one. */
-function refuseGroup(params: Params): void {
-  if (text(params, 'group') === undefined) return;
+function refuseGroup({ params, runtime }: Call): void {
+  if (text(params, 'group') === undefined || !isServerSince(runtime.world, '9.0')) return;
   throw dieFault("invalid parameter 'group': ha groups have been migrated to rules");
+}
+
+/** Rule [source HA API2/HA/Resources.pm update of 4.0.7]: an update looks for the group, a creation does not. */
+function assertGroup({ params, runtime }: Call): void {
+  const group = text(params, 'group');
+  if (group && !runtime.world.ha.groups.has(group)) throw dieFault(`HA group '${group}' does not exist`);
 }
 
 /** Rule [recorded ha-create]: what is in error must be disabled before anything else. */

@@ -1,6 +1,7 @@
 /** GET /cluster/resources: the overview of everything, which lags behind (see `statistics.ts`). */
 import { type Call, type Routes, text } from '../../core/call.ts';
 import { isOnNode } from '../../storage/volumes.ts';
+import { isServerSince } from '../../world/releases.ts';
 import type { World } from '../../world/world.ts';
 import { type ResourceEntry, ResourceView } from './resource-entries.ts';
 
@@ -17,7 +18,7 @@ function listResources(call: Call): ResourceEntry[] {
     ...(wants('node') ? nodeEntries(call, view) : []),
     ...(wants('storage') ? storageEntries(call, view) : []),
     // Rule [recorded ha-and-mappings-empty]: the zone of local bridges is a `network`, which no filter asks for.
-    ...(type === undefined ? networkEntries(call) : []),
+    ...(type === undefined || type === 'sdn' ? networkEntries(call, type) : []),
   ];
 }
 
@@ -92,8 +93,19 @@ function storageEntries(call: Call, view: ResourceView): ResourceEntry[] {
     );
 }
 
-function networkEntries(call: Call): ResourceEntry[] {
+/** Rule [source PM API2/Cluster.pm resources of 8.4.1]: before 9.1 it is an `sdn`, and there is a filter for these. */
+function networkEntries(call: Call, type: string | undefined): ResourceEntry[] {
   if (!call.may('/sdn/zones/localnetwork', ['SDN.Audit'])) return [];
+  if (!isServerSince(call.runtime.world, '9.1')) {
+    return [...call.runtime.world.nodes.keys()].map((node) => ({
+      id: `sdn/${node}/localnetwork`,
+      sdn: 'localnetwork',
+      node,
+      type: 'sdn',
+      status: 'ok',
+    }));
+  }
+  if (type !== undefined) return [];
   return [...call.runtime.world.nodes.keys()].map((node) => ({
     id: `network/${node}/zone/localnetwork`,
     node,

@@ -5,8 +5,11 @@ import type { PropertyFormat, ValidationContext } from '../types.ts';
 /** Nothing, or the server's complaint with the line feed it ends in. */
 export type Verifier = (text: string) => string | undefined;
 
+/** One whose answer depends on the server. */
+export type ContextVerifier = (text: string, context: ValidationContext) => string | undefined;
+
 export type RegisteredFormat =
-  | { readonly kind: 'text'; readonly verify: Verifier }
+  | { readonly kind: 'text'; readonly verify: ContextVerifier }
   | {
       readonly kind: 'property';
       readonly properties: PropertyFormat;

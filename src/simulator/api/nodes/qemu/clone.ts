@@ -23,6 +23,7 @@ import { printDrive } from '../../../vm/drive.ts';
 import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { cancelMirrors, type MirrorJobs } from '../../../vm/mirror.ts';
+import { isServerSince } from '../../../world/releases.ts';
 import type { Vm, VolumeFormat } from '../../../world/world.ts';
 
 function clone(call: Call): string {
@@ -61,7 +62,9 @@ async function runClone(call: Call, request: CloneRequest, task: Task): Promise<
   const plan = loadAndCheck(call, request);
   const { runtime, node } = call;
   const { newid, vmid } = request;
-  task.log(`creating a clone of VM ${vmid} with ID ${newid}`);
+  task.record.target = newid;
+  // Rule [source QS API2/Qemu.pm clone_vm of 9.1.5]: before 9.2 the log does not say what it is about.
+  if (isServerSince(runtime.world, '9.2')) task.log(`creating a clone of VM ${vmid} with ID ${newid}`);
   completeConfig(call, request, plan);
   // Rule [source PC File.pm file_set_contents]: an id in use on another node shows only when the file is renamed.
   if (runtime.world.vms.has(newid)) {

@@ -15,6 +15,7 @@ import { withVmLock } from '../../../vm/locking.ts';
 import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
 import { printNicWithMac } from '../../../vm/nic.ts';
 import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update.ts';
+import { isServerSince } from '../../../world/releases.ts';
 
 /** Parameters that steer the call instead of being configuration. */
 const CONTROL = new Set([
@@ -96,10 +97,32 @@ async function putConfig(call: Call): Promise<null> {
 
 async function postConfig(call: Call): Promise<string | null> {
   const request = prepareUpdate(call);
+  if (!isServerSince(call.runtime.world, '9.0')) return postConfigUnderLock(call, request);
   earlyUpdateChecks(call, request);
   const upid = call.fork('qmconfig', String(request.vmid), (task) =>
     withVmLock(call.runtime, call.node, request.vmid, { task }, () => runUpdate(call, request, task)),
   );
+  return answerFor(call, request, upid);
+}
+
+/**
+ * Rule [source QS API2/Qemu.pm $update_vm_api of 8.3.12]: before 9.0 the request itself waits for the lock, so that a lock
+ * that does not come free is an HTTP error; the checks against the configuration happen under it.
+ * Rule [source PC Tools.pm lock_file_full]: the worker inherits the lock, which is free when the worker has ended.
+ */
+function postConfigUnderLock(call: Call, request: UpdateRequest): Promise<string | null> {
+  const { runtime, node } = call;
+  return new Promise((resolve, reject) => {
+    withVmLock(runtime, node, request.vmid, {}, async () => {
+      earlyUpdateChecks(call, request);
+      const upid = call.fork('qmconfig', String(request.vmid), (task) => runUpdate(call, request, task));
+      answerFor(call, request, upid).then(resolve, reject);
+      await runtime.tasks.ended(upid);
+    }).catch(reject);
+  });
+}
+
+async function answerFor(call: Call, request: UpdateRequest, upid: string): Promise<string | null> {
   const delaySeconds = integer(call.params, 'background_delay');
   return delaySeconds === undefined ? upid : waitBriefly(call, request.vmid, upid, delaySeconds);
 }

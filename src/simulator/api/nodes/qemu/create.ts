@@ -34,6 +34,7 @@ import { assertClipboard, checkedMachine } from '../../../vm/machine-type.ts';
 import { printNicWithMac } from '../../../vm/nic.ts';
 import { startVm } from '../../../vm/power.ts';
 import { uniqueTags } from '../../../vm/tags.ts';
+import { isServerSince } from '../../../world/releases.ts';
 import type { Vm } from '../../../world/world.ts';
 import { configValues } from './config.ts';
 
@@ -101,7 +102,8 @@ function prepare(call: Call): Creation {
   if (storage !== undefined) call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
   const isHaManaged = flag(params, 'ha-managed') ?? false;
   if (isHaManaged) call.require('/', ['Sys.Console']);
-  if (start) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
+  // Rule [source QS API2/Qemu.pm create_vm of 9.1.9]: before 9.2 nobody asks who starts it.
+  if (start && isServerSince(call.runtime.world, '9.2')) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
   const mayAllocate =
     call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
   if (!mayAllocate) throw permFault();
@@ -203,8 +205,11 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
   });
   if (machine) config.set('machine', machine);
   const tags = config.get('tags');
-  if (tags !== undefined) {
+  // Rule [source QS API2/Qemu.pm create_vm of 9.1.19]: before 9.2.5 nobody asks about tags, before 9.2.4 they stay as written.
+  if (tags !== undefined && isServerSince(runtime.world, '9.2.5')) {
     checkTagPermissions(call, vm.vmid, OLD_TAGS_OF_A_NEW_VM, tags);
+  }
+  if (tags !== undefined && isServerSince(runtime.world, '9.2.4')) {
     config.set('tags', printTags(uniqueTags(runtime.world, tags)));
   }
   // Rule [source QS QemuServer.pm write_vm_config]: a JSON null is found out when the file is written.

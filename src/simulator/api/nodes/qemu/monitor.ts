@@ -3,6 +3,7 @@ import { type Call, type Routes, requiredText } from '../../../core/call.ts';
 import { dieFault, notImplemented } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
 import { withVmLock } from '../../../vm/locking.ts';
+import { isServerSince } from '../../../world/releases.ts';
 import { vmidOf } from './status.ts';
 
 const HARMLESS_COMMANDS = new Set(['info', 'help', '?']);
@@ -21,8 +22,10 @@ export const monitorRoutes: Routes = {
     const vmid = vmidOf(call.params);
     // Rule [recorded unknown-vm]: the history is looked for by file, not by configuration.
     if (!call.runtime.world.vms.has(vmid)) {
+      // Rule [source QS API2/Qemu.pm rrddata of 8.3.12]: which had another name before 9.0.
+      const folder = isServerSince(call.runtime.world, '9.0') ? 'pve-vm-9.0' : 'pve2-vm';
       throw dieFault(
-        `RRD error: rrdcached@unix:/var/run/rrdcached.sock: rrd_fetch_r failed: opening '/var/lib/rrdcached/db/pve-vm-9.0/${vmid}': No such file or directory`,
+        `RRD error: rrdcached@unix:/var/run/rrdcached.sock: rrd_fetch_r failed: opening '/var/lib/rrdcached/db/${folder}/${vmid}': No such file or directory`,
       );
     }
     throw notImplemented('GET', `/nodes/${call.node}/qemu/${vmid}/rrddata`);

@@ -6,7 +6,7 @@ import { dieFault, paramFault } from '../../../http/response.ts';
 import { resizeVolume } from '../../../storage/resize.ts';
 import { activateStorage } from '../../../storage/space.ts';
 import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
-import { checkLock, draftOf, loadVm, saveConfig } from '../../../vm/config-file.ts';
+import { checkLock, digestFault, draftOf, loadVm, saveConfig } from '../../../vm/config-file.ts';
 import { type Drive, parseDrive, printDrive, withOptions } from '../../../vm/drive.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import type { Vm, Volume } from '../../../world/world.ts';
@@ -45,7 +45,7 @@ async function runResize(call: Call, vmid: number, task: Task): Promise<void> {
 function checkedDrive(call: Call, vm: Vm): Drive {
   const { params, runtime } = call;
   const digest = text(params, 'digest');
-  if (digest && digest !== vm.config.digest) throw dieFault('checksum mismatch (file change by other user?)');
+  if (digest && digest !== vm.config.digest) throw digestFault(call.runtime.world);
   if (!flag(params, 'skiplock')) checkLock(vm);
   const key = requiredText(params, 'disk');
   const value = vm.config.current.get(key);

@@ -4,6 +4,7 @@ import { paramFault } from '../../../http/response.ts';
 import { storageSpace } from '../../../storage/space.ts';
 import { contentText, splitList } from '../../../storage/storage-config.ts';
 import { isOnNode, storageFormats } from '../../../storage/volumes.ts';
+import { isServerSince } from '../../../world/releases.ts';
 import type { ContentType, Storage, World } from '../../../world/world.ts';
 import { indexOf } from '../../indexes.ts';
 
@@ -48,7 +49,7 @@ async function list(call: Call): Promise<unknown> {
     entries.push({
       storage: id,
       ...data,
-      ...(flag(call.params, 'format') && data.enabled === 1 && formatInfo(storage)),
+      ...(flag(call.params, 'format') && data.enabled === 1 && formatInfo(call.runtime.world, storage)),
       ...(data.total > 0 && { used_fraction: data.used / data.total }),
     });
   }
@@ -56,10 +57,13 @@ async function list(call: Call): Promise<unknown> {
 }
 
 /** Rule [recorded storage-list-status]: the old tuple is still shown beside `formats`. */
-function formatInfo(storage: Storage): Record<string, unknown> {
+function formatInfo(world: World, storage: Storage): Record<string, unknown> {
   const formats = storageFormats(storage);
   const valid = Object.fromEntries(formats.supported.map((format) => [format, 1]));
-  return { format: [valid, formats.default], formats: { supported: formats.supported, default: formats.default } };
+  const tuple = { format: [valid, formats.default] };
+  // Rule [source ST API2/Storage/Status.pm index of 8.3.6]: before 9.1 the tuple is all there is.
+  if (!isServerSince(world, '9.1')) return tuple;
+  return { ...tuple, formats: { supported: formats.supported, default: formats.default } };
 }
 
 /** With `target`: only what both nodes share. */

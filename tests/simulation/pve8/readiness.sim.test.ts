@@ -1,0 +1,45 @@
+/** Waiting for guests where one privilege stood for every word with the guest agent. */
+import { describe, expect, it } from 'vitest';
+import type { VmFieldsInput } from '../../../src/resources/vm/fields.ts';
+import { bench } from '../readiness-bench.ts';
+
+const FIELDS: Partial<VmFieldsInput> = { guest: 'cloud-init', ready: { exec: [['true']] } };
+
+describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
+  it('a guest is asked everything with VM.Monitor', async () => {
+    const { clock, start, wait } = bench({
+      version,
+      privileges: ['VM.Audit', 'VM.Monitor', 'VM.PowerMgmt'],
+      config: { ide2: 'tank:vm-401-cloudinit,media=cdrom', ipconfig0: 'ip=dhcp' },
+    });
+    const readiness = await clock.run(async () => {
+      await start();
+      return wait({ ...FIELDS, ready: { exec: [['true']], cloud_init: true } });
+    });
+    expect(readiness.addresses.net0).toHaveLength(1);
+  });
+
+  it('without it the error names it, though the answer has no text in its body', async () => {
+    const { clock, start, wait } = bench({ version, privileges: ['VM.Audit', 'VM.PowerMgmt'] });
+    const failing = clock.run(async () => {
+      await start();
+      return wait(FIELDS);
+    });
+    await expect(failing).rejects.toMatchObject({
+      code: 'PRIVILEGE_MISSING',
+      diagnostic: {
+        detail: expect.stringContaining('(/vms/401, VM.Monitor)'),
+        hint: expect.stringContaining('/vms/401'),
+      },
+    });
+  });
+
+  it('an agent that is silent is told apart from a privilege that is missing', async () => {
+    const { clock, start, wait } = bench({ version, guest: 'silent-agent' });
+    const failing = clock.run(async () => {
+      await start();
+      return wait(FIELDS);
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'AGENT_SILENT' });
+  });
+});
