@@ -6,6 +6,7 @@ import { closest } from '../base/closest.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
 import { printByteSize } from '../base/units.ts';
+import { hasEndpoint } from '../pve/compatibility.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { nothingToBootFrom } from './boot-source.ts';
@@ -43,10 +44,10 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   checkHaGroup(vm, observed, findings);
 }
 
-/** Proxmox VE 9 turned groups into rules and knows none any more. */
+/** Releases that turned groups into rules know none any more. */
 function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
   const { ha } = vm.fields;
-  if (!ha || ha.group === undefined || Number.parseInt(observed.version.version, 10) < 9) return;
+  if (!ha || ha.group === undefined || hasEndpoint(observed.version, '/cluster/ha/groups')) return;
   problems.push(
     new SpecError({
       code: 'BAD_VALUE',
@@ -177,11 +178,11 @@ function storageProblem(
 }
 
 /** New disks and, in a full clone, the template's, at the size they will have. */
-function countNeeds(
+export function countNeeds(
   vm: ResolvedVm,
   base: ReadonlyMap<string, string>,
   creating: boolean,
-  { neededBytes }: Findings,
+  { neededBytes }: Pick<Findings, 'neededBytes'>,
 ): void {
   const { clone, disks = {} } = vm.fields;
   const add = (storage: string | undefined, bytes: number) => {
@@ -238,7 +239,7 @@ export function checkRoom(observed: Observed, { neededBytes, problems }: Finding
   }
 }
 
-const isThin = (row: StorageRow) => row.type === 'lvmthin' || row.type === 'zfspool' || row.type === 'rbd';
+export const isThin = (row: StorageRow) => row.type === 'lvmthin' || row.type === 'zfspool' || row.type === 'rbd';
 
 function checkBridges(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
   const bridges = observed.bridges.get(vm.fields.node);

@@ -7,6 +7,7 @@ import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { Canceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { PortProbe } from '../base/port-probe.ts';
+import { isSightLost } from '../pve/index.ts';
 import type { ActionContext } from '../resources/action.ts';
 import { mapPciDevice } from '../resources/pci/map-device.ts';
 import { isPciMapStep, type PciMapStep } from '../resources/pci/mapping.ts';
@@ -161,9 +162,7 @@ class Execution {
     throwIfCanceled(signal);
     const context = stepContext(run, step, sight, signal);
     const { id, address, action: name } = step;
-    // Views show VMs; of a mapping the log tells.
     const announce = (status: 'started' | 'done') =>
-      isPciMapStep(step) ||
       run.onProgress({ kind: 'step', at: run.clock.now(), address, step: id, action: name, status });
     await this.#lanes.queues.run(occupancyOf(step), signal, async () => {
       announce('started');
@@ -174,7 +173,8 @@ class Execution {
         // A canceled step stays open in the journal: the next run takes it up.
         if (!isCancel(error, signal)) {
           const { code, detail } = toDiagnostic(error);
-          await run.memory.record({ event: 'stepFailed', step: step.id, code, detail });
+          const lost = isSightLost(error) && { lost: true as const };
+          await run.memory.record({ event: 'stepFailed', step: step.id, code, detail, ...lost });
         }
         throw located(error, step);
       }

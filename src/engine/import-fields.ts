@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { vmAddress } from '../base/address.ts';
 import { invariant } from '../base/assert.ts';
+import type { HaResource } from '../pve/index.ts';
 import {
   type Binding,
   DRIVE_BINDINGS,
@@ -19,12 +20,14 @@ import {
 import { diffVm } from '../resources/vm/diff.ts';
 import { type Drive, diskPartText, drivesOf } from '../resources/vm/disks.ts';
 import { type VmFields, vmFieldsSchema } from '../resources/vm/fields.ts';
+import { writtenHa } from '../resources/vm/ha.ts';
 import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
 import { stripOwnership } from '../resources/vm/ownership.ts';
 import { propertyOf } from '../resources/vm/parts.ts';
 import { wantedConfig } from '../resources/vm/wanted.ts';
 import { wordsOfText } from '../resources/vm/words.ts';
 import { violationsOf } from '../spec/rules/index.ts';
+import { bareVm } from './bare-vm.ts';
 
 /** A part of a stack file, not checked yet. */
 export type Tree = { [key: string]: unknown };
@@ -41,7 +44,8 @@ export interface ImportedFields {
 const NOT_SETTINGS =
   /^(smbios1|vmgenid|meta|digest|lock|template|parent|snaptime|snapstate|vmstate|runningmachine|runningcpu|running-nets-host-mtu|cipassword|cicustom|unused\d+)$/;
 
-export function fieldsOfVm(observed: VmObserved): ImportedFields {
+/** With the resource of the HA manager that it is, if it is one. */
+export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedFields {
   const values = effectiveValues(observed);
   const tree: Tree = { name: `vm-${observed.vmid}`, vmid: observed.vmid, node: observed.node };
   const leftOut: string[] = [];
@@ -59,6 +63,7 @@ export function fieldsOfVm(observed: VmObserved): ImportedFields {
   }
   readAddresses(tree, values);
   if (!observed.running) tree.power = 'stopped';
+  if (ha) tree.ha = writtenHa(ha);
   return settled(tree, observed, leftOut);
 }
 
@@ -168,8 +173,7 @@ function untrue(fields: VmFields, observed: VmObserved): Misfit[] {
 
 /** What no file may say of a VM that is not cloned, such as an address without a drive that tells the guest. */
 function refused(fields: VmFields): Misfit[] {
-  const vm = { address: vmAddress('vm'), group: 'vm', number: 1, fields, after: [], formerly: [], positions: {} };
-  return violationsOf(vm)
+  return violationsOf(bareVm(vmAddress('vm'), fields))
     .filter(({ severity = 'error' }) => severity === 'error')
     .map(({ path, detail }) => ({ path: path.split('.'), why: detail }));
 }

@@ -7,25 +7,24 @@ import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
-import { ACTIONS } from '../resources/vm/actions/index.ts';
 import type { Difference } from '../resources/vm/diff.ts';
 import type { VmFields } from '../resources/vm/fields.ts';
-import { IdReservations } from '../resources/vm/ids.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines } from '../resources/vm/ownership.ts';
-import { packDesired } from '../resources/vm/packed.ts';
 import { readVm } from '../resources/vm/read.ts';
-import type { ResolvedStack } from '../spec/types.ts';
+import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { VmPatch } from '../state/events.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
 import { fieldsOfVm, type ImportedFields } from './import-fields.ts';
 import { fittedLines, type ReadLines } from './import-lines.ts';
 import { knownAddresses } from './known-addresses.ts';
-import { observeHa } from './observe-ha.ts';
+import { readHa } from './observe-ha.ts';
+import { readPciMappings } from './observe-pci.ts';
+import type { Observed } from './observed.ts';
+import { writeOwnershipNote } from './ownership-note.ts';
 import type { RunMemory } from './run-memory.ts';
 import { type EditDoors, editState } from './state-edit.ts';
-import { stepContext } from './step-context.ts';
-import { takeOver } from './take-over.ts';
+import { type TakeOverInput, takeOver } from './take-over.ts';
 
 export interface ImportInput extends Omit<EditDoors, 'stackName'> {
   readonly pve: Pve;
@@ -61,15 +60,16 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
     refuseKnown(input, memory.state);
     const observed = await readExisting(input);
     refuseForeign(input, memory.state, observed);
-    const { found, fields } = await describe(input, observed, inFile?.fields);
+    const around = await readAround(input, inFile);
+    const { found, fields } = await describe(input, observed, around, inFile?.fields);
     const addresses = (await knownAddresses(input, [{ address, fields, observed }])).get(address);
     const taken = takeOver({
+      ...around,
       stackName: stack.name,
       address,
       fields,
       observed,
       addresses: addresses?.addresses ?? {},
-      ...(await observeHa(input.pve, stack, input.signal)),
     });
     const before = memory.state.vms[address];
     await record(memory, address, { ...taken.vm, phase: 'incomplete' });
@@ -78,7 +78,7 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
       const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...line } };
       await record(memory, address, vm);
       const differences = taken.differences.filter(({ path }) => path !== 'ownership');
-      const remarks = remarksOn(fields, observed, addresses?.unknown);
+      const remarks = remarksOn(fields, observed, around.ha, addresses?.unknown);
       return { vm, found, inFile: inFile !== undefined, differences, remarks };
     } catch (error) {
       // Not taken over after all: the memory is what it was.
@@ -88,17 +88,29 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
   });
 }
 
+/** What the cluster knows of the VM beside its configuration; each is one question. */
+type Around = Required<Pick<TakeOverInput, 'pciMappings'>> & { readonly ha: NonNullable<Observed['ha']> };
+
+async function readAround({ pve, signal }: ImportInput, inFile: ResolvedVm | undefined): Promise<Around> {
+  const [ha, pciMappings] = await Promise.all([
+    readHa(pve, signal),
+    readPciMappings(pve, inFile ? [inFile] : [], signal),
+  ]);
+  return { ha, pciMappings };
+}
+
 /** What the file says of the VM already, or will say with the lines that are printed for it. */
 async function describe(
   { stack, address, readLines }: ImportInput,
   observed: Identified,
+  around: Around,
   inFile: VmFields | undefined,
 ): Promise<{ readonly found: ImportedFields; readonly fields: VmFields }> {
-  const found = fieldsOfVm(observed);
+  const found = fieldsOfVm(observed, around.ha.ok ? around.ha.value.get(observed.vmid) : undefined);
   if (inFile) return { found, fields: inFile };
   if (!readLines) return { found, fields: found.fields };
   const untruePaths = (fields: VmFields) =>
-    takeOver({ stackName: stack.name, address, fields, observed, addresses: {} })
+    takeOver({ ...around, stackName: stack.name, address, fields, observed, addresses: {} })
       .differences.map(({ path }) => path)
       .filter((path) => path !== 'ownership');
   const { written, fields } = await fittedLines(found, readLines, untruePaths);
@@ -106,7 +118,12 @@ async function describe(
 }
 
 /** Place and power act when a VM is made or when the file changes them; taking it over is neither. */
-function remarksOn({ node, power }: VmFields, observed: VmObserved, unknown: string | undefined): string[] {
+function remarksOn(
+  { node, power }: VmFields,
+  observed: VmObserved,
+  ha: Around['ha'],
+  unknown: string | undefined,
+): string[] {
   const actual = observed.running ? 'running' : 'stopped';
   return [
     ...(node === observed.node
@@ -119,6 +136,7 @@ function remarksOn({ node, power }: VmFields, observed: VmObserved, unknown: str
       : [
           `The file says power: ${power}; it is ${actual} and stays so. Write power: ${actual}, or ${observed.running ? 'stop' : 'start'} it yourself.`,
         ]),
+    ...(ha.ok ? [] : [`Whether it is an HA resource was not checked: the token needs ${ha.needs}.`]),
     ...(unknown === undefined ? [] : [`No address is known on ${unknown}. The outputs hold null for it.`]),
   ];
 }
@@ -220,7 +238,7 @@ function refuseForeign(input: ImportInput, state: StackState, vm: Identified): v
     hint:
       owner.stack === stack.name
         ? `Take it in under that address: proxwright state recover. Then give it this one: proxwright state mv '${owner.address}' '${address}'`
-        : `Let that stack forget it (proxwright state forget '${owner.address}') and take the line out of the notes.`,
+        : `Let that stack let go of it: proxwright state forget '${owner.address}' --release. Or delete that line from the notes.`,
   });
 }
 
@@ -231,30 +249,11 @@ async function writeOwnership(
   desired: ReturnType<typeof takeOver>['desired'],
   observed: Identified,
 ): Promise<Record<string, string | null>> {
-  const { pve, clock, random, log, stack, address, signal } = input;
   const notes = desired.get('description')?.desired;
   if (notes?.kind !== 'notes') return {};
   const standing = ownershipLines(observed.current.get('description') ?? '');
   if (notes.line !== undefined && standing.length === 1 && standing[0] === notes.line) return { ownership: notes.line };
   if (notes.line === undefined && standing.length === 0) return { ownership: null };
-  const run = {
-    pve,
-    clock,
-    random,
-    log,
-    stackName: stack.name,
-    rollout: stack.rollout,
-    memory,
-    ids: new IdReservations(),
-    onProgress: () => {},
-    secret: () => undefined,
-  };
-  const step = { id: `${address}/configure`, address, action: 'vm.configure' };
-  const context = stepContext(run, step, { last: observed }, signal);
-  // Only the line: a description in the file that differs is for the next plan to show.
-  const wish = { key: 'description', desired: { kind: 'notes', text: undefined, line: notes.line } } as const;
-  await memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
-  await ACTIONS['vm.configure'](context, { desired: packDesired([wish]) });
-  await memory.record({ event: 'stepDone', step: step.id });
+  await writeOwnershipNote(input, memory, input.address, notes.line, observed);
   return { ownership: notes.line ?? null };
 }

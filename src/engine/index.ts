@@ -13,6 +13,10 @@ export {
   stackJsonSchema,
 } from '../spec/index.ts';
 export type { StackState, VmState } from '../state/stack-state.ts';
+export { diagnose } from './doctor/diagnose.ts';
+export { type ExamineInput, examine } from './doctor/examine.ts';
+export { type Finding, isHealthy } from './doctor/finding.ts';
+export { WireWatch } from './doctor/wire-times.ts';
 export type { ExecuteResult, VmOutcome } from './execute.ts';
 export { type ObserveInput, observe } from './observe.ts';
 export type { Observed } from './observed.ts';
@@ -20,6 +24,11 @@ export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.t
 export { type PlanInput, type PlanResult, planStack } from './plan.ts';
 export { type DestroyInput, planDestroy } from './plan-destroy.ts';
 export { type Change, isEmpty, type Plan } from './plan-types.ts';
+export { assumedNeeds } from './privileges/assumed.ts';
+export { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
+export { pveumCommands } from './privileges/pveum.ts';
+export { requirementsOf } from './privileges/requirements.ts';
+export { smallestRoles } from './privileges/roles.ts';
 export type { Progress, ProgressListener } from './progress.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from './retry.ts';
 export { type PlanOptions, Session, type SessionDoors, type SessionInput } from './session.ts';

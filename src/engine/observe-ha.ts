@@ -11,12 +11,17 @@ export async function observeHa(
   signal: AbortSignal | undefined,
 ): Promise<Pick<Observed, 'ha'>> {
   if (stack.vms.every(({ fields }) => fields.ha === undefined)) return {};
+  return { ha: await readHa(pve, signal) };
+}
+
+/** Whether anybody mentions it or not: what an import finds. */
+export async function readHa(pve: Pve, signal: AbortSignal | undefined): Promise<NonNullable<Observed['ha']>> {
   try {
     const resources = await pve.cluster.ha.list({ signal });
-    return { ha: { ok: true, value: new Map(resources.map((resource) => [vmidOf(resource), resource])) } };
+    return { ok: true, value: new Map(resources.map((resource) => [vmidOf(resource), resource])) };
   } catch (error) {
     if (!(error instanceof AuthError && error.code === 'PRIVILEGE_MISSING')) throw error;
-    return { ha: { ok: false, needs: 'Sys.Audit on /' } };
+    return { ok: false, needs: 'Sys.Audit on /' };
   }
 }
 

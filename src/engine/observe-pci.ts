@@ -20,8 +20,7 @@ export async function observePci(input: ObservePciInput): Promise<Pick<Observed,
   const { pve, stack, signal } = input;
   const users = stack.vms.filter(({ fields }) => fields.pci !== undefined);
   if (users.length === 0) return { pciMappings: { ok: true, value: new Map() } };
-  const listed = await pve.cluster.mapping.pci({}, { signal });
-  const mappings = new Map(listed.map(({ id, map }) => [id, map]));
+  const mappings = await readPciMappings(pve, users, signal);
   const nodes = nodesWithUnmapped(users, mappings);
   if (mappings.size > 0 && nodes.size === 0) return { pciMappings: { ok: true, value: mappings } };
   const making = await readMaking(input, nodes);
@@ -31,6 +30,17 @@ export async function observePci(input: ObservePciInput): Promise<Pick<Observed,
     pciMappings: isComplete ? { ok: true, value: mappings } : { ok: false, needs: `Mapping.Use on ${ALL_MAPPINGS}` },
     pciMaking: making,
   };
+}
+
+/** The mappings that the token sees, by name; nothing is asked where no VM uses a device. */
+export async function readPciMappings(
+  pve: Pve,
+  vms: readonly ResolvedVm[],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, readonly string[]>> {
+  if (vms.every(({ fields }) => fields.pci === undefined)) return new Map();
+  const listed = await pve.cluster.mapping.pci({}, { signal });
+  return new Map(listed.map(({ id, map }) => [id, map]));
 }
 
 function nodesWithUnmapped(vms: readonly ResolvedVm[], mappings: ReadonlyMap<string, readonly string[]>): Set<string> {
@@ -68,7 +78,7 @@ async function readDevices(
   }
 }
 
-function hardwareOf(device: PciDevice): PciHardware {
+export function hardwareOf(device: PciDevice): PciHardware {
   const { id, vendor, device: model, subsystem_vendor: vendorOfCard, subsystem_device: card, iommugroup } = device;
   const hasSubsystem = vendorOfCard !== undefined && card !== undefined;
   return {

@@ -19,7 +19,12 @@ import type { ResolvedVm } from '../spec/types.ts';
 import type { Observed } from './observed.ts';
 import { whereOf } from './where.ts';
 
+/** What is known of devices and of the VMs that have them. */
+export type PciSight = Pick<Observed, 'pciMappings' | 'pciMaking' | 'vms'>;
+
 type Answer =
+  /** The VM has the device by its address, which only root can have given it; that is what the file says. */
+  | { readonly kind: 'kept' }
   | { readonly kind: 'found'; readonly mapping: string }
   | { readonly kind: 'make'; readonly mapping: string; readonly entry: string; readonly mdev: boolean }
   | { readonly kind: 'refused'; readonly problem: Diagnostic };
@@ -32,11 +37,11 @@ interface Wish {
 }
 
 /** Address as the file gives it → the mapping that stands for it on the VM's node, now or after this plan. */
-export function pciMappingsFor(vm: ResolvedVm, observed: Observed): Map<string, string> {
+export function pciMappingsFor(vm: ResolvedVm, observed: PciSight): Map<string, string> {
   return new Map(
     wishesOf(vm).flatMap((wish): [string, string][] => {
       const answer = answerTo(wish, observed);
-      return answer.kind === 'refused' ? [] : [[wish.device, answer.mapping]];
+      return answer.kind === 'found' || answer.kind === 'make' ? [[wish.device, answer.mapping]] : [];
     }),
   );
 }
@@ -75,23 +80,31 @@ function wishesOf(vm: ResolvedVm): Wish[] {
   );
 }
 
-function answerTo(wish: Wish, observed: Observed): Answer {
+function answerTo(wish: Wish, observed: PciSight): Answer {
+  if (partOfOwn(wish, observed, 'host') === wish.device) return { kind: 'kept' };
   const mapping = findMapping(wish, observed);
   return mapping === undefined ? makeMapping(wish, observed) : { kind: 'found', mapping };
 }
 
 /** Where several stand for it the VM keeps the one it has. */
-function findMapping({ vm, slot, device }: Wish, { pciMappings, vms }: Observed): string | undefined {
+function findMapping(wish: Wish, observed: PciSight): string | undefined {
+  const { pciMappings } = observed;
   if (!pciMappings.ok) return undefined;
-  const path = pciPath(device);
-  const names = [...pciMappings.value].flatMap(([id, map]) => (standsFor(map, vm.fields.node, path) ? [id] : []));
-  const found = vms.get(vm.address);
-  const now = found?.kind === 'present' ? (found.vm.pending.get(slot) ?? found.vm.current.get(slot)) : undefined;
-  const own = splitProperty(now ?? '').find(({ key }) => key === 'mapping')?.value;
+  const { node } = wish.vm.fields;
+  const path = pciPath(wish.device);
+  const names = [...pciMappings.value].flatMap(([id, map]) => (standsFor(map, node, path) ? [id] : []));
+  const own = partOfOwn(wish, observed, 'mapping');
   return own !== undefined && names.includes(own) ? own : names.sort()[0];
 }
 
-function makeMapping(wish: Wish, observed: Observed): Answer {
+/** What the VM has in this slot now. */
+function partOfOwn({ vm, slot }: Wish, { vms }: PciSight, part: 'host' | 'mapping'): string | undefined {
+  const found = vms.get(vm.address);
+  const now = found?.kind === 'present' ? (found.vm.pending.get(slot) ?? found.vm.current.get(slot)) : undefined;
+  return splitProperty(now ?? '').find(({ key }) => key === part)?.value;
+}
+
+function makeMapping(wish: Wish, observed: PciSight): Answer {
   const { vm, device } = wish;
   const { node } = vm.fields;
   const path = pciPath(device);

@@ -118,7 +118,7 @@ function impossibleProblem(vm: ResolvedVm, difference: Difference): Diagnostic {
   return new SpecError({
     code: 'BAD_VALUE',
     where: whereOf(vm, difference.path),
-    detail: `${difference.path} cannot become ${JSON.stringify(difference.after)}: ${difference.reason ?? 'Proxmox cannot change it'}.`,
+    detail: `${difference.path} cannot become ${JSON.stringify(difference.after)}: ${difference.reason ?? 'Proxmox cannot change it.'}`,
     hint: `Undo the change in the file, or make the VM anew: proxwright apply --replace ${vm.address}`,
   }).diagnostic;
 }

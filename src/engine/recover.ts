@@ -15,6 +15,7 @@ import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { observeHa } from './observe-ha.ts';
+import { readPciMappings } from './observe-pci.ts';
 import { takeOver } from './take-over.ts';
 
 export interface ClusterInput {
@@ -72,9 +73,10 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
       observed: vm,
       isIncomplete: ownership.incomplete === true,
     }));
-  const [addresses, { ha }] = await Promise.all([
+  const [addresses, { ha }, pciMappings] = await Promise.all([
     knownAddresses({ pve, clock, signal }, subjects),
     observeHa(pve, stack, signal),
+    readPciMappings(pve, stack.vms, signal),
   ]);
   const vms: Record<string, VmState> = { ...state.vms };
   const [found, learned]: [Address[], Address[]] = [[], []];
@@ -89,7 +91,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
       vms[address] = { ...before, macs: macsOf(observed.current), addresses: known.addresses };
       learned.push(address);
     } else {
-      const { vm } = takeOver({ ...subject, stackName: stack.name, addresses: known.addresses, ha });
+      const { vm } = takeOver({ ...subject, stackName: stack.name, addresses: known.addresses, ha, pciMappings });
       vms[address] = isIncomplete ? { ...vm, phase: 'incomplete' } : vm;
       found.push(address);
     }

@@ -1,6 +1,6 @@
 /** The memory of a run: the state it began with plus every event so far, and the journal that makes them last. */
 import type { Address } from '../base/address.ts';
-import { foldEvents } from '../state/events.ts';
+import { foldEvents, type OpenStep, openSteps } from '../state/events.ts';
 import type { JournalWriter, NewEvent } from '../state/journal.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
 
@@ -19,6 +19,11 @@ export class RunMemory {
 
   vm(address: Address): VmState | undefined {
     return this.#state.vms[address];
+  }
+
+  /** What this run began and cannot tell the end of. */
+  get openSteps(): readonly OpenStep[] {
+    return openSteps(this.#journal.events);
   }
 
   /** Returns once the event is on disk; only then does anybody act on it. */

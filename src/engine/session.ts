@@ -28,7 +28,9 @@ import { observe } from './observe.ts';
 import type { Observed } from './observed.ts';
 import { fingerprintsOf, type PlanResult, planStack } from './plan.ts';
 import { type DestroyInput, planDestroy } from './plan-destroy.ts';
-import type { Plan } from './plan-types.ts';
+import { isEmpty, type Plan } from './plan-types.ts';
+import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
+import { explainUnseen } from './privileges/unseen.ts';
 import type { ProgressListener } from './progress.ts';
 import { nextRunId } from './run-id.ts';
 import { RunMemory } from './run-memory.ts';
@@ -63,6 +65,8 @@ export interface PlanOptions {
   readonly replace?: readonly string[];
   /** The ownership lines go on saying that the VMs are not complete. */
   readonly asIncomplete?: boolean;
+  /** Off: the plan is made whatever the token may do; the server refuses then, perhaps halfway. */
+  readonly checkPrivileges?: boolean;
 }
 
 /** Which configuration key a secret field stands for. */
@@ -122,16 +126,44 @@ export class Session {
     return this.#memory.state;
   }
 
+  /** A plan that can be carried out: one for which the token lacks a privilege is refused like one without its template. */
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
-    this.#observed = await observe({ pve, stack, state: this.state, signal, replace: options.replace });
-    return planStack({ stack, state: this.state, observed: this.#observed, secrets, now: clock.now(), ...options });
+    const observed = await observe({ pve, stack, state: this.state, signal, replace: options.replace });
+    this.#observed = observed;
+    const result = planStack({ stack, state: this.state, observed, secrets, now: clock.now(), ...options });
+    return options.checkPrivileges === false ? result : this.#permitted(result);
   }
 
-  async planDestroy(options: Pick<DestroyInput, 'only' | 'running'>): Promise<PlanResult> {
+  async planDestroy(
+    options: Pick<DestroyInput, 'only' | 'running'> & Pick<PlanOptions, 'checkPrivileges'>,
+  ): Promise<PlanResult> {
     const { stack, pve, signal, clock } = this.#input;
-    this.#observed = await observe({ pve, stack, state: this.state, signal });
-    return planDestroy({ stack, state: this.state, observed: this.#observed, now: clock.now(), ...options });
+    const observed = await observe({ pve, stack, state: this.state, signal });
+    this.#observed = observed;
+    const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
+    return options.checkPrivileges === false ? result : this.#permitted(result);
+  }
+
+  /** What a plan needs and what the token has; also for a plan that was made earlier. */
+  async privilegesFor(plan: Plan): Promise<PrivilegeCheck> {
+    const { stack, pve, signal } = this.#input;
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal });
+    const observed = this.#observed;
+    return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
+  }
+
+  async #permitted(result: PlanResult): Promise<PlanResult> {
+    const { stack, pve, signal } = this.#input;
+    if (!result.ok) {
+      return { ok: false, problems: await explainUnseen({ pve, stack, problems: result.problems, signal }) };
+    }
+    const { plan } = result;
+    // Nobody has to be asked whether nothing may be done.
+    if (isEmpty(plan)) return result;
+    const { missing, notChecked } = await this.privilegesFor(plan);
+    if (missing.length > 0) return { ok: false, problems: missing };
+    return { ok: true, plan: { ...plan, warnings: [...plan.warnings, ...notChecked] } };
   }
 
   /** What the last plan of this session was made from, field by field. */
@@ -173,7 +205,7 @@ export class Session {
   async #conclude({ outcomes }: ExecuteResult): Promise<void> {
     await this.#save();
     // A journal with open steps stays open, so that the next run settles them.
-    if ([...outcomes.values()].includes('canceled')) return;
+    if (this.#memory.openSteps.length > 0 || [...outcomes.values()].includes('canceled')) return;
     const failed = [...outcomes.values()].some((outcome) => outcome !== 'done');
     await this.#memory.record({ event: 'runEnded', outcome: failed ? 'failed' : 'done' });
   }

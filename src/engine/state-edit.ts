@@ -82,9 +82,13 @@ export async function moveAddress(doors: EditDoors, from: string, to: string): P
 
 /**
  * The VM stays as it is, but is no longer ours; what an unfinished run began on it is left alone, too. Undefined where
- * only such a run knew it.
+ * only such a run knew it. `letGo` is called while it is still known; where it fails, nothing is forgotten.
  */
-export async function forgetAddress(doors: EditDoors, address: string): Promise<VmState | undefined> {
+export async function forgetAddress(
+  doors: EditDoors,
+  address: string,
+  letGo?: (memory: RunMemory) => Promise<void>,
+): Promise<VmState | undefined> {
   const { store, clock } = doors;
   return editState(
     doors,
@@ -95,6 +99,7 @@ export async function forgetAddress(doors: EditDoors, address: string): Promise<
       );
       const vm = memory.state.vms[address];
       if (begun.length === 0) knownVm(memory.state, address);
+      await letGo?.(memory);
       for (const { runId, step } of begun) {
         const journal = new JournalWriter(store, clock, runId);
         await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });

@@ -9,7 +9,9 @@ import { printOwnership } from '../resources/vm/ownership.ts';
 import { macsOf } from '../resources/vm/parts.ts';
 import { wantedConfig } from '../resources/vm/wanted.ts';
 import type { VmState } from '../state/stack-state.ts';
+import { bareVm } from './bare-vm.ts';
 import type { Observed } from './observed.ts';
+import { type PciSight, pciMappingsFor } from './pci.ts';
 
 export interface TakenOver {
   readonly vm: VmState;
@@ -29,12 +31,14 @@ export interface TakeOverInput {
   readonly addresses: Record<string, string[]>;
   /** What the HA manager looks after; absent where nobody asked. */
   readonly ha?: Observed['ha'] | undefined;
+  /** PCI mappings by name; needed where the file names a device by its address. */
+  readonly pciMappings?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
-export function takeOver({ stackName, address, fields, observed, addresses, ha }: TakeOverInput): TakenOver {
+export function takeOver(input: TakeOverInput): TakenOver {
+  const { fields, observed, addresses, ha } = input;
   const { vmid, uuid, node, current } = observed;
-  const ownershipLine = printOwnership({ stack: stackName, address, vmid, uuid });
-  const desired: DesiredConfig = fields ? wantedConfig(fields, { ownershipLine }) : new Map();
+  const desired: DesiredConfig = fields ? wantedOf(input, fields) : new Map();
   const availability = ha?.ok ? fields?.ha : undefined;
   const differences = [
     ...diffVm(desired, observed, undefined).differences,
@@ -61,6 +65,18 @@ export function takeOver({ stackName, address, fields, observed, addresses, ha }
     desired,
     differences,
   };
+}
+
+function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, fields: VmFields): DesiredConfig {
+  const { vmid, uuid } = observed;
+  const sight: PciSight = {
+    pciMappings: { ok: true, value: pciMappings ?? new Map() },
+    vms: new Map([[address, { kind: 'present', vm: observed }]]),
+  };
+  return wantedConfig(fields, {
+    ownershipLine: printOwnership({ stack: stackName, address, vmid, uuid }),
+    pciMappings: pciMappingsFor(bareVm(address, fields), sight),
+  });
 }
 
 function isSecret(desired: DesiredConfig, path: string): boolean {

@@ -35,7 +35,15 @@ export const eventSchema = z.discriminatedUnion('event', [
   z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
   z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch }),
   z.strictObject({ event: z.literal('stepDone'), at, step: z.string(), patch: patch.optional() }),
-  z.strictObject({ event: z.literal('stepFailed'), at, step: z.string(), code: z.string(), detail: z.string() }),
+  z.strictObject({
+    event: z.literal('stepFailed'),
+    at,
+    step: z.string(),
+    code: z.string(),
+    detail: z.string(),
+    /** The server was lost sight of: what was asked of it may go on, so the step stays open. */
+    lost: z.literal(true).optional(),
+  }),
   z.strictObject({
     event: z.literal('note'),
     at,
@@ -102,7 +110,7 @@ export function openSteps(events: readonly RunEvent[]): OpenStep[] {
     } else if (event.event === 'taskAttached') {
       const step = open.get(event.step);
       if (step) open.set(event.step, { ...step, upid: event.upid });
-    } else if (event.event === 'stepDone' || event.event === 'stepFailed') {
+    } else if (event.event === 'stepDone' || (event.event === 'stepFailed' && !event.lost)) {
       open.delete(event.step);
     }
   }

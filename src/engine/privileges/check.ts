@@ -18,15 +18,18 @@ import { type PlanNeeds, requirementsOf } from './requirements.ts';
 import { judgeTags } from './tags.ts';
 import { withZones } from './zones.ts';
 
-export interface CheckPrivilegesInput {
+export interface CheckNeedsInput {
   readonly pve: Pve;
-  readonly plan: Plan;
   readonly stack: ResolvedStack;
   readonly version: ServerVersion;
-  readonly observed: Observed;
   readonly signal?: AbortSignal | undefined;
   /** Also what only a thorough examination wants to read; a plan does without. */
   readonly thorough?: boolean;
+}
+
+export interface CheckPrivilegesInput extends CheckNeedsInput {
+  readonly plan: Plan;
+  readonly observed: Observed;
 }
 
 export interface PrivilegeCheck {
@@ -40,10 +43,13 @@ export interface PrivilegeCheck {
   readonly grants: Grants;
 }
 
-export async function checkPrivileges(input: CheckPrivilegesInput): Promise<PrivilegeCheck> {
+export function checkPrivileges(input: CheckPrivilegesInput): Promise<PrivilegeCheck> {
+  return checkNeeds(requirementsOf(input), input);
+}
+
+export async function checkNeeds(needs: PlanNeeds, input: CheckNeedsInput): Promise<PrivilegeCheck> {
   const { pve, signal, version } = input;
   const grants = new Grants(pve, signal);
-  const needs = requirementsOf(input);
   if (isRealRoot(pve)) return { missing: [], notChecked: [], requirements: needs.requirements, gaps: [], grants };
   await grants.ask(needs.requirements.flatMap(({ paths }) => paths.map(({ path }) => path)));
   const tags = await checkTags(needs, grants, input);
@@ -67,7 +73,7 @@ async function examine(
 
 async function report(
   found: { requirements: readonly Requirement[]; gaps: readonly Requirement[]; grants: Grants; version: ServerVersion },
-  { pve, signal }: CheckPrivilegesInput,
+  { pve, signal }: CheckNeedsInput,
 ): Promise<Diagnostic[]> {
   // Whether something is granted above decides where a new entry belongs.
   const [roles, holder] = await Promise.all([
@@ -97,7 +103,7 @@ export async function holderOf(pve: Pve, signal?: AbortSignal): Promise<Holder> 
 async function checkTags(
   { tags }: PlanNeeds,
   grants: Grants,
-  { pve, signal }: CheckPrivilegesInput,
+  { pve, signal }: CheckNeedsInput,
 ): Promise<{ requirements: readonly Requirement[]; notChecked: readonly Diagnostic[] }> {
   const list = new RequirementList();
   if (tags.length > 0) await grants.ask(['/']);

@@ -2,6 +2,7 @@
  * What the token may do, asked path by path and remembered. A privilege that is named is granted; what comes with it only
  * says whether it is passed on to everything below. The answer already takes token and owner together.
  */
+import { setMaxListeners } from 'node:events';
 import type { Pve } from '../../pve/client.ts';
 import type { Requirement } from './requirement.ts';
 
@@ -17,6 +18,8 @@ export class Grants {
   constructor(pve: Pve, signal?: AbortSignal) {
     this.#pve = pve;
     this.#signal = signal;
+    // Every question listens to it, and many are asked at once; that is no leak to be warned of.
+    if (signal) setMaxListeners(0, signal);
   }
 
   /** All at once; each path is asked for only the first time. The client bounds how many requests are under way. */

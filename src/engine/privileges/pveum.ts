@@ -1,4 +1,5 @@
 /** Roles and entries as the commands that an administrator types on a node. Pure. */
+import type { AclEntry } from '../../pve/index.ts';
 import type { RoleSet } from './roles.ts';
 
 export interface Holder {
@@ -26,13 +27,28 @@ export function pveumCommands(
   ];
 }
 
-/** A token with privilege separation has what both it and its owner have. */
-function holderOptions({ principal, isSeparated = true }: Holder): string {
+/** Who has to get an entry: a token with privilege separation has what both it and its owner have. */
+export function granteesOf({ principal, isSeparated = true }: Holder): { users?: string; tokens?: string } {
   const [user = principal, token] = principal.split('!');
-  // root@pam has every privilege; its tokens have not.
-  const owner = user === 'root@pam' ? [] : [`--users ${quoted(user)}`];
-  const own = token === undefined || !isSeparated ? [] : [`--tokens ${quoted(principal)}`];
+  return {
+    // root@pam has every privilege; its tokens have not.
+    ...(user !== 'root@pam' && { users: user }),
+    ...(token !== undefined && isSeparated && { tokens: principal }),
+  };
+}
+
+function holderOptions(holder: Holder): string {
+  const { users, tokens } = granteesOf(holder);
+  const owner = users === undefined ? [] : [`--users ${quoted(users)}`];
+  const own = tokens === undefined ? [] : [`--tokens ${quoted(tokens)}`];
   return [...owner, ...own].join(' ');
+}
+
+/** Commands that take entries away again. */
+export function pveumRemovals(entries: readonly AclEntry[]): string[] {
+  return entries.map(
+    ({ path, type, ugid, roleid }) => `pveum acl delete ${path} --${type}s ${quoted(ugid)} --roles ${roleid}`,
+  );
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;

@@ -17,6 +17,7 @@ import { privilegeRules, type ServerVersion } from '../compatibility.ts';
 import type { Observed } from '../observed.ts';
 import type { Change, Plan } from '../plan-types.ts';
 import { type FieldFinder, fieldFinder } from './fields.ts';
+import { laterNeeds } from './lifecycle.ts';
 import { readinessNeeds } from './readiness.ts';
 import { type Because, type Requirement, RequirementList } from './requirement.ts';
 
@@ -25,6 +26,8 @@ export interface RequirementsInput {
   readonly stack: ResolvedStack;
   readonly observed: Observed;
   readonly version: ServerVersion;
+  /** Also what the VMs of the file will need later: changes, power, their end. */
+  readonly lifecycle?: boolean;
 }
 
 export interface PlanNeeds {
@@ -87,6 +90,7 @@ function followVm(journey: VmJourney, collected: Collected): void {
     collected.add(privileges.needs(input, forecast, around), step.action, fields);
     forecast = privileges.after?.(input, forecast, around) ?? forecast;
   }
+  if (vm && journey.lifecycle) collected.add(laterNeeds(vm, steps, forecast, around), 'later', fields);
   if (!vm || !isAwaited(vm, steps)) return;
   const slots = [...forecast.vm.current.keys()].filter((key) => /^net\d+$/.test(key));
   const needs = readinessNeeds({ fields: vm.fields, slots, paths: forecast.paths, rules });

@@ -26,6 +26,8 @@ export interface RoleSet {
 
 export interface RoleOptions {
   readonly version: ServerVersion;
+  /** Privileges the server itself says it knows, where it could be asked; else the table decides. */
+  readonly known?: ReadonlySet<string>;
   /** What the names of the roles begin with. */
   readonly name?: string;
   /**
@@ -74,7 +76,7 @@ interface Place {
 }
 
 function placesOf(requirements: readonly Requirement[], options: RoleOptions): Map<string, Place> {
-  const known = privilegesOf(options.version);
+  const known = options.known ?? privilegesOf(options.version);
   const templates = templatePaths(requirements);
   const places = new Map<string, Place>();
   const wanted = requirements.map((requirement) => ({
@@ -149,7 +151,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function kindOf(path: string, privileges: ReadonlySet<string>): string {
-  if (/^\/vms\/\d+$/.test(path) && isForTemplates(privileges)) return 'Template';
+  if (/^\/vms(\/\d+)?$/.test(path) && isForTemplates(privileges)) return 'Template';
   return KINDS[path.split('/')[1] ?? ''] ?? 'Other';
 }
 

@@ -1,7 +1,7 @@
 /** `vm.configure`: one write that carries everything that differs, guarded by the digest of the read it was built from. */
 import { ApiError, BusyError, Canceled, ConflictError, ProxwrightError } from '../../../base/errors.ts';
 import type { FormParams } from '../../../pve/index.ts';
-import { isNotExecuted, isOutcomeUnknown } from '../../../pve/index.ts';
+import { isOutcomeUnknown, isSightLost } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { Wish } from '../desired.ts';
 import type { VmObserved } from '../observed.ts';
@@ -11,7 +11,7 @@ import { type ConfigWrite, configureWrites } from '../writes.ts';
 import { forgetSight, knownVm, lastLook, look } from './look.ts';
 import { revertOurs } from './revert.ts';
 import { inRounds } from './rounds.ts';
-import { isTaskLost, runTask } from './tasks.ts';
+import { isTaskUnended, runTask } from './tasks.ts';
 
 export const configure: Action<ConfigureInput> = async (context, input) => {
   // A secret is written once; afterwards there is no telling whether it is still to be sent.
@@ -84,9 +84,9 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
 /** What to throw on; whatever it is, no half of ours stays pending where the failure is certain. */
 async function afterFailure(context: ActionContext, attempt: Attempt, error: unknown): Promise<unknown> {
   forgetSight(context);
-  if (error instanceof Canceled || isNotExecuted(error)) return error;
-  // In doubt the next look decides: what is pending may be wanted.
-  if (isOutcomeUnknown(error) || isTaskLost(error)) return error;
+  if (error instanceof Canceled) return error;
+  // In doubt the next look decides: what is pending may be wanted, and a task that has not ended is at work on it.
+  if (isSightLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;
   if (error instanceof ConflictError && error.code === 'CONFIG_CHANGED') return error;
   if (error instanceof BusyError && !(await isHalfDone(context, attempt))) return error;
   const note = await revertOurs(context, attempt.before, [...attempt.keys]);

@@ -100,6 +100,11 @@ function isOurs(context: ActionContext, upid: Upid): boolean {
   return parseUpid(upid)?.user === context.pve.principal;
 }
 
+/** Nobody knows how it ended, or it has not. */
+export function isTaskUnended(error: unknown): boolean {
+  return isTaskLost(error) || (error instanceof TaskError && error.code === 'TASK_TIMEOUT');
+}
+
 /** Nobody knows how it ended: the node lost the task. */
 export function isTaskLost(error: unknown): boolean {
   return error instanceof TaskError && error.code === 'TASK_VANISHED';

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { AuthError, ConnectError } from '../../../base/errors.ts';
+import { observedWith } from '../testing/patient.ts';
+import {
+  checkCertificate,
+  checkClock,
+  checkLatency,
+  checkToken,
+  checkVersion,
+  connectionFinding,
+} from './connection.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('the version', () => {
+  it.each([
+    ['9.2.11', 'good'],
+    ['8.0.3', 'good'],
+    ['7.4.1', 'bad'],
+    // Newer than all that is known is worth a word, no refusal.
+    ['11.0.1', 'warning'],
+  ])('%s is %s', (version, verdict) => {
+    const observed = observedWith({ version: { version, release: '' } });
+    expect(checkVersion({ observed })).toMatchObject([{ verdict, words: expect.stringContaining(version) }]);
+  });
+});
+
+describe('the token', () => {
+  const token = (value: object) =>
+    ({
+      ok: true,
+      value: { tokenid: 'tok', privsep: undefined, expire: undefined, comment: undefined, ...value },
+    }) as const;
+  const check = (part: Partial<Parameters<typeof checkToken>[0]>) =>
+    checkToken({ principal: 'prov@pve!tok', token: token({ privsep: true }), now: 0, ...part })[0];
+
+  it('is named with its owner, and with what separation means', () => {
+    expect(check({})?.words).toBe('prov@pve!tok, a token separated from prov@pve: it may do what both may do.');
+    expect(check({ token: token({ privsep: false }) })?.words).toContain('with all rights of prov@pve');
+  });
+
+  it('is still named where its entry may not be read', () => {
+    expect(check({ token: { ok: false, needs: 'User.Modify' } })).toMatchObject({ verdict: 'good' });
+  });
+
+  it('that expires soon, or has, is told with the command that keeps it', () => {
+    const soon = check({ token: token({ expire: (48 * HOUR_MS) / 1000 }) });
+    expect(soon).toMatchObject({
+      verdict: 'warning',
+      remedy: expect.stringContaining('pveum user token modify prov@pve tok'),
+    });
+    expect(check({ token: token({ expire: 1 }), now: HOUR_MS })?.words).toContain('has expired');
+    expect(check({ token: token({ expire: 90 * 24 * 3600 }) })?.verdict).toBe('good');
+  });
+
+  it('is recommended to whoever comes with a password', () => {
+    expect(check({ principal: 'root@pam', token: { ok: true, value: undefined } })).toMatchObject({
+      verdict: 'warning',
+      remedy: expect.stringContaining('pveum user token add root@pam'),
+    });
+  });
+});
+
+describe('clock and latency', () => {
+  const wire = (part: object) => ({ wire: { tookMs: [], skewsMs: [], ...part } });
+
+  it('forgive the second that dates cut off, and the time of the way', () => {
+    expect(checkClock(wire({ skewsMs: [-900, -500, 20] }))).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('say by how much the server is ahead or behind', () => {
+    expect(checkClock(wire({ skewsMs: [120_000, 119_500, 119_000] }))[0]?.words).toContain('ahead of');
+    expect(checkClock(wire({ skewsMs: [-120_500] }))[0]).toMatchObject({
+      verdict: 'warning',
+      words: expect.stringContaining('2m 0s behind'),
+    });
+  });
+
+  it('do not guess where the server gives no time', () => {
+    expect(checkClock(wire({}))).toMatchObject([{ verdict: 'warning' }]);
+    expect(checkLatency(wire({}))).toEqual([]);
+  });
+
+  it('judge by the middle answer, not by the slowest', () => {
+    expect(checkLatency(wire({ tookMs: [20, 30, 9_000] }))).toMatchObject([{ verdict: 'good' }]);
+    expect(checkLatency(wire({ tookMs: [20, 3_000, 9_000] }))).toMatchObject([{ verdict: 'warning' }]);
+  });
+});
+
+describe('no connection', () => {
+  it('because of the certificate comes with the line to paste', () => {
+    const error = new ConnectError({
+      code: 'CERT_UNTRUSTED',
+      detail:
+        'https://pve1:8006 presented a certificate with SHA-256 fingerprint AA:BB:CC, which is not trusted: it is self-signed.',
+    });
+    const { check, remedy } = connectionFinding(error);
+    expect(check).toBe('certificate');
+    expect(remedy?.split('\n').at(-1)).toBe('connection: { fingerprint: "AA:BB:CC" }');
+  });
+
+  it('because of the token or the way is told as such', () => {
+    expect(connectionFinding(new AuthError({ code: 'LOGIN_REFUSED', detail: 'No.', hint: 'Another.' }))).toMatchObject({
+      check: 'token',
+      verdict: 'bad',
+      remedy: 'Another.',
+    });
+    expect(connectionFinding(new ConnectError({ code: 'UNREACHABLE', detail: 'No.' })).check).toBe('endpoint');
+  });
+
+  it('is not the case with a pinned certificate, whose line is shown', () => {
+    expect(checkCertificate({ trust: { kind: 'fingerprint', fingerprint: 'AA:BB' } })[0]).toMatchObject({
+      verdict: 'good',
+      details: ['fingerprint: "AA:BB"'],
+    });
+  });
+});

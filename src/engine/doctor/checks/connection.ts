@@ -1,0 +1,123 @@
+/** The way to the server, and who we are there. */
+import type { ProxwrightError } from '../../../base/errors.ts';
+import { printDuration } from '../../../base/units.ts';
+import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../compatibility.ts';
+import type { Examination } from '../examination.ts';
+import { type CheckName, type Finding, findingsOf } from '../finding.ts';
+import { median } from '../wire-times.ts';
+
+const SLOW_MS = 1_000;
+/** Dates are given in whole seconds, and answers take their time. */
+const SKEWED_MS = 10_000;
+const EXPIRES_SOON_MS = 14 * 24 * 3_600_000;
+
+export function checkEndpoint({ endpoint }: Pick<Examination, 'endpoint'>): Finding[] {
+  return [findingsOf('endpoint').good(`${endpoint} answers.`)];
+}
+
+const TRUSTS = {
+  fingerprint: 'It is the pinned one. After a renewal the fingerprint has to be changed.',
+  ca: 'It is issued by the authority that was given.',
+  system: 'It is issued by an authority that this machine trusts.',
+  none: 'There is none: the server is in this process.',
+} as const;
+
+export function checkCertificate({ trust }: Pick<Examination, 'trust'>): Finding[] {
+  const details = trust.fingerprint === undefined ? undefined : [`fingerprint: "${trust.fingerprint}"`];
+  return [findingsOf('certificate').good(TRUSTS[trust.kind], { ...(details && { details }) })];
+}
+
+/** No answer, or none to us: then nothing else can be checked. */
+export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
+  const say = findingsOf(FAILED[diagnostic.code] ?? 'endpoint');
+  const found = say.of(diagnostic, 'bad');
+  const presented = /SHA-256 fingerprint ([0-9A-F:]+)/.exec(diagnostic.detail)?.[1];
+  if (diagnostic.code !== 'CERT_UNTRUSTED' || presented === undefined) return found;
+  return {
+    ...found,
+    remedy: [
+      'Compare it on the node: openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem',
+      'If it is the same, paste this into the stack file:',
+      `connection: { fingerprint: "${presented}" }`,
+    ].join('\n'),
+  };
+}
+
+const FAILED: Readonly<Record<string, CheckName>> = {
+  CERT_UNTRUSTED: 'certificate',
+  CERT_UNREADABLE: 'certificate',
+  LOGIN_REFUSED: 'token',
+  BAD_CREDENTIALS: 'token',
+};
+
+export function checkVersion({ observed: { version } }: Pick<Examination, 'observed'>): Finding[] {
+  const say = findingsOf('version');
+  const tried = `${OLDEST_RELEASE} to ${NEWEST_RELEASE}`;
+  switch (supportOf(version)) {
+    case 'supported':
+      return [say.good(`Proxmox VE ${version.version}.`)];
+    case 'too old':
+      return [
+        say.bad(`Proxmox VE ${version.version} is older than all that Proxwright knows (${tried}).`, {
+          remedy: 'Upgrade the server: https://pve.proxmox.com/wiki/Category:Upgrade',
+        }),
+      ];
+    case 'unknown':
+      return [
+        say.warning(`Proxmox VE ${version.version} is newer than all that Proxwright was tried on (${tried}).`, {
+          remedy: 'Look for a newer Proxwright; this one treats the server like the newest release it knows.',
+        }),
+      ];
+  }
+}
+
+export function checkToken({ principal, token, now }: Pick<Examination, 'principal' | 'token' | 'now'>): Finding[] {
+  const say = findingsOf('token');
+  const [user = principal, tokenId] = principal.split('!');
+  if (tokenId === undefined) {
+    return [
+      say.warning(`Logged in as ${principal} with a password.`, {
+        remedy: `Make a token, which can be taken away by itself: pveum user token add ${user} proxwright --privsep 1`,
+      }),
+    ];
+  }
+  if (!token.ok) return [say.good(`${principal}, a token of ${user}.`)];
+  const { privsep, expire } = token.value ?? {};
+  const expiresAt = expire ? expire * 1000 : undefined;
+  const kind = privsep === false ? `with all rights of ${user}` : `separated from ${user}: it may do what both may do`;
+  if (expiresAt !== undefined && expiresAt - now < EXPIRES_SOON_MS) {
+    const left = expiresAt > now ? `expires in ${printDuration(expiresAt - now)}` : 'has expired';
+    return [
+      say.warning(`${principal} ${left}.`, {
+        remedy: `Give it more time: pveum user token modify ${user} ${tokenId} --expire 0`,
+      }),
+    ];
+  }
+  return [say.good(`${principal}, a token ${kind}.`)];
+}
+
+export function checkClock({ wire: { skewsMs } }: Pick<Examination, 'wire'>): Finding[] {
+  const say = findingsOf('clock');
+  const skewMs = median(skewsMs);
+  if (skewMs === undefined) return [say.warning('The server did not say what time it has.')];
+  // Seconds are cut off, so half of one is missing on average.
+  const offMs = Math.abs(skewMs + 500);
+  if (offMs < SKEWED_MS) return [say.good('The clocks of the server and of this machine agree.')];
+  const direction = skewMs > 0 ? 'ahead of' : 'behind';
+  return [
+    say.warning(`The server's clock is ${printDuration(offMs)} ${direction} the one here.`, {
+      remedy: 'Look at both: timedatectl. On a node: systemctl restart chrony',
+    }),
+  ];
+}
+
+export function checkLatency({ wire: { tookMs } }: Pick<Examination, 'wire'>): Finding[] {
+  const say = findingsOf('latency');
+  const middleMs = median(tookMs);
+  if (middleMs === undefined) return [];
+  const words = `Half of ${tookMs.length} answers came within ${printDuration(Math.round(middleMs))}.`;
+  if (middleMs < SLOW_MS) return [say.good(words)];
+  return [
+    say.warning(words, { remedy: 'Look at the load of the node; fewer requests at once: rollout.limits.requests: 2' }),
+  ];
+}

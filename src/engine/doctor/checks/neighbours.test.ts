@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { observedWith, patient, vmOf } from '../testing/patient.ts';
+import { checkNeighbours } from './neighbours.ts';
+
+const around = (...vms: ReturnType<typeof vmOf>[]) => ({
+  neighbours: { vms: new Map(vms.map((vm) => [vm.vmid, vm])), unread: 0, isComplete: true },
+});
+const guest = (vmid: number, name: string) => ({ vmid, name, node: 'pve1', template: false, type: 'qemu' });
+
+describe('VMs of others', () => {
+  it('with other names and addresses are no concern', () => {
+    expect(checkNeighbours(patient(around(vmOf(700, { ipconfig0: 'ip=10.0.0.12/24' }))))).toMatchObject([
+      { verdict: 'good', words: expect.stringContaining('1 VM of others') },
+    ]);
+  });
+
+  it('with an address of the stack stand in the way, with the line', () => {
+    const vm = vmOf(700, { name: 'db', ipconfig1: 'ip6=auto,ip=10.0.0.11/16' });
+    expect(checkNeighbours(patient(around(vm)))).toMatchObject([
+      { verdict: 'bad', words: '10.0.0.11 of vm.web is the address of VM 700 (db) already.', where: { line: 12 } },
+    ]);
+  });
+
+  it('with a name of the stack are worth a word, unless they are ours', () => {
+    const observed = observedWith({ guests: new Map([[700, guest(700, 'web')]]) });
+    expect(checkNeighbours(patient({ observed }))).toMatchObject([
+      { verdict: 'warning', remedy: expect.stringContaining("proxwright import 'vm.web' 700") },
+    ]);
+    const own = { vmid: 700 } as never; // nothing else of a remembered VM is looked at
+    const state = { ...patient().state, vms: { 'vm.web': own } };
+    expect(checkNeighbours(patient({ observed, state }))).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('that are templates have an address only on paper', () => {
+    const vm = vmOf(700, { ipconfig0: 'ip=10.0.0.11/24' }, { template: true });
+    expect(checkNeighbours(patient(around(vm)))).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('that are hidden or were not read are not taken as fine', () => {
+    const neighbours = { vms: new Map(), unread: 3, isComplete: false };
+    expect(checkNeighbours(patient({ neighbours }))).toMatchObject([
+      { verdict: 'unknown', words: expect.stringContaining('VM.Audit on /vms') },
+      { verdict: 'warning', words: expect.stringContaining('3 VMs') },
+    ]);
+  });
+});

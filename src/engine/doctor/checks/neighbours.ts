@@ -1,0 +1,73 @@
+/** Names and addresses that VMs of others have already. */
+import { counted } from '../../../base/count.ts';
+import { propertyOf } from '../../../resources/vm/parts.ts';
+import { staticAddresses } from '../../ready/checks.ts';
+import { whereOf } from '../../where.ts';
+import type { Examination } from '../examination.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+
+type Seen = Pick<Examination, 'stack' | 'state' | 'observed' | 'neighbours'>;
+
+export function checkNeighbours(examination: Seen): Finding[] {
+  const say = findingsOf('neighbours');
+  const { neighbours } = examination;
+  const clashes = [...sameNames(examination), ...sameAddresses(examination)];
+  const hidden = neighbours.isComplete
+    ? []
+    : [say.unread('Names and addresses of VMs that the token does not see', 'VM.Audit on /vms, passed on')];
+  const unread =
+    neighbours.unread === 0
+      ? []
+      : [say.warning(`The addresses of ${counted(neighbours.unread, 'VM')} of others were not read.`)];
+  if (clashes.length > 0) return [...clashes, ...hidden, ...unread];
+  const words = `No name and no address of the stack is in use by the ${counted(neighbours.vms.size, 'VM')} of others that could be read.`;
+  return [...(neighbours.vms.size > 0 || neighbours.isComplete ? [say.good(words)] : []), ...hidden, ...unread];
+}
+
+function sameNames({ stack, state, observed }: Seen): Finding[] {
+  const say = findingsOf('neighbours');
+  const own = new Set(Object.values(state.vms).map(({ vmid }) => vmid));
+  return stack.vms.flatMap((vm): Finding[] => {
+    const others = [...observed.guests.values()].filter(({ vmid, name }) => name === vm.fields.name && !own.has(vmid));
+    return others.map(({ vmid, node }) =>
+      say.warning(`${vm.address} is to be called ${vm.fields.name}, as is VM ${vmid} on ${node}.`, {
+        remedy: `Another name, or take that VM over: proxwright import '${vm.address}' ${vmid}`,
+        where: whereOf(vm, 'name'),
+      }),
+    );
+  });
+}
+
+function sameAddresses({ stack, neighbours }: Seen): Finding[] {
+  const say = findingsOf('neighbours');
+  const taken = new Map<string, { vmid: number; name: string }>();
+  for (const { vmid, current, template } of neighbours.vms.values()) {
+    if (template) continue;
+    for (const [key, text] of current) {
+      if (!/^ipconfig\d+$/.test(key)) continue;
+      const addresses = ['ip', 'ip6'].map((part) =>
+        propertyOf(key, text)
+          .get(part)
+          ?.replace(/\/\d+$/, '')
+          .toLowerCase(),
+      );
+      for (const address of addresses) {
+        if (address !== undefined) taken.set(address, { vmid, name: current.get('name') ?? '(no name)' });
+      }
+    }
+  }
+  return stack.vms.flatMap((vm) =>
+    Object.entries(vm.fields.nics ?? {}).flatMap(([slot, nic]) =>
+      staticAddresses(nic).flatMap((address): Finding[] => {
+        const holder = taken.get(address.toLowerCase());
+        if (!holder) return [];
+        return [
+          say.bad(`${address} of ${vm.address} is the address of VM ${holder.vmid} (${holder.name}) already.`, {
+            remedy: 'Give one of the two another address.',
+            where: whereOf(vm, `nics.${slot}`),
+          }),
+        ];
+      }),
+    ),
+  );
+}

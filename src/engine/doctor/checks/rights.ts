@@ -1,0 +1,53 @@
+/** What the token may do: nothing at all, too little, or enough. */
+import { counted } from '../../../base/count.ts';
+import type { Diagnostic } from '../../../base/diagnostics.ts';
+import type { Examination } from '../examination.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+
+export function checkPrivileges({
+  rights,
+  principal,
+  result,
+}: Pick<Examination, 'rights' | 'principal' | 'result'>): Finding[] {
+  const say = findingsOf('privileges');
+  const { check, notes } = rights;
+  if (!rights.hasAny && check.missing[0]) return [blindness(principal, check.missing[0], notes)];
+  if (check.missing.length > 0) {
+    return check.missing.map((problem, index) => {
+      const found = say.of(problem, 'bad');
+      return index > 0 || notes.length === 0 ? found : { ...found, details: [...(found.details ?? []), ...notes] };
+    });
+  }
+  if (result.ok && result.plan.steps.length === 0) {
+    return [
+      say.good('The plan has nothing to do, so it needs nothing.', {
+        details: ['What changes and a destroy would need: proxwright permissions --lifecycle'],
+      }),
+    ];
+  }
+  const strong = check.requirements.filter(({ strong: isStrong }) => isStrong);
+  const list = strong.map(({ privileges, paths, because }) => {
+    const { field, file, line } = because[0].where;
+    const place = file === undefined || line === undefined ? '' : ` (${file}:${line})`;
+    return `${privileges[0]} on ${paths[0].path} is strong; ${field ?? because[0].step}${place} asks for it`;
+  });
+  return [
+    say.good(`${principal} has all ${counted(check.requirements.length, 'right')} that are needed.`, {
+      ...(list.length > 0 && { details: list }),
+    }),
+  ];
+}
+
+/** The usual beginning: a token that somebody made, and nobody gave anything. */
+function blindness(principal: string, { hint = '' }: Diagnostic, notes: readonly string[]): Finding {
+  const [user = principal, token] = principal.split('!');
+  const who = token === undefined ? `${user} needs a role` : `${user} and its token both need entries`;
+  const words = `${principal} has no privileges at all, so it sees an empty cluster: ${who}. Type on a node, as root:`;
+  return findingsOf('privileges').bad(words, { details: notes, remedy: hint });
+}
+
+/** What other checks would like to read and may not. */
+export function checkReadings({ rights }: Pick<Examination, 'rights'>): Finding[] {
+  const say = findingsOf('privileges');
+  return rights.check.notChecked.map((warning) => say.of(warning, 'unknown'));
+}

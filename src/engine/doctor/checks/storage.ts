@@ -1,0 +1,76 @@
+/** Health of the storages that the stack uses, and room for the sum of what is to be made. */
+
+import { storageOfVolume } from '../../../pve/wire/index.ts';
+import { drivesOf } from '../../../resources/vm/disks.ts';
+import { countNeeds, type Findings, isThin } from '../../checks.ts';
+import type { StorageRow } from '../../observed.ts';
+import type { Examination } from '../examination.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import { roughSize } from '../rough-size.ts';
+import { baseOf, isThere, storagesOf } from '../stack-use.ts';
+
+type Seen = Pick<Examination, 'stack' | 'observed'>;
+
+export function checkStorages(examination: Seen): Finding[] {
+  const { stack, observed } = examination;
+  const say = findingsOf('storage');
+  const needed = neededBytes(examination);
+  const used = new Map<string, Set<string>>();
+  for (const vm of stack.vms) {
+    const { node } = vm.fields;
+    used.set(node, new Set([...(used.get(node) ?? []), ...storagesOf(vm, observed)]));
+  }
+  return [...used].flatMap(([node, names]) => {
+    const rows = observed.storages.get(node);
+    if (!rows) return [];
+    if (!rows.ok) return [say.unread(`Storages of ${node}`, rows.needs)];
+    return [...names].map((name): Finding => {
+      const row = rows.value.find(({ storage }) => storage === name);
+      if (!row) return say.unread(`Storage ${name} of ${node}`, `Datastore.AllocateSpace on /storage/${name}`);
+      return judge(row, node, needed.get(`${node}/${name}`) ?? 0);
+    });
+  });
+}
+
+function judge(row: StorageRow, node: string, bytes: number): Finding {
+  const say = findingsOf('storage');
+  const { storage, availableBytes, active, enabled } = row;
+  if (!enabled || !active) {
+    return say.bad(`${storage} is ${enabled ? 'not active' : 'disabled'} on ${node}.`, {
+      remedy: enabled ? `On ${node}: pvesm status --storage ${storage}` : `pvesm set ${storage} --disable 0`,
+    });
+  }
+  if (availableBytes === undefined) {
+    return say.warning(`${storage} does not say how much room it has.`, { remedy: `On ${node}: pvesm status` });
+  }
+  const room = `${storage} has ${roughSize(availableBytes)} free`;
+  if (bytes === 0) return say.good(`${room}; the plan takes none of it.`);
+  const words = `${room}; the plan takes ${roughSize(bytes)}`;
+  if (bytes <= availableBytes) return say.good(`${words}.`);
+  const remedy = 'Free some room, make fewer or smaller disks, or spread them: clone.storage, disks.….storage';
+  // A thin pool promises more than it has, and fills only as guests write.
+  if (isThin(row))
+    return say.warning(`${words} if its disks ever fill up: ${row.type} is thin, so this is an estimate.`, { remedy });
+  return say.bad(`${words}.`, { remedy });
+}
+
+/** By `node/storage`: new disks, copies of the template's, and what existing disks grow by. */
+function neededBytes({ stack, observed }: Seen): ReadonlyMap<string, number> {
+  const counted: Pick<Findings, 'neededBytes'> = { neededBytes: new Map() };
+  const sums = new Map<string, number>();
+  for (const vm of stack.vms) {
+    const base = baseOf(vm, observed);
+    if (!isThere(vm, observed)) {
+      countNeeds(vm, base, true, counted);
+      continue;
+    }
+    for (const { key, volume, sizeBytes = 0 } of drivesOf(base)) {
+      const storage = volume && storageOfVolume(volume);
+      const growth = (vm.fields.disks?.[key]?.size ?? 0) - sizeBytes;
+      const place = `${vm.fields.node}/${storage}`;
+      if (storage !== undefined && growth > 0) sums.set(place, (sums.get(place) ?? 0) + growth);
+    }
+  }
+  for (const [place, { bytes }] of counted.neededBytes) sums.set(place, (sums.get(place) ?? 0) + bytes);
+  return sums;
+}

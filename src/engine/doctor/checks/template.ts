@@ -1,0 +1,162 @@
+/**
+ * Health of the templates: a clone is no better than what it is copied from. The ghost disk, one that the configuration
+ * has lost or names in vain, is found here and not by a guest that does not boot.
+ */
+import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
+import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../resources/vm/disks.ts';
+import { propertyOf } from '../../../resources/vm/parts.ts';
+import type { ResolvedVm } from '../../../spec/types.ts';
+import type { TemplateCandidate } from '../../observed.ts';
+import { readyChecks } from '../../ready/checks.ts';
+import { whereOf } from '../../where.ts';
+import { type Examination, volumeKey } from '../examination.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import { templateOf } from '../stack-use.ts';
+
+type Seen = Pick<Examination, 'stack' | 'observed' | 'volumes'>;
+
+interface Case {
+  readonly template: TemplateCandidate;
+  readonly values: ReadonlyMap<string, string>;
+  /** VMs that are made from it. */
+  readonly vms: readonly ResolvedVm[];
+}
+
+const say = findingsOf('template');
+
+export function checkTemplates(examination: Seen): Finding[] {
+  return casesOf(examination).flatMap((each) => {
+    const faults = [
+      ...checkLock(each),
+      ...checkDisk(each),
+      ...checkBoot(each),
+      ...checkVolumes(each, examination.volumes),
+      ...checkAgent(each),
+      ...checkCloudInit(each),
+    ];
+    const isWell = faults.every(({ verdict }) => verdict === 'unknown');
+    return isWell ? [say.good(`${titleOf(each)} has a disk, boots from it, and suits the guests.`), ...faults] : faults;
+  });
+}
+
+/** Templates that cannot be chosen or read are the plan's affair. */
+function casesOf({ stack, observed }: Seen): Case[] {
+  const cases = new Map<number, Case>();
+  for (const vm of stack.vms) {
+    const choice = templateOf(vm, observed);
+    if (!choice) continue;
+    const { vmid } = choice.template;
+    const known = cases.get(vmid) ?? { template: choice.template, values: choice.vm.current, vms: [] };
+    cases.set(vmid, { ...known, vms: [...known.vms, vm] });
+  }
+  return [...cases.values()];
+}
+
+const titleOf = ({ template: { vmid, name } }: Case) => `Template ${vmid}${name === undefined ? '' : ` (${name})`}`;
+
+const disksOf = (values: ReadonlyMap<string, string>) =>
+  drivesOf(values).filter(({ kind, key }) => kind === 'disk' && !isFixedDrive(key));
+
+function checkLock(each: Case): Finding[] {
+  const lock = each.values.get('lock');
+  if (lock === undefined) return [];
+  const { vmid, node } = each.template;
+  return [
+    say.bad(`${titleOf(each)} is locked (${lock}).`, {
+      remedy: `If no task works on it, as root on ${node}: qm unlock ${vmid}`,
+    }),
+  ];
+}
+
+/** Without one every VM needs an image of its own in the file. */
+function checkDisk(each: Case): Finding[] {
+  if (disksOf(each.values).length > 0) return [];
+  const bare = each.vms.filter(({ fields }) =>
+    Object.values(fields.disks ?? {}).every(({ import_from, iso }) => import_from === undefined && !iso),
+  );
+  if (bare.length === 0) return [];
+  const { vmid, node } = each.template;
+  const lost = [...each.values].find(([key]) => /^unused\d+$/.test(key));
+  return [
+    say.bad(
+      lost
+        ? `${titleOf(each)} has lost its disk: ${lost[1]} is there, but in no slot. Its clones would find nothing to boot from.`
+        : `${titleOf(each)} has no disk. Its clones would find nothing to boot from.`,
+      {
+        remedy: lost
+          ? `On ${node}: qm set ${vmid} --scsi0 ${lost[1]} --boot order=scsi0`
+          : `On ${node}: qm disk import ${vmid} IMAGE STORAGE, then qm set ${vmid} --scsi0 STORAGE:VOLUME --boot order=scsi0`,
+      },
+    ),
+  ];
+}
+
+function checkBoot(each: Case): Finding[] {
+  const disks = disksOf(each.values).map(({ key }) => key);
+  const inheriting = each.vms.filter(({ fields }) => fields.boot === undefined);
+  const text = each.values.get('boot');
+  if (disks.length === 0 || inheriting.length === 0 || text === undefined) return [];
+  const parsed = parseBootOrder(text);
+  // The older way (`cdn`) finds a disk by itself.
+  if (parsed?.kind !== 'order') return [];
+  const order = parsed.devices;
+  const missing = order.filter((device) => !each.values.has(device));
+  const { vmid, node } = each.template;
+  const remedy = `On ${node}: qm set ${vmid} --boot order=${disks[0]}. Or in the file: boot: [${disks[0]}]`;
+  if (missing.length > 0) {
+    return [
+      say.bad(`The boot order of ${titleOf(each)} names ${missing.join(', ')}, which it does not have.`, { remedy }),
+    ];
+  }
+  if (order.some((device) => disks.includes(device))) return [];
+  return [say.bad(`${titleOf(each)} does not boot from a disk: its order is ${text}.`, { remedy })];
+}
+
+/** A volume that the configuration names and the storage does not have. */
+function checkVolumes(each: Case, volumes: Examination['volumes']): Finding[] {
+  return disksOf(each.values).flatMap(({ key, file, volume }): Finding[] => {
+    const storage = volume && storageOfVolume(volume);
+    const listed = storage === undefined ? undefined : volumes.get(volumeKey(each.template, storage));
+    if (!listed) return [];
+    if (!listed.ok) return [say.unread(`Whether ${storage} really has ${key} of ${titleOf(each)}`, listed.needs)];
+    if (listed.value.has(file)) return [];
+    return [
+      say.bad(`${titleOf(each)} names ${file} as its ${key}, but ${storage} has no such volume.`, {
+        remedy: `Make the template anew, or on ${each.template.node}: qm disk rescan --vmid ${each.template.vmid}`,
+      }),
+    ];
+  });
+}
+
+function checkAgent(each: Case): Finding[] {
+  const isOn = fromWireBoolean(propertyOf('agent', each.values.get('agent')).get('enabled') ?? '0') ?? false;
+  const waiting = each.vms.find(({ fields }) => {
+    const asks = readyChecks(fields, 0).agentPings > 0 && fields.power === 'running';
+    return asks && (fields.agent?.enabled ?? isOn) === false;
+  });
+  if (!waiting) return [];
+  return [
+    say.bad(`The guest agent is off in ${titleOf(each)}, and ${waiting.address} waits for it.`, {
+      remedy: 'Write agent: { enabled: true } if the guest has it installed, else ready: { agent: false }',
+      where: whereOf(waiting, 'guest'),
+    }),
+  ];
+}
+
+function checkCloudInit(each: Case): Finding[] {
+  if (findCloudInitDrive(each.values)) return [];
+  const lacking = each.vms.find(({ fields }) => {
+    const { guest, cloud_init, nics = {} } = fields;
+    const gives = cloud_init !== undefined || Object.values(nics).some(({ ipv4, ipv6 }) => ipv4 ?? ipv6);
+    return guest === 'cloud-init' && gives && cloud_init?.storage === undefined;
+  });
+  if (!lacking) return [];
+  const [disk] = disksOf(each.values);
+  const storage = disk?.file.split(':')[0] ?? 'STORAGE';
+  return [
+    say.bad(`${titleOf(each)} has no cloud-init drive, so ${lacking.address} would never hear of its settings.`, {
+      remedy: `Write cloud_init: { storage: ${storage} }, or on ${each.template.node}: qm set ${each.template.vmid} --ide2 ${storage}:cloudinit`,
+      where: whereOf(lacking, 'cloud_init'),
+    }),
+  ];
+}

@@ -1,0 +1,76 @@
+/** All checks over one examination, in the order in which people want to read them. Pure. */
+import { checkCapacity } from './checks/capacity.ts';
+import { checkQuorum } from './checks/cluster.ts';
+import {
+  checkCertificate,
+  checkClock,
+  checkEndpoint,
+  checkLatency,
+  checkToken,
+  checkVersion,
+} from './checks/connection.ts';
+import { checkDevices } from './checks/devices.ts';
+import { checkNeighbours } from './checks/neighbours.ts';
+import { checkPlan } from './checks/plan.ts';
+import { checkPrivileges, checkReadings } from './checks/rights.ts';
+import { checkStorages } from './checks/storage.ts';
+import { checkTemplates } from './checks/template.ts';
+import type { Examination } from './examination.ts';
+import type { Finding } from './finding.ts';
+
+type Check = (examination: Examination) => readonly Finding[];
+
+/** A further capability of the stack adds its check here. */
+const ALL: readonly Check[] = [
+  checkEndpoint,
+  checkCertificate,
+  checkVersion,
+  checkToken,
+  checkClock,
+  checkLatency,
+  checkPrivileges,
+  checkPlan,
+  checkTemplates,
+  checkStorages,
+  checkCapacity,
+  checkNeighbours,
+  checkDevices,
+  checkQuorum,
+];
+
+export function diagnose(examination: Examination): Finding[] {
+  // Whoever may see nothing should read that first, and not what follows from it.
+  if (!examination.rights.hasAny && examination.rights.check.missing.length > 0) return diagnoseBlind(examination);
+  return [...ALL.flatMap((check) => check(examination)), ...unsaid(examination)];
+}
+
+function diagnoseBlind(examination: Examination): Finding[] {
+  const reachable = [checkEndpoint, checkCertificate, checkVersion, checkToken, checkClock, checkLatency];
+  const isFault = ({ verdict }: Finding) => verdict === 'bad';
+  return [
+    ...checkPrivileges(examination),
+    ...reachable.flatMap((check) => check(examination)),
+    ...checkPlan(examination).filter(isFault),
+    {
+      check: 'plan',
+      verdict: 'unknown',
+      words:
+        'Template, storages, bridges, memory, other VMs and quorum: not checked, the token may look at nothing yet.',
+      remedy: 'Type the commands above on a node, then: proxwright doctor',
+    },
+  ];
+}
+
+/** Rights to look that no check has asked for by itself. */
+function unsaid(examination: Examination): Finding[] {
+  const said = ALL.filter((check) => check !== checkPrivileges)
+    .flatMap((check) => check(examination))
+    .filter(({ verdict }) => verdict === 'unknown')
+    .map(({ words }) => needsIn(words));
+  return checkReadings(examination).filter(({ words }) => !said.includes(needsIn(words)));
+}
+
+/** `Sys.Audit on /` out of a sentence that says what is needed. */
+function needsIn(words: string): string {
+  return /needs (\S+ on [^\s,]+?)[.,]?(?:\s|$)/.exec(words)?.[1] ?? words;
+}

@@ -1,0 +1,189 @@
+/** Reads what the doctor's checks look at. A refusal for lack of rights is an answer; everything else that fails is a failure. */
+import type { Address } from '../../base/address.ts';
+import type { Instant } from '../../base/clock.ts';
+import { AuthError } from '../../base/errors.ts';
+import type { Pve } from '../../pve/client.ts';
+import { isNotFound } from '../../pve/errors/kinds.ts';
+import { storageOfVolume } from '../../pve/wire/index.ts';
+import { drivesOf } from '../../resources/vm/disks.ts';
+import type { VmObserved } from '../../resources/vm/observed.ts';
+import { readVm } from '../../resources/vm/read.ts';
+import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
+import type { ResolvedStack } from '../../spec/types.ts';
+import type { StackState } from '../../state/stack-state.ts';
+import { observe } from '../observe.ts';
+import { hardwareOf } from '../observe-pci.ts';
+import type { Observed, Readable } from '../observed.ts';
+import { type PlanResult, planStack } from '../plan.ts';
+import { assumedNeeds } from '../privileges/assumed.ts';
+import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
+import { explainUnseen } from '../privileges/unseen.ts';
+import type { Examination, Neighbours, NodeSight, RightsSeen, TrustSeen } from './examination.ts';
+import { volumeKey } from './examination.ts';
+import { templateOf } from './stack-use.ts';
+import type { WireTimes } from './wire-times.ts';
+
+export interface ExamineInput {
+  readonly pve: Pve;
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+  readonly now: Instant;
+  readonly trust: TrustSeen;
+  readonly wire: WireTimes;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Of a large cluster not everybody's configuration is read. */
+const MOST_NEIGHBOURS = 500;
+
+export async function examine(input: ExamineInput): Promise<Examination> {
+  const { pve, stack, signal, now } = input;
+  const state = withoutUnfinished(input.state);
+  // Everything is looked at as if it were to be made: also templates and storages that this plan does not need.
+  const everything = stack.vms.map(({ address }) => address);
+  const observed = await observe({ pve, stack, state, signal, replace: everything });
+  const planned = planStack({ stack, state, observed, secrets: input.secrets, now });
+  const result: PlanResult = planned.ok
+    ? planned
+    : { ok: false, problems: await explainUnseen({ pve, stack, problems: planned.problems, signal }) };
+  const rights = await readRights(input, observed, result);
+  const [token, cluster, nodes, neighbours, volumes] = await Promise.all([
+    readToken(input),
+    readable(() => pve.cluster.status({ signal }), 'Sys.Audit on /'),
+    readNodes(input, observed),
+    readNeighbours(input, observed, rights),
+    readVolumes(input, observed, rights),
+  ]);
+  return {
+    now,
+    endpoint: pve.endpoint,
+    principal: pve.principal,
+    trust: input.trust,
+    wire: input.wire,
+    stack,
+    state,
+    observed,
+    result,
+    rights,
+    token,
+    cluster,
+    nodes,
+    neighbours,
+    volumes,
+  };
+}
+
+/** Whether such a VM exists is found out by apply; until then it counts as one to be made. */
+function withoutUnfinished(state: StackState): StackState {
+  const known = Object.entries(state.vms).filter(([, { phase }]) => phase !== 'creating');
+  return { ...state, vms: Object.fromEntries(known) };
+}
+
+async function readable<Value>(read: () => Promise<Value>, needs: string): Promise<Readable<Value>> {
+  try {
+    return { ok: true, value: await read() };
+  } catch (error) {
+    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { ok: false, needs };
+    throw error;
+  }
+}
+
+async function readRights(input: ExamineInput, observed: Observed, result: PlanResult): Promise<RightsSeen> {
+  const { pve, stack, signal, now } = input;
+  const { version } = observed;
+  const hasAny = Object.keys(await pve.access.permissions({}, { signal })).length > 0;
+  const common = { pve, stack, version, signal, thorough: true };
+  if (result.ok) {
+    const check = await checkPrivileges({ ...common, plan: result.plan, observed });
+    return { check, hasAny, basis: 'plan', notes: [] };
+  }
+  // Who may do nothing yet gets all that the VMs will ever need at once.
+  const assumed = assumedNeeds({ stack, version, now, observed, lifecycle: !hasAny });
+  const needs = assumed.ok ? assumed.needs : { requirements: [], rootOnly: [], tags: [] };
+  const check = await checkNeeds(needs, common);
+  return { check, hasAny, basis: 'assumed', notes: assumed.ok ? assumed.notes : [] };
+}
+
+async function readToken({ pve, signal }: ExamineInput): Promise<Examination['token']> {
+  const [user = '', tokenId] = pve.principal.split('!');
+  if (tokenId === undefined) return { ok: true, value: undefined };
+  const needs = `User.Modify on /access/users/${user}`;
+  const tokens = await readable(() => pve.access.tokens(user, { signal }), needs);
+  return tokens.ok ? { ok: true, value: tokens.value.find(({ tokenid }) => tokenid === tokenId) } : tokens;
+}
+
+async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observed): Promise<Map<string, NodeSight>> {
+  const names = [...new Set(stack.vms.map(({ fields }) => fields.node))].filter(
+    (node) => observed.nodes.get(node)?.online,
+  );
+  const passesOn = new Set(stack.vms.flatMap(({ fields }) => (fields.pci ? [fields.node] : [])));
+  const sights = names.map(async (name): Promise<[string, NodeSight]> => {
+    const node = pve.node(name);
+    const [status, vms, devices] = await Promise.all([
+      readable(() => node.status({ signal }), `Sys.Audit on /nodes/${name}`),
+      node.vms.list({}, { signal }),
+      passesOn.has(name) ? readable(() => node.pciDevices({}, { signal }), 'Sys.Audit on /') : undefined,
+    ]);
+    const hardware = devices?.ok ? { ok: true as const, value: devices.value.map(hardwareOf) } : devices;
+    return [name, { status, vms, ...(hardware && { devices: hardware }) }];
+  });
+  return new Map(await Promise.all(sights));
+}
+
+async function readNeighbours(
+  { pve, state, signal }: ExamineInput,
+  observed: Observed,
+  rights: RightsSeen,
+): Promise<Neighbours> {
+  const own = new Set(Object.values(state.vms).map(({ vmid }) => vmid));
+  const others = [...observed.guests.values()].filter(({ vmid, type }) => type === 'qemu' && !own.has(vmid));
+  const asked = others.slice(0, MOST_NEIGHBOURS);
+  const read = await Promise.all(
+    asked.map(async ({ node, vmid }): Promise<VmObserved | undefined> => {
+      try {
+        return await readVm(pve, node, vmid, { running: false, signal });
+      } catch (error) {
+        // Gone meanwhile, on a node that does not answer, or not for us.
+        if (isNotFound(error) || (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING')) return undefined;
+        throw error;
+      }
+    }),
+  );
+  const vms = new Map(read.flatMap((vm) => (vm ? [[vm.vmid, vm] as const] : [])));
+  await rights.check.grants.ask(['/vms']);
+  const isComplete = rights.check.grants.holds({ privileges: ['VM.Audit'], paths: [{ path: '/vms', below: true }] });
+  return { vms, unread: others.length - vms.size, isComplete };
+}
+
+/** An empty list says nothing, so first it is asked whether the token would see a template's volumes. */
+async function readVolumes({ pve, stack, signal }: ExamineInput, observed: Observed, { check }: RightsSeen) {
+  const volumes = new Map<string, Readable<ReadonlySet<string>>>();
+  const { grants } = check;
+  for (const vm of stack.vms) {
+    const choice = templateOf(vm, observed);
+    for (const { kind, volume } of choice ? drivesOf(choice.vm.current) : []) {
+      const storage = volume && storageOfVolume(volume);
+      if (!choice || kind !== 'disk' || storage === undefined) continue;
+      const { node, vmid } = choice.template;
+      const key = volumeKey(choice.template, storage);
+      if (volumes.has(key)) continue;
+      await grants.ask([`/storage/${storage}`, `/vms/${vmid}`]);
+      const onStorage = grants.on(`/storage/${storage}`);
+      const mayList = onStorage.has('Datastore.Audit') || onStorage.has('Datastore.AllocateSpace');
+      const seesDisks = onStorage.has('Datastore.Audit') && grants.on(`/vms/${vmid}`).has('VM.Config.Disk');
+      const seesAll = mayList && onStorage.has('Datastore.Allocate');
+      if (!seesDisks && !seesAll) {
+        volumes.set(key, {
+          ok: false,
+          needs: `Datastore.Audit on /storage/${storage} and VM.Config.Disk on /vms/${vmid}`,
+        });
+        continue;
+      }
+      const list = () => pve.node(node).storage(storage).content.list({ vmid }, { signal });
+      const listed = await readable(list, `Datastore.Audit on /storage/${storage}`);
+      volumes.set(key, listed.ok ? { ok: true, value: new Set(listed.value.map(({ volid }) => volid)) } : listed);
+    }
+  }
+  return volumes;
+}

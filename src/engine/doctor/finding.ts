@@ -1,0 +1,79 @@
+/** What a check of the doctor says: one line, whether it is well, and one remedy where it is not. */
+import type { Diagnostic, Where } from '../../base/diagnostics.ts';
+
+export type Verdict =
+  | 'good'
+  /** Works, but is worth knowing. */
+  | 'warning'
+  /** Stands in the way. */
+  | 'bad'
+  /** The token may not look: never taken as fine. */
+  | 'unknown';
+
+export const CHECKS = [
+  'endpoint',
+  'certificate',
+  'version',
+  'token',
+  'clock',
+  'latency',
+  'privileges',
+  'plan',
+  'quorum',
+  'storage',
+  'capacity',
+  'neighbours',
+  'template',
+  'devices',
+  'upgrade',
+] as const;
+
+export type CheckName = (typeof CHECKS)[number];
+
+export interface Finding {
+  readonly check: CheckName;
+  readonly verdict: Verdict;
+  /** One sentence. */
+  readonly words: string;
+  /** Further lines. */
+  readonly details?: readonly string[];
+  /** What to do or type, line by line. */
+  readonly remedy?: string;
+  readonly where?: Where;
+}
+
+type More = Partial<Pick<Finding, 'details' | 'remedy' | 'where'>>;
+
+/** Sayings of one check. */
+export function findingsOf(check: CheckName) {
+  const say =
+    (verdict: Verdict) =>
+    (words: string, more: More = {}) =>
+      ({ check, verdict, words, ...more }) satisfies Finding;
+  return {
+    good: say('good'),
+    warning: say('warning'),
+    bad: say('bad'),
+    /** `needs`: a privilege and its path, as `Sys.Audit on /`. */
+    unread: (what: string, needs: string): Finding => ({
+      check,
+      verdict: 'unknown',
+      words: `${what}: not checked, the token needs ${needs}.`,
+    }),
+    of: ({ detail, hint, where }: Diagnostic, verdict: Verdict): Finding => {
+      const [words = '', ...details] = detail.split('\n').map((line) => line.trim());
+      return {
+        check,
+        verdict,
+        words,
+        ...(details.length > 0 && { details }),
+        ...(hint !== undefined && { remedy: hint }),
+        ...(where && { where }),
+      };
+    },
+  };
+}
+
+export function isHealthy(findings: readonly Finding[]): boolean {
+  return findings.every(({ verdict }) => verdict !== 'bad');
+}

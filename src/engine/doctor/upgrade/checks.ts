@@ -1,0 +1,192 @@
+/**
+ * What an upgrade of Proxmox VE will break: in the stack, in the roles of the token, in its templates and VMs, and in the
+ * automation beside it. Pure.
+ */
+import type { Instant } from '../../../base/clock.ts';
+import type { AclEntry, Role } from '../../../pve/index.ts';
+import { drivesOf } from '../../../resources/vm/disks.ts';
+import {
+  BEHAVIOURS,
+  lostBetween,
+  NEWEST_RELEASE,
+  PRIVILEGES,
+  type ServerVersion,
+  supportOf,
+} from '../../compatibility.ts';
+import { assumedNeeds } from '../../privileges/assumed.ts';
+import { printPath, type Requirement } from '../../privileges/requirement.ts';
+import { whereOf } from '../../where.ts';
+import type { Examination } from '../examination.ts';
+import { type Finding, findingsOf } from '../finding.ts';
+import { compareVersions, isTrueOf, PROVIDER_FACTS, RESOURCE_FACTS } from './providers.ts';
+import { providerUses, type TextFile } from './terraform-files.ts';
+
+export interface UpgradeInput {
+  readonly from: ServerVersion;
+  readonly to: ServerVersion;
+  readonly stack: Examination['stack'];
+  readonly observed: Examination['observed'];
+  readonly now: Instant;
+  readonly principal: string;
+  readonly roles: readonly Role[];
+  /** Entries as far as the token may see them. */
+  readonly acl: readonly AclEntry[];
+  /** Terraform files near the stack. */
+  readonly files: readonly TextFile[];
+}
+
+const say = findingsOf('upgrade');
+
+export function checkUpgrade(input: UpgradeInput): Finding[] {
+  const { from, to } = input;
+  if (compareVersions(from.version, to.version) >= 0) {
+    return [say.good(`The server has ${from.version} already.`), ...checkAutomation(input)];
+  }
+  const unknown =
+    supportOf(to) === 'unknown'
+      ? [
+          say.warning(
+            `${to.version} is newer than all that Proxwright knows; what changed after ${NEWEST_RELEASE} is not checked.`,
+            {
+              remedy: 'Look for a newer Proxwright, and read the release notes of Proxmox VE.',
+            },
+          ),
+        ]
+      : [];
+  const faults = [
+    ...checkRoles(input),
+    ...checkNewNeeds(input),
+    ...checkHaGroups(input),
+    ...checkGeometry(input),
+    ...checkStorageTypes(input),
+    ...checkAutomation(input),
+  ];
+  const isWell = faults.every(({ verdict }) => verdict !== 'bad' && verdict !== 'warning');
+  const good = isWell ? [say.good(`Nothing known stands against ${from.version} → ${to.version}.`)] : [];
+  return [...unknown, ...good, ...faults];
+}
+
+/** Roles that name privileges which will be gone; those of the token stand in the way. */
+export function checkRoles({ from, to, roles, acl, principal }: UpgradeInput): Finding[] {
+  const lost = new Set(lostBetween(PRIVILEGES, from, to));
+  const [user] = principal.split('!');
+  const own = new Set(acl.filter(({ ugid }) => ugid === principal || ugid === user).map(({ roleid }) => roleid));
+  return roles
+    .filter(({ special }) => !special)
+    .flatMap(({ roleid, privs }): Finding[] => {
+      const gone = privs.filter((privilege) => lost.has(privilege));
+      const [first] = gone;
+      if (first === undefined) return [];
+      const kept = privs.filter((privilege) => !lost.has(privilege));
+      const words = `Role ${roleid} has ${gone.join(', ')}, which ${to.version} does not know`;
+      const instead = PRIVILEGES[first]?.instead;
+      const remedy = `Before: pveum role modify ${roleid} --privs "${kept.join(' ')}"${instead === undefined ? '' : `. After, what is needed of ${instead}`}`;
+      // Of an entry that is hidden nobody can tell whose it is.
+      if (own.has(roleid)) return [say.bad(`${words}, and ${principal} has this role.`, { remedy })];
+      return [say.warning(`${words}.`, { remedy })];
+    });
+}
+
+/** What the same stack will need afterwards and does not need today. */
+export function checkNewNeeds({ from, to, stack, observed, now }: UpgradeInput): Finding[] {
+  const needsOn = (version: ServerVersion): readonly Requirement[] => {
+    const assumed = assumedNeeds({ stack, observed, now, version, lifecycle: true });
+    return assumed.ok ? assumed.needs.requirements : [];
+  };
+  const today = new Set(needsOn(from).flatMap(({ privileges }) => privileges));
+  const fresh = new Map<string, Set<string>>();
+  for (const { privileges, paths } of needsOn(to)) {
+    if (privileges.some((privilege) => today.has(privilege))) continue;
+    const places = fresh.get(privileges[0]) ?? new Set();
+    fresh.set(privileges[0], new Set([...places, ...paths.map(printPath)]));
+  }
+  if (fresh.size === 0) return [];
+  return [
+    say.warning(
+      `Afterwards this stack needs ${[...fresh.keys()].join(', ')}, which ${from.version} does not ask for.`,
+      {
+        details: [...fresh].map(([privilege, places]) => `${privilege} on ${[...places].slice(0, 5).join(', ')}`),
+        remedy: `After the upgrade: proxwright permissions --lifecycle. What it will print: proxwright permissions --lifecycle --pve ${to.version}`,
+      },
+    ),
+  ];
+}
+
+/** Proxmox VE 9 turned groups into rules. */
+export function checkHaGroups({ from, to, stack }: UpgradeInput): Finding[] {
+  if (Number.parseInt(from.version, 10) >= 9 || Number.parseInt(to.version, 10) < 9) return [];
+  return stack.vms.flatMap((vm): Finding[] => {
+    const { ha } = vm.fields;
+    if (!ha || ha.group === undefined) return [];
+    return [
+      say.bad(`${vm.address} is in the HA group ${ha.group}; ${to.version} has rules instead and refuses the field.`, {
+        remedy: 'After the upgrade take ha.group out; Proxmox turns groups into node affinity rules by itself.',
+        where: whereOf(vm, 'ha.group'),
+      }),
+    ];
+  });
+}
+
+/** Drives with cyls, heads, secs or trans in the configurations of templates and of our VMs. */
+export function checkGeometry({ from, to, observed }: UpgradeInput): Finding[] {
+  if (!lostBetween(BEHAVIOURS, from, to).includes('geometry of drives')) return [];
+  const templates = [...observed.templates.values()].flat().flatMap(({ vm }) => (vm.ok ? [vm.value] : []));
+  const own = [...observed.vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
+  const seen = new Map([...templates, ...own].map((vm) => [vm.vmid, vm]));
+  return [...seen.values()].flatMap(({ vmid, node, current }) =>
+    drivesOf(current).flatMap(({ key }): Finding[] => {
+      const options = ['cyls', 'heads', 'secs', 'trans'].filter((name) =>
+        new RegExp(`,${name}=`).test(current.get(key) ?? ''),
+      );
+      if (options.length === 0) return [];
+      return [
+        say.bad(`${key} of VM ${vmid} has ${options.join(', ')}, which ${to.version} does not know.`, {
+          remedy: `On ${node}, without them: qm set ${vmid} --${key} ${withoutOptions(current.get(key) ?? '', options)}`,
+        }),
+      ];
+    }),
+  );
+}
+
+function withoutOptions(text: string, names: readonly string[]): string {
+  return text
+    .split(',')
+    .filter((part) => !names.includes(part.split('=')[0] ?? ''))
+    .join(',');
+}
+
+export function checkStorageTypes({ from, to, observed }: UpgradeInput): Finding[] {
+  if (!lostBetween(BEHAVIOURS, from, to).includes('storage type glusterfs')) return [];
+  const rows = [...observed.storages.values()].flatMap((each) => (each.ok ? each.value : []));
+  const names = new Set(rows.filter(({ type }) => type === 'glusterfs').map(({ storage }) => storage));
+  return [...names].map((name) =>
+    say.bad(`Storage ${name} is of the type glusterfs, which ${to.version} does not have.`, {
+      remedy: 'Move its disks to another storage first, or mount it on the nodes and add it as a directory.',
+    }),
+  );
+}
+
+/** Other tools that work on the same cluster. */
+export function checkAutomation({ to, files }: Pick<UpgradeInput, 'to' | 'files'>): Finding[] {
+  const concerns = ({ brokenBy }: { readonly brokenBy: string }) => compareVersions(to.version, brokenBy) >= 0;
+  const providers = providerUses(files).flatMap(({ file, line, source, version, isExact }): Finding[] =>
+    PROVIDER_FACTS.filter((fact) => concerns(fact) && fact.source === source && isTrueOf(fact, version)).map((fact) => {
+      const subject = isExact ? `${source} ${version}` : `${source} from ${version} on is allowed, and that version`;
+      const verdict = isExact ? fact.verdict : 'warning';
+      return say[verdict](`${subject} ${fact.why}.`, {
+        remedy: fact.remedy,
+        details: [fact.evidence],
+        where: { file, line },
+      });
+    }),
+  );
+  const resources = files.flatMap(({ name, text }): Finding[] =>
+    RESOURCE_FACTS.filter((fact) => concerns(fact)).flatMap(({ source, why, verdict, remedy, evidence }) => {
+      const index = text.indexOf(`"${source}"`);
+      if (index < 0) return [];
+      const where = { file: name, line: text.slice(0, index).split('\n').length };
+      return [say[verdict](`${source} ${why}.`, { remedy, details: [evidence], where })];
+    }),
+  );
+  return [...providers, ...resources];
+}

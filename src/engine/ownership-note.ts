@@ -1,0 +1,70 @@
+/**
+ * The ownership line of a VM that exists already, written or taken away outside of any plan: when a VM is taken over and
+ * when it is let go. Nothing but the VM's notes is touched.
+ */
+import type { Address } from '../base/address.ts';
+import type { Clock } from '../base/clock.ts';
+import { ApiError, ConflictError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Pve } from '../pve/client.ts';
+import { ACTIONS } from '../resources/vm/actions/index.ts';
+import { IdReservations } from '../resources/vm/ids.ts';
+import type { VmObserved } from '../resources/vm/observed.ts';
+import { packDesired } from '../resources/vm/packed.ts';
+import type { ResolvedStack } from '../spec/types.ts';
+import type { RunMemory } from './run-memory.ts';
+import { stepContext } from './step-context.ts';
+
+export interface NoteDoors {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly stack: ResolvedStack;
+}
+
+/** The memory knows the VM; without a line the notes are left with the user's own part. */
+export async function writeOwnershipNote(
+  doors: NoteDoors,
+  memory: RunMemory,
+  address: Address,
+  line: string | undefined,
+  last?: VmObserved,
+): Promise<void> {
+  const { pve, clock, random, log, stack, signal } = doors;
+  const run = {
+    pve,
+    clock,
+    random,
+    log,
+    stackName: stack.name,
+    rollout: stack.rollout,
+    memory,
+    ids: new IdReservations(),
+    onProgress: () => {},
+    secret: () => undefined,
+  };
+  const step = { id: `${address}/configure`, address, action: 'vm.configure' };
+  const context = stepContext(run, step, { last }, signal);
+  // Only the line: a description in the file that differs is for the next plan to show.
+  const wish = { key: 'description', desired: { kind: 'notes', text: undefined, line } } as const;
+  await memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
+  await ACTIONS['vm.configure'](context, { desired: packDesired([wish]) });
+  await memory.record({ event: 'stepDone', step: step.id });
+}
+
+/** Whether there was a VM of ours to let go; one that is gone, or whose id is another's by now, carries no line of ours. */
+export async function removeOwnershipNote(doors: NoteDoors, memory: RunMemory, address: Address): Promise<boolean> {
+  if (memory.vm(address)?.uuid === undefined) return false;
+  try {
+    await writeOwnershipNote(doors, memory, address, undefined);
+    return true;
+  } catch (error) {
+    const isGone = error instanceof ApiError && error.code === 'NOT_FOUND';
+    const isAnother = error instanceof ConflictError && error.code === 'NOT_OURS';
+    if (isGone || isAnother) return false;
+    throw error;
+  }
+}

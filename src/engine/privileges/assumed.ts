@@ -1,0 +1,179 @@
+/**
+ * The plan of a stack as if nothing of it existed and everything it names did: for a token that sees nothing yet, for no
+ * server at all, and for the whole life of the VMs. Of a template that cannot be read it is not known where its disks and
+ * cards are; what that asks for is asked for everywhere, and said. Pure.
+ */
+import type { Address } from '../../base/address.ts';
+import type { Instant } from '../../base/clock.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { Secret } from '../../base/secret.ts';
+import type { PciHardware } from '../../resources/pci/mapping.ts';
+import { pciPath } from '../../resources/pci/mapping.ts';
+import type { VmObserved } from '../../resources/vm/observed.ts';
+import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
+import { ANY_VM, emptyVm, UNKNOWN_VMID } from '../../resources/vm/privileges/forecast.ts';
+import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
+import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
+import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
+import { emptyState } from '../../state/stack-state.ts';
+import type { ServerVersion } from '../compatibility.ts';
+import { templateKey } from '../observe.ts';
+import type { Observed, TemplateCandidate } from '../observed.ts';
+import { planStack } from '../plan.ts';
+import { whereOf } from '../where.ts';
+import { RequirementList } from './requirement.ts';
+import { type PlanNeeds, requirementsOf } from './requirements.ts';
+
+export interface AssumedInput {
+  readonly stack: ResolvedStack;
+  readonly version: ServerVersion;
+  readonly now: Instant;
+  /** What could be seen, if anybody could look. */
+  readonly observed?: Pick<Observed, 'templates' | 'pciMappings'> | undefined;
+  readonly lifecycle?: boolean;
+}
+
+export type AssumedNeeds =
+  | {
+      readonly ok: true;
+      readonly needs: PlanNeeds;
+      /** What had to be guessed, as sentences. */
+      readonly notes: readonly string[];
+    }
+  /** The file contradicts itself; no token helps. */
+  | { readonly ok: false; readonly problems: readonly Diagnostic[] };
+
+/** Stands for the storage of disks that nobody could look at. */
+const UNKNOWN_STORAGE = 'unknown';
+
+export function assumedNeeds(input: AssumedInput): AssumedNeeds {
+  const { stack, version, now, lifecycle = false } = input;
+  const observed = assumedWorld(input);
+  const planned = planStack({ stack, state: emptyState(stack.name), observed, secrets: anySecrets(stack), now });
+  if (!planned.ok) return planned;
+  const exact = requirementsOf({ plan: planned.plan, stack, observed, version, lifecycle });
+  const unread = stack.vms.filter((vm) => vm.fields.clone && !readTemplate(vm, input));
+  return {
+    ok: true,
+    needs: { ...exact, requirements: withGuesses(exact, unread) },
+    notes: notesOf(unread),
+  };
+}
+
+function assumedWorld(input: AssumedInput): Observed {
+  const { stack, version, observed } = input;
+  const nodes = [...new Set(stack.vms.map(({ fields }) => fields.node))];
+  return {
+    version: { version: version.version, release: '' },
+    nodes: new Map(nodes.map((node) => [node, { online: true }])),
+    guests: new Map(),
+    vms: new Map(),
+    templates: assumedTemplates(input),
+    storages: new Map(),
+    bridges: new Map(),
+    pciMappings: observed?.pciMappings ?? { ok: false, needs: 'a server to ask' },
+    pciMaking: {
+      privileges: new Set(['Mapping.Modify', 'Mapping.Use']),
+      devices: new Map(nodes.map((node) => [node, { ok: true, value: assumedDevices(stack, node) }])),
+    },
+    claimants: new Map(),
+    takenIds: new Set(),
+  };
+}
+
+function assumedDevices(stack: ResolvedStack, node: string): PciHardware[] {
+  return stack.vms
+    .filter(({ fields }) => fields.node === node)
+    .flatMap(({ fields }) => Object.values(fields.pci ?? {}))
+    .flatMap(({ device }) => (device === undefined ? [] : [pciPath(device)]))
+    .map((path) => ({
+      path: /\.[0-7]$/.test(path) ? path : `${path}.0`,
+      id: '0000:0000',
+      subsystemId: undefined,
+      iommuGroup: 0,
+      mdev: false,
+      name: '',
+    }));
+}
+
+/** On every node that wants it, so that no node is in the way. */
+function assumedTemplates(input: AssumedInput): Map<string, TemplateCandidate[]> {
+  const templates = new Map<string, TemplateCandidate[]>();
+  for (const vm of input.stack.vms) {
+    const { clone, node } = vm.fields;
+    if (!clone) continue;
+    const key = templateKey(clone.template);
+    const known = templates.get(key) ?? [];
+    if (known.some((candidate) => candidate.node === node)) continue;
+    const value = readTemplate(vm, input) ?? guessedTemplate(input.stack, key);
+    const candidate = { vmid: value.vmid, node, name: String(clone.template), isTemplate: true };
+    templates.set(key, [...known, { ...candidate, vm: { ok: true, value: { ...value, node } } }]);
+  }
+  return templates;
+}
+
+/** The one that the VM's node would take, where it could be read. */
+function readTemplate({ fields }: ResolvedVm, { observed }: AssumedInput): VmObserved | undefined {
+  const candidates = observed?.templates.get(templateKey(fields.clone?.template ?? '')) ?? [];
+  const templates = candidates.filter(({ isTemplate }) => isTemplate);
+  const chosen = templates.find(({ node }) => node === fields.node) ?? templates[0];
+  return chosen?.vm.ok ? chosen.vm.value : undefined;
+}
+
+/** Whatever slots the file speaks of as if they were there. */
+function guessedTemplate(stack: ResolvedStack, key: string): VmObserved {
+  const users = stack.vms.filter(({ fields }) => fields.clone && templateKey(fields.clone.template) === key);
+  const vmid = key.startsWith('#') ? Number(key.slice(1)) : UNKNOWN_VMID;
+  const disk = `${UNKNOWN_STORAGE}:base-${vmid}-disk-0,size=1M`;
+  const current = new Map<string, string>([['scsi0', disk]]);
+  for (const { fields } of users) {
+    const inherited = Object.entries(fields.disks ?? {}).filter(
+      ([, given]) => given.storage === undefined && !given.iso,
+    );
+    for (const slot of [...inherited.map(([name]) => name), ...(fields.boot ?? [])]) {
+      if (/^(ide|sata|scsi|virtio)\d+$/.test(slot)) current.set(slot, disk);
+      else if (/^net\d+$/.test(slot)) current.set(slot, 'virtio');
+    }
+  }
+  return { ...emptyVm(vmid, ''), template: true, current };
+}
+
+function anySecrets(stack: ResolvedStack): ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>> {
+  const any = new Map([['cloud_init.password', { value: new Secret(''), digest: '' }]]);
+  return new Map(stack.vms.filter(({ fields }) => fields.cloud_init?.password).map(({ address }) => [address, any]));
+}
+
+/** Wherever a placeholder stands in a path, everything of its kind is meant. */
+function withGuesses({ requirements }: PlanNeeds, unread: readonly ResolvedVm[]): PlanNeeds['requirements'] {
+  const list = new RequirementList();
+  for (const { privileges, paths, because } of requirements) {
+    const [first, ...rest] = paths;
+    const real: OneOf<AclPath> = [widened(first), ...rest.map(widened)];
+    for (const each of because) list.add(privileges, real, each);
+  }
+  for (const vm of unread) {
+    const because = { where: whereOf(vm, 'clone.template'), step: 'vm.clone' };
+    list.add(['SDN.Use'], [{ path: LOCAL_ZONE, below: true }], because);
+  }
+  return list.all;
+}
+
+function widened(place: AclPath): AclPath {
+  if (place.path === `/vms/${UNKNOWN_VMID}`) return ANY_VM;
+  return place.path === `/storage/${UNKNOWN_STORAGE}` ? { path: '/storage', below: true } : place;
+}
+
+function notesOf(unread: readonly ResolvedVm[]): string[] {
+  const names = [...new Set(unread.map(({ fields }) => String(fields.clone?.template)))];
+  return names.map((name) => {
+    const users = unread.filter(({ fields }) => String(fields.clone?.template) === name);
+    const places = [
+      ...(/^\d+$/.test(name) ? [] : ['VMs (clone.template: ID narrows that)']),
+      ...(users.every(({ fields }) => fields.clone?.storage !== undefined)
+        ? []
+        : ['storages (clone.storage narrows that)']),
+      'bridges',
+    ];
+    return `Template ${name} could not be read, so what it brings along is allowed on all ${places.join(', ')}. Once the token can read it, ask again for less.`;
+  });
+}

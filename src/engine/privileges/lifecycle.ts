@@ -1,0 +1,46 @@
+/**
+ * What the rest of a VM's life needs, beyond the plan that makes it: any field of the file may change, disks may grow, the
+ * VM is switched on and off, and one day it is destroyed. Moving to another node is left out: few ever do.
+ */
+
+import type { Step } from '../../resources/step.ts';
+import { mergedText } from '../../resources/vm/merge.ts';
+import { writeNeeds } from '../../resources/vm/privileges/config.ts';
+import { growthNeeds } from '../../resources/vm/privileges/drives.ts';
+import { type VmForecast, wishesOf } from '../../resources/vm/privileges/forecast.ts';
+import type { Need } from '../../resources/vm/privileges/need.ts';
+import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privileges/steps.ts';
+import type { ConfigureInput } from '../../resources/vm/steps.ts';
+import type { ResolvedVm } from '../../spec/types.ts';
+
+/** `forecast`: the VM as the steps that make it will have left it. */
+export function laterNeeds(
+  { fields }: ResolvedVm,
+  steps: readonly Step[],
+  forecast: VmForecast,
+  around: StepSurroundings,
+): Need[] {
+  const running: VmForecast = { ...forecast, vm: { ...forecast.vm, running: true } };
+  return [
+    ...steps.flatMap((step) =>
+      // Each step carries the input of its action.
+      step.action === 'vm.configure' ? changeNeeds(step.input as ConfigureInput, running, around) : [],
+    ),
+    ...Object.entries(fields.disks ?? {}).flatMap(([slot, { size, remove }]) =>
+      size === undefined || remove ? [] : growthNeeds(slot, running.vm.current.get(slot), running.paths),
+    ),
+    ...STEP_PRIVILEGES['vm.start'].needs({}, running, around),
+    ...STEP_PRIVILEGES['vm.destroy'].needs({ stop: 'shutdown' }, running, around),
+  ];
+}
+
+/** Every wish is written once more, whatever stands there. */
+function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, around: StepSurroundings): Need[] {
+  const subject = { vmid: vm.vmid, paths, rules: around.rules };
+  return wishesOf(input.desired, around.owner, vm).flatMap(({ key, desired }) => {
+    const text = desired.kind === 'secret' ? '' : mergedText(key, desired, vm.current.get(key));
+    if (text === undefined) return [];
+    const write = { set: { [key]: text }, delete: [], destroysVolumes: false, touchesDrives: false };
+    return writeNeeds(subject, write, vm.current);
+  });
+}
