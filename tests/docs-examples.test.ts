@@ -47,10 +47,13 @@ describe('the stack files in the pages', () => {
 });
 
 describe('the examples of the simulator', () => {
-  it('are a world and fault rules that it reads', async () => {
+  it('are worlds and fault rules that it reads', async () => {
     const { text } = await page('docs/simulator.md');
-    const [world = '', rules = ''] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, code]) => code);
+    const [world = '', older = '', rules = ''] = [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(
+      ([, code]) => code,
+    );
     expect([...loadWorld(world, 'simulator.md', { now: 0 }).nodes.keys()]).toEqual(['pve1', 'pve2']);
+    expect(loadWorld(older, 'simulator.md', { now: 0 }).version.release).toBe('8.4');
     expect(parseRuleFile(rules, 'simulator.md').map(({ kind }) => kind)).toEqual(['lock', 'task-fail']);
     const shortForms = [...text.matchAll(/^ {4}(\S+(?: \S+)?) {3,}\S/gm)].map(([, rule = '']) => rule);
     expect(shortForms.flatMap(parseShortForm).map(({ kind }) => kind)).toEqual([

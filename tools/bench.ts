@@ -4,7 +4,7 @@
  * and printed; nothing is asserted, because a time says as much about the machine as about the program. The ratios are
  * worth comparing between machines, the rates are not.
  *
- *   npm run bench [-- --json] [-- --only engine,command,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
+ *   npm run bench [-- --json] [-- --only engine,command,provider,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
  *
  * `--seconds` bounds a single measurement of rates and growth (0.7 by default, about half a minute in all).
  */
@@ -12,13 +12,16 @@ import { parseArgs } from 'node:util';
 import { benchCommand } from './bench/command.ts';
 import { benchEngine } from './bench/engine.ts';
 import { benchGrowth } from './bench/growth.ts';
+import { benchProvider } from './bench/provider.ts';
+import { benchProviderPlan } from './bench/provider-plan.ts';
+import { benchProviderStart } from './bench/provider-start.ts';
 import { benchRates } from './bench/rates.ts';
 import { printFigures, printGrowth, printRates } from './bench/tables.ts';
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'engine,command,rates,growth' },
+    only: { type: 'string', default: 'engine,command,provider,rates,growth' },
     seconds: { type: 'string', default: '0.7' },
     sizes: { type: 'string', default: '1000,10000' },
   },
@@ -44,6 +47,11 @@ async function part<Result>(name: string, measure: () => Promise<Result>, print:
 
 await part('engine', benchEngine, printFigures);
 await part('command', benchCommand, printFigures);
+await part(
+  'provider',
+  async () => [...(await benchProvider()), ...(await benchProviderStart()), ...(await benchProviderPlan())],
+  printFigures,
+);
 await part('rates', () => benchRates(budgetMs), printRates);
 await part('growth', () => benchGrowth({ small, large }, budgetMs), printGrowth);
 if (values.json) console.log(JSON.stringify(results, undefined, 2));

@@ -11,6 +11,13 @@ import { createProvider } from '../src/provider/index.ts';
 import { commandReference } from './docs/command-reference.ts';
 import { fidelity } from './docs/fidelity.ts';
 import { type GeneratedParts, withGeneratedParts } from './docs/markdown.ts';
+import {
+  changingPrivileges,
+  fieldPrivileges,
+  lostWithNine,
+  providerFacts,
+  readingPrivileges,
+} from './docs/permissions-reference.ts';
 import { providerPages } from './docs/provider-reference.ts';
 import { surroundingsReference, vmReference } from './docs/stack-reference.ts';
 import { worldReference } from './docs/world-reference.ts';
@@ -23,6 +30,12 @@ export async function generatedPages(): Promise<{ path: string; present: string;
     'docs/simulator.md': { fidelity: await fidelity(root), 'world-file': worldReference() },
     'docs/reference/stack-fields.md': { surroundings: surroundingsReference(), 'vm-fields': vmReference() },
     'docs/reference/commands.md': { commands: commandReference() },
+    'docs/guide/permissions.md': {
+      fields: fieldPrivileges(),
+      readings: readingPrivileges(),
+      releases: changingPrivileges(),
+    },
+    'docs/guide/upgrading-proxmox.md': { lost: lostWithNine(), providers: providerFacts() },
   };
   const inParts = Object.entries(pages).map(async ([path, parts]) => {
     const present = await readFile(join(root, path), 'utf8');

@@ -1,11 +1,15 @@
 /** From the connection of a stack to a client: what the file says first, then the environment. */
 import { resolve } from 'node:path';
+import type { Transport } from '../base/transport.ts';
+import type { TrustSeen } from '../engine/doctor/examination.ts';
 import { type ConnectionPart, environmentBeside, unmetInsecurity } from '../local/environment.ts';
 import { readSecret } from '../local/secret.ts';
 import { readTextFile } from '../local/text-file.ts';
 import {
+  type Credentials,
   caTrust,
   connectionFromEnvironment,
+  createHttpsTransport,
   createPve,
   type Environment,
   fingerprintTrust,
@@ -18,10 +22,18 @@ import {
 import type { CommandHost } from './command-host.ts';
 import type { StackHost } from './opened-stack.ts';
 
+export interface ConnectOptions {
+  /** Somebody else's, instead of those that the stack or the environment gives. */
+  readonly credentials?: Credentials;
+  /** Sees everything that goes over the wire. */
+  readonly watch?: (transport: Transport) => Transport;
+}
+
 /** Builds the client; nothing is sent yet. */
 export async function connect(
   stackHost: Pick<StackHost, 'stack' | 'directory' | 'file'>,
   host: CommandHost,
+  { credentials: others, watch = (transport) => transport }: ConnectOptions = {},
 ): Promise<Pve> {
   const { connection, rollout } = stackHost.stack;
   const found = connectionFromEnvironment(environmentOf(stackHost, host));
@@ -30,20 +42,31 @@ export async function connect(
   const { endpoint, credentials } = requireConnection({
     ...found,
     ...(connection.endpoint !== undefined && { endpoint: parseEndpoint(connection.endpoint) }),
-    ...(connection.token && {
-      credentials: parseToken((await readSecret(connection.token, sources, tokenAt)).reveal()),
-    }),
+    ...(others && { credentials: others }),
+    ...(!others &&
+      connection.token && {
+        credentials: parseToken((await readSecret(connection.token, sources, tokenAt)).reveal()),
+      }),
   });
   const trust = await trustOf(stackHost, host, found);
   const { requests, agentCalls } = rollout.limits;
   return createPve({
-    connection: { endpoint, ...(trust && { trust }) },
+    transport: watch(createHttpsTransport({ endpoint, trust })),
+    endpoint: endpoint.url,
     credentials,
     clock: host.clock,
     random: host.random,
     logger: host.terminal,
     limits: { requests, agentCalls },
   });
+}
+
+/** How the certificate of the server would be believed; nothing is read or sent. */
+export function trustSeen({ stack: { connection } }: Pick<StackHost, 'stack'>, host: CommandHost): TrustSeen {
+  const pinned =
+    connection.fingerprint ?? (connection.ca === undefined ? host.environment.PROXMOX_VE_FINGERPRINT : undefined);
+  if (pinned) return { kind: 'fingerprint', fingerprint: pinned };
+  return { kind: connection.ca === undefined && !host.environment.PROXMOX_VE_CA_FILE ? 'system' : 'ca' };
 }
 
 /** Warns where verification is not wanted, and leaves what the file does not say. */

@@ -6,6 +6,7 @@ import type { InitOptions } from './commands/init.ts';
 import type { OutputOptions } from './commands/output.ts';
 import type { RunsOptions } from './commands/runs.ts';
 import type { StateOptions } from './commands/state.ts';
+import type { ForgetOptions } from './commands/state-forget.ts';
 import type { UnlockOptions } from './commands/state-unlock.ts';
 import { globalOptions, type RunCommand, stackOptions } from './stack-options.ts';
 
@@ -76,8 +77,11 @@ export function addState(program: Command, run: RunCommand): void {
   withYes(state.command('forget'))
     .description('forget a VM; it stays as it is')
     .argument('<address>')
-    .action(async (address: string, options: StateOptions) => {
-      await run(options, async (host) => (await load()).runStateForget(address, options, host));
+    .option('--release', "take the ownership line out of its notes as well, so that it is nobody's")
+    .action(async (address: string, options: ForgetOptions) => {
+      await run(options, async (host) =>
+        (await import('./commands/state-forget.ts')).runStateForget(address, options, host),
+      );
     });
   stackOptions(state.command('backup'))
     .description('keep a copy under a name; it is never removed')

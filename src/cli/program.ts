@@ -11,6 +11,7 @@ import type { DriftOptions } from './commands/drift.ts';
 import type { PlanCommandOptions } from './commands/plan.ts';
 import type { SimOptions } from './commands/sim.ts';
 import type { VerifyOptions } from './commands/verify.ts';
+import { addDoctor, addPermissions } from './knowing-commands.ts';
 import { addDemo, addImport, addInit, addOutput, addRuns, addState } from './more-commands.ts';
 import {
   collect,
@@ -31,6 +32,8 @@ export function createProgram(run: RunCommand): Command {
     .exitOverride();
   addInit(program, run);
   addValidate(program, run);
+  addDoctor(program, run);
+  addPermissions(program, run);
   addPlan(program, run);
   addApply(program, run);
   addVerify(program, run);
@@ -50,6 +53,7 @@ A first round:
   proxwright demo              watch it work on a simulated cluster
   proxwright init              write a stack file to start from
   proxwright validate          is the file right?
+  proxwright doctor            is the cluster ready for it, and what to type if not?
   proxwright plan              what would happen, and why?
   proxwright apply             do it; run it again to go on after a failure or Ctrl-C
   proxwright verify            is it still so?

@@ -1,8 +1,11 @@
 /** A plan made without the lock: for looking only. What an unfinished run left is taken into account, not settled. */
+import type { Diagnostic } from '../base/diagnostics.ts';
 import { observe } from '../engine/observe.ts';
 import type { Observed } from '../engine/observed.ts';
 import { type PlanResult, planStack } from '../engine/plan.ts';
 import { type Change, isEmpty, type Plan } from '../engine/plan-types.ts';
+import { checkPrivileges } from '../engine/privileges/check.ts';
+import { explainUnseen } from '../engine/privileges/unseen.ts';
 import type { PlanOptions } from '../engine/session.ts';
 import type { Pve } from '../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/index.ts';
@@ -36,6 +39,25 @@ export async function openAndLook(
 
 /** What speaks against a plan is printed; then the command ends. */
 async function lookAndPlan(stackHost: StackHost, host: CommandHost, pve: Pve, options: PlanOptions): Promise<Sight> {
+  const { stack } = stackHost;
+  const { result, unknown, state, observed, secrets } = await look(stackHost, host, pve, options);
+  const made = requirePlan(result, host);
+  const rights = options.checkPrivileges && !isEmpty(made) ? await privilegeWarnings(pve, made, stack, observed) : [];
+  const plan = { ...made, warnings: [...made.warnings, ...rights] };
+  const changes = [...plan.changes, ...unknown.map((vm) => unfinished(vm, state))];
+  for (const warning of plan.warnings) host.terminal.diagnostic(warning);
+  return { plan: { ...plan, changes }, state, observed, secrets };
+}
+
+export interface Look extends Omit<Sight, 'plan'> {
+  /** Problems with what the token may not see taken into account. */
+  readonly result: PlanResult;
+  /** VMs that an unfinished run was making. */
+  readonly unknown: readonly ResolvedVm[];
+}
+
+/** What there is and what would be done, without a judgement. */
+export async function look(stackHost: StackHost, host: CommandHost, pve: Pve, options: PlanOptions): Promise<Look> {
   const { stack, store } = stackHost;
   const { state, unfinished: openRuns } = await recallState(store, stack.name);
   checkPlanning(options, stack, state);
@@ -45,14 +67,25 @@ async function lookAndPlan(stackHost: StackHost, host: CommandHost, pve: Pve, op
   const unknown = stack.vms.filter(({ address }) => state.vms[address]?.phase === 'creating');
   const known = stack.vms.filter((vm) => !unknown.includes(vm));
   const input = { stack: { ...stack, vms: known }, state: without(state, unknown), observed, secrets };
-  const result = planStack({ ...input, now: host.clock.now(), ...options });
+  const planned = planStack({ ...input, now: host.clock.now(), ...options });
+  const result = planned.ok
+    ? planned
+    : { ...planned, problems: await explainUnseen({ pve, stack, problems: planned.problems }) };
   if (openRuns.length > 0) {
     host.terminal.log('warn', 'An earlier run has not ended, or is still under way: proxwright apply takes it up.');
   }
-  const plan = requirePlan(result, host);
-  const changes = [...plan.changes, ...unknown.map((vm) => unfinished(vm, state))];
-  for (const warning of plan.warnings) host.terminal.diagnostic(warning);
-  return { plan: { ...plan, changes }, state, observed, secrets };
+  return { result, unknown, state, observed, secrets };
+}
+
+/** To a plan that is only looked at a missing privilege is a warning; apply refuses. */
+async function privilegeWarnings(
+  pve: Pve,
+  plan: Plan,
+  stack: ResolvedStack,
+  observed: Observed,
+): Promise<readonly Diagnostic[]> {
+  const { missing, notChecked } = await checkPrivileges({ pve, plan, stack, version: observed.version, observed });
+  return [...missing.map((each) => ({ ...each, severity: 'warning' as const })), ...notChecked];
 }
 
 export function checkPlanning({ only = [], replace = [] }: PlanOptions, stack: ResolvedStack, state: StackState): void {

@@ -16,7 +16,7 @@ describe('the demo', () => {
     const { code, stdout, stderr } = await demo('--speed', '30').finished;
     expect(code, stderr).toBe(0);
     const chapters = [...stdout.matchAll(/^── \d {2}proxwright (\w+)/gm)].map(([, name]) => name);
-    expect(chapters).toEqual(['plan', 'apply', 'verify', 'plan', 'output']);
+    expect(chapters).toEqual(['doctor', 'plan', 'apply', 'verify', 'plan', 'output']);
     expect(stdout).toContain('5 to create, 0 to change, 0 to delete.');
     expect(stdout).toMatch(/memory +2GiB → 8GiB/);
     expect(stdout).toMatch(/cpu\.cores +2 → 4/);

@@ -216,6 +216,12 @@ describe('import', () => {
     expect(await project.run('import', 'old', '700')).toMatchObject({ code: 1 });
     expect(await project.run('import', 'vm.base', '9000')).toMatchObject({ code: 1 });
     project.write('stack.yaml', STACK);
-    await succeed('state', 'forget', 'vm.old', '--yes');
+    const forgotten = await succeed('state', 'forget', 'vm.old', '--yes');
+    expect(forgotten.stderr).toContain("proxwright import 'vm.old' 700");
+    expect(forgotten.stderr).toContain('delete the line that begins with "proxwright:"');
+    await succeed('import', 'vm.old', '700');
+    expect((await succeed('state', 'forget', 'vm.old', '--release', '--yes')).stderr).toContain("it is nobody's");
+    expect((await node.vm(700).config.get()).values.get('description') ?? '').not.toContain('proxwright:');
+    expect((await succeed('state', 'list')).stdout).not.toContain('vm.old');
   });
 });

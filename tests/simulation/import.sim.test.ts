@@ -11,6 +11,9 @@ vms:
   web: { name: web, node: pve1, memory: 4GiB, clone: { template: 9000 }, boot: [scsi0, net0], power: stopped }
 `);
 
+/** An entry of a mapping, as the node describes the card. */
+const DEVICE = 'id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00.0,subsystem-id=1458:403b';
+
 async function scene(vmid = 150): Promise<StackScene> {
   const made = new StackScene();
   await made.run(() => made.makeByHand(vmid));
@@ -86,6 +89,64 @@ vms:
       });
       const pasted = stackOf(stringify({ vms: { web: found.written } }));
       expect(isEmpty(await lab.plan(pasted))).toBe(true);
+    });
+  });
+
+  it('tells in its lines what the HA manager does for the VM, by one question', async () => {
+    const lab = await scene();
+    await lab.run(async () => {
+      await lab.pve.tasks.wait(await lab.pve.node('pve1').vm(150).status.start());
+      await lab.pve.cluster.ha.create(150, { max_restart: 4, comment: 'kept alive' });
+      lab.requests.length = 0;
+      const { found } = await lab.import(stackOf('vms: {}'), 150);
+      expect(lab.requests.filter((line) => line.includes('/cluster/ha/'))).toHaveLength(1);
+      expect(found.leftOut).toEqual([]);
+      expect(found.written.ha).toEqual({ state: 'started', max_restart: 4, max_relocate: 1, comment: 'kept alive' });
+      expect(isEmpty(await lab.plan(stackOf(stringify({ vms: { web: found.written } }))))).toBe(true);
+    });
+  });
+
+  it('compares what the file says of HA, and undoes a default that is not true of the VM', async () => {
+    const lab = await scene();
+    const file = stackOf(`
+vms:
+  web: { name: web, node: pve1, clone: { template: 9000 }, power: stopped, ha: { state: stopped } }
+`);
+    const read = (written: object) =>
+      stackOf(`defaults: { ha: { state: stopped } }\n${stringify({ vms: { web: written } })}`);
+    await lab.run(async () => {
+      const { differences } = await lab.import(file, 150);
+      expect(differences.map(({ path, before, after }) => [path, before, after])).toEqual([
+        ['ha.state', null, 'stopped'],
+      ]);
+      const readLines = async (written: object) => read(written).vms[0]?.fields;
+      const { found } = await lab.import(stackOf('vms: {}'), 150, { readLines });
+      expect(found.written.ha).toBeNull();
+      expect(isEmpty(await lab.plan(read(found.written)))).toBe(true);
+    });
+  });
+
+  it('knows a device by its address, whether the VM has it through a mapping or, by root, as it is', async () => {
+    const lab = new StackScene();
+    const file = (vmid: number) =>
+      stackOf(`
+vms:
+  web: { name: web, vmid: ${vmid}, node: pve1, clone: { template: 9000 }, power: stopped, pci: { hostpci0: { device: '0000:01:00.0' } } }
+`);
+    await lab.run(async () => {
+      await lab.pve.cluster.mapping.createPci({ id: 'by-hand', map: [DEVICE] });
+      await lab.makeByHand(150, { ...BY_HAND, hostpci0: 'mapping=by-hand' });
+      expect((await lab.import(file(150), 150)).differences).toEqual([]);
+      expect(isEmpty(await lab.plan(file(150)))).toBe(true);
+      await lab.makeByHand(151, BY_HAND);
+      lab.edit(151, 'hostpci0', 'host=0000:01:00.0');
+      await lab.store.remove('state.json');
+      expect((await lab.import(file(151), 151)).differences).toEqual([]);
+      expect(isEmpty(await lab.plan(file(151)))).toBe(true);
+      await lab.store.remove('state.json');
+      const { found } = await lab.import(stackOf('vms: {}'), 151);
+      expect(found.written.pci).toEqual({ hostpci0: { device: '0000:01:00.0' } });
+      expect(isEmpty(await lab.plan(stackOf(stringify({ vms: { web: found.written } }))))).toBe(true);
     });
   });
 

@@ -30,6 +30,8 @@ interface BenchOptions {
   readonly guests?: WorldFile['guests'];
   readonly faults?: readonly FaultRuleInput[];
   readonly log?: Logger;
+  /** A release of Proxmox VE. */
+  readonly version?: string;
   /** What the client may do; everything where nothing is said. */
   readonly privileges?: readonly string[];
 }
@@ -49,6 +51,7 @@ export function bench({
   guests = {},
   faults = [],
   log,
+  version,
   privileges,
 }: BenchOptions = {}) {
   const clock = new VirtualClock();
@@ -56,6 +59,7 @@ export function bench({
   const macOf = (vmid: number) =>
     `BC:24:11:00:${vmid.toString(16).padStart(4, '0').replace(/../, '$&:').toUpperCase()}`;
   const file: WorldFile = {
+    version,
     nodes: {
       pve1: {
         memory: '512G',

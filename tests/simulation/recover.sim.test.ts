@@ -120,6 +120,21 @@ vms:
     });
   });
 
+  it('knows again which mapping stands for a device, so that the plan is empty', async () => {
+    const lab = new StackScene();
+    const gpu = stackOf(`
+vms:
+  gpu: { name: gpu, node: pve1, machine: q35, clone: { template: ubuntu-24.04 }, power: stopped, pci: { hostpci0: { device: '0000:01:00', pcie: true } } }
+`);
+    await lab.run(async () => {
+      await lab.apply(gpu);
+      expect(lab.config(100).get('hostpci0') ?? '').toMatch(/^mapping=/);
+      const input = { pve: lab.pve, clock: lab.clock, stack: gpu, state: emptyState('lab') };
+      await replaceState(lab.doors('state recover'), (await recoverState(input)).state);
+      expect(isEmpty(await lab.plan(gpu))).toBe(true);
+    });
+  });
+
   it('does not believe a line that a clone copied', async () => {
     const lab = await applied();
     await lab.run(async () => {

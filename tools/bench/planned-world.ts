@@ -7,11 +7,11 @@ import { TOKEN } from './requests.ts';
 
 const NODE = 'pve1';
 const PER_GROUP = 50;
-const FIRST_ID = 10_000;
+export const FIRST_ID = 10_000;
 const GIB = 1024 ** 3;
 
 const groupOf = (index: number) => `group${Math.floor(index / PER_GROUP) + 1}`;
-const nameOf = (index: number) => `${groupOf(index)}-${(index % PER_GROUP) + 1}`;
+export const nameOf = (index: number) => `${groupOf(index)}-${(index % PER_GROUP) + 1}`;
 const addressOf = (index: number) => `vm.${groupOf(index)}[${(index % PER_GROUP) + 1}]`;
 const uuidOf = (vmid: number) => `5e0c4a77-7886-477f-ad9d-${String(vmid).padStart(12, '0')}`;
 const indices = (count: number) => Array.from({ length: count }, (_, index) => index);

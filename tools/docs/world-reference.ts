@@ -44,7 +44,9 @@ function innermost(both: Both, name: string): { readonly part: Both; readonly na
   if (both.written.items) {
     return innermost({ written: schemaOf(both.written.items), read: schemaOf(both.read.items) }, `${name}[]`);
   }
-  return { part: both, name };
+  // Something that can also be written short is described by its long form.
+  const long = both.written.anyOf?.map(schemaOf).find(({ properties }) => properties);
+  return { part: long ? { written: long, read: long } : both, name };
 }
 
 const SIZE_MEANING = /^Bytes, or text with a binary unit/;

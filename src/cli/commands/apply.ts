@@ -2,7 +2,7 @@
 import { counted } from '../../base/count.ts';
 import { Canceled } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
-import type { Change, Plan } from '../../engine/plan-types.ts';
+import { type Change, isEmpty, type Plan } from '../../engine/plan-types.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
 import { conclude } from '../conclusion.ts';
 import { isYes, needsYes } from '../consent.ts';
@@ -34,7 +34,7 @@ export async function runApply(
   return withStackRun(stackHost, outerHost, 'apply', async (run) => {
     const { host, session } = run;
     checkPlanning(options, stackHost.stack, session.state);
-    const plan = givenPlan ?? (await makePlan(options, run));
+    const plan = givenPlan ? await permitted(givenPlan, run) : await makePlan(options, run);
     for (const warning of plan.warnings) host.terminal.diagnostic(warning);
     showPlan(plan, host);
     if (!hasChanges(plan)) {
@@ -50,6 +50,16 @@ export async function runApply(
     const verified = await verifyAfter(run, options);
     return code === 0 ? verified : code;
   });
+}
+
+/** A plan from a file was made with a token that may be another one, or had other rights then. */
+async function permitted(plan: Plan, { session, host }: StackRun): Promise<Plan> {
+  const { missing } = isEmpty(plan) ? { missing: [] } : await session.privilegesFor(plan);
+  const warnings = plan.warnings.filter(({ code }) => code !== 'PRIVILEGE_MISSING' && code !== 'ROOT_ONLY');
+  return requirePlan(
+    missing.length > 0 ? { ok: false, problems: missing } : { ok: true, plan: { ...plan, warnings } },
+    host,
+  );
 }
 
 /** Whoever sits at a terminal is asked what the file does not allow by itself; everybody else says --allow-… */

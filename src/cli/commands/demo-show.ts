@@ -3,10 +3,12 @@
 import type { Clock } from '../../base/clock.ts';
 import { counted } from '../../base/count.ts';
 import { atLevel, type Logger } from '../../base/log.ts';
+import type { Finding } from '../../engine/doctor/finding.ts';
 import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
 import type { ResolvedStack } from '../../spec/index.ts';
 import type { CommandHost } from '../command-host.ts';
+import { renderFindings } from '../views/doctor-view.ts';
 import { createLiveArea } from '../views/live.ts';
 import { type Paint, paintFor } from '../views/paint.ts';
 import { renderChange, renderTotals } from '../views/plan-view.ts';
@@ -43,6 +45,12 @@ export class DemoShow {
       `  It has a template of 2 cores, 2 GiB and a small disk, whose full clone takes ${DEMO_CLONE_SECONDS} s.`,
       `  The stack file asks for ${counted(stack.vms.length, 'VM')} of 4 cores, 8 GiB and 100 GiB, with addresses in a VLAN.`,
     );
+  }
+
+  doctor(findings: readonly Finding[]): void {
+    if (this.#isJson({ type: 'doctor', findings })) return;
+    this.#title('doctor', 'server, token and cluster, before anything is done');
+    this.#lines(...renderFindings(findings, this.#paint).map(indented));
   }
 
   plan(plan: Plan): void {
@@ -130,6 +138,7 @@ export class DemoShow {
       indented('Your turn:'),
       next('proxwright init --example rancher', 'the stack file of this demo, with comments'),
       next('proxwright sim', 'the same kind of cluster, to try it on'),
+      next('proxwright doctor', 'is your own Proxmox ready for it?'),
       next('proxwright plan', 'on your own Proxmox: it changes nothing'),
       '',
     );

@@ -1,5 +1,5 @@
 /**
- * `proxwright demo`: five VMs on a simulated cluster inside this process, on fast time — plan, apply, a look at what came
+ * `proxwright demo`: five VMs on a simulated cluster inside this process, on fast time — doctor, plan, apply, a look at what came
  * out, and a second plan that is empty. It needs nothing and leaves nothing behind.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import { Canceled, SpecError } from '../../base/errors.ts';
 import { scaledClock } from '../../base/scaled-clock.ts';
 import { printDuration } from '../../base/units.ts';
+import { diagnose } from '../../engine/doctor/diagnose.ts';
+import { examine } from '../../engine/doctor/examine.ts';
+import { WireWatch } from '../../engine/doctor/wire-times.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { outputsForPeople } from '../../engine/outputs/render.ts';
 import { isEmpty, type Plan } from '../../engine/plan-types.ts';
@@ -47,8 +50,10 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
   const show = new DemoShow(host);
   const clock = scaledClock(host.clock, speed);
   const simulator = createSimulator({ world: demoWorld(clock.now()), clock, random: seededRandom('demo') });
+  const wire = new WireWatch(clock);
   const pve = createPve({
-    transport: simulator.transport(),
+    transport: wire.watch(simulator.transport()),
+    endpoint: 'https://pve1.demo:8006',
     credentials: parseToken(DEMO_TOKEN),
     clock,
     random: host.random,
@@ -73,6 +78,17 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
   const planned = async (): Promise<Plan> => requirePlan(await session.plan(), host);
   try {
     show.welcome(stack, speed);
+    const trust = { kind: 'none' } as const;
+    const examination = await examine({
+      pve,
+      stack,
+      state: session.state,
+      secrets: new Map(),
+      now: clock.now(),
+      trust,
+      wire,
+    });
+    show.doctor(diagnose(examination));
     const plan = await planned();
     show.plan(plan);
     const began = { at: clock.now(), reallyAt: host.clock.now() };

@@ -36,7 +36,9 @@ export async function runInit(options: InitOptions, host: CommandHost): Promise<
   host.terminal.success(`Wrote ${written.join(', ')}.`);
   if (!options.schema) {
     host.terminal.log('info', `Next: look through ${STACK_FILE}, then proxwright validate and proxwright plan.`);
-    host.terminal.log('info', 'No Proxmox at hand? proxwright sim serves a simulated one on which it runs as it is.');
+    // Whether a guest of the simulator listens on a port nobody can find out from here.
+    const how = options.example === 'talos' ? 'with ready: { tcp: [] }' : 'as it is';
+    host.terminal.log('info', `No Proxmox at hand? proxwright sim serves a simulated one on which it runs ${how}.`);
   }
   return 0;
 }

@@ -20,7 +20,7 @@ export interface PlanCommandOptions extends PlanningOptions {
 }
 
 export async function runPlan(options: PlanCommandOptions, host: CommandHost): Promise<ExitCode> {
-  const { plan } = await openAndLook(options, host, planOptions(options));
+  const { plan } = await openAndLook(options, host, { ...planOptions(options), checkPrivileges: true });
   if (options.out !== undefined) await writePlan(options.out, plan, host);
   if (host.json) host.terminal.result(JSON.stringify(plan));
   else for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);

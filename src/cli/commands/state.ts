@@ -1,10 +1,9 @@
 /** `proxwright state`: what is remembered of the stack's VMs — to look at, to correct, to let go. */
 import { counted } from '../../base/count.ts';
-import { forgetAddress, knownVm, moveAddress } from '../../engine/state-edit.ts';
+import { knownVm, moveAddress } from '../../engine/state-edit.ts';
 import { recallState } from '../../state/recall.ts';
 import type { StackState, VmState } from '../../state/stack-state.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { requireConsent } from '../consent.ts';
 import { editDoors } from '../edit-doors.ts';
 import { openStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
@@ -95,19 +94,5 @@ export async function runStateMove(
   if (!stack.vms.some(({ address }) => address === to)) {
     host.terminal.log('warn', `${file} has no ${to}: rename it there as well. See what would happen: proxwright plan`);
   }
-  return 0;
-}
-
-export async function runStateForget(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const { state } = await recallState(stackHost.store, stackHost.stack.name);
-  const { vmid, name } = knownVm(state, address);
-  const question = `VM ${vmid} (${name}) stays as it is, but Proxwright forgets that it is ${address}. Go on?`;
-  await requireConsent(host, options, `state forget '${address}'`, question);
-  await forgetAddress(editDoors(stackHost, host, 'state forget'), address);
-  if (host.json) host.terminal.result(JSON.stringify({ forgotten: address, vmid }));
-  host.terminal.success(
-    `${address} is forgotten. To take VM ${vmid} over again: proxwright import '${address}' ${vmid}`,
-  );
   return 0;
 }

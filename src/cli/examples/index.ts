@@ -1,4 +1,4 @@
-/** The stacks that `init` writes. Each runs as it is on the cluster of `proxwright sim`; tests see to that. */
+/** The stacks that `init` writes. Each runs on the cluster of `proxwright sim`; tests see to that. */
 import { K3S } from './k3s.ts';
 import { RANCHER } from './rancher.ts';
 import { TALOS } from './talos.ts';

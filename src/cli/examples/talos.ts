@@ -8,6 +8,7 @@ variables:                                      # --var workers=5, --var-file FI
 defaults:                                       # merged into every VM, key by key
   node: pve1
   guest: talos                                  # ready when its API answers; no agent, no SSH
+  # ready: { tcp: [] }                          # on the simulator, whose guests nobody reaches over the network
   clone: { template: talos-v1.12.4-base, mode: full }
   cpu: { cores: 4 }
   disks: { scsi0: { size: 40GiB } }             # the template's disk, grown

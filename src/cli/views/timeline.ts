@@ -63,9 +63,10 @@ export class Timeline {
     return [...this.#vms.values()];
   }
 
+  /** A mapping has steps too, but it is no VM: lines tell of it, the picture does not show it. */
   follow(progress: Progress): void {
-    const vm = this.#vms.get(progress.address) ?? newVm(progress.address);
-    this.#vms.set(progress.address, this.#next(vm, progress));
+    const vm = this.#vms.get(progress.address);
+    if (vm) this.#vms.set(progress.address, this.#next(vm, progress));
   }
 
   #next(vm: VmTimeline, progress: Progress): VmTimeline {

@@ -5,7 +5,7 @@ import { complaintsAfter } from './support/invariants.ts';
 import { FIVE_VMS } from './support/stacks.ts';
 
 it('a kill at any point of an apply that makes five VMs is made good by the next run', {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const failures = await crashEverywhere({
     name: 'apply',

@@ -5,7 +5,7 @@ import { complaintsAfter } from './support/invariants.ts';
 import { FIVE_VMS_CHANGED } from './support/stacks.ts';
 
 it('a kill at any point of an apply that changes five VMs is made good by the next run', {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const failures = await crashEverywhere({
     name: 'update',

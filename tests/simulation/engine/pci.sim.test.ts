@@ -2,23 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { parseToken } from '../../../src/pve/index.ts';
-import { buildWorld, type World, type WorldFile } from '../../../src/simulator/index.ts';
 import { failuresOf } from './support/invariants.ts';
-import { LAB_WORLD } from './support/lab-world.ts';
+import { unmappedWorld } from './support/lab-world.ts';
 import { Scene, type SceneOptions } from './support/scene.ts';
 
 const MAPPING = 'proxwright-0000-01-00-10de-2204';
 const entry = (node: string) => `id=10de:2204,iommugroup=14,node=${node},path=0000:01:00,subsystem-id=1458:403b`;
 
-/** The same card in both nodes, no mapping at all. */
-function world({ now }: { readonly now: number }): World {
-  const { pve1, pve2 } = LAB_WORLD.nodes as Record<string, WorldFile['nodes'][string]>;
-  if (!pve1 || !pve2) throw new Error('the world has two nodes');
-  const nodes = { pve1, pve2: { ...pve2, pci: pve1.pci ?? [] } };
-  return buildWorld({ ...LAB_WORLD, nodes, mappings: {} }, { now, file: 'pci' });
-}
-
-const scene = (options: SceneOptions = {}) => new Scene({ world, ...options });
+const scene = (options: SceneOptions = {}) => new Scene({ world: unmappedWorld, ...options });
 
 const vm = (name: string, node: string, device: string, vmid: number) =>
   `${name}: { name: ${name}, vmid: ${vmid}, node: ${node}, machine: q35, clone: { template: ubuntu-24.04 }, pci: { hostpci0: { device: "${device}", pcie: true } } }`;

@@ -14,7 +14,7 @@ const PLACES = [1, 2, 3];
 describe('every kind of trouble', () => {
   it.each(Object.keys(SCENARIOS))(
     'in %s is survived or said, and mended afterwards',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (action) => {
       const failures: string[] = [];
       const empty: string[] = [];
@@ -42,7 +42,7 @@ describe('what a run is excused from getting through by itself', () => {
 });
 
 describe('a storm', () => {
-  it(`of any of ${SEEDS} seeds is survived`, { timeout: 300_000 }, async () => {
+  it(`of any of ${SEEDS} seeds is survived`, { timeout: 900_000 }, async () => {
     const failures: string[] = [];
     const struck = new Set<string>();
     const codes = new Set<string>();

@@ -147,11 +147,16 @@ export class StackScene {
 
   /** As a backup job or a snapshot would. */
   lockVm(vmid: number, lock: string | undefined): void {
+    this.edit(vmid, 'lock', lock);
+  }
+
+  /** As root would, with an editor. */
+  edit(vmid: number, key: string, value: string | undefined): void {
     const vm = this.simulator.runtime.world.vms.get(vmid);
     if (!vm) throw new Error(`there is no VM ${vmid}`);
     const draft = draftOf(vm.config);
-    if (lock === undefined) draft.current.delete('lock');
-    else draft.current.set('lock', lock);
+    if (value === undefined) draft.current.delete(key);
+    else draft.current.set(key, value);
     vm.config = writtenConfig(draft);
   }
 

@@ -11,6 +11,7 @@ import {
   type Faults,
 } from '../../../../src/simulator/index.ts';
 import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy, failuresOf } from './invariants.ts';
+import { unmappedWorld } from './lab-world.ts';
 import { type RunEnd, Scene, type SceneOptions, type Snapshot } from './scene.ts';
 import { administer } from './storm.ts';
 
@@ -19,9 +20,11 @@ interface Scenario {
   readonly before: string | undefined;
   readonly after: string;
   readonly isDestroy?: boolean;
-  /** Whether the step sends something that changes the VM, and whether a task does it. */
-  readonly changes: boolean;
+  /** What the step sends something to change: the VM itself, or only what the cluster knows of it. */
+  readonly changes: 'vm' | 'cluster' | undefined;
+  /** Whether a task does it. */
   readonly hasTask: boolean;
+  readonly world?: SceneOptions['world'];
 }
 
 const stack = (vm: string) => `
@@ -37,30 +40,32 @@ const WEB = stack(CLONED);
 const EMPTY = stack(
   'node: pve1, boot: [net0], nics: { net0: { bridge: vmbr0 } }, disks: { scsi0: { storage: nfs, size: 1GiB, format: qcow2 } }',
 );
-const making = { before: undefined, after: WEB, changes: true, hasTask: true };
+const GPU = stack(`${CLONED}, machine: q35, pci: { hostpci0: { device: "0000:01:00", pcie: true } }`);
+const making = { before: undefined, after: WEB, changes: 'vm', hasTask: true } as const;
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'vm.clone': making,
   'vm.create': { ...making, after: EMPTY },
   'vm.configure': making,
   'vm.resize': making,
-  'vm.verify': { ...making, changes: false, hasTask: false },
+  'vm.verify': { ...making, changes: undefined, hasTask: false },
   'vm.start': making,
-  ready: { ...making, changes: false, hasTask: false },
+  ready: { ...making, changes: undefined, hasTask: false },
   'vm.stop': { ...making, before: WEB, after: stack(`${CLONED}, power: stopped`) },
   'vm.restart': { ...making, before: WEB, after: stack(`${CLONED.replace('2GiB', '3GiB')}, restart: when_needed`) },
   'vm.migrate': { ...making, before: WEB, after: stack(CLONED.replace('pve1', 'pve2')) },
+  'vm.ha': {
+    before: WEB,
+    after: stack(`${CLONED}, ha: { max_restart: 3 }`),
+    changes: 'cluster',
+    hasTask: false,
+  },
+  'pci.map': { before: undefined, after: GPU, changes: 'cluster', hasTask: false, world: unmappedWorld },
   'vm.destroy': { ...making, before: WEB, after: WEB, isDestroy: true },
 };
 
-const ON_CHANGES: ReadonlySet<FaultKind> = new Set([
-  'lock',
-  'storage-lock',
-  'users-lock',
-  'disk-full',
-  'stranger-edit',
-  'stranger-lock',
-]);
+const ON_CHANGES: ReadonlySet<FaultKind> = new Set(['storage-lock', 'users-lock', 'disk-full']);
+const ON_VM_CHANGES: ReadonlySet<FaultKind> = new Set(['lock', 'stranger-edit', 'stranger-lock']);
 const ON_TASKS: ReadonlySet<FaultKind> = new Set(['task-fail', 'task-warn', 'task-unknown']);
 
 /** Where there is nothing such a fault could strike: a cell that does not exist. */
@@ -72,7 +77,8 @@ export function isPossible(kind: FaultKind, action: string): boolean {
   if (kind === 'stranger-edit' && action === 'vm.create') return false;
   if (kind === 'stranger-lock' && action === 'vm.create') return false;
   if (ON_TASKS.has(kind)) return scenario?.hasTask === true;
-  return !ON_CHANGES.has(kind) || scenario?.changes === true;
+  if (ON_VM_CHANGES.has(kind)) return scenario?.changes === 'vm';
+  return !ON_CHANGES.has(kind) || scenario?.changes !== undefined;
 }
 
 /** Trouble that a run gets through by itself, without anybody's help. */
@@ -110,7 +116,7 @@ function ruleOf(kind: FaultKind, at: number): FaultRuleInput {
 }
 
 /** Lets faults through only while a step of this action is under way. */
-function whileIn(action: string): (faults: FaultPlan, scene: Scene) => Faults {
+export function whileIn(action: string): (faults: FaultPlan, scene: Scene) => Faults {
   return (faults, scene) => {
     const isOpen = () => activeStep(scene) === action;
     const { beforeJob, onLog, beforeEnd } = faults.tasks;
@@ -144,6 +150,14 @@ export interface CellEnd {
 
 const snapshots = new Map<string, Promise<Snapshot>>();
 
+/** The scene before a scenario; undefined where it begins with nothing. */
+export async function beginningOf({ before }: Pick<Scenario, 'before'>): Promise<Snapshot | undefined> {
+  if (before === undefined) return undefined;
+  const known = snapshots.get(before) ?? startingFrom(before);
+  snapshots.set(before, known);
+  return known;
+}
+
 async function startingFrom(text: string): Promise<Snapshot> {
   const scene = new Scene();
   const failures = failuresOf(await scene.apply(text));
@@ -158,14 +172,14 @@ const ROOT = passwordCredentials({ username: 'root@pam', password: 'proxwright' 
 export async function cell(kind: FaultKind, action: string, at: number, options: SceneOptions = {}): Promise<CellEnd> {
   const scenario = SCENARIOS[action];
   if (!scenario) throw new Error(`there is no scenario for ${action}`);
-  const { before, after } = scenario;
-  if (before !== undefined && !snapshots.has(before)) snapshots.set(before, startingFrom(before));
-  const from = before === undefined ? undefined : await snapshots.get(before);
+  const { after } = scenario;
+  const from = await beginningOf(scenario);
   const scene = new Scene({
     seed: `${kind} ${action} ${at}`,
     faults: [ruleOf(kind, at)],
     gate: whileIn(action),
     ...(from && { from }),
+    ...(scenario.world && { world: scenario.world }),
     ...(kind === 'ticket-expired' && { credentials: ROOT }),
     ...options,
   });

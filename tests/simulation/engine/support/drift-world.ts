@@ -2,7 +2,7 @@
 import type { Instant } from '../../../../src/base/clock.ts';
 import type { VmFields } from '../../../../src/resources/vm/fields.ts';
 import type { Surroundings } from '../../../../src/resources/vm/testing/surroundings.ts';
-import { buildWorld, type World } from '../../../../src/simulator/index.ts';
+import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';
 import { LAB_WORLD } from './lab-world.ts';
 import { resolved } from './scene.ts';
@@ -33,40 +33,40 @@ const RICH_CONFIG = {
   vmgenid: '60bdcd00-1150-4902-9bfa-000000009002',
 };
 
-export function driftWorld({ now }: { readonly now: Instant }): World {
-  const { storages = {}, vms = {}, mappings = {} } = LAB_WORLD;
-  return buildWorld(
-    {
-      ...LAB_WORLD,
-      storages: {
-        ...storages,
-        nfs: {
-          ...storages.nfs,
-          volumes: [
-            ...(storages.nfs?.volumes ?? []),
-            { name: `${RICH}/base-${RICH}-disk-0.qcow2`, size: '3G', used: '10M', data: '10M' },
-          ],
-        },
-        'local-lvm': {
-          ...storages['local-lvm'],
-          volumes: [
-            ...(storages['local-lvm']?.volumes ?? []),
-            { name: `base-${RICH}-disk-1`, node: 'pve1', size: '1G', used: '10M', data: '10M' },
-          ],
-        },
-      },
-      vms: { ...vms, [RICH]: { node: 'pve1', config: RICH_CONFIG } },
-      mappings: {
-        pci: {
-          ...mappings.pci,
-          // With all its functions.
-          card: { map: ['id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00,subsystem-id=1458:403b'] },
-        },
-        usb: { stick: { map: ['id=1234:5678,node=pve1'] } },
-      },
+const { storages = {}, vms = {}, mappings = {} } = LAB_WORLD;
+
+export const DRIFT_WORLD: WorldFile = {
+  ...LAB_WORLD,
+  storages: {
+    ...storages,
+    nfs: {
+      ...storages.nfs,
+      volumes: [
+        ...(storages.nfs?.volumes ?? []),
+        { name: `${RICH}/base-${RICH}-disk-0.qcow2`, size: '3G', used: '10M', data: '10M' },
+      ],
     },
-    { now, file: 'drift' },
-  );
+    'local-lvm': {
+      ...storages['local-lvm'],
+      volumes: [
+        ...(storages['local-lvm']?.volumes ?? []),
+        { name: `base-${RICH}-disk-1`, node: 'pve1', size: '1G', used: '10M', data: '10M' },
+      ],
+    },
+  },
+  vms: { ...vms, [RICH]: { node: 'pve1', config: RICH_CONFIG } },
+  mappings: {
+    pci: {
+      ...mappings.pci,
+      // With all its functions.
+      card: { map: ['id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00,subsystem-id=1458:403b'] },
+    },
+    usb: { stick: { map: ['id=1234:5678,node=pve1'] } },
+  },
+};
+
+export function driftWorld({ now }: { readonly now: Instant }): World {
+  return buildWorld(DRIFT_WORLD, { now, file: 'drift' });
 }
 
 const AROUND: Omit<Surroundings, 'template' | 'values'> = {

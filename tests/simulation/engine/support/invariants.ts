@@ -155,7 +155,7 @@ export async function complaintsAfterDestroy(
 }
 
 /** Tasks of ours that worked on one VM at the same time. A clone is filed under its source; its log names the new VM. */
-function overlapping(world: World): string[] {
+export function overlapping(world: World): string[] {
   const byVm = new Map<string, { type: string; from: number; to: number }[]>();
   for (const task of world.tasks.values()) {
     const newid = task.log.map((line) => /^creating a clone of VM \d+ with ID (\d+)$/.exec(line)?.[1]).find(Boolean);

@@ -49,3 +49,11 @@ export const LAB_WORLD: WorldFile = {
 export function labWorld(options: { readonly now: Instant }): World {
   return buildWorld(LAB_WORLD, { now: options.now, file: 'lab' });
 }
+
+/** The same card in both nodes, and no mapping of anything. */
+export function unmappedWorld({ now }: { readonly now: Instant }): World {
+  const { pve1, pve2 } = LAB_WORLD.nodes as Record<string, WorldFile['nodes'][string]>;
+  if (!pve1 || !pve2) throw new Error('the world has two nodes');
+  const nodes = { pve1, pve2: { ...pve2, pci: pve1.pci ?? [] } };
+  return buildWorld({ ...LAB_WORLD, nodes, mappings: {} }, { now, file: 'unmapped' });
+}

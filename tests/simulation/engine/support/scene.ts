@@ -4,12 +4,12 @@
  * write to the store before and after it. From then on nothing of that run goes on.
  */
 import type { Address } from '../../../../src/base/address.ts';
-import type { Clock, Instant } from '../../../../src/base/clock.ts';
+import type { Instant } from '../../../../src/base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnostics.ts';
 import { Bug, ProxwrightError } from '../../../../src/base/errors.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { Secret } from '../../../../src/base/secret.ts';
-import type { Transport, WireRequest, WireResponse } from '../../../../src/base/transport.ts';
+import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
 import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
 import type { Plan } from '../../../../src/engine/plan-types.ts';
@@ -35,6 +35,7 @@ import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { carelessnessIn, type Exchange, lineOf } from './carelessness.ts';
 import { labWorld } from './lab-world.ts';
+import { MortalProcess } from './mortal-process.ts';
 import { unmetIn, unmetWishes, type Values } from './unmet-wishes.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
@@ -271,84 +272,6 @@ export class Scene {
   }
 }
 
-/** One run of the program, with everything that ends when it is killed: its requests, its writes, its waits. */
-class MortalProcess {
-  readonly points: string[] = [];
-  readonly death: Promise<{ kind: 'killed'; at: string }>;
-  readonly clock: Clock;
-  readonly #killAt: number | undefined;
-  #die: (end: { kind: 'killed'; at: string }) => void = () => {};
-  #isDead = false;
-
-  constructor(killAt: number | undefined, clock: Clock) {
-    this.#killAt = killAt;
-    this.death = new Promise((resolve) => {
-      this.#die = resolve;
-    });
-    this.clock = {
-      now: () => clock.now(),
-      sleep: async (ms, signal) => {
-        await clock.sleep(ms, signal);
-        await this.#whileAlive();
-      },
-    };
-  }
-
-  carrying(transport: Transport, record: (request: WireRequest) => (answer: WireResponse) => void): Transport {
-    return {
-      send: async (request, options) => {
-        await this.#point(`before ${lineOf(request)}`);
-        const recordAnswer = record(request);
-        try {
-          const answer = await transport.send(request, options);
-          recordAnswer(answer);
-          return answer;
-        } finally {
-          await this.#point(`after ${lineOf(request)}`);
-        }
-      },
-      close: () => transport.close(),
-    };
-  }
-
-  guarded(store: StateStore): StateStore {
-    const around = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
-      await this.#point(`before ${label}`);
-      const value = await work();
-      await this.#point(`after ${label}`);
-      return value;
-    };
-    return {
-      read: (name) => store.read(name),
-      list: (prefix) => store.list(prefix),
-      placeOf: (name) => store.placeOf(name),
-      write: (name, text) => around(`write ${name}`, () => store.write(name, text)),
-      append: (name, line) => around(`append ${labelOf(line)}`, () => store.append(name, line)),
-      remove: (name) => around(`remove ${name}`, () => store.remove(name)),
-      holder: () => store.holder(),
-      unlock: (options) => store.unlock(options),
-      lock: async (owner) => {
-        const lock = await store.lock(owner);
-        return { ...lock, release: async () => (this.#isDead ? undefined : lock.release()) };
-      },
-    };
-  }
-
-  async #point(label: string): Promise<void> {
-    await this.#whileAlive();
-    this.points.push(label);
-    if (this.points.length !== this.#killAt) return;
-    this.#isDead = true;
-    this.#die({ kind: 'killed', at: label });
-    await this.#whileAlive();
-  }
-
-  /** Whoever belongs to a dead process never comes back, and nothing cleans up after it. */
-  async #whileAlive(): Promise<void> {
-    if (this.#isDead) await new Promise<never>(() => {});
-  }
-}
-
 /** An error of ours is an answer; anything else is a defect and ends the test. */
 function failed(error: unknown): RunEnd {
   if (error instanceof ProxwrightError && !(error instanceof Bug)) return { kind: 'failed', problem: error.diagnostic };
@@ -370,10 +293,4 @@ function secretsOf(stack: ResolvedStack): Map<Address, Map<string, ResolvedSecre
       .filter((vm) => vm.fields.cloud_init?.password !== undefined)
       .map((vm) => [vm.address, new Map([['cloud_init.password', secret]])]),
   );
-}
-
-/** Of a line of the journal: its event and the step it belongs to. */
-function labelOf(line: string): string {
-  const { event, step } = JSON.parse(line) as { event: string; step?: string };
-  return step === undefined ? event : `${event} ${step}`;
 }

@@ -86,7 +86,7 @@ function isWell(end: RunEnd): boolean {
  * What needs an administrator: a backup that could not take its lock away again, because somebody held the file; and what a
  * killed task left locked, for which our error names these commands: `qm unlock` and `qm destroy --purge`.
  */
-export function administer(scene: Scene): void {
+export function administer(scene: Pick<Scene, 'world'>): void {
   for (const vm of [...scene.world.vms.values()]) {
     const lock = vm.config.current.get('lock') ?? '';
     if (['backup', 'snapshot', 'migrate'].includes(lock)) {

@@ -120,4 +120,7 @@ export interface ServerKind {
   readonly world: WorldFile;
 }
 
-export const SERVERS: readonly ServerKind[] = [{ name: 'Proxmox VE 9', world: LAB_WORLD }];
+export const SERVERS: readonly ServerKind[] = [
+  { name: 'Proxmox VE 9', world: LAB_WORLD },
+  { name: 'Proxmox VE 8', world: { ...LAB_WORLD, version: '8.4' } },
+];

@@ -1,0 +1,148 @@
+/**
+ * A real Terraform with the provider as users install it, on two small VMs: planned, made, changed, changed by others,
+ * imported, destroyed. The steps follow from each other; whatever was made is removed.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { findHostPrograms, type RunResult, Workspace } from '../../src/provider/testing/terraform.ts';
+import { bundleProvider } from '../../tools/provider/bundle.ts';
+import { ADDRESS, packageVersion, programName } from '../../tools/provider/platforms.ts';
+import { Account } from './account.ts';
+import { leftovers, removeLeftovers } from './engine/leftovers.ts';
+import { findTarget, type Target } from './engine/target.ts';
+import { type AcceptanceServer, openServer } from './server.ts';
+import { configuration, LABELS, type Wishes } from './terraform/configuration.ts';
+
+const FIRST: Wishes = { memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
+const SECOND: Wishes = { memory: '192MiB', tags: ['acceptance', 'changed'], moreGib: 2 };
+const CONNECTION = /^(PROXMOX_|PM_)/;
+
+const [host] = await findHostPrograms();
+const account = new Account();
+const name = `acceptance-${randomBytes(4).toString('hex')}`;
+const bin = mkdtempSync(join(tmpdir(), 'proxwright-acceptance-'));
+let server: AcceptanceServer;
+let target: Target;
+let workspace: Workspace | undefined;
+/** The last step that ended well; a step begins only after the one before it. */
+let reached = 0;
+
+beforeAll(async () => {
+  server = await openServer();
+  target = await findTarget(server.pve, process.env);
+  if (!host) return;
+  await bundleProvider(join(bin, programName(packageVersion(), '.cjs')));
+  // The workspace hides the user's settings; those of the server are what this is about.
+  const own = Object.entries(process.env).filter((entry): entry is [string, string] => CONNECTION.test(entry[0]));
+  workspace = await Workspace.create({
+    host,
+    address: ADDRESS,
+    installation: { kind: 'dev-override', directory: bin },
+    environment: { ...Object.fromEntries(own), ...server.environment },
+  });
+  account.checked(
+    `${host.name} ${host.version}: template ${target.template} on ${target.node}, ids from ${target.ids.first}`,
+  );
+});
+
+afterAll(async () => {
+  try {
+    if (target) for (const line of await removeLeftovers(server.pve, target, name)) account.checked(line);
+  } finally {
+    await workspace?.remove();
+    rmSync(bin, { recursive: true, force: true });
+    account.print();
+    await server?.close();
+  }
+});
+
+let steps = 0;
+function step(title: string, act: (terraform: Workspace) => Promise<string>): void {
+  const number = ++steps;
+  it(title, async (context: TestContext) => {
+    if (!workspace) return account.skip(context, title, 'neither terraform nor tofu is on the PATH');
+    if (reached < number - 1) return account.skip(context, title, 'an earlier step failed');
+    const startedAt = performance.now();
+    const words = await act(workspace);
+    account.checked(`${words} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
+    reached = number;
+  });
+}
+
+const write = (terraform: Workspace, wishes: Wishes, withoutClone = false) =>
+  terraform.write('main.tf.json', configuration(name, target, wishes, withoutClone));
+
+function expectCode(result: RunResult, code: number): void {
+  const words = result.diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`).join('\n');
+  expect(result.code, words || result.stdout + result.stderr).toBe(code);
+}
+
+const memoryOf = async (index: number) => {
+  const entries = await server.pve
+    .node(target.node)
+    .vm(target.ids.first + index)
+    .pending();
+  const entry = entries.find(({ key }) => key === 'memory');
+  return entry?.pending ?? entry?.value;
+};
+
+describe('Terraform with VMs of its own', () => {
+  step('plans two VMs and makes nothing', async (terraform) => {
+    await write(terraform, FIRST);
+    expectCode(await terraform.plan(), 2);
+    expect(await leftovers(server.pve, target)).toEqual([]);
+    return 'a plan for two VMs, nothing made by it';
+  });
+
+  step('makes them, and then has nothing to do', async (terraform) => {
+    expectCode(await terraform.apply(), 0);
+    expectCode(await terraform.plan(), 0);
+    expect([await memoryOf(0), await memoryOf(1)]).toEqual(['128', '128']);
+    return 'two VMs made, and the plan is empty';
+  });
+
+  step('changes them in place', async (terraform) => {
+    const before = await terraform.state();
+    await write(terraform, SECOND);
+    expectCode(await terraform.apply(), 0);
+    expectCode(await terraform.plan(), 0);
+    const after = await terraform.state();
+    for (const label of LABELS) {
+      const address = `proxwright_vm.${label}`;
+      expect(after.get(address)?.id).toBe(before.get(address)?.id);
+    }
+    expect([await memoryOf(0), await memoryOf(1)]).toEqual(['192', '192']);
+    return 'memory, tags and disk changed in place, and the plan is empty again';
+  });
+
+  step('shows what somebody else changed, and mends it', async (terraform) => {
+    await server.pve.node(target.node).vm(target.ids.first).config.put({ cores: 2 });
+    const drifted = await terraform.plan();
+    expectCode(drifted, 2);
+    const changed = drifted.messages.filter(({ type }) => type === 'planned_change').map(({ change }) => change);
+    expect(changed).toMatchObject([{ resource: { addr: 'proxwright_vm.first' }, action: 'update' }]);
+    expectCode(await terraform.apply(), 0);
+    expectCode(await terraform.plan(), 0);
+    return 'a foreign change is shown, and mended';
+  });
+
+  step('takes a VM over by its id with an empty plan', async (terraform) => {
+    expectCode(await terraform.run(['state', 'rm', 'proxwright_vm.second']), 0);
+    await write(terraform, SECOND, true);
+    const id = `${target.node}/${target.ids.first + 1}`;
+    expectCode(await terraform.run(['import', '-input=false', '-no-color', 'proxwright_vm.second', id]), 0);
+    // The first one forgets how it was made, once; the imported one never knew.
+    expectCode(await terraform.apply(), 0);
+    expectCode(await terraform.plan(), 0);
+    return `${id} was imported, and the plan is empty`;
+  });
+
+  step('destroys them and leaves nothing', async (terraform) => {
+    expectCode(await terraform.destroy(), 0);
+    expect(await leftovers(server.pve, target)).toEqual([]);
+    return 'destroyed: ids are free, no volume is left';
+  });
+});

@@ -1,0 +1,210 @@
+/** The commands themselves, in this process: a simulated server behind HTTPS, a directory with a stack file, a terminal in memory. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
+import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
+import { ProxwrightError } from '../../../src/base/errors.ts';
+import type { ExitCode } from '../../../src/cli/command-host.ts';
+import { AlreadyShown } from '../../../src/cli/command-host.ts';
+import { runApply } from '../../../src/cli/commands/apply.ts';
+import { runDoctor } from '../../../src/cli/commands/doctor.ts';
+import { runPermissions } from '../../../src/cli/commands/permissions.ts';
+import { runPlan } from '../../../src/cli/commands/plan.ts';
+import { testHost } from '../../../src/cli/testing/host.ts';
+import {
+  createSimulator,
+  type SimulatorServer,
+  scaledClock,
+  seededRandom,
+  serveSimulator,
+} from '../../../src/simulator/index.ts';
+import { labWorld, STACK } from './support/clinic.ts';
+
+const ADMIN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
+const WEAK = 'prov@pve!tok=00000000-0000-4000-8000-0000000000aa';
+const LOCK = 'provider "registry.terraform.io/telmate/proxmox" {\n  version = "2.9.14"\n}\n';
+
+let server: SimulatorServer;
+let directory: string;
+const world = () => labWorld((file) => file);
+let served: ReturnType<typeof world>;
+
+beforeEach(async () => {
+  served = world();
+  const clock = scaledClock(systemClock, 50);
+  server = await serveSimulator(createSimulator({ world: served, clock, random: seededRandom('commands') }), {
+    host: '127.0.0.1',
+    port: 0,
+  });
+  directory = mkdtempSync(join(tmpdir(), 'proxwright-doctor-'));
+  writeFileSync(join(directory, 'stack.yaml'), STACK());
+});
+
+afterEach(async () => {
+  await server.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly problems: string;
+}
+
+type Command = (host: ReturnType<typeof testHost>['host']) => Promise<ExitCode>;
+
+async function run(
+  command: Command,
+  environment: Readonly<Record<string, string | undefined>> = {},
+  json = false,
+): Promise<Ended> {
+  const lines: string[] = [];
+  const problems: string[] = [];
+  const { host } = testHost({
+    clock: systemClock,
+    directory,
+    json,
+    environment: {
+      PROXMOX_VE_ENDPOINT: server.endpoint,
+      PROXMOX_VE_FINGERPRINT: server.fingerprint,
+      PROXMOX_VE_API_TOKEN: WEAK,
+      ...environment,
+    },
+    terminal: {
+      log: () => {},
+      success: () => {},
+      result: (line) => lines.push(line),
+      diagnostic: (diagnostic) => problems.push(formatDiagnostic(diagnostic)),
+    },
+  });
+  const code = await command(host).catch((error: unknown): ExitCode => {
+    if (error instanceof ProxwrightError) problems.push(formatDiagnostic(error.diagnostic));
+    else if (!(error instanceof AlreadyShown)) throw error;
+    return 1;
+  });
+  return { code, out: lines.join('\n'), problems: problems.join('\n') };
+}
+
+describe('doctor', () => {
+  it('ends with 0 where nothing stands in the way, and tells the server what it pinned', async () => {
+    const { code, out } = await run((host) => runDoctor({}, host), { PROXMOX_VE_API_TOKEN: ADMIN });
+    expect(code).toBe(0);
+    expect(out).toContain(`fingerprint: "${server.fingerprint}"`);
+    expect(out.split('\n').at(-1)).toMatch(/^Nothing stands in the way/);
+  });
+
+  it('ends with 1 for a token without rights, in its first line', async () => {
+    const { code, out } = await run((host) => runDoctor({}, host));
+    expect(code).toBe(1);
+    expect(out.split('\n')[0]).toMatch(/^✗ privileges {3}prov@pve!tok has no privileges at all/);
+  });
+
+  it('shows the line to paste where the certificate is not believed', async () => {
+    const { code, out } = await run((host) => runDoctor({}, host), { PROXMOX_VE_FINGERPRINT: undefined });
+    expect(code).toBe(1);
+    expect(out).toContain(`connection: { fingerprint: "${server.fingerprint}" }`);
+  });
+
+  it('says so where there is no server, or a wrong token, and nothing else', async () => {
+    const nobody = await run((host) => runDoctor({}, host), { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' });
+    expect(nobody.out).toMatch(/^✗ endpoint .*could not be reached/);
+    const wrong = await run((host) => runDoctor({}, host), { PROXMOX_VE_API_TOKEN: `${WEAK.slice(0, -1)}b` });
+    expect(wrong.out).toMatch(/^✗ token /);
+  });
+
+  it('prints the same as JSON', async () => {
+    const { out } = await run((host) => runDoctor({}, host), {}, true);
+    expect(JSON.parse(out)).toMatchObject({
+      stack: 'lab',
+      ok: false,
+      findings: [{ check: 'privileges', verdict: 'bad' }, {}, {}, {}, {}, {}, {}, {}],
+    });
+  });
+
+  it('looks at the automation beside the stack before an upgrade', async () => {
+    writeFileSync(join(directory, '.terraform.lock.hcl'), LOCK);
+    const { code, out } = await run((host) => runDoctor({ upgradeTo: '9' }, host), { PROXMOX_VE_API_TOKEN: ADMIN });
+    expect(code).toBe(1);
+    expect(out).toContain('telmate/proxmox 2.9.14 demands the privilege VM.Monitor');
+    expect(out).toContain('.terraform.lock.hcl:1');
+    const bad = await run((host) => runDoctor({ upgradeTo: 'nine' }, host));
+    expect(bad).toMatchObject({ code: 1, problems: expect.stringContaining('--upgrade-to 9') });
+  });
+});
+
+describe('permissions', () => {
+  it('prints a script, with everything else as comments', async () => {
+    const { code, out } = await run((host) => runPermissions({ lifecycle: true }, host));
+    expect(code).toBe(0);
+    const lines = out.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.filter((line) => !/^pveum (role|acl) /.test(line))).toEqual([]);
+    expect(out).toContain('# Missing today:');
+  });
+
+  it('needs no server with a release, and says whose token it stands for', async () => {
+    const nowhere = { PROXMOX_VE_ENDPOINT: undefined, PROXMOX_VE_API_TOKEN: undefined };
+    const nine = await run((host) => runPermissions({ lifecycle: true, pve: '9.2', for: 'ci@pve!run' }, host), nowhere);
+    expect(nine).toMatchObject({ code: 0, out: expect.stringContaining("--tokens 'ci@pve!run'") });
+    expect(nine.out).toContain('VM.GuestAgent.Audit');
+    const eight = await run((host) => runPermissions({ lifecycle: true, pve: '8.4' }, host), nowhere);
+    expect(eight.out).toContain('VM.Monitor');
+    expect(eight.out).not.toContain('GuestAgent');
+    expect(eight.out).toContain('--for');
+  });
+
+  it('are applied with the token of an administrator, who is not printed; then doctor and plan are content', async () => {
+    const before = await run((host) => runApply(undefined, { yes: true }, host));
+    expect(before).toMatchObject({ code: 1, problems: expect.stringContaining('[PRIVILEGE_MISSING]') });
+    const options = { lifecycle: true, apply: true, yes: true, name: 'samsara_iac' };
+    const applied = await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    expect(applied.code).toBe(0);
+    expect(applied.out).toContain('+ role samsara_iac-VM');
+    expect(applied.out).not.toContain(ADMIN.split('=')[1]);
+    expect(await run((host) => runDoctor({}, host))).toMatchObject({ code: 0 });
+    const again = await run((host) => runPermissions({ ...options, apply: false }, host));
+    expect(again.out).not.toContain('# Missing today:');
+    // Now that it is read, the template asks for less.
+    expect(again.out).toContain('pveum acl modify /storage/local-lvm');
+  });
+
+  it('without that token say how to give it', async () => {
+    const { code, problems } = await run((host) => runPermissions({ apply: true, yes: true }, host));
+    expect(code).toBe(1);
+    expect(problems).toContain('PROXMOX_VE_ADMIN_TOKEN');
+  });
+
+  it('show the way back from Administrator', async () => {
+    for (const [kind, ugid] of [
+      ['user', 'prov@pve'],
+      ['token', 'prov@pve!tok'],
+    ] as const) {
+      served.access.acl.push({ path: '/', kind, ugid, role: 'Administrator', propagate: true });
+    }
+    const { out } = await run((host) => runPermissions({ lifecycle: true }, host));
+    expect(out).toContain('# More than needed today:');
+    expect(out).toContain("#   pveum acl delete / --users 'prov@pve' --roles Administrator");
+    expect(out).toContain("#   pveum acl delete / --tokens 'prov@pve!tok' --roles Administrator");
+  });
+});
+
+describe('plan and apply', () => {
+  it('warn of missing rights, and refuse before anything is made', async () => {
+    const options = { lifecycle: true, apply: true, yes: true };
+    await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    const role = served.access.roles.get('Proxwright-VM');
+    if (!role) throw new Error('the role was made');
+    role.privileges.delete('VM.PowerMgmt');
+    const planned = await run((host) => runPlan({}, host));
+    expect(planned).toMatchObject({ code: 0, problems: expect.stringContaining('warning: Privilege missing') });
+    const vms = served.vms.size;
+    const applied = await run((host) => runApply(undefined, { yes: true }, host));
+    expect(applied).toMatchObject({ code: 1, problems: expect.stringContaining('VM.PowerMgmt on /vms/401') });
+    await run((host) => runPlan({ out: 'plan.json' }, host));
+    const fromFile = await run((host) => runApply('plan.json', { yes: true }, host));
+    expect(fromFile).toMatchObject({ code: 1, problems: expect.stringContaining('VM.PowerMgmt on /vms/401') });
+    expect(served.vms.size).toBe(vms);
+  });
+});

@@ -1,0 +1,89 @@
+/** A process that can be killed at any of its points: from then on nothing of it goes on. */
+import type { Clock } from '../../../../src/base/clock.ts';
+import type { Transport, WireRequest, WireResponse } from '../../../../src/base/transport.ts';
+import type { StateStore } from '../../../../src/state/store.ts';
+import { lineOf } from './carelessness.ts';
+
+/** One run of the program, with everything that ends when it is killed: its requests, its writes, its waits. */
+export class MortalProcess {
+  readonly points: string[] = [];
+  readonly death: Promise<{ kind: 'killed'; at: string }>;
+  readonly clock: Clock;
+  readonly #killAt: number | undefined;
+  #die: (end: { kind: 'killed'; at: string }) => void = () => {};
+  #isDead = false;
+
+  constructor(killAt: number | undefined, clock: Clock) {
+    this.#killAt = killAt;
+    this.death = new Promise((resolve) => {
+      this.#die = resolve;
+    });
+    this.clock = {
+      now: () => clock.now(),
+      sleep: async (ms, signal) => {
+        await clock.sleep(ms, signal);
+        await this.#whileAlive();
+      },
+    };
+  }
+
+  carrying(transport: Transport, record: (request: WireRequest) => (answer: WireResponse) => void): Transport {
+    return {
+      send: async (request, options) => {
+        await this.#point(`before ${lineOf(request)}`);
+        const recordAnswer = record(request);
+        try {
+          const answer = await transport.send(request, options);
+          recordAnswer(answer);
+          return answer;
+        } finally {
+          await this.#point(`after ${lineOf(request)}`);
+        }
+      },
+      close: () => transport.close(),
+    };
+  }
+
+  guarded(store: StateStore): StateStore {
+    const around = async <T>(label: string, work: () => Promise<T>): Promise<T> => {
+      await this.#point(`before ${label}`);
+      const value = await work();
+      await this.#point(`after ${label}`);
+      return value;
+    };
+    return {
+      read: (name) => store.read(name),
+      list: (prefix) => store.list(prefix),
+      placeOf: (name) => store.placeOf(name),
+      write: (name, text) => around(`write ${name}`, () => store.write(name, text)),
+      append: (name, line) => around(`append ${labelOf(line)}`, () => store.append(name, line)),
+      remove: (name) => around(`remove ${name}`, () => store.remove(name)),
+      holder: () => store.holder(),
+      unlock: (options) => store.unlock(options),
+      lock: async (owner) => {
+        const lock = await store.lock(owner);
+        return { ...lock, release: async () => (this.#isDead ? undefined : lock.release()) };
+      },
+    };
+  }
+
+  async #point(label: string): Promise<void> {
+    await this.#whileAlive();
+    this.points.push(label);
+    if (this.points.length !== this.#killAt) return;
+    this.#isDead = true;
+    this.#die({ kind: 'killed', at: label });
+    await this.#whileAlive();
+  }
+
+  /** Whoever belongs to a dead process never comes back, and nothing cleans up after it. */
+  async #whileAlive(): Promise<void> {
+    if (this.#isDead) await new Promise<never>(() => {});
+  }
+}
+
+/** Of a line of the journal: its event and the step it belongs to. */
+function labelOf(line: string): string {
+  const { event, step } = JSON.parse(line) as { event: string; step?: string };
+  return step === undefined ? event : `${event} ${step}`;
+}
