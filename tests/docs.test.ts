@@ -80,8 +80,9 @@ async function ownOptions(): Promise<Set<string>> {
   const names = commandsBelow(createProgram(async () => {})).flatMap(({ options }) =>
     options.map((option) => option.long ?? ''),
   );
-  const replay = await readFile(join(root, 'tools/replay-scenarios.ts'), 'utf8');
-  const ofTools = [...replay.matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(([, name]) => `--${name}`);
+  const tools = ['tools/replay-scenarios.ts', 'tools/provider/pack.ts'];
+  const texts = await Promise.all(tools.map((path) => readFile(join(root, path), 'utf8')));
+  const ofTools = [...texts.join('\n').matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(([, name]) => `--${name}`);
   return new Set([...names, ...ofTools, ...FOREIGN_OPTIONS, '--help']);
 }
 

@@ -44,7 +44,7 @@ const problemsOf = ({ diagnostics }: Outcome) =>
   diagnostics.filter(({ severity }) => severity === 'error').map(({ summary, detail }) => `${summary}: ${detail}`);
 
 describe('a VM that Terraform applied', () => {
-  it('has an empty plan in the next process, stopped or running', { timeout: 180_000 }, async () => {
+  it('has an empty plan in the next process, stopped or running', { timeout: 600_000 }, async () => {
     const failures: string[] = [];
     let applied = 0;
     for (const { name, fields } of samples(21, SAMPLES.empty)) {
@@ -72,7 +72,7 @@ describe('a VM that Terraform applied', () => {
     expect(applied).toBeGreaterThan(SURROUNDINGS.length * 10);
   });
 
-  it('shows exactly what somebody else changed', { timeout: 180_000 }, async () => {
+  it('shows exactly what somebody else changed', { timeout: 600_000 }, async () => {
     const failures: string[] = [];
     let changes = 0;
     for (const { name, fields } of samples(22, SAMPLES.foreign).filter((sample) => sample.fields.power === 'stopped')) {

@@ -6,6 +6,7 @@
 import { chmod } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { deflateRawSync } from 'node:zlib';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 const PROVIDER_ENTRY = fileURLToPath(new URL('../../src/provider/main.ts', import.meta.url));
@@ -36,6 +37,11 @@ export async function bundleProvider(outfile: string, entry: string = PROVIDER_E
   await chmod(outfile, 0o755);
 }
 
+/** As short as can be: even a text that is not compiled has to be read before the first line runs. */
+function packed(text: string): string {
+  return deflateRawSync(text, { level: 9 }).toString('base64');
+}
+
 const compiledOnDemand: Plugin = {
   name: 'compiled-on-demand',
   setup(outer) {
@@ -49,7 +55,8 @@ const compiledOnDemand: Plugin = {
       const filename = basename(path).replace(/\.ts$/, '.cjs');
       const contents = `
         const { compileFunction } = require('node:vm');
-        const text = ${JSON.stringify(outputFiles[0]?.text)};
+        const { inflateRawSync } = require('node:zlib');
+        const text = inflateRawSync(Buffer.from('${packed(outputFiles[0]?.text ?? '')}', 'base64')).toString();
         compileFunction(text, ['require', 'module', 'exports'], { filename: ${JSON.stringify(filename)} })(
           require, module, exports,
         );
