@@ -19,7 +19,7 @@ export function readAnswer(context: RequestContext, response: WireResponse): Rea
   if (response.status < 200 || response.status >= 300) {
     return { kind: 'error', error: errorFromResponse(context, response) };
   }
-  const envelope = parseEnvelope(response.body);
+  const envelope = envelopeOf(response);
   if (typeof envelope !== 'string') return { kind: 'answer', answer: { ...envelope, context } };
   return { kind: 'error', error: unreadableAnswer(context, envelope) };
 }
@@ -37,6 +37,19 @@ function unreadableAnswer(context: RequestContext, what: string): ConnectError {
   });
 }
 
+/**
+ * An answer that many share is read once: the very same response is the same envelope, and the same data the same shape,
+ * because a path is asked for by one handle only. Without this, a hundred readers of one long list would each read all of it.
+ */
+const envelopes = new WeakMap<WireResponse, ReturnType<typeof parseEnvelope>>();
+const shapes = new WeakMap<object, unknown>();
+
+function envelopeOf(response: WireResponse): ReturnType<typeof parseEnvelope> {
+  const envelope = envelopes.get(response) ?? parseEnvelope(response.body);
+  envelopes.set(response, envelope);
+  return envelope;
+}
+
 function parseEnvelope(body: string): { data: unknown; total: number | undefined } | string {
   let value: unknown;
   try {
@@ -52,8 +65,14 @@ function parseEnvelope(body: string): { data: unknown; total: number | undefined
 
 /** The data in the shape that we rely on. Unknown keys stay; a wrong shape is an error that says what and where. */
 export function decodeAnswer<T>(answer: Answer, schema: ZodType<T>): T {
-  const result = schema.safeParse(answer.data);
-  if (result.success) return result.data;
+  const { data } = answer;
+  const isShared = typeof data === 'object' && data !== null;
+  if (isShared && shapes.has(data)) return shapes.get(data) as T; // what this very shape made of it
+  const result = schema.safeParse(data);
+  if (result.success) {
+    if (isShared) shapes.set(data, result.data);
+    return result.data;
+  }
   const issues = result.error.issues
     .slice(0, 3)
     .map((issue) => `${['data', ...issue.path].join('.')}: ${issue.message}`);
