@@ -54,7 +54,7 @@ describe('the demo', () => {
       .map((line) => JSON.parse(line) as { type: string; ok?: boolean });
     expect(objects.at(-1)).toEqual({ type: 'result', ok: true });
     expect(new Set(objects.map(({ type }) => type))).toEqual(
-      new Set(['plan', 'progress', 'verification', 'outputs', 'result']),
+      new Set(['doctor', 'plan', 'progress', 'verification', 'outputs', 'result']),
     );
   });
 

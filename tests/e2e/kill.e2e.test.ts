@@ -129,25 +129,31 @@ async function runUntilKilled(scene: Scene, args: readonly string[], killAt: num
   return signal === 'SIGKILL';
 }
 
-/** What counts of the world: VMs without what is generated, volumes, locks, and how many tasks it took. */
-function viewOf(simulator: Simulator) {
+/** What counts of the world: VMs without what is generated, volumes, locks, and how many tasks it took; a fact a line. */
+function viewOf(simulator: Simulator): string[] {
   const vms = [...simulator.world.vms.values()].map((vm) => {
     const config = [...vm.config.current].filter(([key]) => !/^(smbios1|vmgenid|meta|description)$/.test(key));
     const text = config
       .map(([key, value]) => `${key}: ${value.replace(/(?:[0-9A-F]{2}:){5}[0-9A-F]{2}/g, 'MAC')}`)
       .sort();
-    return { vmid: vm.vmid, node: vm.node, running: vm.process !== undefined, text };
+    return [`on ${vm.node}, ${vm.process ? 'running' : 'stopped'}`, ...text].map((fact) => `VM ${vm.vmid} ${fact}`);
   });
   const volumes = [...simulator.world.storages.values()].flatMap((storage) =>
     [...storage.volumes.values()].flatMap((each) =>
-      [...each.values()].map((volume) => `${storage.id}:${volume.name} ${volume.sizeBytes}`),
+      [...each.values()].map((volume) => `volume ${storage.id}:${volume.name} ${volume.sizeBytes}`),
     ),
   );
   const types = [...simulator.world.tasks.values()].map(({ type }) => type);
-  const tasks = Object.fromEntries(
-    [...new Set(types)].sort().map((type) => [type, types.filter((each) => each === type).length]),
-  );
-  return { vms: vms.sort((a, b) => a.vmid - b.vmid), volumes: volumes.sort(), tasks };
+  const tasks = [...new Set(types)].map((type) => `${types.filter((each) => each === type).length} × ${type}`);
+  return [...vms.flat(), ...volumes, ...tasks].sort();
+}
+
+/** Said line by line, because a failure has to tell what it was about. */
+function differences(found: readonly string[], expected: readonly string[]): string[] {
+  return [
+    ...expected.filter((line) => !found.includes(line)).map((line) => `missing: ${line}`),
+    ...found.filter((line) => !expected.includes(line)).map((line) => `too much: ${line}`),
+  ];
 }
 
 /** NICs of the VMs that are whole, with the addresses that the server drew for them. */
@@ -221,7 +227,8 @@ describe.each(PHASES)('$name, killed', ({ name, prepare, command }) => {
       const macs = macsOf(scene.server.simulator);
       const resumed = await run(scene, ...command);
       expect(resumed.code, `${resumed.stdout}${resumed.stderr}`).toBe(0);
-      expect(viewOf(scene.server.simulator)).toEqual(expected);
+      const wrong = differences(viewOf(scene.server.simulator), expected);
+      expect(wrong, [...wrong, resumed.stdout, resumed.stderr].join('\n')).toEqual([]);
       if (name === 'destroy') return true;
       const after = macsOf(scene.server.simulator);
       for (const [nic, mac] of macs) expect(`${nic} ${after.get(nic)}`).toBe(`${nic} ${mac}`);

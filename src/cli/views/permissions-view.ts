@@ -12,7 +12,7 @@ export function renderPermissions(report: PermissionsReport): string[] {
   const strong = needs.requirements.filter((requirement) => requirement.strong);
   return [
     `# Smallest roles for stack ${stack} (${SCOPES[scope]}) on Proxmox VE ${version}, for ${holder.principal}.`,
-    '# To be typed by an administrator on a node, or: proxwright permissions --apply',
+    '# To be typed by an administrator on a node; --apply does it instead.',
     ...commands,
     ...section('Strong privileges, and the lines that ask for them:', strong.map(strongLine)),
     ...section('', notes),
@@ -26,9 +26,19 @@ function differenceLines({ difference, removals }: PermissionsReport): string[] 
   if (missing.length + tooMuch.length === 0) return section('', ['The token has exactly this today.']);
   return [
     ...section('Missing today:', missing.map(pathLine)),
-    ...section('More than needed today:', tooMuch.map(pathLine)),
+    ...section('More than needed today:', notFromAbove(tooMuch).map(pathLine)),
     ...section('Once the commands above are typed, this gives back what is too much:', removals),
   ];
+}
+
+/** What comes from `/` is said there, and not once more for every path below. */
+function notFromAbove(tooMuch: readonly PathPrivileges[]): PathPrivileges[] {
+  const above = new Set(tooMuch.find(({ path }) => path === '/')?.privileges);
+  return tooMuch
+    .map((each) =>
+      each.path === '/' ? each : { ...each, privileges: each.privileges.filter((name) => !above.has(name)) },
+    )
+    .filter(({ privileges }) => privileges.length > 0);
 }
 
 /** An empty line, then comments. */
@@ -61,11 +71,11 @@ function reason({ where, step }: Because): string {
 /** Before they are made. */
 export function renderRoleChanges(changes: readonly RoleChange[], { roles, holder }: PermissionsReport): string[] {
   return [
-    ...changes.map(({ name, isNew, gains, loses, privileges }) =>
-      isNew
-        ? `+ role ${name}: ${privileges.join(' ')}`
-        : `~ role ${name}: ${[...gains.map((each) => `+${each}`), ...loses.map((each) => `-${each}`)].join(' ')}`,
-    ),
+    ...changes.map(({ name, isNew, gains, keeps, privileges }) => {
+      if (isNew) return `+ role ${name}: ${privileges.join(' ')}`;
+      const kept = keeps.length === 0 ? '' : ` (keeps ${keeps.join(' ')})`;
+      return `~ role ${name}: ${gains.map((each) => `+${each}`).join(' ')}${kept}`;
+    }),
     ...roles.acl.map(
       ({ path, role, propagate }) => `+ entry ${path}: ${role}${propagate ? ', and everything below' : ''}`,
     ),

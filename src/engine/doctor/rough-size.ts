@@ -1,4 +1,4 @@
-/** Sizes for people who compare: `814.1 GiB` says more than 833584MiB. */
+/** Sizes for people who compare: `814 GiB` says more than 833584MiB. */
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
 /** At most one digit after the point, and none where it would be 0. */

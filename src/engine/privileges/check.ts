@@ -6,7 +6,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { AuthError } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { ResolvedStack } from '../../spec/types.ts';
-import type { ServerVersion } from '../compatibility.ts';
+import { type ServerVersion, supportOf } from '../compatibility.ts';
 import type { Observed } from '../observed.ts';
 import type { Plan } from '../plan-types.ts';
 import { Grants, isRealRoot } from './grants.ts';
@@ -56,9 +56,19 @@ export async function checkNeeds(needs: PlanNeeds, input: CheckNeedsInput): Prom
   const requirements = [...needs.requirements, ...tags.requirements];
   const open = requirements.filter((requirement) => !grants.holds(requirement));
   const gaps = await withZones(open, grants, pve, signal);
-  const missing = gaps.length === 0 ? [] : await report({ requirements, gaps, grants, version }, input);
+  const named = gaps.length === 0 ? [] : await report({ requirements, gaps, grants, version }, input);
+  const found = [...named, ...needs.rootOnly];
   const notChecked = [...tags.notChecked, ...(input.thorough ? await examine(input.stack, requirements, grants) : [])];
-  return { missing: [...missing, ...needs.rootOnly], notChecked, requirements, gaps, grants };
+  // A release that nobody knows may have renamed what is asked for here: whoever demands it all the same never gets on.
+  if (supportOf(version) === 'unknown') {
+    return { missing: [], notChecked: [...found.map(doubted), ...notChecked], requirements, gaps, grants };
+  }
+  return { missing: found, notChecked, requirements, gaps, grants };
+}
+
+function doubted(problem: Diagnostic): Diagnostic {
+  const detail = `${problem.detail}\nThis release of Proxmox VE is newer than all that Proxwright knows, so it may do without.`;
+  return { ...problem, severity: 'warning', detail };
 }
 
 async function examine(

@@ -9,20 +9,21 @@ export interface RoleChange {
   /** All that the role will have. */
   readonly privileges: readonly string[];
   readonly isNew: boolean;
-  /** Of a role that is there. */
   readonly gains: readonly string[];
-  readonly loses: readonly string[];
+  /** What a role that is there has beyond what is needed: kept, because another stack may need it. */
+  readonly keeps: readonly string[];
 }
 
-/** Roles that are as they should be already are left out. */
+/** Roles that have all they need already are left out. */
 export async function roleChanges(admin: Pve, { roles }: RoleSet, options?: CallOptions): Promise<RoleChange[]> {
   const there = new Map((await admin.access.roles(options)).map(({ roleid, privs }) => [roleid, new Set(privs)]));
   return roles.flatMap(({ name, privileges }): RoleChange[] => {
     const now = there.get(name);
-    if (!now) return [{ name, privileges, isNew: true, gains: privileges, loses: [] }];
+    if (!now) return [{ name, privileges, isNew: true, gains: privileges, keeps: [] }];
     const gains = privileges.filter((privilege) => !now.has(privilege));
-    const loses = [...now].filter((privilege) => !privileges.includes(privilege)).sort();
-    return gains.length + loses.length === 0 ? [] : [{ name, privileges, isNew: false, gains, loses }];
+    const keeps = [...now].filter((privilege) => !privileges.includes(privilege)).sort();
+    const all = [...privileges, ...keeps].sort();
+    return gains.length === 0 ? [] : [{ name, privileges: all, isNew: false, gains, keeps }];
   });
 }
 

@@ -170,6 +170,28 @@ describe('permissions', () => {
     expect(again.out).toContain('pveum acl modify /storage/local-lvm');
   });
 
+  it('add to a role that is there, and leave it what another stack may need', async () => {
+    const privileges = new Set(['VM.Audit', 'VM.Backup']);
+    served.access.roles.set('lab-VM', { roleid: 'lab-VM', privileges, special: false });
+    const options = { lifecycle: true, apply: true, yes: true, name: 'lab' };
+    const { out } = await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    expect(out).toMatch(/^~ role lab-VM: .*\+VM\.Allocate.* \(keeps VM\.Backup\)$/m);
+    expect(served.access.roles.get('lab-VM')?.privileges).toContain('VM.Backup');
+  });
+
+  it('ask before they are applied', async () => {
+    const options = { lifecycle: true, apply: true };
+    const { code, problems } = await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    expect({ code, problems }).toEqual({ code: 1, problems: expect.stringContaining('--yes') });
+    expect(served.access.roles.has('Proxwright-VM')).toBe(false);
+  });
+
+  it('of root are said to be all there are', async () => {
+    const { out } = await run((host) => runPermissions({}, host), { PROXMOX_VE_API_TOKEN: ADMIN });
+    expect(out).toContain('# root@pam may do everything');
+    expect(out).not.toMatch(/^pveum/m);
+  });
+
   it('without that token say how to give it', async () => {
     const { code, problems } = await run((host) => runPermissions({ apply: true, yes: true }, host));
     expect(code).toBe(1);

@@ -43,7 +43,7 @@ async function fullEverywhere({ name, from, run, complaints, tasks }: Operation)
   return found;
 }
 
-it('a full disk at any write of an apply loses nothing', { timeout: 300_000 }, async () => {
+it('a full disk at any write of an apply loses nothing', { timeout: 900_000 }, async () => {
   const found = await fullEverywhere({
     name: 'apply',
     from: undefined,
@@ -54,7 +54,7 @@ it('a full disk at any write of an apply loses nothing', { timeout: 300_000 }, a
   expect(found.slice(0, 20)).toEqual([]);
 });
 
-it('a full disk at any write of an update loses nothing', { timeout: 300_000 }, async () => {
+it('a full disk at any write of an update loses nothing', { timeout: 900_000 }, async () => {
   const found = await fullEverywhere({
     name: 'update',
     from: await fiveVms(),
@@ -65,7 +65,7 @@ it('a full disk at any write of an update loses nothing', { timeout: 300_000 }, 
   expect(found.slice(0, 20)).toEqual([]);
 });
 
-it('a full disk at any write of a destroy loses nothing', { timeout: 300_000 }, async () => {
+it('a full disk at any write of a destroy loses nothing', { timeout: 900_000 }, async () => {
   const found = await fullEverywhere({
     name: 'destroy',
     from: await fiveVms(),

@@ -122,7 +122,7 @@ function unmetInWorld(fields: VmFields, vm: Vm | undefined): string[] {
 }
 
 describe('a VM that was applied', () => {
-  it('has an empty plan, and a second apply writes nothing', { timeout: 180_000 }, async () => {
+  it('has an empty plan, and a second apply writes nothing', { timeout: 600_000 }, async () => {
     const missing = new Set(rows.map(({ path }) => path));
     const failures: string[] = [];
     for (const { name, fields } of samples(11)) {
@@ -148,7 +148,7 @@ describe('a VM that was applied', () => {
     expect([...missing]).toEqual([]);
   });
 
-  it('shows exactly the field that somebody else changed', { timeout: 180_000 }, async () => {
+  it('shows exactly the field that somebody else changed', { timeout: 600_000 }, async () => {
     const missing = new Set(rows.map(({ path }) => path));
     // Where a volume was copied from is nowhere to be seen.
     missing.delete('disks.*.import_from');
@@ -167,7 +167,8 @@ describe('a VM that was applied', () => {
         // Who takes a drive away that the boot order names is told that first.
         const isGone = (device: string) => config.current.has(device) && !values.has(device);
         if (fields.boot?.some(isGone) || !isStored(vm, values)) continue;
-        const end = await scene.plan(stack);
+        // What only root can put right, a port of the host for instance, is shown all the same.
+        const end = await scene.plan(stack, { checkPrivileges: false });
         const found =
           end.kind === 'refused'
             ? end.problems.map(({ detail }) => [detail.split(' ')[0], 'others'])

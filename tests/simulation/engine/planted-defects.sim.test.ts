@@ -193,7 +193,7 @@ describe('the battery', () => {
     expect(await firstComplaint(CALM_SEEDS, /^/)).toBeUndefined();
   });
 
-  it.each(Object.entries(DEFECTS))('finds %s', { timeout: 300_000 }, async (name, { plant, says, options }) => {
+  it.each(Object.entries(DEFECTS))('finds %s', { timeout: 900_000 }, async (name, { plant, says, options }) => {
     vi.resetModules();
     plant?.();
     const found = await firstComplaint(SEEDS, says, options);

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import type { Finding } from '../../engine/doctor/finding.ts';
+import { renderFindings } from './doctor-view.ts';
+import { plainPaint } from './paint.ts';
+
+const GOOD: Finding = { check: 'version', verdict: 'good', words: 'Proxmox VE 9.2.' };
+const BAD: Finding = {
+  check: 'template',
+  verdict: 'bad',
+  words: 'It has no disk.',
+  details: ['It had one.'],
+  remedy: 'first\nthen',
+  where: { file: 'stack.yaml', line: 3, column: 1 },
+};
+const UNKNOWN: Finding = { check: 'quorum', verdict: 'unknown', words: 'Quorum: not checked.' };
+const WARNING: Finding = { check: 'neighbours', verdict: 'warning', words: 'The same name.' };
+
+describe('the screen of the doctor', () => {
+  it('has a mark, a title, a sentence, and the remedy below it', () => {
+    expect(renderFindings([GOOD, BAD, UNKNOWN, WARNING], plainPaint)).toEqual([
+      '✓ version      Proxmox VE 9.2.',
+      '✗ template     It has no disk. (stack.yaml:3)',
+      '               It had one.',
+      '               → first',
+      '                 then',
+      '! quorum       Quorum: not checked.',
+      '! other VMs    The same name.',
+      '',
+      '1 problem, 1 warning, 1 not checked.',
+    ]);
+  });
+
+  it('ends well where nothing stands in the way', () => {
+    expect(renderFindings([GOOD], plainPaint).at(-1)).toBe('Nothing stands in the way.');
+    expect(renderFindings([GOOD, UNKNOWN], plainPaint).at(-1)).toBe('Nothing stands in the way; 1 not checked.');
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../base/virtual-clock.ts';
+import { roughSize } from './rough-size.ts';
+import { median, WireWatch } from './wire-times.ts';
+
+describe('a watch on the wire', () => {
+  it('tells how long answers took, and how far the clocks are apart', async () => {
+    const clock = new VirtualClock();
+    const watch = new WireWatch(clock);
+    const start = clock.now();
+    const date = new Date(start + 61_000).toUTCString();
+    const transport = watch.watch({
+      send: async (request) => {
+        await clock.sleep(200);
+        return { status: 200, reason: '', headers: request.target === '/a' ? { date } : {}, body: '' };
+      },
+      close: async () => {},
+    });
+    await clock.run(async () => {
+      for (const target of ['/a', '/b']) await transport.send({ method: 'GET', target, headers: {} });
+    });
+    expect(watch.tookMs).toEqual([200, 200]);
+    expect(watch.skewsMs).toEqual([Date.parse(date) - (start + 100)]);
+  });
+
+  it('has no middle where nothing was seen', () => {
+    expect(median([])).toBeUndefined();
+    expect(median([9, 1, 5])).toBe(5);
+  });
+});
+
+describe('a size for people', () => {
+  it.each([
+    [0, '0 B'],
+    [512 * 1024 ** 2, '512 MiB'],
+    [833_584 * 1024 ** 2, '814 GiB'],
+    [2.5 * 1024 ** 4, '2.5 TiB'],
+  ])('of %i bytes is %s', (bytes, text) => {
+    expect(roughSize(bytes)).toBe(text);
+  });
+});
