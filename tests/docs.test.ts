@@ -82,7 +82,9 @@ async function ownOptions(): Promise<Set<string>> {
   );
   const tools = ['tools/replay-scenarios.ts', 'tools/provider/pack.ts'];
   const texts = await Promise.all(tools.map((path) => readFile(join(root, path), 'utf8')));
-  const ofTools = [...texts.join('\n').matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(([, name]) => `--${name}`);
+  const ofTools = [...texts.join('\n').matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(
+    ([, name]) => `--${name}`,
+  );
   return new Set([...names, ...ofTools, ...FOREIGN_OPTIONS, '--help']);
 }
 

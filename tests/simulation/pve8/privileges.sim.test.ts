@@ -27,7 +27,9 @@ async function askedFor(version: string): Promise<Set<string>> {
   for (const scenario of SCENARIOS.filter((each) => isPossible(each, version))) {
     const file = worldFileOf(version);
     let from = firstPicture(scenario.world?.(file) ?? file);
-    for (const phase of FOLLOWED.some((release) => version.startsWith(release)) ? scenario.phases : scenario.phases.slice(0, 1)) {
+    for (const phase of FOLLOWED.some((release) => version.startsWith(release))
+      ? scenario.phases
+      : scenario.phases.slice(0, 1)) {
       const end = await runPhase(from, phase);
       expect(end.outcome, `${scenario.name} ${phase.name}: ${end.problems.map(({ detail }) => detail)}`).toBe('done');
       const requirements = end.check?.requirements ?? [];
