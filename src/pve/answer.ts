@@ -39,7 +39,8 @@ function unreadableAnswer(context: RequestContext, what: string): ConnectError {
 
 /**
  * An answer that many share is read once: the very same response is the same envelope, and the same data the same shape,
- * because a path is asked for by one handle only. Without this, a hundred readers of one long list would each read all of it.
+ * because a request — path and parameters — belongs to one handle. Without this, a hundred readers of one long list would
+ * each read all of it.
  */
 const envelopes = new WeakMap<WireResponse, ReturnType<typeof parseEnvelope>>();
 const shapes = new WeakMap<object, unknown>();

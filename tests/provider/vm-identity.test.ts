@@ -1,7 +1,7 @@
 /** A VM of the state is the very one that was made: found where it is now, and nobody else under its id. */
 import { describe, expect, it } from 'vitest';
 import { codes, SMALL, told, withMade } from './support/small-vms.ts';
-import { hasErrors } from './support/toy-host.ts';
+import { hasErrors, ToyHost } from './support/toy-host.ts';
 import type { VmBench } from './support/vm-bench.ts';
 
 const FIXED = { ...SMALL, vmid: 450, stop_on_destroy: true };
@@ -36,6 +36,22 @@ describe('an id that has become another VM', () => {
       expect(destroyed.state).toBe(prior);
       expect(bench.world.vms.get(450)?.config).toBe(stranger);
       expect(bench.writes()).toEqual([]);
+    });
+  });
+});
+
+describe('the id of another VM of the state', () => {
+  it('is taken, unless that VM is about to go', async () => {
+    await withMade(FIXED, async (_bench, next) => {
+      const { host, resource } = next();
+      await host.refresh();
+      const other = new ToyHost(resource);
+      const wanted = { ...FIXED, name: 'another' };
+      expect(codes((await other.plan(wanted)).diagnostics)).toEqual(['VMID_TAKEN']);
+      // A VM that is made anew by the user's wish shows only in its successor having id and name.
+      expect((await other.plan(FIXED)).diagnostics).toEqual([]);
+      await host.plan(null);
+      expect((await other.plan(wanted)).diagnostics).toEqual([]);
     });
   });
 });

@@ -3,7 +3,7 @@
  * that the file's field table and rules can speak about it. What is unknown is left out and listed.
  */
 import { assertNever } from '../../base/assert.ts';
-import type { Located, LocatedMap, ScalarValue } from '../../spec/located.ts';
+import { type Located, type LocatedMap, type ScalarValue, toPlain } from '../../spec/located.ts';
 import { type CtyObject, type CtyValue, Decimal, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';
 import { type GroupShape, type LeafShape, type Shape, SWITCH } from '../schema/shape.ts';
@@ -30,7 +30,7 @@ export function toFields(object: CtyObject, shape: GroupShape = VM_SHAPE): FileV
   const reading: Reading = { unknown: [], problems: [] };
   const node = readGroup(object, shape, '', reading);
   const located: LocatedMap = node.kind === 'map' ? node : { kind: 'map', entries: new Map(), at: {} };
-  return { tree: plainOf(located) as Record<string, unknown>, located, ...reading }; // a map becomes a record
+  return { tree: toPlain(located) as Record<string, unknown>, located, ...reading }; // a map becomes a record
 }
 
 interface Reading {
@@ -154,21 +154,4 @@ function mapOf(entries: readonly (readonly [string, Located | undefined])[], pat
 
 function below(path: string, step: string): string {
   return path === '' ? step : `${path}.${step}`;
-}
-
-function plainOf(node: Located): unknown {
-  switch (node.kind) {
-    case 'scalar':
-      return node.value;
-    case 'unknown':
-      return undefined;
-    case 'list':
-      return node.items.map(plainOf);
-    case 'map':
-      return Object.fromEntries(
-        [...node.entries].flatMap(([name, { value }]) => (value.kind === 'unknown' ? [] : [[name, plainOf(value)]])),
-      );
-    default:
-      return assertNever(node);
-  }
 }
