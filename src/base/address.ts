@@ -1,20 +1,40 @@
-/** A resource's name inside its stack: `vm.web`, `vm.worker[2]`, `vm.gpu["0000:01:00"]`. Stable; never a VM id. */
+/**
+ * A resource's name inside its stack: `vm.web`, `vm.worker[2]`, `vm.gpu["0000:01:00"]`, `template.debian-12`,
+ * `image.talos["pve1"]`. Stable; never a VM id.
+ */
 
 declare const addressBrand: unique symbol;
 export type Address = string & { readonly [addressBrand]: 'Address' };
 
+/** `retired`: an earlier version of a template, by its id. */
+export const ADDRESS_KINDS = ['vm', 'template', 'retired', 'image'] as const;
+export type AddressKind = (typeof ADDRESS_KINDS)[number];
+
 /** Groups without `count` or `each` have one member, addressed by the group's name alone. */
 export function vmAddress(group: string, key?: number | string): Address {
-  const suffix = key === undefined ? '' : typeof key === 'number' ? `[${key}]` : `[${JSON.stringify(key)}]`;
-  return `vm.${group}${suffix}` as Address;
+  return addressOf('vm', group, key);
 }
 
+/** `key` names the node where there is one of the kind on several. */
+export function addressOf(kind: AddressKind, name: string, key?: number | string): Address {
+  const suffix = key === undefined ? '' : typeof key === 'number' ? `[${key}]` : `[${JSON.stringify(key)}]`;
+  return `${kind}.${name}${suffix}` as Address;
+}
+
+export function kindOf(address: string): AddressKind | undefined {
+  return ADDRESS_KINDS.find((kind) => address.startsWith(`${kind}.`));
+}
+
+/** A group of VMs has a plain name; templates and images are called after what is in them: `debian-12.5`. */
+const FORM =
+  /^(?:vm\.([A-Za-z][A-Za-z0-9_-]*)|(?:template|retired|image)\.([A-Za-z0-9][A-Za-z0-9_.-]*))(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/;
+
 export function parseAddress(text: string): { readonly group: string; readonly key?: number | string } | undefined {
-  const match = /^vm\.([A-Za-z][A-Za-z0-9_-]*)(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/.exec(text);
+  const match = FORM.exec(text);
   if (!match) return undefined;
-  const [, group = '', key] = match;
-  if (key === undefined) return { group };
-  return { group, key: key.startsWith('"') ? (JSON.parse(key) as string) : Number(key) };
+  const [, group = '', name = group, key] = match;
+  if (key === undefined) return { group: name };
+  return { group: name, key: key.startsWith('"') ? (JSON.parse(key) as string) : Number(key) };
 }
 
 export function toAddress(text: string): Address | undefined {

@@ -19,6 +19,8 @@ export interface ActionTimeouts {
   readonly shutdownMs: number;
   /** All waiting for locks of one act. */
   readonly lockMs: number;
+  /** Until an image is in its storage. */
+  readonly imageMs: number;
 }
 
 export interface ActionContext {

@@ -51,7 +51,7 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
   );
   const candidates = readVms(groups, findings);
   checkRules(candidates.real, candidates.specimens, outputs, findings);
-  return { name, connection, vms: candidates.real.map(({ vm }) => vm), rollout, outputs };
+  return { name, connection, images: [], templates: [], vms: candidates.real.map(({ vm }) => vm), rollout, outputs };
 }
 
 /** Unknown sections, and the two keys that every file has. */

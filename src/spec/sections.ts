@@ -72,6 +72,7 @@ export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
       readyMs: timeouts.ready,
       shutdownMs: timeouts.shutdown,
       lockMs: timeouts.lock,
+      imageMs: timeouts.image,
     },
   };
 }

@@ -95,6 +95,7 @@ export const rolloutSchema = z.strictObject({
       ready: ours(duration().prefault('30m'), 'Bound of the wait until a VM is ready.'),
       shutdown: ours(duration().prefault('3m'), 'Bound of a shutdown.'),
       lock: ours(duration().prefault('5m'), 'Bound of all waiting for locks of one step.'),
+      image: ours(duration().prefault('1h'), 'Bound of fetching or sending an image.'),
     })
     .prefault({}),
 });

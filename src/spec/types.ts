@@ -1,11 +1,15 @@
 /** What a stack file becomes: every value concrete, still ignorant of the cluster. */
 import type { Address } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
+import type { ImageFields } from '../resources/image/fields.ts';
 import type { VmFields } from '../resources/vm/fields.ts';
 
 export interface ResolvedStack {
   readonly name: string;
   readonly connection: ConnectionSpec;
+  readonly images: readonly ResolvedImage[];
+  /** One for each node that has its own. */
+  readonly templates: readonly ResolvedTemplate[];
   /** In the order of the file, groups expanded. */
   readonly vms: readonly ResolvedVm[];
   readonly rollout: Rollout;
@@ -43,6 +47,29 @@ export interface ResolvedVm {
   readonly positions: Readonly<Record<string, Where>>;
 }
 
+export interface ResolvedImage {
+  readonly name: string;
+  /** `image.NAME`; on local storage there is one for each node, and the engine adds it: `image.NAME["node"]`. */
+  readonly address: Address;
+  readonly fields: ImageFields;
+  /** Name in the storage, with an ending that Proxmox takes. */
+  readonly file: string;
+  /** Nodes whose templates and VMs use it, and those that the file names. */
+  readonly nodes: readonly string[];
+  readonly positions: Readonly<Record<string, Where>>;
+}
+
+/** A VM that is made, perhaps left to install itself, and then converted. */
+export interface ResolvedTemplate {
+  readonly name: string;
+  /** Its fields; `name` is the template's, and it is never left running. */
+  readonly vm: ResolvedVm;
+  /** Name or id of a VM it is copied from. */
+  readonly from?: string | number;
+  /** Started from its ISO, and waited for until it switches itself off. */
+  readonly install?: { readonly timeoutMs: number };
+}
+
 export interface Rollout {
   readonly staggerMs: number;
   readonly readiness: 'sequential' | 'parallel';
@@ -63,6 +90,8 @@ export interface Rollout {
     readonly readyMs: number;
     readonly shutdownMs: number;
     readonly lockMs: number;
+    /** Until an image is in its storage. */
+    readonly imageMs: number;
   };
 }
 

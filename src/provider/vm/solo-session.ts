@@ -24,6 +24,8 @@ export function soloStack({ work, rollout }: Surroundings, { vm, timeouts }: Sol
   return {
     name: ownerName(work),
     connection: {},
+    images: [],
+    templates: [],
     vms: [vm],
     rollout: { ...rollout, timeouts: { ...rollout.timeouts, ...timeouts } },
     outputs: {},

@@ -56,7 +56,13 @@ export class Bench {
   readonly records = new Map<Address, Record>();
   ids = new IdReservations();
   retry: RetryPolicy = DEFAULT_RETRY;
-  timeouts: ActionTimeouts = { cloneMs: 1_800_000, startMs: 300_000, shutdownMs: 180_000, lockMs: 300_000 };
+  timeouts: ActionTimeouts = {
+    cloneMs: 1_800_000,
+    startMs: 300_000,
+    shutdownMs: 180_000,
+    imageMs: 3_600_000,
+    lockMs: 300_000,
+  };
   abort = new AbortController();
   /** Points of the run at which it can be killed; set `killAt` to the number of one. */
   points = 0;

@@ -101,6 +101,8 @@ export function stackOf(fields: VmFields): ResolvedStack {
   return {
     name: 'lab',
     connection: {},
+    images: [],
+    templates: [],
     vms: [{ address, group: 'web', number: 1, fields, vmids: [401, 402], after: [], formerly: [], positions: {} }],
     rollout,
     outputs: {},
