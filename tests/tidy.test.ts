@@ -46,12 +46,13 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
   {
     name: 'the network',
     pattern: /\bfetch\(|from '(undici|node:https?|node:net|node:tls|node:dns|node:dgram)'/,
-    allowed: /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/local\/port-probe\.ts$|^src\/provider\/host\//,
+    allowed: /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/local\/(port-probe|http-get)\.ts$|^src\/provider\/host\//,
   },
   {
     name: 'the file system',
     pattern: /from 'node:fs(\/promises)?'/,
-    allowed: /^src\/state\/directory-store\.ts$|^src\/local\/text-file\.ts$|^src\/cli\/|^src\/provider\/host\//,
+    allowed:
+      /^src\/state\/directory-store\.ts$|^src\/local\/(text-file|image-(file|download|sources))\.ts$|^src\/cli\/|^src\/provider\/host\//,
   },
   {
     name: 'the process',

@@ -46,6 +46,12 @@ const SUMMARIES = {
   TASK_FAILED: 'Task failed',
   TASK_VANISHED: 'Task vanished',
   TASK_TIMEOUT: 'Task took too long',
+  // FileError: an image on its way into a storage
+  FILE_DIFFERS: 'Another file has this name',
+  CHECKSUM_MISMATCH: 'Checksum does not match',
+  DOWNLOAD_FAILED: 'Download failed',
+  IMAGE_REFUSED: 'Image not accepted',
+  UNPACK_FAILED: 'Image cannot be unpacked',
   // ConflictError: the world is not what the plan saw
   PLAN_STALE: 'Plan is stale',
   VMID_TAKEN: 'VM id taken',
@@ -147,6 +153,10 @@ export class BusyError extends ProxwrightError<
 > {}
 
 export class TaskError extends ProxwrightError<'TASK_FAILED' | 'TASK_VANISHED' | 'TASK_TIMEOUT'> {}
+
+export class FileError extends ProxwrightError<
+  'FILE_DIFFERS' | 'CHECKSUM_MISMATCH' | 'DOWNLOAD_FAILED' | 'IMAGE_REFUSED' | 'UNPACK_FAILED'
+> {}
 
 export class ConflictError extends ProxwrightError<'PLAN_STALE' | 'VMID_TAKEN' | 'NOT_OURS' | 'CONFIG_CHANGED'> {}
 

@@ -12,7 +12,18 @@ export interface WireRequest {
   readonly target: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
+  readonly body?: Uint8Array | string | StreamBody;
+}
+
+/** A body too large to be held in memory. Its length is stated before it is sent: Proxmox refuses chunked bodies. */
+export interface StreamBody {
+  readonly sizeBytes: number;
+  /** The bytes from the beginning; called once for each attempt. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export function isStreamBody(body: WireRequest['body']): body is StreamBody {
+  return typeof body === 'object' && 'open' in body;
 }
 
 export interface WireResponse {
@@ -27,6 +38,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** How long the answer may take, from the first byte sent to the last byte received. */
   readonly timeoutMs?: number | undefined;
+  /** How much of a `StreamBody` has been handed to the connection. */
+  readonly onSent?: ((sentBytes: number) => void) | undefined;
 }
 
 export interface Transport {

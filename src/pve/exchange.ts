@@ -9,7 +9,9 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { Secret } from '../base/secret.ts';
 import {
+  isStreamBody,
   type Method,
+  type StreamBody,
   type Transport,
   TransportFailure,
   type WireRequest,
@@ -27,6 +29,8 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** How often a request that may be repeated goes out at most. */
   readonly attempts?: number | undefined;
+  /** How much of an upload is under way, counted anew for each attempt. */
+  readonly onSent?: ((sentBytes: number) => void) | undefined;
 }
 
 export interface Call {
@@ -36,7 +40,7 @@ export interface Call {
   /** Changes nothing although it is no GET: a login, a ping. */
   readonly isQuestion?: true;
   /** A body that is no form: the multipart of an upload. */
-  readonly body?: { readonly contentType: string; readonly bytes: Uint8Array };
+  readonly body?: { readonly contentType: string; readonly content: Uint8Array | StreamBody };
 }
 
 export interface ExchangeParts {
@@ -123,7 +127,7 @@ function toWire(call: Call, headers: Readonly<Record<string, string>>): WireRequ
   // Proxmox refuses a body on GET and DELETE; their parameters go into the query.
   const inQuery = call.method === 'GET' || call.method === 'DELETE' || call.body !== undefined;
   const target = inQuery && form !== '' ? `${base}?${form}` : base;
-  const body = call.body?.bytes ?? (inQuery ? undefined : form);
+  const body = call.body?.content ?? (inQuery ? undefined : form);
   if (body === undefined) return { method: call.method, target, headers: { accept: 'application/json', ...headers } };
   return {
     method: call.method,
@@ -131,7 +135,7 @@ function toWire(call: Call, headers: Readonly<Record<string, string>>): WireRequ
     headers: {
       accept: 'application/json',
       'content-type': call.body?.contentType ?? 'application/x-www-form-urlencoded',
-      'content-length': String(typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength),
+      'content-length': String(isStreamBody(body) ? body.sizeBytes : Buffer.byteLength(body)),
       ...headers,
     },
     body,

@@ -1,4 +1,5 @@
 /** The public face of the Proxmox VE client, exported as `proxwright/pve`. */
+export type { StreamBody } from '../base/transport.ts';
 export type { Access, AclEntry, Permissions, Role, TokenEntry } from './api/access/index.ts';
 export type { HaResource, HaResourceParams, HaResources } from './api/cluster/ha.ts';
 export type { Cluster, ClusterOptions, ClusterResource, ClusterStatusEntry } from './api/cluster/index.ts';

@@ -2,15 +2,17 @@
 import { Buffer } from 'node:buffer';
 import { invariant } from '../base/assert.ts';
 import { type Random, randomHex } from '../base/random.ts';
+import { isStreamBody, type StreamBody } from '../base/transport.ts';
 
 export interface Multipart {
   readonly contentType: string;
-  readonly bytes: Uint8Array;
+  /** In one piece where the file was, else a stream. */
+  readonly content: Uint8Array | StreamBody;
 }
 
 export interface UploadFile {
   readonly name: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array | StreamBody;
 }
 
 export function encodeMultipart(
@@ -23,16 +25,29 @@ export function encodeMultipart(
   const boundary = unusedBoundary(random, file.bytes);
   const part = (disposition: string, content: string) =>
     `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n${content}`;
-  const head = fields.map(([name, value]) => part(`name="${name}"`, `\r\n${value}\r\n`)).join('');
-  const fileHead = part(`name="filename"; filename="${file.name}"`, 'Content-Type: application/octet-stream\r\n\r\n');
-  const bytes = Buffer.concat([Buffer.from(head + fileHead), file.bytes, Buffer.from(`\r\n--${boundary}--\r\n`)]);
-  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes };
+  const fieldParts = fields.map(([name, value]) => part(`name="${name}"`, `\r\n${value}\r\n`)).join('');
+  const filePart = part(`name="filename"; filename="${file.name}"`, 'Content-Type: application/octet-stream\r\n\r\n');
+  const content = wrapped(Buffer.from(fieldParts + filePart), file.bytes, Buffer.from(`\r\n--${boundary}--\r\n`));
+  return { contentType: `multipart/form-data; boundary=${boundary}`, content };
 }
 
-function unusedBoundary(random: Random, bytes: Uint8Array): string {
-  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function wrapped(head: Uint8Array, bytes: UploadFile['bytes'], tail: Uint8Array): Multipart['content'] {
+  if (!isStreamBody(bytes)) return Buffer.concat([head, bytes, tail]);
+  return {
+    sizeBytes: head.byteLength + bytes.sizeBytes + tail.byteLength,
+    async *open() {
+      yield head;
+      yield* bytes.open();
+      yield tail;
+    },
+  };
+}
+
+/** What streams by cannot be searched beforehand; with 128 random bits it will not hold the boundary by chance. */
+function unusedBoundary(random: Random, bytes: UploadFile['bytes']): string {
   for (;;) {
     const boundary = `proxwright-${randomHex(random, 32)}`;
-    if (!content.includes(boundary)) return boundary;
+    if (isStreamBody(bytes)) return boundary;
+    if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(boundary)) return boundary;
   }
 }

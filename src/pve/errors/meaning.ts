@@ -7,6 +7,7 @@ import {
   ConnectError,
   type ErrorCode,
   type ErrorInit,
+  FileError,
   type ProxwrightError,
 } from '../../base/errors.ts';
 
@@ -42,4 +43,5 @@ export const connect = (code: ConnectError['code']): Meaning => ({
   code,
   build: (init) => new ConnectError({ ...init, code }),
 });
+export const file = (code: FileError['code']): Meaning => ({ code, build: (init) => new FileError({ ...init, code }) });
 export const missing = (subject: Subject): Meaning => ({ ...api('NOT_FOUND'), subject });

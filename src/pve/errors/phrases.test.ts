@@ -52,6 +52,10 @@ describe('words of the server', () => {
     ['starting worker failed: unable to open /var/log/pve/tasks', 'NOT_EXECUTED'],
     ["400 Parameter verification failed.  net0: hotplug problem - can't unplug", 'PARAMETER_REJECTED'],
     ["parameter 'storage' not allowed for linked clones", 'PARAMETER_REJECTED'],
+    // Whatever wget quotes is about the other end, not about the cluster.
+    ["download failed: storage 'x' does not exist", 'DOWNLOAD_FAILED'],
+    ["failed to verify file: qemu-img: Could not open '/a': Image is not in qcow2 format", 'IMAGE_REFUSED'],
+    ["import failed: cp: error writing '/var/lib/vz/import/a.raw': No space left on device", 'NO_SPACE'],
     ['cannot index groups: ha groups have been migrated to rules', 'NOT_IMPLEMENTED'],
   ])('%j mean %s', (text, code) => expect(findPhrase(text)?.code).toBe(code));
 
@@ -64,7 +68,7 @@ describe('words of the server', () => {
     'the disk is locked',
     'hook script said: VM is locked (backup)',
     'file does not exist',
-    "download failed: storage 'x' does not exist",
+    "a hook said: storage 'x' does not exist",
     "base volume 'local:339/base-339-disk-0.qcow2' is still in use by linked cloned",
     'OK',
     '',

@@ -3,37 +3,11 @@
  * text, so meaning hangs on phrases; each one here has a known emitter, and a loose match would hide real failures.
  * The same table serves HTTP answers and the exit statuses of tasks. The first match wins.
  */
-import { api, auth, busy, conflict, connect, type Meaning, missing } from './meaning.ts';
+import { FILE_PHRASES } from './file-phrases.ts';
+import { api, auth, busy, conflict, connect, missing } from './meaning.ts';
+import { exact, type Phrase } from './phrase.ts';
 
-export interface Phrase extends Meaning {
-  readonly pattern: RegExp;
-  /** A text that the server really sends. */
-  readonly sample: string;
-  /** Package and place of the emitter. */
-  readonly source: string;
-  readonly hint?: string;
-  /** Also recognised in the last lines of a failed task's log, where its exit status says nothing. */
-  readonly inLog?: true;
-}
-
-/** What the server puts in front of an inner error, sometimes several times; a task also prefixes the HTTP status. */
-const PREFIXES = [
-  String.raw`[45]\d\d `,
-  'clone failed: ',
-  'start failed: ',
-  'storage migration failed: ',
-  String.raw`unable to create VM \d+ - `,
-  String.raw`failed to update VM \d+: `,
-  String.raw`unable to apply pending change \S+ : `,
-  'hotplug problem - ',
-  String.raw`can't add VM \d+ to pool '[^']*': `,
-  String.raw`access permissions cleanup for VM \d+ failed: `,
-  '(?:create|delete|update) (?:pools?|user|role|hardware mapping|resource|resources config) failed: ',
-  '(?:ide|sata|scsi|virtio)\\d+ - ',
-].join('|');
-
-/** `body` at the beginning of the text, or behind nothing but known prefixes. */
-const exact = (body: string) => new RegExp(`^(?:${PREFIXES})*(?:${body})`);
+export type { Phrase } from './phrase.ts';
 
 const UNLOCK_HINT =
   'Wait until the other operation has ended, then try again; Proxmox shows it in the task log of the VM.';
@@ -340,6 +314,7 @@ export const PHRASES: readonly Phrase[] = [
     sample: "VM 101 qga command 'guest-network-get-interfaces' failed - got timeout",
     source: 'qemu-server QMPClient.pm',
   },
+  ...FILE_PHRASES,
   // The rest
   {
     ...api('NO_SPACE'),

@@ -4,10 +4,11 @@
  * which a request starts to be written, which is what `delivered` hangs on. It follows no redirects and uses no proxy.
  */
 import { Buffer } from 'node:buffer';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { canceledBy } from '../../base/clock.ts';
 import {
+  isStreamBody,
   type SendOptions,
   type Transport,
   TransportFailure,
@@ -17,6 +18,7 @@ import {
 import { ConnectionAgent, IDLE_MS } from './connection-agent.ts';
 import type { Endpoint } from './endpoint.ts';
 import { Gate } from './gate.ts';
+import { sendStream } from './send-stream.ts';
 import { systemTrust, type Trust } from './trust.ts';
 
 export interface HttpsTransportOptions {
@@ -76,16 +78,14 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
       signal?.removeEventListener('abort', onAbort);
       settle();
     };
+    const giveUp = (error: unknown) =>
+      finish(() => {
+        request.destroy();
+        reject(error);
+      });
     const fail = (kind: TransportFailure['kind'], message: string, cause?: unknown) =>
-      finish(() => {
-        request.destroy();
-        reject(new TransportFailure({ kind, delivered, message, cause }));
-      });
-    const onAbort = () =>
-      finish(() => {
-        request.destroy();
-        reject(canceledBy(signal));
-      });
+      giveUp(new TransportFailure({ kind, delivered, message, cause }));
+    const onAbort = () => giveUp(canceledBy(signal));
     signal?.addEventListener('abort', onAbort, { once: true });
 
     request.once('socket', () => {
@@ -94,7 +94,7 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
       const timeoutMs = options.timeoutMs ?? line.timeoutMs;
       timer = setTimeout(() => fail('timeout', `no complete answer within ${timeoutMs / 1000} s`), timeoutMs);
     });
-    request.once('error', (cause: Error) => {
+    request.on('error', (cause: Error) => {
       if (cause instanceof TransportFailure) return finish(() => reject(cause));
       if (isParseError(cause)) return fail('malformed', `the answer is not HTTP: ${cause.message}`, cause);
       fail('cut', 'the connection ended before the answer', cause);
@@ -104,23 +104,40 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
       answering = true;
       line.agent.answered(response.socket, response.statusCode ?? 0);
       collect(response, line.maxBodyBytes, {
-        complete: (body) => finish(() => resolve(answerOf(response, body))),
+        complete: (body) =>
+          finish(() => {
+            // Whoever is answered early has been refused: the rest of the body is not wanted.
+            if (!request.writableEnded) request.destroy();
+            resolve(answerOf(response, body));
+          }),
         broken: fail,
       });
     });
     request.once('close', () => {
       if (!answering) fail('cut', 'the connection ended before the answer');
     });
-    // Written in one piece together with the headers, so that a short request leaves in one packet.
-    request.end(wire.body);
+    sendBody(request, wire.body, { onSent: options.onSent, isAnswered: () => answering }).catch(giveUp);
   });
+}
+
+async function sendBody(
+  request: ClientRequest,
+  body: WireRequest['body'],
+  watch: Parameters<typeof sendStream>[2],
+): Promise<void> {
+  if (isStreamBody(body)) await sendStream(request, body, watch);
+  // Written in one piece together with the headers, so that a short request leaves in one packet.
+  else request.end(body);
 }
 
 /** Proxmox refuses chunked bodies, so the length is always stated, also where it is nothing. */
 function headersOf(wire: WireRequest): Record<string, string> {
   const takesBody = wire.method === 'POST' || wire.method === 'PUT';
+  const { body = '' } = wire;
   if (wire.body === undefined && !takesBody) return { ...wire.headers };
-  return { ...wire.headers, 'content-length': String(Buffer.byteLength(wire.body ?? '')) };
+  if (!isStreamBody(body)) return { ...wire.headers, 'content-length': String(Buffer.byteLength(body)) };
+  // Proxmox closes the connection behind an upload; nothing else must be written into it.
+  return { ...wire.headers, 'content-length': String(body.sizeBytes), connection: 'close' };
 }
 
 interface Outcome {

@@ -1,4 +1,5 @@
 /** Files coming into a storage: `/download-url`, where Proxmox fetches, and `/upload`, where we send. */
+import type { StreamBody } from '../../../../base/transport.ts';
 import type { CallOptions } from '../../../exchange.ts';
 import { encodeMultipart } from '../../../multipart.ts';
 import { apiPath } from '../../../path.ts';
@@ -21,7 +22,7 @@ export interface DownloadUrlParams {
 export interface UploadParams {
   readonly content: 'iso' | 'vztmpl' | 'import';
   readonly filename: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array | StreamBody;
   readonly checksum?: { readonly algorithm: ChecksumAlgorithm; readonly value: string } | undefined;
 }
 
