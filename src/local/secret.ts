@@ -17,11 +17,19 @@ export interface SecretSources {
   readonly directory: string;
 }
 
-export async function readSecret(
-  reference: SecretReference,
+/** The end of its last line is none of a secret, though it stands in every file. */
+export async function readSecret(reference: SecretReference, sources: SecretSources, where?: Where): Promise<Secret> {
+  const text = await readDocument(reference, sources, where);
+  return 'env' in reference ? text : new Secret(withoutLineEnd(text.reveal()));
+}
+
+/** To the last byte; a document that is no secret may stand in the reference itself. */
+export async function readDocument(
+  reference: SecretReference | { readonly text: string },
   { environment, directory }: SecretSources,
   where?: Where,
 ): Promise<Secret> {
+  if ('text' in reference) return new Secret(reference.text);
   if ('env' in reference) return fromEnvironment(reference.env, environment, where);
   if ('file' in reference) {
     const text = await readTextFile(
@@ -30,7 +38,7 @@ export async function readSecret(
       'Put the secret there, or name another file in the stack.',
       reference.file,
     );
-    return new Secret(withoutLineEnd(text));
+    return new Secret(text);
   }
   return fromCommand(reference.command, directory, where);
 }
@@ -50,7 +58,7 @@ async function fromCommand(command: readonly string[], directory: string, where:
   const [program = '', ...args] = command;
   try {
     const { stdout } = await promisify(execFile)(program, args, { cwd: directory, timeout: COMMAND_TIMEOUT_MS });
-    return new Secret(withoutLineEnd(stdout));
+    return new Secret(stdout);
   } catch (error) {
     // What it printed is left out: it may contain the secret.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it was ended';

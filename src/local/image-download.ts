@@ -1,0 +1,215 @@
+/**
+ * A download of our own, kept in a cache directory: what a broken line leaves is taken up where the server offers ranges,
+ * also by a later run. Whether it is what was declared, the reader of the file finds out; one that is not is thrown away.
+ */
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type Clock, throwIfCanceled } from '../base/clock.ts';
+import { FileError, ProxwrightError, SpecError } from '../base/errors.ts';
+import type { PrepareOptions } from '../base/image-source.ts';
+import { type FetchedBody, httpGet } from './http-get.ts';
+
+export interface DownloadOptions extends PrepareOptions {
+  readonly clock: Clock;
+  readonly directory: string;
+  readonly ca?: string | undefined;
+  /** A sum was declared: what is in the cache needs no leave of the server, and http no encryption. */
+  readonly isDeclared: boolean;
+}
+
+/** Beside the bytes: what tells whether the server still has the same file. */
+interface Note {
+  readonly validator?: string | undefined;
+}
+
+const MAX_BYTES = 128 * 1024 ** 3;
+const ATTEMPTS = 5;
+const FIRST_PAUSE_MS = 1_000;
+
+/** Path of the whole file. */
+export async function downloaded(url: string, options: DownloadOptions): Promise<string> {
+  refusePlain(url, options);
+  const paths = cachePaths(options.directory, url);
+  await mkdir(options.directory, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw unwritable(options.directory, error);
+  });
+  if (options.isDeclared && (await sizeOf(paths.whole)) !== undefined) return paths.whole;
+  for (let attempt = 1; ; attempt++) {
+    const before = await sizeOf(paths.part);
+    try {
+      return await fetchRest(url, paths, options);
+    } catch (error) {
+      throwIfCanceled(options.signal);
+      const hasGrown = ((await sizeOf(paths.part)) ?? 0) > (before ?? 0);
+      if (error instanceof ProxwrightError || (attempt >= ATTEMPTS && !hasGrown)) throw failure(url, error);
+      if (hasGrown) attempt = 1;
+      await options.clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), options.signal);
+    }
+  }
+}
+
+export async function discardDownload(url: string, directory: string): Promise<void> {
+  const paths = cachePaths(directory, url);
+  await Promise.all([paths.whole, paths.part, paths.note].map((path) => rm(path, { force: true })));
+}
+
+interface CachePaths {
+  readonly whole: string;
+  readonly part: string;
+  readonly note: string;
+}
+
+function cachePaths(directory: string, url: string): CachePaths {
+  const name = join(directory, createHash('sha256').update(url).digest('hex').slice(0, 32));
+  return { whole: `${name}.image`, part: `${name}.part`, note: `${name}.json` };
+}
+
+async function fetchRest(url: string, paths: CachePaths, options: DownloadOptions): Promise<string> {
+  const { validator } = await readNote(paths.note);
+  const wholeBytes = await sizeOf(paths.whole);
+  const partBytes = (await sizeOf(paths.part)) ?? 0;
+  const canResume = partBytes > 0 && validator !== undefined;
+  const headers = {
+    ...(wholeBytes !== undefined && validator !== undefined && unlessChanged(validator)),
+    ...(wholeBytes === undefined && canResume && { range: `bytes=${partBytes}-`, 'if-range': validator }),
+  };
+  const answer = await httpGet(url, { headers, signal: options.signal, ca: options.ca });
+  if (answer.status === 304 && wholeBytes !== undefined) {
+    answer.body.destroy();
+    return paths.whole;
+  }
+  const startBytes = startOf(answer, url);
+  if (startBytes !== 0 && startBytes !== partBytes) throw oddRange(url);
+  const totalBytes = totalOf(answer, startBytes);
+  await writeFile(paths.note, JSON.stringify({ validator: validatorOf(answer) } satisfies Note), { mode: 0o600 });
+  await receive(answer.body, paths.part, { startBytes, totalBytes }, options);
+  await rename(paths.part, paths.whole);
+  return paths.whole;
+}
+
+/** Where the answer begins; what is no answer to a download is an error. */
+function startOf({ status, reason, headers, body }: FetchedBody, url: string): number {
+  if (status === 200) return 0;
+  const start = status === 206 ? /^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] : undefined;
+  if (start !== undefined) return Number(start);
+  body.destroy();
+  throw new FileError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} was answered with ${status} ${reason}.`,
+    hint: 'Open the URL in a browser; images of old releases are often moved or removed.',
+  });
+}
+
+function totalOf({ headers }: FetchedBody, startBytes: number): number | undefined {
+  const length = headers['content-length'];
+  return length === undefined ? undefined : startBytes + Number(length);
+}
+
+async function receive(
+  body: FetchedBody['body'],
+  path: string,
+  extent: { readonly startBytes: number; readonly totalBytes: number | undefined },
+  { signal, onProgress }: DownloadOptions,
+): Promise<void> {
+  const { startBytes, totalBytes } = extent;
+  let receivedBytes = startBytes;
+  let told = -1;
+  async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    for await (const chunk of chunks) {
+      receivedBytes += chunk.byteLength;
+      if (receivedBytes > MAX_BYTES) throw tooLarge();
+      const percent =
+        totalBytes === undefined ? undefined : Math.floor((receivedBytes / Math.max(1, totalBytes)) * 100);
+      if (percent !== told) onProgress?.('download', percent === undefined ? undefined : percent / 100);
+      told = percent ?? told;
+      yield chunk;
+    }
+  }
+  const file = createWriteStream(path, { flags: startBytes > 0 ? 'a' : 'w', mode: 0o600 });
+  await pipeline(body, counted, file, { ...(signal && { signal }) });
+  if (!body.complete || (totalBytes !== undefined && receivedBytes < totalBytes)) throw new Error('the line was cut');
+}
+
+const unlessChanged = (validator: string): Record<string, string> =>
+  validator.startsWith('"') ? { 'if-none-match': validator } : { 'if-modified-since': validator };
+
+/** A weak tag does not vouch for single bytes. */
+function validatorOf({ headers }: FetchedBody): string | undefined {
+  return headers.etag?.startsWith('"') ? headers.etag : headers['last-modified'];
+}
+
+async function readNote(path: string): Promise<Note> {
+  try {
+    const note: unknown = JSON.parse(await readFile(path, 'utf8'));
+    const validator = typeof note === 'object' && note !== null && 'validator' in note ? note.validator : undefined;
+    return typeof validator === 'string' ? { validator } : {};
+  } catch {
+    // None, or a damaged one: the download begins anew.
+    return {};
+  }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
+}
+
+function refusePlain(url: string, { isDeclared }: DownloadOptions): void {
+  if (isDeclared || new URL(url).protocol === 'https:') return;
+  throw new FileError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} is not encrypted, and no checksum is declared: nobody could tell whether the right file arrives.`,
+    hint: 'Use https, or declare sha256.',
+  });
+}
+
+function failure(url: string, error: unknown): ProxwrightError {
+  if (error instanceof ProxwrightError) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ENOSPC' || code === 'EACCES' || code === 'EROFS') return unwritable('the cache of images', error);
+  return new FileError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} could not be fetched from this machine: ${error instanceof Error ? error.message : String(error)}.`,
+    hint: hintFor(code),
+    cause: error,
+  });
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'No name service knows this host: check the URL.',
+  EAI_AGAIN: 'The name service did not answer: check the network of this machine.',
+  ECONNREFUSED: 'Nobody listens there: check the URL.',
+};
+
+function hintFor(code: string): string {
+  if (/CERT|SELF_SIGNED/.test(code)) {
+    return 'The certificate of that web server is not trusted here: check the clock and the certificates of this machine.';
+  }
+  return HINTS[code] ?? 'Apply again: the download goes on where it was, if the server lets it.';
+}
+
+function oddRange(url: string): Error {
+  return new Error(`${url} answered with another range than was asked for`);
+}
+
+function tooLarge(): FileError {
+  return new FileError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `The download is larger than ${MAX_BYTES} bytes.`,
+    hint: 'Look whether the URL is that of an image.',
+  });
+}
+
+function unwritable(what: string, cause: unknown): SpecError {
+  return new SpecError({
+    code: 'UNWRITABLE_FILE',
+    detail: `${what} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
+    hint: 'Images are kept here before they are sent: make room for the whole image on this machine.',
+    cause,
+  });
+}

@@ -1,0 +1,261 @@
+/** Local files and downloads as they are prepared for sending, with a real web server and real files. */
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../base/clock.ts';
+import type { ReadyImage } from '../base/image-source.ts';
+import type { ImageOrigin } from '../resources/file/steps.ts';
+import { createImageSources, type ImageSources, type ImageSourcesOptions } from './image-sources.ts';
+import { type FileServer, startFileServer } from './testing/file-server.ts';
+
+const IMAGE = Buffer.concat([randomBytes(700_000), Buffer.alloc(300_000)]);
+const sum = (content: Uint8Array, algorithm = 'sha256') => createHash(algorithm).update(content).digest('hex');
+
+let directory: string;
+let server: FileServer;
+const sources: ImageSources[] = [];
+/** Pauses between attempts are not waited for. */
+const clock: Clock = { now: () => Date.now(), sleep: async () => {} };
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'proxwright-images-'));
+  server = await startFileServer(IMAGE);
+});
+
+afterEach(async () => {
+  for (const each of sources.splice(0)) await each.close();
+  await server.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function open(options: Partial<ImageSourcesOptions> = {}): ImageSources {
+  const made = createImageSources({
+    clock,
+    cacheDirectory: join(directory, 'cache'),
+    baseDirectory: directory,
+    ca: server.ca,
+    ...options,
+  });
+  sources.push(made);
+  return made;
+}
+
+const prepare = (origin: ImageOrigin, options?: Partial<ImageSourcesOptions>) =>
+  open(options).source(origin).prepare({});
+
+async function bytesOf(image: ReadyImage): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of image.open()) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function expectImage(image: ReadyImage, content: Buffer = IMAGE): Promise<void> {
+  expect({ sizeBytes: image.sizeBytes, sha256: image.sha256 }).toEqual({
+    sizeBytes: content.length,
+    sha256: sum(content),
+  });
+  expect(sum(await bytesOf(image))).toBe(sum(content));
+}
+
+const download = (extra: Partial<Extract<ImageOrigin, { kind: 'download' }>> = {}): ImageOrigin => ({
+  kind: 'download',
+  url: server.url,
+  ...extra,
+});
+
+describe('a local file', () => {
+  it('is sent as it is, with its own sum, and can be read again', async () => {
+    await writeFile(join(directory, 'disk.raw'), IMAGE);
+    const image = await prepare({ kind: 'file', path: 'disk.raw', sha256: sum(IMAGE).toUpperCase() });
+    await expectImage(image);
+    await expectImage(image);
+  });
+
+  it('is compared with a declared SHA-512', async () => {
+    await writeFile(join(directory, 'disk.raw'), IMAGE);
+    await expectImage(await prepare({ kind: 'file', path: 'disk.raw', sha512: sum(IMAGE, 'sha512') }));
+    const wrong = prepare({ kind: 'file', path: 'disk.raw', sha512: sum(Buffer.from('other'), 'sha512') });
+    await expect(wrong).rejects.toMatchObject({ code: 'CHECKSUM_MISMATCH' });
+  });
+
+  it('that is packed is unpacked: the declared sum is that of the packed file, the sent one that of its content', async () => {
+    const packed = gzipSync(IMAGE);
+    await writeFile(join(directory, 'disk.raw.gz'), packed);
+    const told: string[] = [];
+    const image = await open()
+      .source({ kind: 'file', path: 'disk.raw.gz', compression: 'gz', sha256: sum(packed) })
+      .prepare({ onProgress: (what) => told.push(what) });
+    await expectImage(image);
+    expect(new Set(told)).toEqual(new Set(['unpack']));
+  });
+
+  it('leaves nothing unpacked behind', async () => {
+    await writeFile(join(directory, 'disk.raw.gz'), gzipSync(IMAGE));
+    await prepare({ kind: 'file', path: 'disk.raw.gz', compression: 'gz' });
+    expect(await readdir(join(directory, 'cache'))).toHaveLength(1);
+    await sources[0]?.close();
+    expect(await readdir(join(directory, 'cache'))).toEqual([]);
+  });
+
+  it.each([['absent.raw'], ['.']])('that cannot be read is named: %s', async (path) => {
+    await expect(prepare({ kind: 'file', path })).rejects.toMatchObject({ code: 'UNREADABLE_FILE' });
+  });
+
+  it('is prepared once for all who want it, and again after a failure', async () => {
+    const made = open();
+    const origin: ImageOrigin = { kind: 'file', path: 'disk.raw' };
+    await expect(made.source(origin).prepare({})).rejects.toMatchObject({ code: 'UNREADABLE_FILE' });
+    await writeFile(join(directory, 'disk.raw'), IMAGE);
+    const [one, two] = await Promise.all([made.source(origin).prepare({}), made.source(origin).prepare({})]);
+    expect(one).toBe(two);
+  });
+
+  it('stops being read when it is told to', async () => {
+    await writeFile(join(directory, 'disk.raw'), IMAGE);
+    const prepared = open().source({ kind: 'file', path: 'disk.raw' }).prepare({ signal: AbortSignal.abort() });
+    await expect(prepared).rejects.toMatchObject({ code: 'CANCELED' });
+  });
+});
+
+describe('a download of our own', () => {
+  it('arrives whole and tells how far it is', async () => {
+    const told: (number | undefined)[] = [];
+    const image = await open()
+      .source(download({ sha256: sum(IMAGE) }))
+      .prepare({ onProgress: (what, fraction) => what === 'download' && told.push(fraction) });
+    await expectImage(image);
+    expect(told.at(-1)).toBe(1);
+  });
+
+  it('goes on where the line was cut, if the server offers it', async () => {
+    server.cuts = [300_000, 200_000];
+    await expectImage(await prepare(download()));
+    const ranges = server.requests.map(({ headers }) => headers.range);
+    expect(ranges[0]).toBeUndefined();
+    expect(ranges).toHaveLength(3);
+    for (const range of ranges.slice(1)) expect(range).toMatch(/^bytes=\d+-$/);
+  });
+
+  it('is taken up by a later run', async () => {
+    server.cuts = Array.from({ length: 20 }, (_, index) => (index === 0 ? 400_000 : 0));
+    await expect(prepare(download())).rejects.toMatchObject({ code: 'DOWNLOAD_FAILED' });
+    server.cuts = [];
+    server.requests.length = 0;
+    await expectImage(await prepare(download()));
+    expect(server.requests.map(({ headers }) => headers.range)).toEqual([expect.stringMatching(/^bytes=[1-9]\d*-$/)]);
+  });
+
+  it('begins anew where the server has another file by now', async () => {
+    server.cuts = Array.from({ length: 20 }, (_, index) => (index === 0 ? 400_000 : 0));
+    await expect(prepare(download())).rejects.toMatchObject({ code: 'DOWNLOAD_FAILED' });
+    server.cuts = [];
+    server.content = randomBytes(500_000);
+    server.etag = '"two"';
+    await expectImage(await prepare(download()), server.content);
+  });
+
+  it('begins anew where the server knows no ranges, or names no version', async () => {
+    server.hasRanges = false;
+    server.cuts = [300_000];
+    await expectImage(await prepare(download()));
+    server.etag = undefined;
+    server.cuts = [300_000];
+    await expectImage(await prepare(download({ url: `${server.url}?other` })));
+  });
+
+  it('is not repeated while its sum is known, and only asked about otherwise', async () => {
+    await prepare(download({ sha256: sum(IMAGE) }));
+    await prepare(download({ sha256: sum(IMAGE) }));
+    expect(server.requests).toHaveLength(1);
+    await expectImage(await prepare(download()));
+    expect(server.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"one"']);
+  });
+
+  it('that is not what was declared is thrown away', async () => {
+    await expect(prepare(download({ sha256: sum(Buffer.from('other')) }))).rejects.toMatchObject({
+      code: 'CHECKSUM_MISMATCH',
+      diagnostic: { detail: expect.stringContaining(sum(IMAGE)) },
+    });
+    expect((await readdir(join(directory, 'cache'))).filter((name) => name.endsWith('.image'))).toEqual([]);
+  });
+
+  it('is unpacked on the way', async () => {
+    server.content = gzipSync(IMAGE);
+    await expectImage(await prepare(download({ compression: 'gz', sha256: sum(server.content) })));
+  });
+
+  it('follows redirects, but not to where nothing is encrypted', async () => {
+    server.answer = (request, response) => {
+      if (request.url === '/images/disk.raw') return void response.writeHead(302, { location: '/mirror/disk' }).end();
+      response.end(IMAGE);
+    };
+    await expectImage(await prepare(download()));
+    server.answer = (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+    await expect(prepare(download({ url: `${server.url}?plain` }))).rejects.toMatchObject({
+      code: 'DOWNLOAD_FAILED',
+      diagnostic: { detail: expect.stringContaining('not encrypted') },
+    });
+    server.answer = (request, response) => void response.writeHead(302, { location: request.url }).end();
+    await expect(prepare(download({ url: `${server.url}?loop` }))).rejects.toMatchObject({
+      diagnostic: { detail: expect.stringContaining('redirects more than') },
+    });
+  });
+
+  it('says what the web server answered', async () => {
+    server.answer = (_, response) => void response.writeHead(404, 'Not Found').end();
+    await expect(prepare(download())).rejects.toMatchObject({
+      code: 'DOWNLOAD_FAILED',
+      diagnostic: { detail: `${server.url} was answered with 404 Not Found.` },
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('verifies the certificate', async () => {
+    await expect(prepare(download(), { ca: undefined })).rejects.toMatchObject({
+      code: 'DOWNLOAD_FAILED',
+      diagnostic: { hint: expect.stringContaining('not trusted here') },
+    });
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it.each([
+    ['https://no-such-host.invalid/a.raw', 'No name service knows this host'],
+    ['https://127.0.0.1:1/a.raw', 'Nobody listens there'],
+    ['http://127.0.0.1:1/a.raw', 'Use https, or declare sha256.'],
+  ])('of %s says what to do', async (url, hint) => {
+    await expect(prepare(download({ url }))).rejects.toMatchObject({
+      code: 'DOWNLOAD_FAILED',
+      diagnostic: { hint: expect.stringMatching(new RegExp(`${hint}|name service did not answer`)) },
+    });
+  });
+
+  it('ends as canceled when it is told to, and keeps what it has', async () => {
+    const stop = new AbortController();
+    const prepared = open()
+      .source(download())
+      .prepare({
+        signal: stop.signal,
+        onProgress: (_, fraction = 0) => {
+          if (fraction > 0.2) stop.abort();
+        },
+      });
+    await expect(prepared).rejects.toMatchObject({ code: 'CANCELED' });
+    expect(await readdir(join(directory, 'cache'))).toContainEqual(expect.stringMatching(/\.part$/));
+  });
+
+  it('makes room by removing older ones', async () => {
+    await prepare(download({ sha256: sum(IMAGE) }));
+    const [old = ''] = (await readdir(join(directory, 'cache'))).filter((name) => name.endsWith('.image'));
+    await utimes(join(directory, 'cache', old), 1, 1);
+    const limit = { cacheLimitBytes: 1.5 * IMAGE.length };
+    await prepare(download({ url: `${server.url}?two` }), limit);
+    await prepare(download({ url: `${server.url}?three` }), limit);
+    const left = (await readdir(join(directory, 'cache'))).filter((name) => name.endsWith('.image'));
+    expect(left).toHaveLength(2);
+    expect(left).not.toContain(old);
+    expect(await readFile(join(directory, 'cache', left[0] ?? ''))).toHaveLength(IMAGE.length);
+  });
+});
