@@ -22,6 +22,8 @@ export interface PrivilegeNeed {
   readonly privileges: OneOf<string>;
   readonly paths: OneOf<AclPath>;
   readonly cause: Cause;
+  /** Whoever has all of these needs it not. */
+  readonly instead?: OneOf<PrivilegeNeed>;
 }
 
 /** Only a login of root@pam with a password may do it; no privilege replaces that. */

@@ -1,0 +1,85 @@
+/** Looking before acting: what the storage lists under the name, and what of our own still works on it. */
+import type { ProxwrightError } from '../../../base/errors.ts';
+import { ApiError } from '../../../base/errors.ts';
+import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
+import { patiently } from '../../vm/actions/rounds.ts';
+import { runningTasks } from '../../vm/actions/tasks.ts';
+import type { FileContext } from '../context.ts';
+import type { FileMemory } from '../memory.ts';
+import { type FilePlace, keyOf, volidOf } from '../steps.ts';
+
+export async function lookFor(context: FileContext, place: FilePlace): Promise<VolumeEntry | undefined> {
+  const { node, storage, content } = place;
+  const { signal } = context;
+  const entries = await patiently(context, () =>
+    context.pve.node(node).storage(storage).content.list({ content }, { signal }),
+  );
+  return entries.find(({ volid }) => volid === volidOf(place));
+}
+
+/** A fresh look at what must be there now. */
+export async function lookAfter(context: FileContext, place: FilePlace): Promise<VolumeEntry> {
+  const entry = await lookFor(context, place);
+  if (entry) return entry;
+  throw notListed(context, place);
+}
+
+export async function remember(
+  context: FileContext,
+  place: FilePlace,
+  entry: VolumeEntry,
+  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512'>,
+): Promise<void> {
+  const { url, sha256, sha512 } = source;
+  await context.learnFile(keyOf(place), {
+    address: context.address,
+    node: place.node,
+    volid: entry.volid,
+    ...(url !== undefined && { url }),
+    ...(sha256 !== undefined && { sha256 }),
+    ...(sha512 !== undefined && { sha512 }),
+    sizeBytes: entry.size ?? 0,
+    ...(entry.ctime !== undefined && { ctime: entry.ctime }),
+  });
+}
+
+/** Downloads of ours to this name. The id of their tasks is the file's name, whatever the storage. */
+export async function runningDownloads(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
+  const upids = await patiently(context, () => runningTasks(context, { node, type: 'download' }));
+  return upids.filter((upid) => parseUpid(upid)?.id === file);
+}
+
+/**
+ * Uploads of ours to this name. Their tasks run on the node that took the request, which need not be the one the file is
+ * for, and have no id: only their logs tell what they copy.
+ */
+export async function runningImports(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
+  const found = new Set<Upid>();
+  for (const place of new Set(['localhost', node])) {
+    const upids = await patiently(context, () => runningTasks(context, { node: place, type: 'imgcopy' }));
+    for (const upid of upids) found.add(upid);
+  }
+  const ours: Upid[] = [];
+  for (const upid of found) if (await copiesTo(context, upid, file)) ours.push(upid);
+  return ours;
+}
+
+/** While the log does not name its target yet, the task is taken for ours. */
+async function copiesTo(context: FileContext, upid: Upid, file: string): Promise<boolean> {
+  const node = parseUpid(upid)?.node ?? '';
+  const { signal } = context;
+  const { entries } = await patiently(context, () =>
+    context.pve.node(node).tasks.log(upid, { start: 0, limit: 50 }, { signal }),
+  );
+  const target = entries.map(({ t }) => /^target file: (.+)$/.exec(t)?.[1]).find((path) => path !== undefined);
+  return target === undefined || target.endsWith(`/${file}`);
+}
+
+function notListed(context: FileContext, place: FilePlace): ProxwrightError {
+  return new ApiError({
+    code: 'NOT_FOUND',
+    detail: `The task ended well, but storage "${place.storage}" does not list ${volidOf(place)} on ${place.node}: somebody removed it, or ${context.pve.principal} may not see it.`,
+    where: { address: context.address },
+    hint: `Reading the list takes Datastore.Audit or Datastore.AllocateSpace on /storage/${place.storage}.`,
+  });
+}

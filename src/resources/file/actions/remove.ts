@@ -1,0 +1,51 @@
+/** `image.remove`: takes a file of ours out of its storage. One that is gone already is fine; another one is not touched. */
+import { ConflictError, type ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
+import type { FileAction, FileContext } from '../context.ts';
+import { isSameFile } from '../memory.ts';
+import { type FilePlace, keyOf, placeOf, type RemoveImageInput, volidOf } from '../steps.ts';
+import { lookFor } from './look.ts';
+import { inFileRounds } from './rounds.ts';
+
+const REMOVE_MS = 10 * 60_000;
+
+export const removeImage: FileAction<RemoveImageInput> = (context, input) =>
+  inFileRounds(context, 'remove', async () => {
+    const entry = await lookFor(context, input);
+    const memory = context.file(keyOf(input));
+    if (entry && memory && !memory.incomplete && !isSameFile(memory, entry)) throw notOurs(context, input);
+    if (entry && !memory) throw notOurs(context, input);
+    if (entry) {
+      await eraseFile(context, input);
+      return 'again';
+    }
+    if (memory) await context.learnFile(keyOf(input), null);
+    return 'done';
+  });
+
+/** Whatever file has the name goes, and with it the memory of it. */
+export async function eraseFile(context: FileContext, place: FilePlace): Promise<void> {
+  await context.intend({ ...placeOf(place), sentAt: context.clock.now(), erase: true });
+  context.progress('remove');
+  const { signal } = context;
+  try {
+    const upid = await context.pve
+      .node(place.node)
+      .storage(place.storage)
+      .content.delete(volidOf(place), {}, { signal });
+    if (upid !== undefined) await follow(context, upid, { what: 'removal', timeoutMs: REMOVE_MS });
+  } catch (error) {
+    // Somebody else may have been faster: then the task fails, and the file is gone all the same.
+    if (!(error instanceof TaskError) || isTaskUnended(error) || (await lookFor(context, place))) throw error;
+  }
+  await context.learnFile(keyOf(place), null);
+}
+
+function notOurs(context: FileContext, place: FilePlace): ProxwrightError {
+  return new ConflictError({
+    code: 'NOT_OURS',
+    detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} brought there: its size or time differ from what is remembered. Nothing was touched.`,
+    where: { address: context.address },
+    hint: `If it may go: on ${place.node}, pvesm free ${volidOf(place)}`,
+  });
+}

@@ -1,0 +1,44 @@
+/** What each step of a file needs; total, so that a new one is refused by the compiler until it says so. */
+import { type Need, need, on } from '../vm/privileges/need.ts';
+import type { FileActionName, FileInputs, FilePlace, FileStep } from './steps.ts';
+
+const WHOLE = { field: '' } as const;
+
+/** Every act begins and ends with a look at the list; even Datastore.Allocate does not open it. */
+const look = ({ storage }: FilePlace): Need =>
+  need(['Datastore.Audit', 'Datastore.AllocateSpace'], on(`/storage/${storage}`), WHOLE);
+
+const template = ({ storage }: FilePlace): Need =>
+  need('Datastore.AllocateTemplate', on(`/storage/${storage}`), { field: 'storage' });
+
+const removal = ({ storage }: FilePlace, field: string): Need =>
+  need('Datastore.Allocate', on(`/storage/${storage}`), { field });
+
+export const FILE_PRIVILEGES: {
+  readonly [Name in FileActionName]: (input: FileInputs[Name]) => readonly Need[];
+} = {
+  'image.fetch': (input) => [
+    look(input),
+    template(input),
+    // Also met by Sys.Audit together with Sys.Modify on /, as whoever could do it before this privilege existed has them.
+    {
+      ...need('Sys.AccessNetwork', on(`/nodes/${input.node}`), { field: 'url' }),
+      instead: [need('Sys.Audit', on('/'), { field: 'url' }), need('Sys.Modify', on('/'), { field: 'url' })],
+    },
+    ...(input.replace ? [removal(input, '')] : []),
+  ],
+  // An upload writes over what has the name, so replacing takes no more.
+  'image.send': (input) => [look(input), template(input)],
+  'image.remove': (input) => [look(input), removal(input, '')],
+};
+
+export function needsOfFileStep(step: FileStep): readonly Need[] {
+  switch (step.action) {
+    case 'image.fetch':
+      return FILE_PRIVILEGES['image.fetch'](step.input);
+    case 'image.send':
+      return FILE_PRIVILEGES['image.send'](step.input);
+    case 'image.remove':
+      return FILE_PRIVILEGES['image.remove'](step.input);
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * Runs the actions of files against the simulator, on virtual time, with a memory and a journal as an engine would keep
+ * them. A run can be killed at any request and at any line of the journal: from then on nothing of it goes on.
+ */
+import { createHash } from 'node:crypto';
+import type { Address } from '../../../src/base/address.ts';
+import { ProxwrightError } from '../../../src/base/errors.ts';
+import type { ImageSource } from '../../../src/base/image-source.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import type { Transport, WireRequest } from '../../../src/base/transport.ts';
+import { VirtualClock } from '../../../src/base/virtual-clock.ts';
+import { DEFAULT_RETRY, retryWhileBusy } from '../../../src/engine/retry.ts';
+import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
+import { FILE_ACTIONS, type OpenFileStep, settleFile } from '../../../src/resources/file/actions/index.ts';
+import type { FileContext } from '../../../src/resources/file/context.ts';
+import type { FileMemory } from '../../../src/resources/file/memory.ts';
+import type { FileActionName, FileInputs } from '../../../src/resources/file/steps.ts';
+import { IdReservations } from '../../../src/resources/vm/ids.ts';
+import {
+  createSimulator,
+  defaultWorld,
+  type FaultPlan,
+  type FaultRuleInput,
+  ruleFaults,
+  type Simulator,
+} from '../../../src/simulator/index.ts';
+import type { RemoteFile, Volume, World } from '../../../src/simulator/world/world.ts';
+
+export const IMAGE = 'image.noble' as Address; // images have addresses of their own
+export const URL_OF_IMAGE = 'https://images.example/noble.qcow2';
+export const VOLID = 'local:import/noble.qcow2';
+export const KEY = `pve1/${VOLID}`;
+export const PLACE = { node: 'pve1', storage: 'local', content: 'import', file: 'noble.qcow2' } as const;
+export const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
+const MB = 1_000_000;
+
+/** Small enough to be held, large enough to come in pieces; it begins like a qcow2 image. */
+export const BYTES = Buffer.alloc(3 * MB, 'proxwright');
+BYTES.writeUInt32BE(0x514649fb, 0);
+BYTES.writeUInt32BE(3, 4);
+export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+export const SHA256 = sha256Of(BYTES);
+
+export const remoteFile = (facts: Partial<RemoteFile> = {}): RemoteFile => ({
+  sizeBytes: 300 * MB,
+  virtualSizeBytes: 2 ** 31,
+  mimetype: 'application/octet-stream',
+  format: 'qcow2',
+  compression: undefined,
+  unpackedBytes: undefined,
+  unpackedChecksums: {},
+  checksums: { sha256: SHA256 },
+  status: 200,
+  trouble: undefined,
+  guest: undefined,
+  ...facts,
+});
+
+/** Bytes in memory, in pieces, as a local file would give them. */
+export function bytesSource(bytes: Uint8Array = BYTES): ImageSource {
+  return {
+    prepare: async () => ({
+      sizeBytes: bytes.byteLength,
+      sha256: sha256Of(bytes),
+      async *open() {
+        for (let start = 0; start < bytes.byteLength; start += 256 * 1024)
+          yield bytes.subarray(start, start + 256 * 1024);
+      },
+    }),
+  };
+}
+
+export class FileBench {
+  readonly clock = new VirtualClock();
+  readonly simulator: Simulator;
+  readonly faults: FaultPlan;
+  pve: Pve;
+  readonly requests: WireRequest[] = [];
+  readonly logs: string[] = [];
+  readonly progress: [string, number | undefined][] = [];
+  files = new Map<string, FileMemory>();
+  open: OpenFileStep | undefined;
+  source: ImageSource = bytesSource();
+  timeouts: FileContext['timeouts'];
+  points = 0;
+  killAt: number | undefined;
+  #kill: () => void = () => {};
+
+  constructor(faults: FaultPlan | readonly FaultRuleInput[] = [], seed = 'files', token = TOKEN) {
+    this.faults = 'rules' in faults ? faults : ruleFaults(faults);
+    this.simulator = createSimulator({
+      world: defaultWorld(),
+      clock: this.clock,
+      random: seededRandom(seed),
+      faults: this.faults,
+    });
+    this.world.downloads.set(URL_OF_IMAGE, remoteFile());
+    this.timeouts = {
+      cloneMs: 1_800_000,
+      startMs: 300_000,
+      shutdownMs: 180_000,
+      lockMs: 300_000,
+      imageMs: 3_600_000,
+    };
+    this.pve = this.connect(token);
+  }
+
+  get world(): World {
+    return this.simulator.world;
+  }
+
+  context(): FileContext {
+    const random = seededRandom('context');
+    const log = { log: (level: string, message: string) => void this.logs.push(`${level} ${message}`) };
+    return {
+      pve: this.pve,
+      clock: this.clock,
+      random,
+      log,
+      signal: new AbortController().signal,
+      address: IMAGE,
+      stack: 'lab',
+      ids: new IdReservations(),
+      sight: { last: undefined },
+      timeouts: this.timeouts,
+      secret: () => undefined,
+      memory: () => undefined,
+      memoryOf: () => undefined,
+      intend: (intent) =>
+        this.#journal(() => {
+          this.open = { action: this.open?.action ?? '', intent: JSON.parse(JSON.stringify(intent)), upid: undefined };
+        }),
+      attach: (upid) =>
+        this.#journal(() => {
+          if (this.open) this.open = { ...this.open, upid };
+        }),
+      learn: async () => {},
+      whileBusy: (subject, work) =>
+        retryWhileBusy(DEFAULT_RETRY, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
+      progress: (text, percent) => void this.progress.push([text, percent]),
+      file: (key) => this.files.get(key),
+      learnFile: (key, file) =>
+        this.#journal(() => {
+          if (file === null) this.files.delete(key);
+          else this.files.set(key, JSON.parse(JSON.stringify(file)) as FileMemory);
+        }),
+      imageSource: () => this.source,
+    };
+  }
+
+  /** One step to its end; the input goes through JSON, as it does in a plan. */
+  async step<Name extends FileActionName>(action: Name, input: FileInputs[Name]): Promise<void> {
+    this.open = { action, intent: undefined, upid: undefined };
+    await FILE_ACTIONS[action](this.context(), JSON.parse(JSON.stringify(input)) as FileInputs[Name]);
+    await this.#journal(() => {
+      this.open = undefined;
+    });
+  }
+
+  run<Name extends FileActionName>(action: Name, input: FileInputs[Name]): Promise<void> {
+    return this.clock.run(() => this.step(action, input));
+  }
+
+  async failure<Name extends FileActionName>(action: Name, input: FileInputs[Name]): Promise<ProxwrightError> {
+    const error = await this.run(action, input).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (error instanceof ProxwrightError) return error;
+    throw new Error(`expected ${action} to fail with an error of ours, got ${String(error)}`);
+  }
+
+  /** Runs `work` until it ends or is killed; true when it was killed. */
+  async mortally(work: () => Promise<void>): Promise<boolean> {
+    this.points = 0;
+    const killed = new Promise<'killed'>((resolve) => {
+      this.#kill = () => resolve('killed');
+    });
+    const outcome = await this.clock.run(() => Promise.race([work().then(() => 'ended' as const), killed]));
+    this.killAt = undefined;
+    return outcome === 'killed';
+  }
+
+  /** What the next run does first, in a new process. */
+  async takeUp(): Promise<string> {
+    this.pve = this.connect();
+    if (!this.open) return 'nothing open';
+    const { outcome } = await settleFile(this.context(), this.open);
+    this.open = undefined;
+    return outcome;
+  }
+
+  volume(node = 'pve1', volid = VOLID): Volume | undefined {
+    const [storage = '', name = ''] = volid.split(':');
+    const volumes = this.world.storages.get(storage)?.volumes;
+    return (volumes?.get(node) ?? volumes?.get(''))?.get(name);
+  }
+
+  tasks(type: string): string[] {
+    return [...this.world.tasks.values()].filter((task) => task.type === type).map((task) => task.exitStatus ?? 'runs');
+  }
+
+  /** Method and path of everything that was sent, polls of tasks and the login aside. */
+  sent(): string[] {
+    return this.requests
+      .map(({ method, target }) => `${method} ${target.replace('/api2/json/nodes', '').replace(/\?.*/, '')}`)
+      .filter((line) => !/\/tasks\/[^/]+\/(status|log)$|\/version$/.test(line));
+  }
+
+  connect(token = TOKEN): Pve {
+    return createPve({
+      transport: this.#mortal(this.simulator.transport()),
+      credentials: parseToken(token),
+      clock: this.clock,
+      random: seededRandom('client'),
+    });
+  }
+
+  #mortal(transport: Transport): Transport {
+    return {
+      send: async (request, options) => {
+        await this.#point();
+        this.requests.push(request);
+        const answer = await transport.send(request, options);
+        await this.#point();
+        return answer;
+      },
+      close: () => transport.close(),
+    };
+  }
+
+  async #journal(write: () => void): Promise<void> {
+    await this.#point();
+    write();
+    await this.#point();
+  }
+
+  /** Whoever is killed here never comes back, and nothing cleans up after it. */
+  async #point(): Promise<void> {
+    if (++this.points !== this.killAt) return;
+    this.#kill();
+    await new Promise<never>(() => {});
+  }
+}
