@@ -1,6 +1,7 @@
 /** The public face of the simulator: `import { createSimulator } from 'proxwright/simulator'`. */
 import type { Instant } from '../base/clock.ts';
 import { VIRTUAL_START } from '../base/virtual-clock.ts';
+import { BARE_CLUSTER_WORLD, BARE_WORLD } from './world/bare-world.ts';
 import { buildWorld } from './world/build-world.ts';
 import { DEFAULT_WORLD } from './world/default-world.ts';
 import { RECORDED_WORLD } from './world/recorded-world.ts';
@@ -13,22 +14,56 @@ export { VirtualClock } from '../base/virtual-clock.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './core/simulator.ts';
 export { combineFaults, type Faults } from './faults/faults.ts';
 export { type FaultPlan, ruleFaults, type Strike, seededFaults } from './faults/plan.ts';
-export { FAULT_KINDS, type FaultKind, type FaultRule, type FaultRuleInput } from './faults/rule.ts';
+export {
+  ALL_FAULT_KINDS,
+  FAULT_KINDS,
+  type FaultKind,
+  type FaultRule,
+  type FaultRuleInput,
+  TRANSFER_FAULT_KINDS,
+} from './faults/rule.ts';
 export { parseRuleFile } from './faults/rule-file.ts';
 export { parseShortForm } from './faults/short-form.ts';
 export { createCertificate, type ServerCertificate } from './http/certificate.ts';
 export { type SimulatorServer, serveSimulator } from './http/server.ts';
 export { buildWorld } from './world/build-world.ts';
 export { loadWorld } from './world/load-world.ts';
+export { madeUpChecksums, WELL_KNOWN_URLS } from './world/well-known-downloads.ts';
 export type { World } from './world/world.ts';
 export type { WorldFile } from './world/world-file.ts';
+
+/** One host `vmhost` with storage and bridges and nothing on them: no VM, no template, no image. */
+export function bareWorld(options: { readonly now?: Instant } = {}): World {
+  return buildWorld(BARE_WORLD, { now: options.now ?? VIRTUAL_START, file: 'bare' });
+}
+
+/** Three such hosts in a cluster, with a share that belongs to all of them. */
+export function bareClusterWorld(options: { readonly now?: Instant } = {}): World {
+  return buildWorld(BARE_CLUSTER_WORLD, { now: options.now ?? VIRTUAL_START, file: 'bare-cluster' });
+}
 
 /** The world the recordings start from; `now` is when the simulation begins. */
 export function recordedWorld(options: { readonly now?: Instant } = {}): World {
   return buildWorld(RECORDED_WORLD, { now: options.now ?? VIRTUAL_START, file: 'recorded' });
 }
 
+/** The built-in world of that name; undefined where there is none. */
+export function builtInWorld(name: string, options: { readonly now?: Instant } = {}): World | undefined {
+  return BUILT_IN_WORLDS.get(name)?.(options);
+}
+
+export function builtInWorldNames(): string[] {
+  return [...BUILT_IN_WORLDS.keys()];
+}
+
 /** Two nodes with storage, templates and documented credentials: what `proxwright sim` serves unless told otherwise. */
 export function defaultWorld(options: { readonly now?: Instant } = {}): World {
   return buildWorld(DEFAULT_WORLD, { now: options.now ?? VIRTUAL_START, file: 'default' });
 }
+
+const BUILT_IN_WORLDS: ReadonlyMap<string, typeof defaultWorld> = new Map([
+  ['default', defaultWorld],
+  ['recorded', recordedWorld],
+  ['bare', bareWorld],
+  ['bare-cluster', bareClusterWorld],
+]);

@@ -4,14 +4,14 @@ import { SpecError } from '../../base/errors.ts';
 import { type Random, randomUuid } from '../../base/random.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import {
+  builtInWorld,
+  builtInWorldNames,
   createCertificate,
   createSimulator,
-  defaultWorld,
   type FaultPlan,
   loadWorld,
   parseRuleFile,
   parseShortForm,
-  recordedWorld,
   ruleFaults,
   type SimulatorServer,
   scaledClock,
@@ -71,10 +71,12 @@ function announce(server: SimulatorServer, token: string, json: boolean, print: 
 
 async function readWorld(name: string): Promise<World> {
   const now = systemClock.now();
-  if (name === 'default') return defaultWorld({ now });
-  if (name === 'recorded') return recordedWorld({ now });
-  const text = await readTextFile(name, 'a world', 'Give a file, or one of the built-in worlds: default, recorded.');
-  return loadWorld(text, name, { now });
+  const builtIn = builtInWorld(name, { now });
+  if (builtIn) return builtIn;
+  const names = builtInWorldNames().join(', ');
+  return loadWorld(await readTextFile(name, 'a world', `Give a file, or one of the built-in worlds: ${names}.`), name, {
+    now,
+  });
 }
 
 async function readFaults(text: string, random: Random): Promise<FaultPlan> {

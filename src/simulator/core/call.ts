@@ -38,7 +38,9 @@ export interface Call {
 export interface Upload {
   readonly fileName: string;
   readonly sizeBytes: number;
+  /** All of a small file, the beginning of a large one. */
   readonly content: Uint8Array;
+  readonly checksums: Readonly<Record<string, string>>;
   /** Name of the temporary file on the node, as it shows in the task log. */
   readonly temporaryName: string;
 }

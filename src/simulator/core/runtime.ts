@@ -5,6 +5,7 @@ import type { Random } from '../../base/random.ts';
 import type { Vm, World } from '../world/world.ts';
 import type { LockTable } from './locks.ts';
 import type { TaskRunner } from './tasks.ts';
+import type { DownloadFault, TransferInfo } from './transfer-faults.ts';
 
 export interface Runtime {
   readonly world: World;
@@ -15,6 +16,8 @@ export interface Runtime {
   readonly log: Logger;
   /** Told after a QEMU process has appeared or gone. */
   readonly onPowerChange?: (vm: Vm) => void;
+  /** Asked when a node begins to download something: what goes wrong on the way. */
+  readonly downloadFault?: (info: TransferInfo) => DownloadFault | undefined;
 }
 
 /** Epoch seconds, as Proxmox reports times. */

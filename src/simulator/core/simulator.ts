@@ -5,15 +5,29 @@
 import type { Clock } from '../../base/clock.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
 import { type Random, randomHex } from '../../base/random.ts';
-import { type Transport, TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
+import {
+  isStreamBody,
+  type Transport,
+  TransportFailure,
+  type WireRequest,
+  type WireResponse,
+} from '../../base/transport.ts';
 import { authenticate, sentApiToken, sentTicket } from '../access/authenticate.ts';
 import { checkPermissions, makeCheckers, tokenNotAllowed } from '../access/checks.ts';
 import { privilegesOf } from '../access/privileges.ts';
 import { ROUTES } from '../api/index.ts';
 import { combineFaults, type Faults, noFaults } from '../faults/faults.ts';
 import { reservedNames } from '../faults/reserved-names.ts';
+import { uploadTrouble } from '../faults/transfers.ts';
 import { resumeHa, wakeHa } from '../ha/rounds.ts';
-import { type DecodedRequest, decodeRequest, LARGEST_BODY_BYTES } from '../http/request.ts';
+import { receiveBody, watchedBody } from '../http/body.ts';
+import {
+  type ArrivedRequest,
+  type DecodedRequest,
+  decodeRequest,
+  LARGEST_BODY_BYTES,
+  uploadBoundary,
+} from '../http/request.ts';
 import {
   type AnswerOptions,
   ApiFault,
@@ -95,6 +109,7 @@ export class Simulator {
       tasks: new TaskRunner(world, clock, random.fork('tasks'), this.#faults.tasks),
       log: options.log ?? silentLogger,
       onPowerChange: () => wakeHa(this.runtime),
+      downloadFault: (info) => this.#faults.onDownload?.(info),
     };
     this.#faults.attach?.(this.runtime);
     resumeHa(this.runtime);
@@ -107,23 +122,39 @@ export class Simulator {
   /** In-process access: what a client uses instead of the network. */
   transport(): Transport {
     return {
-      send: (request, options) =>
-        withTimeout(this.runtime.clock, this.handle(request), options?.timeoutMs, options?.signal),
+      send: (request, options) => {
+        const watched =
+          isStreamBody(request.body) && options?.onSent
+            ? { ...request, body: watchedBody(request.body, options.onSent) }
+            : request;
+        return withTimeout(this.runtime.clock, this.handle(watched), options?.timeoutMs, options?.signal);
+      },
       close: async () => {},
     };
   }
 
   /** Answers a request; rejects with a `TransportFailure` where a real connection would just end. */
-  async handle(request: WireRequest): Promise<WireResponse> {
+  async handle(incoming: WireRequest): Promise<WireResponse> {
     observeStatistics(this.runtime);
     const largest = isServerSince(this.world, '8.4') ? LARGEST_BODY_BYTES : LARGEST_BODY_BEFORE_8_4_BYTES;
+    const request = await this.#receive(incoming);
     const decoded = decodeRequest(request, largest);
     const answer = await this.#answer(request, decoded);
     this.runtime.log.log('debug', `${request.method} ${request.target.replace(/\?.*/, '')} → ${answer.status}`);
     return answer;
   }
 
-  async #answer(request: WireRequest, decoded: DecodedRequest): Promise<WireResponse> {
+  /** Takes the body in. Rule [recorded http-bodies]: of an unknown length it is refused, so nobody reads it. */
+  async #receive({ body, ...head }: WireRequest): Promise<ArrivedRequest> {
+    if (head.headers['transfer-encoding']) return head;
+    const boundary = uploadBoundary(head);
+    const path = head.target.replace(/^\/api2\/[^/]+/, '').replace(/\?.*/, '');
+    const fault = boundary === undefined ? undefined : this.#faults.onUpload?.({ method: head.method, path });
+    const { bytes, upload } = await receiveBody(body, boundary, uploadTrouble(this.runtime.clock, fault));
+    return { ...head, body: bytes, upload };
+  }
+
+  async #answer(request: ArrivedRequest, decoded: DecodedRequest): Promise<WireResponse> {
     if (decoded.kind === 'refusedAtOnce') return plainResponse(decoded.fault, this.#now());
     const match = this.#router.find(decoded.target.method, decoded.target.segments);
     const fault = this.#faults.onRequest({
@@ -157,7 +188,7 @@ export class Simulator {
   }
 
   async #answerHonestly(
-    request: WireRequest,
+    request: ArrivedRequest,
     decoded: Exclude<DecodedRequest, { kind: 'refusedAtOnce' }>,
     match: RouteMatch | undefined,
   ): Promise<WireResponse> {
@@ -201,7 +232,7 @@ export class Simulator {
   }
 
   async #dispatch(
-    request: WireRequest,
+    request: ArrivedRequest,
     decoded: DecodedCall,
     match: RouteMatch | undefined,
     caller: Caller,
@@ -213,7 +244,8 @@ export class Simulator {
     if (endpoint.facts.allowtoken === false && sentApiToken(request.headers)) throw tokenNotAllowed(path);
     checkPermissions(this.world, caller, endpoint.facts.permissions, params);
     const node = this.#resolveNode(endpoint.facts.proxyto, pathParams);
-    if (!this.world.nodes.get(node)?.online) {
+    // Rule [source PM HTTPServer.pm rest_handler]: without `proxyto` the node that was asked does the work itself.
+    if (endpoint.facts.proxyto !== undefined && !this.world.nodes.get(node)?.online) {
       return plainResponse({ status: 595, message: 'No route to host', hasBody: false }, this.#now());
     }
     const validated = validateParams(endpoint.facts, params, this.#validation);
@@ -278,9 +310,7 @@ export class Simulator {
       ...makeCheckers(runtime.world, caller),
       ...(decoded.upload && {
         upload: {
-          fileName: decoded.upload.fileName,
-          sizeBytes: decoded.upload.content.length,
-          content: decoded.upload.content,
+          ...decoded.upload,
           temporaryName: `pveupload-${randomHex(runtime.random, 32)}`,
         },
       }),

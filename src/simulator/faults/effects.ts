@@ -7,8 +7,10 @@ import type { RequestFault, RequestInfo } from './faults.ts';
 import type { FaultRule } from './rule.ts';
 import { editConfig, lockVm, takeId } from './strangers.ts';
 import { createdId, existingVm, nodeOf, storageOf, vmidOf } from './targets.ts';
+import type { TaskRule } from './task-effects.ts';
+import type { TransferRule } from './transfers.ts';
 
-export type RequestRule = Exclude<FaultRule, { readonly kind: 'task-fail' | 'task-warn' }>;
+export type RequestRule = Exclude<FaultRule, TaskRule | TransferRule>;
 
 export interface Effect {
   /** Whether this kind can do anything to the request; asked before the schedule counts it. */

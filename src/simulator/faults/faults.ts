@@ -4,6 +4,7 @@
  */
 import type { Runtime } from '../core/runtime.ts';
 import type { TaskHooks } from '../core/tasks.ts';
+import type { DownloadFault, TransferInfo, UploadFault } from '../core/transfer-faults.ts';
 import type { RawParams } from '../schema/types.ts';
 
 export type RequestFault =
@@ -45,6 +46,10 @@ export interface Faults {
   /** Called once, when the simulator is put together. */
   attach?(runtime: Runtime): void;
   onRequest(info: RequestInfo): RequestFault | undefined;
+  /** Asked when the body of an upload begins to arrive, before anybody knows who sends it. */
+  onUpload?(info: TransferInfo): UploadFault | undefined;
+  /** Asked when a node begins to download. */
+  onDownload?(info: TransferInfo): DownloadFault | undefined;
 }
 
 export const noFaults: Faults = { tasks: {}, onRequest: () => undefined };
@@ -66,12 +71,16 @@ export function combineFaults(...sources: readonly Faults[]): Faults {
     attach: (runtime) => {
       for (const source of sources) source.attach?.(runtime);
     },
-    onRequest: (info) => {
-      for (const source of sources) {
-        const fault = source.onRequest(info);
-        if (fault) return fault;
-      }
-      return undefined;
-    },
+    onRequest: (info) => firstOf(sources, (source) => source.onRequest(info)),
+    onUpload: (info) => firstOf(sources, (source) => source.onUpload?.(info)),
+    onDownload: (info) => firstOf(sources, (source) => source.onDownload?.(info)),
   };
+}
+
+function firstOf<T>(sources: readonly Faults[], ask: (source: Faults) => T | undefined): T | undefined {
+  for (const source of sources) {
+    const fault = ask(source);
+    if (fault) return fault;
+  }
+  return undefined;
 }

@@ -1,13 +1,21 @@
 /** A fault plan: rules put to work. The same rules and the same seed strike the same requests, every time. */
 import { type Random, seededRandom } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { type Effect, effectOf } from './effects.ts';
+import { type Effect, effectOf, type RequestRule } from './effects.ts';
 import { combineFaults, type Faults, type RequestFault, type RequestInfo } from './faults.ts';
 import { requestMatcher } from './match.ts';
-import { type FaultKind, type FaultRule, type FaultRuleInput, faultRuleSchema, isTaskKind } from './rule.ts';
+import {
+  type FaultKind,
+  type FaultRule,
+  type FaultRuleInput,
+  faultRuleSchema,
+  isTaskKind,
+  isTransferKind,
+} from './rule.ts';
 import { Schedule } from './schedule.ts';
 import { type SeededOptions, seededRules } from './seeded.ts';
 import { type TaskRule, taskEffect } from './task-effects.ts';
+import { type TransferRule, transferFaults } from './transfers.ts';
 
 export interface Strike {
   readonly kind: FaultKind;
@@ -22,6 +30,8 @@ export interface FaultPlan extends Faults {
   /** From now on nothing new goes wrong; what somebody locked is released in its own time. */
   stop(): void;
 }
+
+const isRequestRule = (rule: FaultRule): rule is RequestRule => !isTaskKind(rule.kind) && !isTransferKind(rule.kind);
 
 /** `random` decides only where a rule has a probability. */
 export function ruleFaults(inputs: readonly FaultRuleInput[], random: Random = seededRandom('faults')): FaultPlan {
@@ -46,14 +56,23 @@ export function ruleFaults(inputs: readonly FaultRuleInput[], random: Random = s
   const tasks = rules
     .filter((rule): rule is TaskRule => isTaskKind(rule.kind))
     .map((rule) => taskEffect(rule, scheduleOf(rule), { ...context, onStrike: (upid) => report(rule.kind, upid) }));
+  const transfers = transferFaults(
+    rules.filter((rule): rule is TransferRule => isTransferKind(rule.kind)),
+    (rule, info) => {
+      const isStruck = context.isActive() && scheduleOf(rule).strikes(context.clock().now());
+      if (isStruck) report(rule.kind, `${info.method} ${info.path}`);
+      return isStruck;
+    },
+  );
   return {
+    ...transfers,
     rules,
     strikes,
     tasks: combineFaults(...tasks.map((hooks): Faults => ({ tasks: hooks, onRequest: () => undefined }))).tasks,
     attach: (attached) => {
       runtime = attached;
       for (const rule of rules) {
-        if (rule.kind === 'task-fail' || rule.kind === 'task-warn') continue;
+        if (!isRequestRule(rule)) continue;
         const [matches, effect] = [requestMatcher(rule.match), effectOf(rule, attached)];
         requests.push({ kind: rule.kind, matches, schedule: scheduleOf(rule), effect });
       }

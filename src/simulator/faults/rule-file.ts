@@ -1,7 +1,7 @@
 /** Fault rules from a file: a list in YAML or JSON. */
 import { SpecError } from '../../base/errors.ts';
 import { parseYaml } from '../yaml-source.ts';
-import { FAULT_KINDS, type FaultRule, faultRuleSchema } from './rule.ts';
+import { ALL_FAULT_KINDS, type FaultRule, faultRuleSchema } from './rule.ts';
 
 export function parseRuleFile(text: string, file: string): FaultRule[] {
   const source = parseYaml(text, file);
@@ -22,7 +22,7 @@ export function parseRuleFile(text: string, file: string): FaultRule[] {
       code: 'BAD_VALUE',
       where: { file, ...source.position(path) },
       detail: `Rule ${index + 1}, ${issue?.path.join('.') || 'as a whole'}: ${issue?.message ?? 'not a rule'}.`,
-      hint: `Known kinds: ${FAULT_KINDS.join(', ')}.`,
+      hint: `Known kinds: ${ALL_FAULT_KINDS.join(', ')}.`,
     });
   });
 }

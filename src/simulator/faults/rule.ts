@@ -61,6 +61,33 @@ const rule = z.discriminatedUnion('kind', [
     message: z.string().min(1).default('simulated warning'),
   }),
   z.strictObject({ kind: z.literal('task-unknown'), ...common, for_ms: lasting(2_000) }),
+  z.strictObject({
+    kind: z.literal('download-fail'),
+    ...common,
+    how: z
+      .enum(['unresolvable', 'refused', 'status', 'cut', 'cut-once', 'content'])
+      .default('cut')
+      .describe('No such host, nobody listens, an HTTP error, the line breaks for good or once, other bytes arrive.'),
+    status: z.number().int().min(400).max(599).default(503),
+    percent: z.number().min(0).max(99).default(50).describe('How much has come when the line breaks.'),
+  }),
+  z.strictObject({
+    kind: z.literal('download-stall'),
+    ...common,
+    percent: z.number().min(0).max(99).default(50),
+    for_ms: lasting(60_000),
+  }),
+  z.strictObject({
+    kind: z.literal('upload-cut'),
+    ...common,
+    percent: z.number().min(0).max(100).default(50).describe('How much has arrived when the connection ends.'),
+  }),
+  z.strictObject({
+    kind: z.literal('upload-stall'),
+    ...common,
+    percent: z.number().min(0).max(100).default(50),
+    for_ms: lasting(60_000),
+  }),
   z.strictObject({ kind: z.literal('ticket-expired'), ...common }),
   z.strictObject({ kind: z.literal('daemon-down'), ...common, for_ms: lasting(10_000) }),
   z.strictObject({
@@ -97,9 +124,20 @@ export type FaultRule = z.output<typeof faultRuleSchema>;
 export type FaultRuleInput = z.input<typeof faultRuleSchema>;
 export type FaultKind = FaultRule['kind'];
 
-export const FAULT_KINDS: readonly FaultKind[] = rule.options.map((option) => option.shape.kind.value);
+export const ALL_FAULT_KINDS: readonly FaultKind[] = rule.options.map((option) => option.shape.kind.value);
+/** The kinds that strike only where files are downloaded or uploaded. */
+export const TRANSFER_FAULT_KINDS: readonly FaultKind[] = ALL_FAULT_KINDS.filter(isTransferKind);
+/** The kinds that any use of a cluster can meet. */
+export const FAULT_KINDS: readonly FaultKind[] = ALL_FAULT_KINDS.filter((kind) => !isTransferKind(kind));
 
 /** The kinds that happen to tasks rather than to requests. */
 export function isTaskKind(kind: string): kind is 'task-fail' | 'task-warn' {
   return kind === 'task-fail' || kind === 'task-warn';
+}
+
+/** The kinds that happen to files on their way rather than to requests. */
+export function isTransferKind(
+  kind: string,
+): kind is 'download-fail' | 'download-stall' | 'upload-cut' | 'upload-stall' {
+  return kind.startsWith('download-') || kind.startsWith('upload-');
 }

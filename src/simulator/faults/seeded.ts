@@ -3,7 +3,7 @@
  * ones never do; and every rule strikes a limited number of times, so that a patient client gets through in the end.
  */
 import { type Random, randomInteger } from '../../base/random.ts';
-import { FAULT_KINDS, type FaultKind, type FaultRuleInput } from './rule.ts';
+import { ALL_FAULT_KINDS, type FaultKind, type FaultRuleInput } from './rule.ts';
 
 export interface SeededOptions {
   /** The kinds to draw from; all by default. */
@@ -12,10 +12,11 @@ export interface SeededOptions {
   readonly density?: number;
 }
 
+const DOWNLOAD_FAILURES = ['unresolvable', 'refused', 'status', 'cut', 'cut-once', 'content'] as const;
 const REFUSALS = [500, 500, 503, 502] as const;
 
 export function seededRules(random: Random, options: SeededOptions = {}): FaultRuleInput[] {
-  const { kinds = FAULT_KINDS, density = 0.5 } = options;
+  const { kinds = ALL_FAULT_KINDS, density = 0.5 } = options;
   // Each kind has a stream of its own: leaving one out does not change the others.
   return kinds.flatMap((kind) => {
     const own = random.fork(kind);
@@ -32,6 +33,18 @@ function drawRule(kind: FaultKind, random: Random): FaultRuleInput {
   switch (kind) {
     case 'task-fail':
       return { kind, ...common, percent: randomInteger(random, 0, 10) * 10 };
+    case 'download-fail':
+      return {
+        kind,
+        ...common,
+        how: DOWNLOAD_FAILURES[randomInteger(random, 0, DOWNLOAD_FAILURES.length - 1)] ?? 'cut',
+        percent: randomInteger(random, 0, 9) * 10,
+      };
+    case 'upload-cut':
+      return { kind, ...common, percent: randomInteger(random, 0, 10) * 10 };
+    case 'download-stall':
+    case 'upload-stall':
+      return { kind, ...common, percent: randomInteger(random, 0, 9) * 10, for_ms: seconds(5, 60) };
     case 'refuse':
       return { kind, ...common, status: REFUSALS[randomInteger(random, 0, REFUSALS.length - 1)] ?? 500 };
     case 'lock':

@@ -9,7 +9,7 @@
  */
 import { closest } from '../../base/closest.ts';
 import { SpecError } from '../../base/errors.ts';
-import { FAULT_KINDS, type FaultRule, faultRuleSchema, isTaskKind } from './rule.ts';
+import { ALL_FAULT_KINDS, type FaultRule, faultRuleSchema, isTaskKind } from './rule.ts';
 
 const FORM =
   /^(?<kind>[a-z-]+)(?:=(?<argument>[^:@~]+))?(?::(?<pattern>[^@~]+))?(?:@(?<when>[^x~]+)(?:x(?<times>\d+))?)?(?:~(?<duration>\S+))?$/;
@@ -22,6 +22,10 @@ const ARGUMENTS: Readonly<Record<string, { readonly field: string; readonly isNu
   'task-fail': { field: 'percent', isNumber: true },
   'storage-lock': { field: 'storage', isNumber: false },
   'disk-full': { field: 'storage', isNumber: false },
+  'download-fail': { field: 'how', isNumber: false },
+  'download-stall': { field: 'percent', isNumber: true },
+  'upload-cut': { field: 'percent', isNumber: true },
+  'upload-stall': { field: 'percent', isNumber: true },
   'stranger-lock': { field: 'lock', isNumber: false },
 };
 
@@ -37,9 +41,9 @@ function parseRule(text: string): FaultRule {
   const groups = FORM.exec(text)?.groups;
   if (!groups) throw badRule(text, 'does not have the form kind[=argument][:pattern][@when[xTIMES]][~duration]');
   const { kind = '', argument, pattern, when, times, duration } = groups;
-  if (!FAULT_KINDS.some((known) => known === kind)) {
-    const guess = closest(kind, FAULT_KINDS);
-    const hint = guess === undefined ? `Known kinds: ${FAULT_KINDS.join(', ')}.` : `Did you mean "${guess}"?`;
+  if (!ALL_FAULT_KINDS.some((known) => known === kind)) {
+    const guess = closest(kind, ALL_FAULT_KINDS);
+    const hint = guess === undefined ? `Known kinds: ${ALL_FAULT_KINDS.join(', ')}.` : `Did you mean "${guess}"?`;
     throw badRule(text, `names no kind of fault: "${kind}"`, hint);
   }
   const parsed = faultRuleSchema.safeParse({

@@ -8,8 +8,8 @@ import type { Schedule } from './schedule.ts';
 
 export type TaskRule = Extract<FaultRule, { readonly kind: 'task-fail' | 'task-warn' }>;
 
-/** `transferred 1.2 GiB of 4.0 GiB (30.00%)`. */
-const PROGRESS = /\((\d+(?:\.\d+)?)%\)/;
+/** `transferred 1.2 GiB of 4.0 GiB (30.00%)`, and wget's ` 32768K ........ 42%  410M 3s`. */
+const PROGRESS = /\((\d+(?:\.\d+)?)%\)|^ *\d+K[ .,]* *(\d+)%/;
 
 /** Whether a task is struck is decided when it begins; `clock` is known only once the simulator is put together. */
 export function taskEffect(
@@ -31,7 +31,8 @@ export function taskEffect(
     },
     onLog: ({ upid }, line) => {
       if (rule.kind !== 'task-fail' || !struck.has(upid)) return;
-      const percent = PROGRESS.exec(line)?.[1];
+      const [, copied, downloaded] = PROGRESS.exec(line) ?? [];
+      const percent = copied ?? downloaded;
       // 100 means: only after everything is done, which is more than the last line of a copy.
       if (percent !== undefined && rule.percent < 100 && Number(percent) >= rule.percent) end(upid);
     },

@@ -4,6 +4,7 @@ import type { Runtime } from '../core/runtime.ts';
 import { parseNic } from '../vm/nic.ts';
 import type { Bridge, QemuProcess, Vm, World } from '../world/world.ts';
 import { guestState, readsCloudInit } from './guest.ts';
+import { seedNetworkOf } from './seed.ts';
 
 export interface GuestAddress {
   readonly address: string;
@@ -64,17 +65,39 @@ function addressesOf(
   bridge: Bridge | undefined,
 ): GuestAddress[] {
   const linkLocal: GuestAddress = { address: linkLocalAddress(mac), family: 'ipv6', prefix: 64 };
-  const configured = readsCloudInit(process) ? ipConfigOf(process.launched.get(`ipconfig${index}`)) : { ip: 'dhcp' };
   const addresses: GuestAddress[] = [];
-  if (configured.ip === 'dhcp') {
+  const wanted = wantedAddresses(process, index, mac);
+  if (wanted.dhcp4) {
     const leased = bridge?.dhcp && leaseFor(world, vm, bridge, mac);
     if (leased !== undefined && bridge?.dhcp)
       addresses.push({ address: leased, family: 'ipv4', prefix: bridge.dhcp.prefix });
-  } else if (configured.ip !== undefined) {
-    addresses.push(...staticAddress(configured.ip, 'ipv4'));
   }
-  if (configured.ip6 !== undefined) addresses.push(...staticAddress(configured.ip6, 'ipv6'));
-  return [...addresses, linkLocal];
+  return [...addresses, ...wanted.fixed, linkLocal];
+}
+
+interface WantedAddresses {
+  readonly dhcp4: boolean;
+  readonly fixed: readonly GuestAddress[];
+}
+
+/** What the guest was told about one of its cards; nobody having told it anything, it asks for DHCP. */
+function wantedAddresses(process: QemuProcess, index: number, mac: string): WantedAddresses {
+  if (!readsCloudInit(process)) return { dhcp4: true, fixed: [] };
+  if (process.seed) {
+    const network = seedNetworkOf(process.seed, mac, index);
+    const fixed = (network?.addresses ?? []).flatMap((cidr) =>
+      staticAddress(cidr, cidr.includes(':') ? 'ipv6' : 'ipv4'),
+    );
+    return { dhcp4: network?.dhcp4 ?? false, fixed };
+  }
+  const { ip, ip6 } = ipConfigOf(process.launched.get(`ipconfig${index}`));
+  return {
+    dhcp4: ip === 'dhcp',
+    fixed: [
+      ...(ip === undefined || ip === 'dhcp' ? [] : staticAddress(ip, 'ipv4')),
+      ...(ip6 === undefined ? [] : staticAddress(ip6, 'ipv6')),
+    ],
+  };
 }
 
 /** Rule [recorded guest-agent]: the image's ipconfigN decides; Rule [assumed]: a NIC without one stays unconfigured. */
@@ -95,6 +118,8 @@ function staticAddress(cidr: string, family: 'ipv4' | 'ipv6'): GuestAddress[] {
 function leaseFor(world: World, vm: Vm, bridge: Bridge, mac: string): string | undefined {
   const pool = bridge.dhcp;
   if (!pool) return undefined;
+  const reserved = pool.reservations?.get(mac);
+  if (reserved !== undefined) return reserved;
   const allLeases = leasesOfWorld.get(world) ?? new Map<string, Map<string, Lease>>();
   leasesOfWorld.set(world, allLeases);
   const key = `${vm.node}/${bridge.name}`;
@@ -109,6 +134,7 @@ function leaseFor(world: World, vm: Vm, bridge: Bridge, mac: string): string | u
     for (const [oldMac, lease] of leases) if (!lease.vm.process) leases.delete(oldMac);
   }
   const taken = new Set([...leases.values()].map((lease) => lease.address));
+  for (const address of pool.reservations?.values() ?? []) taken.add(address);
   const start = macHash(mac) % count;
   for (let step = 0; step < count; step++) {
     const address = printAddress(first + ((start + step) % count));

@@ -48,9 +48,10 @@ export function agentEnabled(config: ReadonlyMap<string, string>): boolean {
   return parsed.ok && parsed.value.get('enabled') === '1';
 }
 
-/** Whether the guest was told anything by a cloud-init drive. */
+/** Whether the guest was told anything by a cloud-init drive or by a NoCloud disc. */
 export function readsCloudInit(process: QemuProcess): boolean {
-  return process.guest?.cloudInit === true && cloudInitDriveKey(process.launched) !== undefined;
+  if (process.guest?.cloudInit !== true) return false;
+  return process.seed !== undefined || cloudInitDriveKey(process.launched) !== undefined;
 }
 
 /**
@@ -58,7 +59,10 @@ export function readsCloudInit(process: QemuProcess): boolean {
  * get_hostname_fqdn]: without a name it is `VM<id>`, and only the first label of a dotted name.
  */
 export function guestHostName(vm: Vm, process: QemuProcess): string {
-  if (!readsCloudInit(process)) return process.guest?.os.id || 'localhost';
+  const ownName = process.guest?.os.id || 'localhost';
+  if (!readsCloudInit(process)) return ownName;
+  // Rule [assumed]: a disc of one's own counts instead of Proxmox's drive, and need not name a host.
+  if (process.seed) return process.seed.hostName ?? ownName;
   const name = process.launched.get('name') ?? `VM${vm.vmid}`;
   return name.split('.')[0] ?? name;
 }

@@ -7,13 +7,14 @@ import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
-import { drivesOf, parseDrive } from '../vm/drive.ts';
+import { defaultBootOrder, drivesByBus, drivesOf, parseDrive } from '../vm/drive.ts';
 import { assertMachineVersion } from '../vm/machine-type.ts';
 import type { GuestProfile, MappingKind, SimNode, Vm, World } from '../world/world.ts';
 import { emulationWarnings } from './emulation.ts';
 import { assertBridges, failedScript } from './network-scripts.ts';
 import { pciMappingProblem } from './pci-mapping.ts';
 import { qemuRefusal } from './qemu-refusals.ts';
+import { type Seed, seedOf } from './seed.ts';
 
 type Config = ReadonlyMap<string, string>;
 
@@ -47,11 +48,27 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
 export function bootingGuest(world: World, vm: Vm): GuestProfile | undefined {
   const config = vm.config.current;
   const order = parseBootOrder(config.get('boot'));
-  const devices = order?.kind === 'order' ? order.devices : [config.get('bootdisk') ?? ''];
+  const devices = order?.kind === 'order' ? order.devices : legacyDevices(config);
   for (const key of devices) {
     const drive = parseDrive(key, config.get(key) ?? '');
     const guest = drive && findVolume(world, vm.node, drive.file)?.guest;
     if (guest) return guest;
+  }
+  return undefined;
+}
+
+/** Rule [source QS QemuServer/Drive.pm bootorder_from_legacy]: without an order the boot disk comes first, then CDs. */
+function legacyDevices(config: Config): string[] {
+  const bootDisk = config.get('bootdisk');
+  return [...(bootDisk === undefined ? [] : [bootDisk]), ...defaultBootOrder(config)];
+}
+
+/** What a NoCloud disc in one of the CD drives says; of several the first on the buses counts. */
+export function attachedSeed(world: World, vm: Vm): Seed | undefined {
+  for (const drive of drivesByBus(vm.config.current)) {
+    const disc = drive.isCdrom ? findVolume(world, vm.node, drive.file)?.disc : undefined;
+    const seed = disc && seedOf(disc);
+    if (seed) return seed;
   }
   return undefined;
 }

@@ -33,6 +33,13 @@ export const ubuntuCloudImage: GuestProfile = {
 
 export const ubuntuWithAgent: GuestProfile = { ...ubuntuCloudImage, name: 'ubuntu-agent', agentMs: 2_000 };
 
+/** Rule [assumed]: Debian's cloud image is like it: cloud-init, no agent. */
+export const debianCloudImage: GuestProfile = {
+  ...ubuntuCloudImage,
+  name: 'debian-cloud',
+  os: { id: 'debian', name: 'Debian GNU/Linux', version: '12 (bookworm)', kernel: '6.1.0-35-cloud-amd64' },
+};
+
 /** Rule [assumed]: Talos has neither SSH nor an agent; its API answers on 50000 once the network is up. */
 export const talos: GuestProfile = {
   name: 'talos',
@@ -43,6 +50,44 @@ export const talos: GuestProfile = {
   cloudInit: true,
   os: { id: 'talos', name: 'Talos', version: '1.10.4', kernel: '6.12.31-talos' },
   ports: [50_000],
+};
+
+/** Rule [assumed]: cloud-init has fetched and started a package half a minute after the network is up. */
+const PACKAGE_MS = 30_000;
+
+/** A guest whose cloud-init was told to install the agent; one that has it, or has no cloud-init, stays as it is. */
+export function withInstalledAgent(guest: GuestProfile): GuestProfile {
+  if (!guest.cloudInit || guest.agentMs !== 'none') return guest;
+  return { ...guest, agentMs: guest.networkMs + PACKAGE_MS };
+}
+
+const GIB = 1024 ** 3;
+
+/**
+ * Rule [assumed]: Talos booted from its ISO answers in maintenance mode; with a machine configuration on a NoCloud volume it
+ * installs itself within a minute or two. That it then powers off is how template builders configure it.
+ */
+export const talosInstaller: GuestProfile = {
+  ...talos,
+  name: 'talos-installer',
+  bootMs: 15_000,
+  installs: { guest: talos, takesMs: 90_000, needsSeed: true, dataBytes: GIB, afterwards: 'off' },
+};
+
+/** Rule [assumed]: Ubuntu's live server with autoinstall data, shut down at the end. */
+export const ubuntuInstaller: GuestProfile = {
+  ...ubuntuWithAgent,
+  name: 'ubuntu-installer',
+  bootMs: 30_000,
+  agentMs: 'none',
+  installs: { guest: ubuntuWithAgent, takesMs: 300_000, needsSeed: true, dataBytes: 4 * GIB, afterwards: 'off' },
+};
+
+/** Rule [assumed]: an ISO that has its answers on board needs nothing from outside. */
+export const preseededInstaller: GuestProfile = {
+  ...ubuntuInstaller,
+  name: 'preseeded-installer',
+  installs: { guest: ubuntuWithAgent, takesMs: 240_000, needsSeed: false, dataBytes: 2 * GIB, afterwards: 'off' },
 };
 
 /** The agent is installed and enabled, but hangs. */
@@ -61,8 +106,16 @@ export const neverBoots: GuestProfile = {
 };
 
 export const GUEST_PROFILES: ReadonlyMap<string, GuestProfile> = new Map(
-  [debianWithAgent, ubuntuCloudImage, ubuntuWithAgent, talos, silentAgent, neverBoots].map((profile) => [
-    profile.name,
-    profile,
-  ]),
+  [
+    debianWithAgent,
+    debianCloudImage,
+    ubuntuCloudImage,
+    ubuntuWithAgent,
+    talos,
+    talosInstaller,
+    ubuntuInstaller,
+    preseededInstaller,
+    silentAgent,
+    neverBoots,
+  ].map((profile) => [profile.name, profile]),
 );

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { decodeUpload } from './multipart.ts';
+import { decodeUpload, UploadReader } from './multipart.ts';
 
 const BOUNDARY = '----form+boundary.1';
 
@@ -69,5 +70,31 @@ describe('decodeUpload', () => {
     const message = 'upload failed at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 1370.\n';
     expect(decode(field('content', 'iso'))).toBe(message);
     expect(decodeUpload(Buffer.from('nothing of the kind'), BOUNDARY)).toEqual({ ok: false, message });
+  });
+
+  it('does not care where the pieces of the body begin and end', () => {
+    const content = `first\r\n--${BOUNDARY.slice(0, 8)}\r\nsecond\n`;
+    const whole = body(field('content', 'iso'), field('checksum-algorithm', 'md5'), file('a.iso', content));
+    const expected = decodeUpload(whole, BOUNDARY);
+    expect(expected).toMatchObject({ ok: true, upload: { sizeBytes: content.length } });
+    for (const size of [1, 2, 3, 7, 19, 64, 1000]) {
+      const reader = new UploadReader(BOUNDARY);
+      for (let at = 0; at < whole.length; at += size) reader.write(whole.subarray(at, at + size));
+      expect(reader.end()).toEqual(expected);
+    }
+  });
+
+  it('finds the end of a large file in pieces, and keeps its beginning and its sums', () => {
+    const content = Buffer.alloc(6 * 1024 * 1024, 'proxwright\r\n--');
+    const whole = body(field('content', 'iso'), file('a.iso', content.toString('latin1')));
+    for (const size of [65_536, 1_000_003]) {
+      const reader = new UploadReader(BOUNDARY);
+      for (let at = 0; at < whole.length; at += size) reader.write(whole.subarray(at, at + size));
+      const decoded = reader.end();
+      if (!decoded.ok) throw new Error(decoded.message);
+      expect(decoded.upload.sizeBytes).toBe(content.length);
+      expect(decoded.upload.checksums['sha256']).toBe(createHash('sha256').update(content).digest('hex'));
+      expect(content.subarray(0, decoded.upload.content.length).equals(decoded.upload.content)).toBe(true);
+    }
   });
 });

@@ -8,7 +8,7 @@ import type { Method, WireRequest } from '../../base/transport.ts';
 import type { RawParams, RawValue } from '../schema/types.ts';
 import { decodeForm, percentDecode } from './form-body.ts';
 import { decodeJson } from './json-body.ts';
-import { decodeUpload, type Upload } from './multipart.ts';
+import { type DecodedUpload, decodeUpload, type Upload } from './multipart.ts';
 
 export type AnswerFormat = 'json' | 'extjs';
 
@@ -50,7 +50,23 @@ const FORMATS: readonly AnswerFormat[] = ['json', 'extjs'];
 const UPLOAD_PATH = /^\/nodes\/[^/]+\/storage\/[^/]+\/upload$/;
 const SOURCE_FILE = '/usr/share/perl5/PVE/APIServer/AnyEvent.pm';
 
-export function decodeRequest(request: WireRequest, largestBodyBytes = LARGEST_BODY_BYTES): DecodedRequest {
+/** A request that has arrived, with its body as bytes or, of an upload, already taken apart. */
+export interface ArrivedRequest extends Omit<WireRequest, 'body'> {
+  readonly body?: Uint8Array | string | undefined;
+  readonly upload?: DecodedUpload | undefined;
+}
+
+/** The boundary of the parts, if this is an upload that will be read at all. */
+export function uploadBoundary(request: Pick<WireRequest, 'method' | 'target' | 'headers'>): string | undefined {
+  const [rawPath = '', query = ''] = splitTarget(request.target);
+  const [, path = ''] = /^\/api2\/+[a-z][a-z0-9]+(\/.*)$/.exec(percentDecode(rawPath)) ?? [];
+  if (request.method !== 'POST' || !UPLOAD_PATH.test(path) || request.headers['transfer-encoding']) return undefined;
+  if (decodeForm(query).has('tmpfilename')) return undefined;
+  const { type, boundary } = parseContentType(request.headers['content-type']);
+  return type === 'multipart/form-data' ? boundary : undefined;
+}
+
+export function decodeRequest(request: ArrivedRequest, largestBodyBytes = LARGEST_BODY_BYTES): DecodedRequest {
   const method = METHODS.find((known) => known === request.method);
   if (method === undefined) {
     const message = `method '${request.method}' not available`;
@@ -72,7 +88,7 @@ export function decodeRequest(request: WireRequest, largestBodyBytes = LARGEST_B
 }
 
 function decodeAfterLogin(
-  request: WireRequest,
+  request: ArrivedRequest,
   target: RequestTarget,
   formatName: string,
   query: string,
@@ -84,7 +100,7 @@ function decodeAfterLogin(
     fault: plain(status, message),
   });
   const body = typeof request.body === 'string' ? Buffer.from(request.body) : (request.body ?? new Uint8Array());
-  const hasContent = body.length > 0;
+  const hasContent = body.length > 0 || request.upload !== undefined;
   const contentType = request.headers['content-type'];
   const { type, boundary } = parseContentType(contentType);
   const mayHaveBody = target.method === 'POST' || target.method === 'PUT';
@@ -103,7 +119,7 @@ function decodeAfterLogin(
   let upload: Upload | undefined;
   if (isUpload) {
     if (params.has('tmpfilename')) return { kind: 'unanswered', target };
-    const decoded = decodeUpload(body, boundary ?? '');
+    const decoded = request.upload ?? decodeUpload(body, boundary ?? '');
     if (!decoded.ok) return refuse(500, decoded.message);
     for (const [name, value] of decoded.fields) params.set(name, value);
     upload = decoded.upload;

@@ -18,12 +18,16 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.close()));
 });
 
-async function start(handle?: (request: WireRequest) => Promise<WireResponse>): Promise<SimulatorServer> {
-  const simulator: Simulator = createSimulator({
+function recorded(): Simulator {
+  return createSimulator({
     world: buildWorld(RECORDED_WORLD, { now: systemClock.now() }),
     clock: systemClock,
     random: seededRandom('server'),
   });
+}
+
+async function start(handle?: (request: WireRequest) => Promise<WireResponse>): Promise<SimulatorServer> {
+  const simulator = recorded();
   if (handle) simulator.handle = handle;
   const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
   running.push(server);
@@ -222,4 +226,73 @@ describe('the HTTPS server', () => {
     });
     await expect(serveSimulator(simulator, { host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
+
+  it('takes an upload of any size and answers what arrived', async () => {
+    const server = await start();
+    const content = Buffer.alloc(24 * 1024 * 1024, 'large');
+    const frame = uploadFrame();
+    const answer = await sendUpload(server, [frame.head, content, frame.tail], frame.headBytes + content.length);
+    expect(answer).toMatchObject({ status: 200 });
+    expect(answer.body).toContain(':imgcopy:');
+  });
+
+  it('forgets an upload whose client goes away', async () => {
+    const handled: Promise<unknown>[] = [];
+    const simulator = recorded();
+    const original = simulator.handle.bind(simulator);
+    const server = await start((request) => {
+      const answer = original(request);
+      handled.push(answer.catch((error: unknown) => error));
+      return answer;
+    });
+    const frame = uploadFrame();
+    const sent = sendUpload(server, [frame.head, Buffer.alloc(2 * 1024 * 1024)], 100 * 1024 * 1024, {
+      thenLeaves: true,
+    });
+    await expect(sent).rejects.toThrow();
+    await expect.poll(() => handled.length).toBe(1);
+    expect(await handled[0]).toMatchObject({ name: 'TransportFailure', message: 'the client went away' });
+    expect(simulator.world.tasks.size).toBe(0);
+  });
 });
+
+function uploadFrame() {
+  const part = (name: string) => `--b\r\nContent-Disposition: form-data; name="${name}"`;
+  const head = Buffer.from(`${part('content')}\r\n\r\niso\r\n${part('filename')}; filename="x.iso"\r\n\r\n`);
+  const tail = Buffer.from('\r\n--b--\r\n');
+  return { head, tail, headBytes: head.length + tail.length };
+}
+
+function sendUpload(
+  server: SimulatorServer,
+  pieces: readonly Uint8Array[],
+  sizeBytes: number,
+  options: { readonly thenLeaves?: boolean } = {},
+): Promise<{ readonly status: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const sending = request(
+      `${server.endpoint}/api2/json/nodes/pve1/storage/local/upload`,
+      {
+        method: 'POST',
+        ca: server.certificate,
+        headers: {
+          authorization: TOKEN,
+          'content-type': 'multipart/form-data; boundary=b',
+          'content-length': String(sizeBytes),
+        },
+      },
+      (answer) => {
+        let body = '';
+        answer.on('data', (chunk: Buffer) => {
+          body += chunk.toString();
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }));
+      },
+    );
+    sending.on('error', reject);
+    for (const piece of pieces.slice(0, -1)) sending.write(piece);
+    const last = pieces.at(-1) ?? new Uint8Array();
+    if (options.thenLeaves) sending.write(last, () => sending.destroy(new Error('the client left')));
+    else sending.end(last);
+  });
+}

@@ -13,7 +13,7 @@ import { TransportFailure, type WireRequest, type WireResponse } from '../../bas
 import type { Simulator } from '../core/simulator.ts';
 import { createCertificate, type ServerCertificate } from './certificate.ts';
 import { serveRedirects } from './plain-redirect.ts';
-import { headOf, parseHead, readBody, reasonOnWire } from './wire-message.ts';
+import { bodyOf, headOf, parseHead, reasonOnWire } from './wire-message.ts';
 
 export interface ServeOptions {
   readonly host: string;
@@ -109,14 +109,15 @@ async function serve(
   isLast: boolean,
 ): Promise<void> {
   if (message.rawHeaders.length / 2 >= HEADER_LINES_LIMIT) return void message.socket.destroy();
-  const body = await readBody(message);
+  const body = await bodyOf(message);
   const answer = await simulator.handle({
     method: message.method ?? '',
     target: message.url ?? '',
     headers: headersOf(message),
-    ...(body.length > 0 && { body }),
+    ...(body && { body }),
   });
   if (response.destroyed) return;
+  message.resume(); // what nobody wanted to read, so that the client comes to the answer
   response.sendDate = false; // the answer has the simulated time
   // Rule [recorded version-and-auth]: an answer without a body has no length; the end of the connection ends it.
   if (answer.body === '') for (const name of ['content-length', 'transfer-encoding']) response.removeHeader(name);

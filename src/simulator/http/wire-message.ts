@@ -1,24 +1,31 @@
-/** HTTP messages as bytes: reading bodies within bounds, and the little that Node's own parser does not do for us. */
+/** HTTP messages as bytes: bodies on their way in, and the little that Node's own parser does not do for us. */
 import type { IncomingMessage } from 'node:http';
-import { TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
+import { type StreamBody, TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 
-/** Enough for a cloud image in a test; everything is kept in memory. */
-const LARGEST_UPLOAD_BYTES = 64 * 1024 * 1024;
+/** Larger bodies are handed on as they come. */
+const LARGEST_WHOLE_BYTES = 1024 * 1024;
 
-export async function readBody(message: IncomingMessage): Promise<Buffer> {
+/** What the client sends; a body of unknown length is refused anyway and so is not read. */
+export async function bodyOf(message: IncomingMessage): Promise<Uint8Array | StreamBody | undefined> {
+  const sizeBytes = Number(message.headers['content-length'] ?? 0);
+  if (sizeBytes === 0) return undefined;
+  if (sizeBytes > LARGEST_WHOLE_BYTES) return { sizeBytes, open: () => received(message) };
   const chunks: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    sizeBytes += chunk.length;
-    if (sizeBytes > LARGEST_UPLOAD_BYTES) throw cut(`a body of more than ${LARGEST_UPLOAD_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  if (!message.complete) throw cut('the client went away');
+  for await (const chunk of received(message)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-function cut(message: string): TransportFailure {
-  return new TransportFailure({ kind: 'cut', delivered: 'perhaps', message });
+async function* received(message: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* message as AsyncIterable<Buffer>; // no encoding was set, so they are bytes
+  } catch (error) {
+    throw gone(error);
+  }
+  if (!message.complete) throw gone(undefined);
+}
+
+function gone(cause: unknown): TransportFailure {
+  return new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'the client went away', cause });
 }
 
 /** Texts are UTF-8 on the wire; Node takes header text byte by byte and refuses control characters. */

@@ -7,7 +7,7 @@ import { nextDiskName } from './disk-names.ts';
 import { backedFormattingLine, emptyImageBytes, preallocationOf } from './image-files.ts';
 import { type LogLine, withStorageLock } from './lock.ts';
 import { isFileBased, type ParsedVolumeName, parseVolumeName, splitVolid } from './names.ts';
-import { volumeGroup, volumePath } from './paths.ts';
+import { volumeGroup, volumePath, zfsPool } from './paths.ts';
 import { activateStorage } from './space.ts';
 import { findImageFile, findVolume, imageFormat } from './volumes.ts';
 
@@ -158,7 +158,7 @@ export async function convertToBase(runtime: Runtime, { node, volid, log }: Conv
     const baseFile = parsed.file.replace(/^vm-/, 'base-').replace(/^subvol-/, 'basevol-');
     const newName = `${name.slice(0, name.length - parsed.file.length)}${baseFile}`;
     if (baseFile !== parsed.file && isTaken(storage, node, parsed, baseFile, newName)) {
-      throw dieFault(`file '${volumePath(storage, newName)}' already exists`);
+      throw dieFault(takenBase(storage, parsed.file, baseFile, newName));
     }
     if (storage.type === 'lvmthin') logThinConversion(storage, name, newName, log);
     renameInPlace(storage, node, volume, newName);
@@ -172,9 +172,35 @@ function isTaken(storage: Storage, node: string, parsed: ParsedVolumeName, file:
   return findImageFile(storage, node, parsed.vmid ?? 0, file) !== undefined;
 }
 
+/** Rule [source ST Storage/Plugin.pm create_base]; Rule [assumed]: elsewhere the tool that renames says it, in these words. */
+function takenBase(storage: Storage, file: string, baseFile: string, newName: string): string {
+  if (storage.type === 'zfspool') {
+    const pool = zfsPool(storage);
+    return `zfs error: cannot rename '${pool}/${file}' to '${pool}/${baseFile}': dataset already exists`;
+  }
+  if (storage.type !== 'lvmthin') return `file '${volumePath(storage, newName)}' already exists`;
+  return `${renameError(storage, file, baseFile)}   Logical volume "${baseFile}" already exists in volume group "${volumeGroup(storage)}"`;
+}
+
 function missingImage(storage: Storage, name: string, parsed: ParsedVolumeName): string {
-  if (storage.type === 'rbd') return `rbd volume info on '${parsed.file}' failed`;
-  return `file_size_info on '${name}' failed`;
+  switch (storage.type) {
+    case 'rbd':
+      return `rbd volume info on '${parsed.file}' failed`;
+    // Rule [source ST Storage/ZFSPoolPlugin.pm, LvmThinPlugin.pm create_base]: they rename without a look; the words are assumed.
+    case 'zfspool':
+      return `zfs error: cannot open '${zfsPool(storage)}/${parsed.file}': dataset does not exist`;
+    case 'lvmthin': {
+      const error = renameError(storage, name, name.replace(/^vm-/, 'base-'));
+      return `${error}   Existing logical volume "${name}" not found in volume group "${volumeGroup(storage)}"`;
+    }
+    default:
+      return `file_size_info on '${name}' failed`;
+  }
+}
+
+function renameError(storage: Storage, from: string, to: string): string {
+  const group = volumeGroup(storage);
+  return `lvrename '${group}/${from}' => '${group}/${to}' error:`;
 }
 
 /** Rule [assumed]: LVM's own words for the three commands. */

@@ -1,5 +1,4 @@
 /** Files that come from outside: where they go, under which name, and whether they are what they claim to be. */
-import { createHash } from 'node:crypto';
 import { dieFault, paramFault } from '../http/response.ts';
 import type { ContentType, Storage, Volume, VolumeFormat } from '../world/world.ts';
 import { contentDirectory } from './paths.ts';
@@ -79,17 +78,16 @@ export function refuseFormat(path: string, expected: string, isExpected: boolean
   throw dieFault(`qemu-img: Could not open '${path}': Image is not in ${expected} format`);
 }
 
-export function hashOf(algorithm: string, content: Uint8Array): string {
-  return createHash(algorithm).update(content).digest('hex');
-}
-
 export interface UploadedImage {
   readonly isExpected: boolean;
   readonly virtualSizeBytes: number;
 }
 
-/** Looks into uploaded bytes for the marks of the format they should have. */
-export function inspectImage(format: string, content: Uint8Array): UploadedImage {
+/** Looks into the beginning of an uploaded file for the marks of the format it should have. */
+export function inspectImage(
+  format: string,
+  { content, sizeBytes }: { readonly content: Uint8Array; readonly sizeBytes: number },
+): UploadedImage {
   const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
   const word = (offset: number) => (content.byteLength >= offset + 4 ? view.getUint32(offset) : 0);
   switch (format) {
@@ -107,6 +105,6 @@ export function inspectImage(format: string, content: Uint8Array): UploadedImage
       return { isExpected: mark === 'ustar', virtualSizeBytes: 0 };
     }
     default:
-      return { isExpected: true, virtualSizeBytes: Math.ceil(content.byteLength / 512) * 512 };
+      return { isExpected: true, virtualSizeBytes: Math.ceil(sizeBytes / 512) * 512 };
   }
 }

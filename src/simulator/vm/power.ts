@@ -8,6 +8,7 @@ import type { Runtime } from '../core/runtime.ts';
 import { observeStatistics } from '../core/statistics.ts';
 import type { Task } from '../core/tasks.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
+import { followInstallation } from '../guests/installation.ts';
 import { assertLaunchable } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
 import { freeVolume } from '../storage/allocate.ts';
@@ -63,10 +64,12 @@ async function launch(runtime: Runtime, vm: Vm, task: Task, isResume: boolean): 
   assertLaunchable(runtime, vm, task);
   await task.sleep(launchMs(vm));
   observeStatistics(runtime);
-  vm.process = newQemuProcess(runtime.world, vm, {
+  const process = newQemuProcess(runtime.world, vm, {
     pid: runtime.tasks.nextPid(),
     startedAt: runtime.clock.now(),
   });
+  vm.process = process;
+  followInstallation(runtime, vm, process, () => endProcess(runtime, vm, process));
   runtime.onPowerChange?.(vm);
   if (isResume) await forgetSavedState(runtime, vm, task);
 }

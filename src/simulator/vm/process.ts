@@ -1,6 +1,7 @@
 /** A QEMU process as it is right after its launch. */
 import type { Instant } from '../../base/clock.ts';
-import { bootingGuest } from '../guests/launch.ts';
+import { attachedSeed, bootingGuest } from '../guests/launch.ts';
+import { withInstalledAgent } from '../guests/profiles.ts';
 import type { QemuProcess, Vm, World } from '../world/world.ts';
 
 export function newQemuProcess(
@@ -8,13 +9,17 @@ export function newQemuProcess(
   vm: Vm,
   start: { readonly pid: number; readonly startedAt: Instant },
 ): QemuProcess {
+  const guest = bootingGuest(world, vm);
+  const seed = attachedSeed(world, vm);
   return {
     pid: start.pid,
     startedAt: start.startedAt,
     qmpStatus: 'running',
     launched: new Map(vm.config.current),
     guestBootedAt: start.startedAt,
-    guest: bootingGuest(world, vm),
+    // Rule [assumed]: as long as the disc says so, the agent is there; without it nobody can tell who installed one.
+    guest: guest && seed?.installsAgent ? withInstalledAgent(guest) : guest,
+    seed,
     executions: new Map(),
     agentBusyUntil: start.startedAt,
   };

@@ -1,6 +1,7 @@
 /** Pausing and resuming: the QEMU process stays, the guest's time stands still. */
 import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
+import { resumeInstallation } from '../guests/installation.ts';
 import { dieFault } from '../http/response.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 import { checkLock, isTemplate, loadVm } from './config-file.ts';
@@ -52,6 +53,7 @@ export function resumeProcess(runtime: Runtime, process: QemuProcess): void {
   if (since !== undefined) process.guestBootedAt += runtime.clock.now() - since;
   pausedSince.delete(process);
   process.qmpStatus = 'running';
+  resumeInstallation(process);
 }
 
 /** Rule [source QS QemuServer.pm vm_is_paused]. */

@@ -6,7 +6,8 @@ import { addVolume } from '../storage/catalogue.ts';
 import { type ParsedVolumeName, parseVolumeName } from '../storage/names.ts';
 import { imageFormat } from '../storage/volumes.ts';
 import { drivesOf } from '../vm/drive.ts';
-import type { GuestProfile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
+import { knownChecksums } from './build-downloads.ts';
+import type { Checksums, GuestProfile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
 import type { CompleteWorldFile } from './world-file.ts';
 
 export interface StorageSurroundings {
@@ -72,6 +73,7 @@ function addListed(
       ctime: listed.ctime === undefined ? around.now : listed.ctime * 1000,
       guest: listed.guest === undefined ? undefined : around.guestNamed(listed.guest, where),
       ...(listed.virtual_size !== undefined && { virtualSizeBytes: listed.virtual_size }),
+      ...(listed.checksums !== undefined && { checksums: knownChecksums(listed.checksums) }),
     }),
   );
 }
@@ -94,6 +96,7 @@ function addReferenced(storages: Map<string, Storage>, vm: Vm, around: StorageSu
 
 type Contents = Pick<Volume, 'sizeBytes' | 'usedBytes' | 'dataBytes' | 'ctime' | 'guest'> & {
   virtualSizeBytes?: number;
+  checksums?: Checksums;
 };
 
 function newVolume(

@@ -3,10 +3,11 @@ import type { Instant } from '../../base/clock.ts';
 import { SpecError } from '../../base/errors.ts';
 import { privilegesOf } from '../access/privileges.ts';
 import { builtInRoles } from '../access/roles.ts';
-import { GUEST_PROFILES } from '../guests/profiles.ts';
 import { newHaState } from '../ha/state.ts';
 import { emptyDraft, writtenConfig } from '../vm/config-file.ts';
 import { newQemuProcess } from '../vm/process.ts';
+import { buildContents, buildDownloads } from './build-downloads.ts';
+import { buildGuests } from './build-guests.ts';
 import { buildStorages } from './build-storages.ts';
 import type { AclEntry, ApiToken, GuestProfile, ResourceMapping, SimNode, User, Vm, World } from './world.ts';
 import { type CompleteWorldFile, type WorldFile, worldFileSchema } from './world-file.ts';
@@ -31,7 +32,7 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
     throw badWorld(detail, options);
   };
   if (!(entryNode in file.nodes)) fail(`entry_node: there is no node "${entryNode}".`);
-  const guests = new Map<string, GuestProfile>([...GUEST_PROFILES, ...ownGuests(file)]);
+  const guests = buildGuests(file, fail);
   const guestNamed = (name: string, where: string): GuestProfile =>
     guests.get(name) ??
     fail(`${where}: there is no guest profile "${name}"; known are ${[...guests.keys()].join(', ')}.`);
@@ -64,20 +65,8 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
     },
     ha: newHaState(),
     tasks: new Map(),
-    downloads: new Map(
-      Object.entries(file.downloads).map(([url, download]) => [
-        url,
-        {
-          sizeBytes: download.size,
-          virtualSizeBytes: download.virtual_size,
-          mimetype: download.mimetype,
-          format: download.format,
-          checksums: download.checksums,
-          status: download.status,
-          guest: download.guest === undefined ? undefined : guestNamed(download.guest, `downloads.${url}.guest`),
-        },
-      ]),
-    ),
+    downloads: buildDownloads(file, guestNamed),
+    contents: buildContents(file, guestNamed),
   };
   for (const [vmid, vm] of Object.entries(file.vms)) {
     const built = vm.running ? vms.get(Number(vmid)) : undefined;
@@ -99,23 +88,6 @@ function badWorld(detail: string, options: BuildOptions): SpecError {
   });
 }
 
-function ownGuests(file: CompleteWorldFile): [string, GuestProfile][] {
-  return Object.entries(file.guests).map(([name, guest]) => [
-    name,
-    {
-      name,
-      bootMs: guest.boot_ms,
-      agentMs: guest.agent_ms,
-      agentService: guest.agent_service,
-      networkMs: guest.network_ms,
-      shutdownMs: guest.shutdown_ms,
-      cloudInit: guest.cloud_init,
-      os: guest.os,
-      ports: guest.ports,
-    },
-  ]);
-}
-
 function buildNode(name: string, node: CompleteWorldFile['nodes'][string], now: Instant): SimNode {
   return {
     name,
@@ -135,7 +107,12 @@ function buildNode(name: string, node: CompleteWorldFile['nodes'][string], now: 
           vlanAware: facts.vlan_aware,
           physical: facts.physical,
           active: facts.active,
-          dhcp: facts.dhcp,
+          dhcp: facts.dhcp && {
+            ...facts.dhcp,
+            reservations: new Map(
+              Object.entries(facts.dhcp.reservations).map(([mac, address]) => [mac.toLowerCase(), address]),
+            ),
+          },
         },
       ]),
     ),

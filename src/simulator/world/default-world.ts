@@ -167,7 +167,7 @@ export const DEFAULT_WORLD: WorldFile = {
       filesystem: 'nfs',
       bandwidth: '110M',
       options: { server: '10.10.0.5', export: '/srv/proxmox' },
-      volumes: [{ name: 'iso/talos-v1.12.4-metal-amd64.iso', size: '305M', guest: 'talos' }],
+      volumes: [{ name: 'iso/talos-v1.12.4-metal-amd64.iso', size: '305M', guest: 'talos-installer' }],
     },
   },
   vms: {
@@ -211,7 +211,7 @@ export const DEFAULT_WORLD: WorldFile = {
       size: '305M',
       format: 'iso',
       mimetype: 'application/x-iso9660-image',
-      guest: 'talos',
+      guest: 'talos-installer',
     },
     'https://example.com/gone.qcow2': { size: 0, status: 404 },
   },

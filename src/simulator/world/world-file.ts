@@ -20,6 +20,17 @@ const size = z
 
 const duration = z.number().nonnegative().describe('Milliseconds.');
 
+const installation = z.strictObject({
+  guest: z.string().describe('The guest profile that boots from the disk afterwards.'),
+  takes_ms: duration.default(90_000).describe('Milliseconds from user space until the system is on the disk.'),
+  needs_seed: z
+    .boolean()
+    .default(false)
+    .describe('Begins only with user data from a NoCloud volume; without them it waits forever.'),
+  data: size.default(1024 ** 3).describe('Data it writes.'),
+  afterwards: z.enum(['off', 'reboot']).default('off').describe('Powers off, or boots what it installed.'),
+});
+
 const guest = z.strictObject({
   boot_ms: z.union([duration, z.literal('never')]).default(9_000),
   agent_ms: z.union([duration, z.enum(['none', 'silent'])]).default(2_000),
@@ -34,7 +45,10 @@ const guest = z.strictObject({
     .strictObject({ id: z.string(), name: z.string(), version: z.string(), kernel: z.string() })
     .default({ id: 'linux', name: 'Linux', version: '1', kernel: '6.8.0' }),
   ports: z.array(z.number().int().min(1).max(65_535)).default([22]),
+  installs: installation.optional().describe('Of an installation medium: what it puts on the first disk of the VM.'),
 });
+
+const checksums = z.partialRecord(z.enum(['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512']), z.string());
 
 const volume = z.strictObject({
   name: z.string().min(1).describe('Behind the colon of the volume id: iso/debian.iso, 100/vm-100-disk-0.raw.'),
@@ -45,6 +59,7 @@ const volume = z.strictObject({
   data: size.optional().describe('Data in it: what a copy has to transfer.'),
   ctime: z.number().int().optional().describe('Epoch seconds.'),
   guest: z.string().optional().describe('What boots from it: a guest profile.'),
+  checksums: checksums.optional().describe('Of a file, by algorithm.'),
 });
 
 const storage = z.strictObject({
@@ -65,7 +80,14 @@ const bridge = z.strictObject({
   vlan_aware: z.boolean().default(false),
   physical: z.boolean().default(true).describe('Whether a network card of the host is in it.'),
   active: z.boolean().default(true),
-  dhcp: z.strictObject({ first: z.string(), last: z.string(), prefix: z.number().int().default(24) }).optional(),
+  dhcp: z
+    .strictObject({
+      first: z.string(),
+      last: z.string(),
+      prefix: z.number().int().default(24),
+      reservations: z.record(z.string(), z.string()).default({}).describe('Addresses kept for cards, by MAC.'),
+    })
+    .optional(),
 });
 
 const filesystem = z.strictObject({
@@ -131,13 +153,28 @@ const vm = z.strictObject({
 });
 
 const download = z.strictObject({
-  size,
-  virtual_size: size.optional(),
-  format: z.enum(['iso', 'qcow2', 'raw', 'vmdk', 'ova', 'other']).default('qcow2'),
+  size: size.describe('Length of the file as it is served.'),
+  virtual_size: size.optional().describe('Size of the disk in the image.'),
+  format: z
+    .enum(['iso', 'qcow2', 'raw', 'vmdk', 'ova', 'other'])
+    .default('qcow2')
+    .describe('What is inside, once it is unpacked.'),
+  compression: z.enum(['gz', 'bz2', 'lzo', 'zst', 'xz']).optional(),
+  unpacked_size: size.optional().describe('Length once it is unpacked.'),
+  unpacked_checksums: checksums.default({}),
   mimetype: z.string().default('application/octet-stream'),
-  checksums: z.record(z.string(), z.string()).default({}),
-  status: z.number().int().default(200),
-  guest: z.string().optional(),
+  checksums: checksums.default({}).describe('Of the file as it is served.'),
+  status: z.number().int().default(200).describe('HTTP status; anything but 200 fails the download.'),
+  trouble: z
+    .enum(['unresolvable', 'refused', 'cut'])
+    .optional()
+    .describe('Why it cannot be had: no such host, nobody listens, or the line breaks half-way each time.'),
+  guest: z.string().optional().describe('What boots from it: a guest profile.'),
+});
+
+const contents = z.strictObject({
+  guest: z.string().optional().describe('What boots from it: a guest profile.'),
+  virtual_size: size.optional(),
 });
 
 const mapping = z.strictObject({
@@ -205,6 +242,10 @@ export const worldFileSchema = z.strictObject({
     })
     .prefault({}),
   downloads: z.record(z.string(), download).default({}).describe('What a download would find, by URL.'),
+  contents: z
+    .record(z.string().regex(/^[0-9a-f]{64}$/), contents)
+    .default({})
+    .describe('What is inside an uploaded file, by its SHA-256; those of downloads are known.'),
 });
 
 /** As written, defaults left out. */

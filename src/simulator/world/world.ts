@@ -3,7 +3,9 @@
  * how it changes is the business of the handlers in `api/` and of the folders they use.
  */
 import type { Instant } from '../../base/clock.ts';
+import type { Seed } from '../guests/seed.ts';
 import type { HaState } from '../ha/state.ts';
+import type { Disc } from '../storage/iso9660.ts';
 
 export interface World {
   readonly version: PveVersion;
@@ -23,6 +25,8 @@ export interface World {
   readonly tasks: Map<string, TaskRecord>;
   /** What a download from the outside world would find, by URL. */
   readonly downloads: Map<string, RemoteFile>;
+  /** What is inside a file, by its SHA-256: how an uploaded image gets its guest. */
+  readonly contents: Map<string, FileContents>;
 }
 
 export interface PveVersion {
@@ -62,7 +66,15 @@ export interface Bridge {
   readonly physical: boolean;
   readonly active: boolean;
   /** Where a DHCP server answers, the addresses it hands out. */
-  readonly dhcp: { readonly first: string; readonly last: string; readonly prefix: number } | undefined;
+  readonly dhcp: DhcpServer | undefined;
+}
+
+export interface DhcpServer {
+  readonly first: string;
+  readonly last: string;
+  readonly prefix: number;
+  /** Addresses that are kept for a card, by its MAC in lower case; they may lie outside the range. */
+  readonly reservations?: ReadonlyMap<string, string>;
 }
 
 export interface FileSystem {
@@ -132,20 +144,39 @@ export interface Volume {
   readonly snapshots: Map<string, { readonly sizeBytes: number }>;
   /** What boots from it; copied with the data. */
   guest: GuestProfile | undefined;
-  /** Of uploaded and downloaded files. */
-  readonly sha256?: string;
+  /** Of uploaded and downloaded files, by algorithm. */
+  readonly checksums?: Checksums;
+  /** Of a small uploaded ISO image: what a guest that mounts it finds. */
+  readonly disc?: Disc;
 }
 
+/** By algorithm: `sha256`, `md5`, … */
+export type Checksums = Readonly<Record<string, string>>;
+export type Compression = 'gz' | 'bz2' | 'lzo' | 'zst' | 'xz';
+
 export interface RemoteFile {
+  /** Of the file as it is served. */
   readonly sizeBytes: number;
   readonly mimetype: string;
+  /** Of what is inside, once it is unpacked. */
   readonly format: 'iso' | 'qcow2' | 'raw' | 'vmdk' | 'ova' | 'other';
-  /** Checksums by algorithm (`sha256`, `md5`, …). */
-  readonly checksums: Readonly<Record<string, string>>;
+  readonly compression: Compression | undefined;
+  /** Length and checksums of what unpacking gives. */
+  readonly unpackedBytes: number | undefined;
+  readonly unpackedChecksums: Checksums;
+  /** Of the file as it is served. */
+  readonly checksums: Checksums;
   readonly virtualSizeBytes: number | undefined;
   readonly guest: GuestProfile | undefined;
   /** HTTP status of the download; anything but 200 fails it. */
   readonly status: number;
+  /** Why it cannot be had: nobody knows the name, nobody listens, or the line breaks half-way, each time. */
+  readonly trouble: 'unresolvable' | 'refused' | 'cut' | undefined;
+}
+
+export interface FileContents {
+  readonly guest: GuestProfile | undefined;
+  readonly virtualSizeBytes: number | undefined;
 }
 
 /** How the operating system on a disk behaves once it is started. */
@@ -166,6 +197,20 @@ export interface GuestProfile {
   readonly os: { readonly id: string; readonly name: string; readonly version: string; readonly kernel: string };
   /** TCP ports that answer once the network is up (the Talos API on 50000, for example). */
   readonly ports: readonly number[];
+  /** Of an installation medium: what it writes to the first disk, and what happens then. */
+  readonly installs?: Installation;
+}
+
+export interface Installation {
+  /** What boots from the disk afterwards. */
+  readonly guest: GuestProfile;
+  /** From user space until the system is on the disk. */
+  readonly takesMs: number;
+  /** Whether it begins only with user data from a NoCloud volume; without them it waits forever. */
+  readonly needsSeed: boolean;
+  /** Data it writes. */
+  readonly dataBytes: number;
+  readonly afterwards: 'off' | 'reboot';
 }
 
 export interface Vm {
@@ -201,7 +246,10 @@ export interface QemuProcess {
   readonly launched: ReadonlyMap<string, string>;
   /** When the guest began to boot last (a reset boots it again). */
   guestBootedAt: Instant;
-  readonly guest: GuestProfile | undefined;
+  /** What runs in it; changes when an installer boots what it has installed. */
+  guest: GuestProfile | undefined;
+  /** What a NoCloud volume in one of its CD drives told the guest. */
+  readonly seed: Seed | undefined;
   /** Processes started in the guest through the agent. */
   readonly executions: Map<number, GuestExecution>;
   agentBusyUntil: Instant;

@@ -8,7 +8,12 @@ const FORM = 'application/x-www-form-urlencoded';
 const BOUNDARY = '----proxwrightcontract5f3a9c17';
 
 /** `parts` has its placeholders filled in already. */
-export function buildRequest(parts: RequestParts, authHeaders: Readonly<Record<string, string>>): WireRequest {
+/** A recorded body is always there as a whole. */
+export interface WholeRequest extends Omit<WireRequest, 'body'> {
+  readonly body?: Uint8Array | string;
+}
+
+export function buildRequest(parts: RequestParts, authHeaders: Readonly<Record<string, string>>): WholeRequest {
   const { query, contentType, body } = encode(parts);
   const headers: Record<string, string> = { ...authHeaders };
   if (contentType !== undefined) headers['content-type'] = contentType;

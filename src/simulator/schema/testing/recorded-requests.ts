@@ -1,8 +1,7 @@
 /** For tests: the requests of the recorded scenarios, with the answers a genuine server gave and the endpoint they met. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { buildRequest } from '../../../../tests/contract/replay/request.ts';
+import { buildRequest, type WholeRequest } from '../../../../tests/contract/replay/request.ts';
 import type { RecordedAnswer, RequestParts } from '../../../../tests/contract/replay/types.ts';
-import type { WireRequest } from '../../../base/transport.ts';
 import { API_FACTS } from '../api-facts.generated.ts';
 import type { EndpointFacts } from '../types.ts';
 
@@ -10,7 +9,7 @@ export interface RecordedRequest {
   /** Scenario and step. */
   readonly title: string;
   readonly parts: RequestParts;
-  readonly request: WireRequest;
+  readonly request: WholeRequest;
   readonly answer: RecordedAnswer;
 }
 

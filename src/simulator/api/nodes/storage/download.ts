@@ -1,21 +1,21 @@
 /** …/download-url and /nodes/{node}/query-url-metadata: files the node fetches itself. [source ST API2/Storage/Status.pm; PC Tools.pm] */
 import { type Call, type Routes, requiredText, text } from '../../../core/call.ts';
-import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
+import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { addVolume, volumesOf } from '../../../storage/catalogue.ts';
+import { CONNECT_MS, download as downloadFile } from '../../../storage/download.ts';
 import { fileVolume, type IncomingFile, incomingFile, refuseFormat } from '../../../storage/files.ts';
-import { activateStorage, availableBytes } from '../../../storage/space.ts';
+import { commandFailure } from '../../../storage/image-files.ts';
+import { lookUp, reasonOf, sourceOf } from '../../../storage/outside.ts';
+import { activateStorage } from '../../../storage/space.ts';
 import { checkStorageEnabled } from '../../../storage/volumes.ts';
-import type { RemoteFile, Storage, World } from '../../../world/world.ts';
+import type { Checksums, RemoteFile, Storage } from '../../../world/world.ts';
 
 export const nodeStorageDownloadRoutes: Routes = {
   'POST /nodes/{node}/storage/{storage}/download-url': download,
   'GET /nodes/{node}/query-url-metadata': queryMetadata,
 };
 
-/** Rule [assumed]: the line to the outside world, when the storage is not slower. */
-const NETWORK_BYTES_PER_SECOND = 100_000_000;
-const CONNECT_MS = 60;
 const BLOCK_BYTES = 4096;
 
 function download(call: Call): string {
@@ -34,45 +34,80 @@ function download(call: Call): string {
   return call.fork('download', incoming.file, (task) => fetchFile(call, task, storage, incoming));
 }
 
-/** Rule [source PC Tools.pm download_file_from_url]. */
+/** Rule [source PC Tools.pm download_file_from_url]: the file has its name only once it is complete; no failure leaves anything. */
 async function fetchFile(call: Call, task: Task, storage: Storage, incoming: IncomingFile): Promise<void> {
   const url = requiredText(call.params, 'url');
   const compression = text(call.params, 'compression');
   if (compression !== undefined && incoming.content !== 'iso') {
     throw dieFault(`decompression not supported for ${incoming.content}`);
   }
-  // Rule [source ST Storage.pm decompressor_info].
-  if (compression !== undefined && !['gz', 'lzo', 'zst', 'bz2'].includes(compression)) {
-    throw dieFault('no decompression method found');
-  }
+  const unpack = compression === undefined ? undefined : DECOMPRESSORS[compression];
+  if (compression !== undefined && !unpack) throw dieFault('no decompression method found');
   task.log(`downloading ${url} to ${incoming.path}`);
   if (isAlreadyThere(call, task, storage, incoming)) return;
   const temporary = `${incoming.path}.tmp_dwnl.${task.record.pid}`;
-  const remote = await transfer(call, task, storage, url, temporary);
-  verifyChecksum(call, task, remote);
-  if (compression !== undefined) {
+  const input = { node: call.node, storage, url, temporary, task };
+  const { remote, isGenuine } = await downloadFile(call.runtime, input);
+  verifyChecksum(call, task, isGenuine ? remote.checksums : {});
+  if (unpack) {
     task.log(`decompressing ${temporary} to ${incoming.path}.tmp_dcom.${task.record.pid}`);
+    await task.sleep((unpackedBytes(remote) / storage.bandwidthBytesPerSecond) * 1000);
+    if (!isGenuine || remote.compression !== compression) throw refusedByTool(unpack, temporary, task);
   }
-  verifyFormat(incoming, remote, temporary, (line) => task.log(line));
-  const sizeBytes = compression === undefined ? remote.sizeBytes : (remote.virtualSizeBytes ?? remote.sizeBytes);
+  const file = unpack ? unpacked(remote) : remote;
+  const bytesAre = isGenuine && file.compression === undefined ? file.format : 'other';
+  verifyFormat(incoming, bytesAre, temporary, (line) => task.log(line));
+  const virtual = incoming.content === 'import' ? { virtualSizeBytes: virtualSize(incoming, file) } : {};
   addVolume(
     storage,
     call.node,
     fileVolume(storage, incoming, {
-      sizeBytes,
-      usedBytes: Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES,
-      dataBytes: sizeBytes,
+      sizeBytes: file.sizeBytes,
+      usedBytes: Math.ceil(file.sizeBytes / BLOCK_BYTES) * BLOCK_BYTES,
+      dataBytes: file.sizeBytes,
       ctime: call.runtime.clock.now(),
-      guest: remote.guest,
-      ...(incoming.content === 'import' && virtualSize(remote)),
-      ...(remote.checksums.sha256 !== undefined && { sha256: remote.checksums.sha256 }),
+      // Rule [assumed]: nothing boots from bytes that are not what the name says: packed ones, or qcow2 called raw.
+      guest: bytesAre === (incoming.imageFormat ?? 'iso') ? file.guest : undefined,
+      checksums: isGenuine ? file.checksums : {},
+      ...virtual,
     }),
   );
   task.log(`download of '${url}' to '${incoming.path}' finished`);
 }
 
-function virtualSize(remote: RemoteFile): { readonly virtualSizeBytes: number } {
-  return { virtualSizeBytes: remote.virtualSizeBytes ?? Math.ceil(remote.sizeBytes / 512) * 512 };
+/** Rule [source ST Storage.pm decompressor_info]: xz is not among them. */
+const DECOMPRESSORS: Readonly<Record<string, { readonly words: readonly string[]; readonly complaint: string }>> = {
+  gz: { words: ['zcat'], complaint: '\ngzip: FILE: not in gzip format' },
+  lzo: { words: ['lzop', '-d', '-c'], complaint: 'lzop: FILE: not a lzop file' },
+  zst: { words: ['zstd', '-q', '-d', '-c'], complaint: 'zstd: FILE: unsupported format ' },
+  bz2: { words: ['bzcat', '-q'], complaint: 'bzcat: FILE is not a bzip2 file.' },
+};
+
+/** Rule [assumed]: what gzip 1.12, zstd 1.5 and bzip2 1.0.8 say of a file that is something else; nobody has asked lzop. */
+function refusedByTool(
+  { words, complaint }: { readonly words: readonly string[]; readonly complaint: string },
+  path: string,
+  task: Task,
+): Error {
+  task.log(complaint.replace('FILE', path));
+  return commandFailure([...words, path], `exit code ${words[0] === 'bzcat' ? 2 : 1}`);
+}
+
+const unpackedBytes = (remote: RemoteFile) => remote.unpackedBytes ?? remote.virtualSizeBytes ?? remote.sizeBytes;
+
+function unpacked(remote: RemoteFile): RemoteFile {
+  return {
+    ...remote,
+    sizeBytes: unpackedBytes(remote),
+    checksums: remote.unpackedChecksums,
+    compression: undefined,
+  };
+}
+
+/** The size of the disk in it: what a raw file says is its own length, whatever it holds. */
+function virtualSize(incoming: IncomingFile, file: RemoteFile): number {
+  const length = Math.ceil(file.sizeBytes / 512) * 512;
+  return incoming.imageFormat === 'raw' ? length : (file.virtualSizeBytes ?? length);
 }
 
 /** Rule [recorded storage-download-url]: never overwrites; with the right checksum an existing file is good enough. */
@@ -81,9 +116,8 @@ function isAlreadyThere(call: Call, task: Task, storage: Storage, incoming: Inco
   if (!existing) return false;
   const expected = text(call.params, 'checksum');
   if (expected === undefined) throw dieFault(`refusing to override existing file '${incoming.path}'`);
-  // Rule [assumed]: of a file in the world only its SHA-256 is known; other sums never match.
-  const isKnown = text(call.params, 'checksum-algorithm') === 'sha256' && existing.sha256 !== undefined;
-  const actual = isKnown ? (existing.sha256 ?? '') : '0'.repeat(expected.length);
+  // Rule [assumed]: a sum that the world does not know never matches.
+  const actual = existing.checksums?.[text(call.params, 'checksum-algorithm') ?? ''] ?? '0'.repeat(expected.length);
   if (actual.toLowerCase() === expected.toLowerCase()) {
     task.log('calculating checksum of existing file...OK, got correct file already, no need to download');
     return true;
@@ -92,55 +126,12 @@ function isAlreadyThere(call: Call, task: Task, storage: Storage, incoming: Inco
   throw dieFault(`checksum mismatch: got '${actual}' != expect '${expected}', aborting`);
 }
 
-/** The chatter of wget, and the failures that end it. */
-async function transfer(call: Call, task: Task, storage: Storage, url: string, temporary: string): Promise<RemoteFile> {
-  const { world, clock } = call.runtime;
-  const now = () => new Date(clock.now()).toISOString().slice(0, 19).replace('T', ' ');
-  const answer = lookUp(world, url);
-  task.log(`--${now()}--  ${url}`);
-  await sleepOrStop(task, CONNECT_MS);
-  if (answer.kind === 'refused') {
-    throw dieFault(`download failed: Connecting to ${answer.address}... failed: Connection refused.`);
-  }
-  if (answer.kind === 'unresolvable') {
-    throw dieFault(`download failed: wget: unable to resolve host address '${answer.host}'`);
-  }
-  if (answer.kind === 'status') {
-    // Rule [assumed]: wget's last line is empty, which is why only its exit code reaches the error.
-    task.log(`HTTP request sent, awaiting response... ${answer.status} ${reasonOf(answer.status)}`);
-    task.log(`${now()} ERROR ${answer.status}: ${reasonOf(answer.status)}.`);
-    throw dieFault('download failed: exit code 8');
-  }
-  const { remote } = answer;
-  task.log('HTTP request sent, awaiting response... 200 OK');
-  task.log(`Length: ${remote.sizeBytes} [${remote.mimetype}]`);
-  task.log(`Saving to: '${temporary}'`);
-  const bytesPerSecond = Math.min(NETWORK_BYTES_PER_SECOND, storage.bandwidthBytesPerSecond);
-  const roomBytes = availableBytes(world, storage, call.node);
-  await sleepOrStop(task, (Math.min(remote.sizeBytes, roomBytes) / bytesPerSecond) * 1000);
-  if (remote.sizeBytes > roomBytes)
-    throw dieFault(`download failed: Cannot write to '${temporary}' (No space left on device).`);
-  task.log(
-    `${now()} (${Math.round(bytesPerSecond / 1e6)} MB/s) - '${temporary}' saved [${remote.sizeBytes}/${remote.sizeBytes}]`,
-  );
-  return remote;
-}
-
-async function sleepOrStop(task: Task, ms: number): Promise<void> {
-  try {
-    await task.sleep(ms);
-  } catch (error) {
-    if (error instanceof TaskInterrupted) throw dieFault('download failed: interrupted by signal');
-    throw error;
-  }
-}
-
 /** Rule [recorded storage-upload]: result on the same line, as for an upload. */
-function verifyChecksum(call: Call, task: Task, remote: RemoteFile): void {
+function verifyChecksum(call: Call, task: Task, checksums: Checksums): void {
   const algorithm = text(call.params, 'checksum-algorithm');
   const expected = text(call.params, 'checksum');
   if (algorithm === undefined || expected === undefined) return;
-  const actual = remote.checksums[algorithm] ?? '0'.repeat(expected.length);
+  const actual = checksums[algorithm] ?? '0'.repeat(expected.length);
   if (actual.toLowerCase() !== expected.toLowerCase()) {
     task.log('calculating checksum...');
     throw dieFault(`checksum mismatch: got '${actual}' != expect '${expected}'`);
@@ -151,60 +142,27 @@ function verifyChecksum(call: Call, task: Task, remote: RemoteFile): void {
 /** Rule [source ST API2/Storage/Status.pm download_url assert_file_validity]: a raw image can be anything. */
 function verifyFormat(
   incoming: IncomingFile,
-  remote: RemoteFile,
+  bytesAre: RemoteFile['format'],
   temporary: string,
   log: (line: string) => void,
 ): void {
   const expected = incoming.imageFormat;
   if (expected === undefined) return;
   try {
-    refuseFormat(temporary, expected, expected === 'raw' || remote.format === expected, log);
+    refuseFormat(temporary, expected, expected === 'raw' || bytesAre === expected, log);
   } catch (error) {
     throw error instanceof Error ? dieFault(`failed to verify file: ${error.message.trimEnd()}`) : error;
   }
 }
 
-type Answer =
-  | { readonly kind: 'file'; readonly remote: RemoteFile }
-  | { readonly kind: 'status'; readonly status: number }
-  | { readonly kind: 'refused'; readonly address: string }
-  | { readonly kind: 'unresolvable'; readonly host: string };
-
-/** Rule [assumed]: hosts that serve something answer 404 for the rest; bare addresses refuse; other names do not exist. */
-function lookUp(world: World, url: string): Answer {
-  const remote = world.downloads.get(url);
-  if (remote) return remote.status === 200 ? { kind: 'file', remote } : { kind: 'status', status: remote.status };
-  const { host, port } = hostOf(url);
-  for (const known of world.downloads.keys()) {
-    const other = hostOf(known);
-    if (other.host === host && other.port === port) return { kind: 'status', status: 404 };
-  }
-  const isAddress = /^[\d.]+$/.test(host) || host.startsWith('[') || host === 'localhost';
-  return isAddress ? { kind: 'refused', address: `${host}:${port}` } : { kind: 'unresolvable', host };
-}
-
-function hostOf(url: string): { readonly host: string; readonly port: string } {
-  const match = /^(https?):\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?/.exec(url);
-  return { host: match?.[2] ?? '', port: match?.[3] ?? (match?.[1] === 'https' ? '443' : '80') };
-}
-
-const reasonOf = (status: number) => REASONS[status] ?? 'Unknown';
-const REASONS: Readonly<Record<number, string>> = {
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-};
-
 /** Rule [source PM API2/Nodes.pm query_url_metadata]: anything but 200 is refused with the status line. */
 async function queryMetadata(call: Call): Promise<unknown> {
   const url = requiredText(call.params, 'url');
   const answer = lookUp(call.runtime.world, url);
+  const { host, port } = sourceOf(url);
   const refuse = (line: string) => dieFault(`invalid server response: '${line}'`);
-  if (answer.kind === 'refused') throw refuse(`500 Can't connect to ${answer.address} (Connection refused)`);
+  if (answer.kind === 'refused') throw refuse(`500 Can't connect to ${host}:${port} (Connection refused)`);
   if (answer.kind === 'unresolvable') {
-    const { host, port } = hostOf(url);
     throw refuse(`500 Can't connect to ${host}:${port} (Name or service not known)`);
   }
   await call.runtime.clock.sleep(CONNECT_MS);

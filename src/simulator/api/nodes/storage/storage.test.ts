@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Params, Routes, Upload } from '../../../core/call.ts';
 import { findVolume } from '../../../storage/volumes.ts';
@@ -140,10 +141,14 @@ const ISO: RemoteFile = {
   sizeBytes: 200_000_000,
   mimetype: 'application/octet-stream; x=y',
   format: 'iso',
+  compression: undefined,
+  unpackedBytes: undefined,
+  unpackedChecksums: {},
   checksums: { sha256: 'AA', md5: 'bb' },
   virtualSizeBytes: undefined,
   guest: undefined,
   status: 200,
+  trouble: undefined,
 };
 
 describe('download-url', () => {
@@ -238,6 +243,7 @@ describe('upload', () => {
     fileName,
     content,
     sizeBytes: content.byteLength,
+    checksums: { sha256: createHash('sha256').update(content).digest('hex') },
     temporaryName: '/var/tmp/pveupload-0123',
   });
   const put = (runtime: StorageRuntime, content: string, upload: Upload) =>

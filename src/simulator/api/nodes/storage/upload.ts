@@ -1,16 +1,11 @@
 /** /nodes/{node}/storage/{storage}/upload: a file in the body of the request. [source ST API2/Storage/Status.pm upload] */
 import { type Call, type Routes, requiredText, text, type Upload } from '../../../core/call.ts';
-import type { Task } from '../../../core/tasks.ts';
+import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
-import { addVolume } from '../../../storage/catalogue.ts';
-import {
-  fileVolume,
-  hashOf,
-  type IncomingFile,
-  incomingFile,
-  inspectImage,
-  refuseFormat,
-} from '../../../storage/files.ts';
+import { addVolume, removeVolume } from '../../../storage/catalogue.ts';
+import { fileVolume, type IncomingFile, incomingFile, inspectImage, refuseFormat } from '../../../storage/files.ts';
+import { commandFailure } from '../../../storage/image-files.ts';
+import { readDisc } from '../../../storage/iso9660.ts';
 import { activateStorage, availableBytes } from '../../../storage/space.ts';
 import { checkStorageEnabled } from '../../../storage/volumes.ts';
 import type { Storage } from '../../../world/world.ts';
@@ -23,8 +18,12 @@ export const nodeStorageUploadRoutes: Routes = {
 const COPY_MS = 20;
 const BLOCK_BYTES = 4096;
 
+/**
+ * Rule [source ST API2/Storage/Status.pm upload]: never forwarded. The node that was asked keeps the file and runs the task, even
+ * when it is meant for another one, where it then goes by `scp`.
+ */
 function upload(call: Call): string {
-  const { world } = call.runtime;
+  const { world, tasks } = call.runtime;
   const storage = checkStorageEnabled(world, requiredText(call.params, 'storage'), call.node);
   if (storage.path === undefined) throw dieFault(`can't upload to storage type '${storage.type}'`);
   const received = call.upload;
@@ -34,8 +33,11 @@ function upload(call: Call): string {
   if (!storage.content.has(incoming.content)) {
     throw dieFault(`storage '${storage.id}' does not support '${content}' content`);
   }
+  if (call.node !== world.entryNode) assertReachable(call, storage);
   activateStorage(world, storage.id, call.node);
-  return call.fork('imgcopy', '', (task) => importFile(call, task, storage, incoming, received));
+  return tasks.fork(world.entryNode, 'imgcopy', '', call.caller.authid, (task) =>
+    importFile(call, task, storage, incoming, received),
+  );
 }
 
 async function importFile(
@@ -50,18 +52,21 @@ async function importFile(
     : `/var/tmp/${received.temporaryName}`;
   task.log(`starting file import from: ${temporary}`);
   verifyChecksum(call, task, received);
-  const image = incoming.imageFormat && inspectImage(incoming.imageFormat, received.content);
+  const image = incoming.imageFormat && inspectImage(incoming.imageFormat, received);
   if (image && incoming.imageFormat) {
     refuseFormat(temporary, incoming.imageFormat, image.isExpected, (line) => task.log(line));
   }
   task.log(`target node: ${call.node}`);
   task.log(`target file: ${incoming.path}`);
   task.log(`file size is: ${received.sizeBytes}`);
-  task.log(`command: cp -- ${temporary} ${incoming.path}`);
-  await task.sleep(COPY_MS + (received.sizeBytes / storage.bandwidthBytesPerSecond) * 1000);
-  if (received.sizeBytes > availableBytes(call.runtime.world, storage, call.node)) {
-    throw dieFault(`import failed: cp: error writing '${incoming.path}': No space left on device`);
-  }
+  task.log(`command: ${copyCommand(call, temporary, incoming).join(' ')}`);
+  await copy(call, task, storage, incoming, received);
+  const contents = call.runtime.world.contents.get(received.checksums['sha256'] ?? '');
+  const virtualSizeBytes = contents?.virtualSizeBytes ?? image?.virtualSizeBytes ?? 0;
+  const disc =
+    incoming.content === 'iso' && received.content.length === received.sizeBytes
+      ? readDisc(received.content)
+      : undefined;
   // Rule [recorded storage-upload]: an existing file is overwritten without a word.
   addVolume(
     storage,
@@ -71,11 +76,69 @@ async function importFile(
       usedBytes: Math.ceil(received.sizeBytes / BLOCK_BYTES) * BLOCK_BYTES,
       dataBytes: received.sizeBytes,
       ctime: call.runtime.clock.now(),
-      sha256: hashOf('sha256', received.content),
-      ...(image && image.virtualSizeBytes > 0 && { virtualSizeBytes: image.virtualSizeBytes }),
+      guest: contents?.guest,
+      checksums: received.checksums,
+      ...(incoming.content === 'import' && virtualSizeBytes > 0 && { virtualSizeBytes }),
+      ...(disc && { disc }),
     }),
   );
   task.log('finished file import successfully');
+}
+
+/**
+ * Rule [source ST API2/Storage/Status.pm upload]: the copy goes straight to the name of the file, so what was there before is lost
+ * at once, and a copy that fails takes even the beginning of the new one away.
+ */
+async function copy(
+  call: Call,
+  task: Task,
+  storage: Storage,
+  incoming: IncomingFile,
+  { sizeBytes }: Upload,
+): Promise<void> {
+  const { world, clock } = call.runtime;
+  const beginning = fileVolume(storage, incoming, { ctime: clock.now() });
+  addVolume(storage, call.node, beginning);
+  try {
+    await task.sleep(COPY_MS + (sizeBytes / storage.bandwidthBytesPerSecond) * 1000);
+  } catch (error) {
+    removeVolume(storage, call.node, beginning);
+    if (error instanceof TaskInterrupted) throw dieFault(`import failed: ${error.message}`);
+    throw error;
+  }
+  if (sizeBytes <= availableBytes(world, storage, call.node)) return;
+  removeVolume(storage, call.node, beginning);
+  throw dieFault(`import failed: cp: error writing '${incoming.path}': No space left on device`);
+}
+
+function copyCommand(call: Call, temporary: string, incoming: IncomingFile): string[] {
+  const { world } = call.runtime;
+  if (call.node === world.entryNode) return ['cp', '--', temporary, incoming.path];
+  const target = `[${addressOf(call)}]:${incoming.path}`;
+  return ['/usr/bin/scp', ...sshOptions(call.node), '-p', '--', temporary, target];
+}
+
+/** Rule [source ST API2/Storage/Status.pm upload]: the storage of the other node is activated through SSH, before there is a task. */
+function assertReachable(call: Call, storage: Storage): void {
+  if (call.runtime.world.nodes.get(call.node)?.online) return;
+  const command = ['/usr/bin/ssh', ...sshOptions(call.node), addressOf(call), '--'];
+  const failure = commandFailure([...command, '/usr/sbin/pvesm', 'status', '--storage', storage.id], 'exit code 255');
+  throw dieFault(`can't activate storage '${storage.id}' on node '${call.node}': ${failure.message}`);
+}
+
+/** Rule [assumed]: how nodes of a cluster talk to each other. */
+function sshOptions(node: string): string[] {
+  const options = [
+    'BatchMode=yes',
+    `HostKeyAlias=${node}`,
+    `UserKnownHostsFile=/etc/pve/nodes/${node}/ssh_known_hosts`,
+    'GlobalKnownHostsFile=none',
+  ];
+  return options.flatMap((option) => ['-o', option]);
+}
+
+function addressOf(call: Call): string {
+  return call.runtime.world.nodes.get(call.node)?.address ?? call.node;
 }
 
 /** Rule [recorded storage-upload]: the result stands on the same line; a mismatch leaves the line as it is. */
@@ -83,7 +146,7 @@ function verifyChecksum(call: Call, task: Task, received: Upload): void {
   const algorithm = text(call.params, 'checksum-algorithm');
   if (algorithm === undefined) return;
   const expected = requiredText(call.params, 'checksum');
-  const actual = hashOf(algorithm, received.content);
+  const actual = received.checksums[algorithm] ?? '';
   if (actual !== expected.toLowerCase()) {
     task.log('calculating checksum...');
     throw dieFault(`checksum mismatch: got '${actual}' != expect '${expected}'`);

@@ -1,0 +1,63 @@
+/** Trouble with files on their way: downloads that a node makes, uploads that a client sends. */
+import type { Clock } from '../../base/clock.ts';
+import { TransportFailure } from '../../base/transport.ts';
+import type { DownloadFault, TransferInfo, UploadFault } from '../core/transfer-faults.ts';
+import type { OnProgress } from '../http/body.ts';
+import type { Faults } from './faults.ts';
+import { pathPattern } from './match.ts';
+import type { FaultRule } from './rule.ts';
+
+export type TransferRule = Extract<
+  FaultRule,
+  { readonly kind: 'download-fail' | 'download-stall' | 'upload-cut' | 'upload-stall' }
+>;
+
+/** `strikes` is asked once for each transfer that a rule matches. */
+export function transferFaults(
+  rules: readonly TransferRule[],
+  strikes: (rule: TransferRule, info: TransferInfo) => boolean,
+): Pick<Faults, 'onUpload' | 'onDownload'> {
+  const matchers = rules.map((rule) => ({ rule, matches: transferMatcher(rule) }));
+  const struck = (info: TransferInfo, kind: 'upload' | 'download') =>
+    matchers.find(({ rule, matches }) => rule.kind.startsWith(kind) && matches(info) && strikes(rule, info))?.rule;
+  return {
+    onUpload: (info) => uploadFault(struck(info, 'upload')),
+    onDownload: (info) => downloadFault(struck(info, 'download')),
+  };
+}
+
+function transferMatcher({ match: { method, path } }: TransferRule): (info: TransferInfo) => boolean {
+  const matchesPath = path === undefined ? () => true : pathPattern(path);
+  return (info) => (method === undefined || method === info.method) && matchesPath(info.path);
+}
+
+function uploadFault(rule: TransferRule | undefined): UploadFault | undefined {
+  if (rule?.kind === 'upload-cut') return { kind: 'cut', percent: rule.percent };
+  if (rule?.kind === 'upload-stall') return { kind: 'stall', percent: rule.percent, forMs: rule.for_ms };
+  return undefined;
+}
+
+function downloadFault(rule: TransferRule | undefined): DownloadFault | undefined {
+  if (rule?.kind === 'download-stall') return { kind: 'stall', percent: rule.percent, forMs: rule.for_ms };
+  if (rule?.kind !== 'download-fail') return undefined;
+  switch (rule.how) {
+    case 'status':
+      return { kind: 'status', status: rule.status };
+    case 'cut':
+    case 'cut-once':
+      return { kind: rule.how, percent: rule.percent };
+    default:
+      return { kind: rule.how };
+  }
+}
+
+/** Strikes once, as soon as that much of the body has arrived. */
+export function uploadTrouble(clock: Clock, fault: UploadFault | undefined): OnProgress {
+  let isOver = fault === undefined;
+  return async (doneBytes, sizeBytes) => {
+    if (isOver || fault === undefined || doneBytes * 100 < fault.percent * sizeBytes) return;
+    isOver = true;
+    if (fault.kind === 'stall') return clock.sleep(fault.forMs);
+    throw new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'connection reset by peer' });
+  };
+}
