@@ -20,10 +20,30 @@ export const secretReference = z.union(
   },
 );
 
+/** Where a document is found, or the document itself: it need not be a secret, but it is treated as one. */
+export const documentReference = z.union(
+  [
+    ...secretReference.options,
+    z.strictObject({
+      text: field(z.string().min(1), {
+        description: 'The document itself, where it holds no secret.',
+        effect: 'hotplug-disk',
+        secret: true,
+      }),
+    }),
+  ],
+  {
+    error:
+      'a document is written as { file: PATH }, { env: NAME }, { command: [PROGRAM, …] } or, where it holds no secret, { text: … }',
+  },
+);
+export type DocumentReference = z.output<typeof documentReference>;
+
 export const cloudInitFields = z
   .strictObject({
     storage: field(word().optional(), {
-      description: 'Storage for the cloud-init drive where the VM has none yet; a template’s drive stays in its slot.',
+      description:
+        'Storage for the cloud-init drive where the VM has none yet; a template’s drive stays in its slot. With documents of one’s own, a storage for ISO images.',
       effect: 'hotplug-disk',
     }),
     slot: field(
@@ -77,6 +97,23 @@ export const cloudInitFields = z
       description: 'Format of the drive.',
       pve: 'citype',
       effect: 'live',
+    }),
+    user_data: field(documentReference.optional(), {
+      description:
+        'User data of one’s own: cloud-config, a script, or the machine configuration of Talos. It goes to the guest on an ISO image of our own instead of Proxmox’s drive; what the other fields say stands below it.',
+      effect: 'hotplug-disk',
+      secret: true,
+    }),
+    network_data: field(documentReference.optional(), {
+      description: 'Network configuration of one’s own, instead of the one made from the cards’ addresses.',
+      effect: 'hotplug-disk',
+      secret: true,
+    }),
+    meta_data: field(documentReference.optional(), {
+      description:
+        'Meta-data of one’s own, all of it: local-hostname, and an instance-id, without which cloud-init never sees that anything changed.',
+      effect: 'hotplug-disk',
+      secret: true,
     }),
   })
   .describe('What cloud-init is told.');
