@@ -6,7 +6,7 @@ import type { Where } from '../base/diagnostics.ts';
 import { shareAddresses } from './address-ranges.ts';
 import { evaluate, hasReference, type Scope } from './expressions.ts';
 import type { Findings } from './findings.ts';
-import { readIds } from './id-ranges.ts';
+import { readPool } from './id-ranges.ts';
 import { checkShape } from './issues.ts';
 import {
   child,
@@ -79,7 +79,8 @@ export function expandGroup(name: string, { keyAt, value }: Entry, context: Grou
   const keys = evaluate(withoutKeys(value, others), scope, findings);
   checkShape(groupKeysSchema, keys, { subject: `the group ${quote(name)}`, keyAt, findings });
   const roll = readRoll(keys, keyAt, context);
-  const vmids = readPool(keys, value, roll.length, findings);
+  const need = { count: roll.length, words: `the group has ${counted(roll.length, 'VM')}` };
+  const vmids = readPool(keys, value, need, findings);
   const overrides = readOverrides(value.entries.get('overrides'), scope, findings);
   const formerly = child(keys, 'formerly');
   const make = (number: number, key: Roll): Member => ({
@@ -167,29 +168,6 @@ function eachRoll(each: Located, findings: Findings): readonly Roll[] {
     seen.add(key);
     return [{ key, element }];
   });
-}
-
-function readPool(keys: Located, group: LocatedMap, size: number, findings: Findings): readonly number[] | undefined {
-  const node = child(keys, 'vmids');
-  if (!node) return undefined;
-  const fixed = group.entries.get('vmid');
-  if (fixed) {
-    findings.add({
-      code: 'BAD_VALUE',
-      where: fixed.keyAt,
-      detail: '"vmid" and "vmids" exclude each other: one fixed id, or a range to choose from.',
-    });
-  }
-  const ids = readIds(node, findings);
-  if (ids && ids.length < size) {
-    findings.add({
-      code: 'BAD_VALUE',
-      where: node.at,
-      detail: `"vmids" holds ${counted(ids.length, 'id')}, and the group has ${counted(size, 'VM')}.`,
-      hint: 'Widen the range, or lower the count.',
-    });
-  }
-  return ids;
 }
 
 function readOverrides(entry: Entry | undefined, scope: Scope, findings: Findings): Overrides | undefined {

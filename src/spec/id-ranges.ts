@@ -1,13 +1,43 @@
 /** `vmids`: `101-109`, a single id, or a list of both → the ids. */
+import { counted } from '../base/count.ts';
 import type { Findings } from './findings.ts';
-import { type Located, quote } from './located.ts';
+import { child, type Located, type LocatedMap, quote } from './located.ts';
 
 const LOWEST = 100;
 const HIGHEST = 999_999_999;
 const MAX_IDS = 10_000;
 
+/** The ids that `vmids` gives to the things of `whole`, which are `need.count` many. */
+export function readPool(
+  keys: Located,
+  whole: LocatedMap,
+  need: { readonly count: number; readonly words: string },
+  findings: Findings,
+): readonly number[] | undefined {
+  const node = child(keys, 'vmids');
+  if (!node) return undefined;
+  const fixed = whole.entries.get('vmid');
+  if (fixed) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: fixed.keyAt,
+      detail: '"vmid" and "vmids" exclude each other: one fixed id, or a range to choose from.',
+    });
+  }
+  const ids = readIds(node, findings);
+  if (ids && ids.length < need.count) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: node.at,
+      detail: `"vmids" holds ${counted(ids.length, 'id')}, and ${need.words}.`,
+      hint: 'Widen the range, or lower the count.',
+    });
+  }
+  return ids;
+}
+
 /** Undefined where something is wrong with it, which then has been reported. */
-export function readIds(node: Located, findings: Findings): readonly number[] | undefined {
+function readIds(node: Located, findings: Findings): readonly number[] | undefined {
   const parts = node.kind === 'list' ? node.items : [node];
   const ids = new Set<number>();
   for (const part of parts) {
@@ -18,7 +48,7 @@ export function readIds(node: Located, findings: Findings): readonly number[] | 
         code: 'BAD_VALUE',
         where: part.at,
         detail: `"vmids" names more than ${MAX_IDS} ids.`,
-        hint: 'Narrow the range to what the group can need.',
+        hint: 'Narrow the range to what can be needed.',
       });
       return undefined;
     }

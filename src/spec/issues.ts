@@ -18,8 +18,10 @@ export interface ShapeContext {
   readonly address?: string;
   /** Put before paths in messages: `rollout`. */
   readonly section?: string;
-  /** Further keys that are known beside those of the schema, for suggestions. */
-  readonly alsoKnown?: readonly string[];
+  /** Further keys that are known at a path beside those of the schema, for suggestions. */
+  readonly alsoKnown?: (path: Path) => readonly string[];
+  /** Where else a missing field may be written; follows `Write node: … here`. */
+  readonly elsewhere?: string;
 }
 
 /** Checks a tree against a schema, reports every complaint, and gives the parsed value if there is none. */
@@ -75,7 +77,7 @@ export function report(issue: Issue, schema: z.ZodType, root: Located, context: 
         code: 'UNKNOWN_FIELD',
         where: at(keyAt ?? node?.at ?? context.keyAt),
         detail: `${quote(key)} is not a field of ${path.length === 0 ? context.subject : named(path)}.`,
-        hint: unknownFieldHint(key, schema, path, context.alsoKnown ?? []),
+        hint: unknownFieldHint(key, schema, path, context.alsoKnown?.(path) ?? []),
       });
     }
   } else if (issue.code === 'invalid_key') {
@@ -91,7 +93,7 @@ export function report(issue: Issue, schema: z.ZodType, root: Located, context: 
       code: 'BAD_VALUE',
       where: at(keyOf(root, path.slice(0, -1), context)),
       detail: `${named(path)} is missing.`,
-      hint: `Write ${path.at(-1)}: … here${path.length === 1 && address !== undefined ? ' or under "defaults"' : ''}.`,
+      hint: `Write ${path.at(-1)}: … here${path.length === 1 ? (context.elsewhere ?? '') : ''}.`,
     });
   } else {
     const shown = isSecretAt(schema, path) || node.sensitive ? undefined : describeKind(node);
@@ -116,7 +118,7 @@ function unknownFieldHint(
 ): string | undefined {
   const home = path.length === 0 ? homeOf(key, schema) : undefined;
   if (home !== undefined) return `It belongs under "${home}": ${home}: { ${key}: … }.`;
-  return didYouMean(key, [...keysAt(schema, path), ...(path.length === 0 ? alsoKnown : [])]);
+  return didYouMean(key, [...keysAt(schema, path), ...alsoKnown]);
 }
 
 function explain(

@@ -8,6 +8,8 @@ const schema = stackJsonSchema();
 // zod reads JSON Schema back: a second opinion on what the schema accepts. Its parameter type is wider than ours.
 const checker = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
 const accepts = (document: unknown) => checker.safeParse(document).success;
+const images = (fields: object) => ({ version: 1, stack: 's', images: { debian: fields } });
+const templates = (fields: object) => ({ version: 1, stack: 's', templates: { base: fields } });
 const web = (fields: object) => ({ version: 1, stack: 's', vms: { web: fields } });
 
 describe('the JSON Schema of a stack file', () => {
@@ -25,6 +27,20 @@ describe('the JSON Schema of a stack file', () => {
     ['a part of a VM, because the rest may be a default', web({ clone: { mode: 'linked' } })],
     ['a range of addresses', web({ nics: { net0: { ipv4: { addresses: '10.0.0.1-10.0.0.9/24' } } } })],
     ['overrides by number', web({ overrides: { 2: { memory: '1GiB', formerly: 'vm.x' } } })],
+    ['an image in a disk', web({ disks: { scsi0: { image: 'debian', storage: 'tank' } } })],
+    ['an image in a default', { version: 1, stack: 's', defaults: { disks: { scsi0: { image: `\${var.i}` } } } }],
+    ['an image', images({ url: 'https://x.org/a.raw.xz', via: 'upload', content: 'import', storage: 'local' })],
+    [
+      'an image by reference',
+      images({ path: `\${var.path}`, content: `\${var.kind}`, storage: 'local', nodes: ['a'] }),
+    ],
+    ['a template', templates({ vmid: 9000, node: 'a', disks: { scsi0: { image: 'debian', storage: 'tank' } } })],
+    ['a template on several nodes', templates({ nodes: ['a', 'b'], vmids: '9000-9001', from: { vm: 'golden' } })],
+    ['a template that installs itself', templates({ node: 'a', install: { timeout: '1h' } })],
+    [
+      'a template by reference',
+      templates({ nodes: `\${var.nodes}`, from: { vm: `\${var.vm}` }, install: `\${var.i}` }),
+    ],
     ['null to undo a default', web({ clone: null, memory: null, nics: { net0: { vlan: null } } })],
     [
       'a reference in the rollout',
@@ -39,6 +55,15 @@ describe('the JSON Schema of a stack file', () => {
     ['a missing version', { stack: 's' }],
     ['an unknown field', web({ memmory: '1GiB' })],
     ['an unknown field of an override', web({ overrides: { 2: { memmory: '1GiB' } } })],
+    ['an image without content', images({ path: './a.qcow2', storage: 'local' })],
+    ['an image without a source', images({ content: 'import', storage: 'local' })],
+    ['an image with two sources', images({ url: 'https://x.org/a', path: 'a', content: 'import', storage: 'local' })],
+    ['an unknown field of an image', images({ path: 'a', content: 'import', storage: 'local', node: 'a' })],
+    ['an image name that is none', web({ disks: { scsi0: { image: 5 } } })],
+    ['a field of a VM in a template', templates({ node: 'a', power: 'running' })],
+    ['an unknown field of a template', templates({ node: 'a', instal: {} })],
+    ['a bare number for the time of an installation', templates({ node: 'a', install: { timeout: 45 } })],
+    ['a template name that is none', { version: 1, stack: 's', templates: { a_b: {} } }],
     ['an unknown default', { version: 1, stack: 's', defaults: { memmory: '1GiB' } }],
     ['a bare number for a size', web({ memory: 8 })],
     ['a bare number for a duration', { version: 1, stack: 's', rollout: { stagger: 30 } }],

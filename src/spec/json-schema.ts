@@ -5,7 +5,14 @@
 import { z } from 'zod';
 import { fieldFacts } from '../resources/field.ts';
 import { vmFieldsSchema } from '../resources/vm/fields.ts';
-import { addressesSchema, groupKeysSchema, stackFileSchema } from './stack-schema.ts';
+import {
+  addressesSchema,
+  diskImageSchema,
+  groupKeysSchema,
+  NOT_OF_TEMPLATES,
+  stackFileSchema,
+  templateKeysSchema,
+} from './stack-schema.ts';
 
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
@@ -31,12 +38,17 @@ export function stackJsonSchema(): JsonSchema {
     overrides: orElse(overrides, [REFERENCE]),
     ...fields,
   });
+  const template = closed({
+    ...withReferences(propertiesOf(convert(templateKeysSchema))),
+    ...Object.fromEntries(Object.entries(fields).filter(([key]) => !Object.hasOwn(NOT_OF_TEMPLATES, key))),
+  });
   return {
     $schema: DRAFT,
     title: 'Proxwright stack',
     ...file,
     properties: {
-      ...withReferences(sections),
+      ...withReferences({ ...sections, images: withOneSource(asSchema(sections.images)) }),
+      templates: { ...asSchema(sections.templates), additionalProperties: orElse(template, [REFERENCE]) },
       // Read before any reference could be replaced.
       version: sections.version,
       variables: sections.variables,
@@ -54,13 +66,31 @@ export function stackJsonSchema(): JsonSchema {
   };
 }
 
-/** The fields of a VM before merging: nothing is required yet, and `addresses` may stand for `address`. */
+/** What the field table cannot say: an image has a url or a path, and not both. */
+function withOneSource(images: JsonSchema): JsonSchema {
+  const image = asSchema(images.additionalProperties);
+  const from = (source: string, ...without: readonly string[]): JsonSchema => ({
+    ...image,
+    properties: Object.fromEntries(Object.entries(propertiesOf(image)).filter(([key]) => !without.includes(key))),
+    required: [source, ...(Array.isArray(image.required) ? image.required : [])],
+  });
+  return { ...images, additionalProperties: { anyOf: [from('url', 'path'), from('path', 'url', 'via')] } };
+}
+
+/**
+ * The fields of a VM before merging: nothing is required yet, `addresses` may stand for `address`, and a disk may name an
+ * image of the stack.
+ */
 function vmFields(): JsonSchema {
   const vm = withoutRequired(convert(vmFieldsSchema));
-  const addresses = convert(addressesSchema);
+  const [addresses, image] = [convert(addressesSchema), convert(diskImageSchema)];
   const shape = mapSchemas(asSchema(vm), (schema) => {
-    const properties = schema.properties as JsonSchema | undefined;
-    return properties?.address && properties.gateway ? { ...schema, properties: { ...properties, addresses } } : schema;
+    const properties = asSchema(schema.properties);
+    const more = {
+      ...(properties.address && properties.gateway ? { addresses } : {}),
+      ...(properties.import_from && properties.iso ? { image } : {}),
+    };
+    return Object.keys(more).length === 0 ? schema : { ...schema, properties: { ...properties, ...more } };
   });
   return withReferences(propertiesOf(shape), [REFERENCE, NULL]);
 }

@@ -119,6 +119,15 @@ function walkInside(node: Located, visit: (path: Path, node: Located, keyAt?: Wh
   }
 }
 
+/** Path (`nics.net0.vlan`) → where its value was written; '' is where the whole is named. */
+export function positionsOf(tree: LocatedMap, at: Where): Readonly<Record<string, Where>> {
+  const positions: Record<string, Where> = {};
+  walk(tree, (path, node) => {
+    positions[path.join('.')] = node.at;
+  });
+  return { ...positions, '': at };
+}
+
 /** A copy that claims to have been written elsewhere: the place of use of a value that came from outside all files. */
 export function relocated(node: Located, at: Where): Located {
   switch (node.kind) {

@@ -5,7 +5,8 @@ import type { Entry, LocatedMap } from './located.ts';
 const ALTERNATIVES: readonly (readonly string[])[] = [
   ['address', 'addresses'],
   ['mapping', 'device', 'spice'],
-  ['env', 'file', 'command'],
+  ['image', 'import_from', 'iso'],
+  ['env', 'file', 'command', 'text'],
 ];
 
 /** `null` in a later layer takes a value of an earlier one away. */

@@ -4,8 +4,9 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { Findings } from './findings.ts';
 import type { LocatedMap } from './located.ts';
 import { checkRules } from './rules/index.ts';
+import { inheriting } from './rules/rule.ts';
 import type { ResolvedVm } from './types.ts';
-import { parseMember } from './vm.ts';
+import { parseMember, UNRELATED } from './vm.ts';
 
 export interface OneVm {
   /** As far as it could be read. */
@@ -27,11 +28,7 @@ export function checkOneVm({ tree, address, exists }: OneVmInput): OneVm {
   const findings = new Findings();
   const group = parseAddress(address)?.group ?? address;
   const member = { tree, address, group, number: 1, at: tree.at, formerly: [] };
-  const { vm, tainted } = parseMember(member, { after: [], formerly: [] }, findings);
-  // What exists has brought along what it is not told, just as a clone does.
-  const judged = exists && !vm.fields.clone ? { ...vm, fields: { ...vm.fields, clone: INHERITING } } : vm;
-  checkRules([{ vm: judged, tainted }], [], {}, findings);
+  const { vm, tainted } = parseMember(member, UNRELATED, findings);
+  checkRules({ vms: [{ vm: exists ? inheriting(vm) : vm, tainted }] }, findings);
   return { vm, isWhole: tainted.length === 0, diagnostics: findings.list() };
 }
-
-const INHERITING = { template: '', mode: 'full' } as const;

@@ -4,12 +4,26 @@ import { stringify } from 'yaml';
 import { printByteSize } from '../base/units.ts';
 import { EXAMPLE } from './testing/example.ts';
 import { resolveText, stackOf } from './testing/resolving.ts';
-import type { ResolvedStack } from './types.ts';
+import type { ResolvedStack, ResolvedTemplate } from './types.ts';
 
-const RICH =
-  `${EXAMPLE.replace('  nics: { net0: { bridge: vmbr0, vlan: 20 } }', '  nics: { net0: { bridge: vmbr0, vlan: 20 }, net1: { remove: true } }')}`.replace(
-    'vms:\n',
-    `vms:
+const RICH = `${EXAMPLE.replace(
+  'templates:\n',
+  `  cd: { path: ./metal.iso.xz, content: iso, storage: local, nodes: [pve9], sha256: ${'ab'.repeat(32)} }
+templates:
+  copied: { node: vmhost, from: { vm: golden }, disks: { scsi0: { size: 20GiB } } }
+  installed:
+    nodes: [vmhost, other]
+    vmids: 9001-9004
+    install: { timeout: 90m }
+    boot: [ide0, scsi0]
+    disks: { scsi0: { storage: tank, size: 8GiB }, ide0: { image: cd } }
+`,
+).replace(
+  '  nics: { net0: { bridge: vmbr0, vlan: 20 } }',
+  '  nics: { net0: { bridge: vmbr0, vlan: 20 }, net1: { remove: true } }',
+)}`.replace(
+  'vms:\n',
+  `vms:
   iso:
     name: iso
     clone: null
@@ -27,7 +41,7 @@ const RICH =
     extra: { kvm: 0 }
     overrides: { 1: { cpu: { cores: 2 } } }
 `,
-  );
+);
 
 /** Pieces that mistakes are made of. */
 const SHRAPNEL = fc.constantFrom(
@@ -172,6 +186,10 @@ function written(stack: ResolvedStack): string {
     {
       version: 1,
       stack: stack.name,
+      images: Object.fromEntries(stack.images.map(({ name, fields, nodes }) => [name, { ...fields, nodes }])),
+      templates: Object.fromEntries(
+        stack.templates.map((template) => [template.name, writtenTemplate(template, stack)]),
+      ),
       vms: Object.fromEntries(
         stack.vms.map(({ fields, vmids }, index) => [
           `vm${index}`,
@@ -185,6 +203,18 @@ function written(stack: ResolvedStack): string {
     },
   );
   return stringify(JSON.parse(text));
+}
+
+function writtenTemplate({ name, vm, from, install }: ResolvedTemplate, { templates }: ResolvedStack): object {
+  const { name: _name, node: _node, power: _power, restart: _restart, ownership: _ownership, ...fields } = vm.fields;
+  const nodes = templates.filter((each) => each.name === name).map((each) => each.vm.fields.node);
+  return {
+    ...fields,
+    ...(vm.address.endsWith(']') ? { nodes } : { node: vm.fields.node }),
+    ...(vm.vmids && { vmids: vm.vmids }),
+    ...(from !== undefined && { from: { vm: from } }),
+    ...(install && { install: { timeout: install.timeoutMs } }),
+  };
 }
 
 describe('resolving', () => {
@@ -209,6 +239,12 @@ describe('resolving', () => {
         const twice = stackOf(written(once));
         expect(twice.vms.map(({ fields }) => fields)).toEqual(once.vms.map(({ fields }) => fields));
         expect(twice.vms.map(({ vmids }) => vmids)).toEqual(once.vms.map(({ vmids }) => vmids));
+        const templates = (stack: ResolvedStack) =>
+          stack.templates.map(({ vm: { positions: _, ...vm }, ...rest }) => ({ ...rest, vm }));
+        expect(templates(twice)).toEqual(templates(once));
+        expect(twice.images.map(({ file, nodes }) => [file, nodes])).toEqual(
+          once.images.map(({ file, nodes }) => [file, nodes]),
+        );
         expect(written(twice)).toBe(written(once));
         expect(stackOf(RICH, { settings })).toEqual(once);
       }),

@@ -79,7 +79,14 @@ describe('the example of the product', () => {
         agentCalls: 2,
         groupSize: 50,
       },
-      timeouts: { cloneMs: 1_800_000, startMs: 300_000, readyMs: 1_800_000, shutdownMs: 180_000, lockMs: 300_000 },
+      timeouts: {
+        cloneMs: 1_800_000,
+        startMs: 300_000,
+        readyMs: 1_800_000,
+        shutdownMs: 180_000,
+        lockMs: 300_000,
+        imageMs: 3_600_000,
+      },
     });
     expect(stack.outputs).toEqual({ talos: { vip: '10.0.20.10' }, files: './out' });
   });
@@ -88,17 +95,23 @@ describe('the example of the product', () => {
     expect(stackOf(EXAMPLE).vms.map(({ address }) => address)).toEqual(['vm.control[1]', 'vm.worker[1]']);
   });
 
-  it('says that images and templates are not supported yet, after checking their shape', () => {
-    const text = `${EXAMPLE}
-images:
-  talos: { url: "https://factory.talos.dev/x.qcow2", file: talos.qcow2, content: import, storage: local }
-templates:
-  base: { vmid: 9000, guest: talos, machine: q35, disks: { scsi0: { image: talos, storage: tank, sze: 20GiB } } }
-`;
-    expect(problemsOf(text)).toEqual([
-      expect.stringContaining('"images" is not supported yet.'),
-      expect.stringContaining('"templates" is not supported yet.'),
-      expect.stringMatching(/UNKNOWN_FIELD: "sze" is not a field of "templates.base.disks.scsi0".*Did you mean "size"/),
+  it('has an image on the node of its template, and the template’s disk made from it', () => {
+    const { images, templates } = stackOf(EXAMPLE);
+    expect(images).toMatchObject([
+      { name: 'talos', address: 'image.talos', file: 'talos-v1.12.4.qcow2', nodes: ['vmhost'] },
+    ]);
+    expect(templates.map(({ vm }) => vm.fields)).toEqual([
+      {
+        name: 'talos-v1.12.4-base',
+        vmid: 9000,
+        node: 'vmhost',
+        guest: 'talos',
+        ownership: 'line',
+        machine: 'q35',
+        disks: { scsi0: { import_from: 'local:import/talos-v1.12.4.qcow2', storage: 'tank', size: 20 * GIB } },
+        power: 'stopped',
+        restart: 'never',
+      },
     ]);
   });
 });
@@ -106,11 +119,11 @@ templates:
 describe('positions', () => {
   it('remember for each value the layer it came from', () => {
     const [vm] = stackOf(EXAMPLE).vms;
-    expect(vm?.positions['']).toMatchObject({ file: 'stack.yaml', line: 20, column: 3 });
-    expect(vm?.positions.node).toMatchObject({ line: 15, column: 9 });
-    expect(vm?.positions['nics.net0.vlan']).toMatchObject({ line: 17, column: 40 });
-    expect(vm?.positions['nics.net0.ipv4.address']).toMatchObject({ line: 28, column: 40 });
-    expect(vm?.positions['boot.1']).toMatchObject({ line: 29, column: 19 });
+    expect(vm?.positions['']).toMatchObject({ file: 'stack.yaml', line: 30, column: 3 });
+    expect(vm?.positions.node).toMatchObject({ line: 25, column: 9 });
+    expect(vm?.positions['nics.net0.vlan']).toMatchObject({ line: 27, column: 40 });
+    expect(vm?.positions['nics.net0.ipv4.address']).toMatchObject({ line: 38, column: 40 });
+    expect(vm?.positions['boot.1']).toMatchObject({ line: 39, column: 19 });
   });
 });
 

@@ -1,21 +1,26 @@
 /** The whole way from a loaded file to a resolved stack, gathering every problem on the way. */
 import type { Address } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
+import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
 import { Findings } from './findings.ts';
-import { expandGroup, type Group } from './groups.ts';
+import { expandGroup, type Group, type Member } from './groups.ts';
+import { type Images, noteUser, readImages, resolvedImages } from './images.ts';
 import { checkShape } from './issues.ts';
 import type { LoadedStack } from './load.ts';
 import { describeKind, type Entry, type LocatedMap, quote } from './located.ts';
 import { reportUnusedOverrides, resolveAfter, resolveFormerly } from './order.ts';
 import { checkRules } from './rules/index.ts';
-import { readConnection, readDefaults, readOutputs, readRollout, refuseImagesAndTemplates } from './sections.ts';
+import { namedParts, readConnection, readDefaults, readOutputs, readRollout } from './sections.ts';
 import { groupNameSchema, stackFileSchema, stackNameSchema } from './stack-schema.ts';
 import { didYouMean } from './suggest.ts';
+import { readTemplates } from './templates.ts';
 import type { ResolvedStack } from './types.ts';
 import type { VariableInputs } from './variable-values.ts';
 import { readVariables } from './variables.ts';
-import { type Candidate, parseMember } from './vm.ts';
+import { type Candidate, parseMember, UNRELATED } from './vm.ts';
+
+const GROUP_NAMES = { schema: groupNameSchema, word: 'group' };
 
 export interface Resolution {
   /** Absent where there are errors; warnings do not stand in its way. */
@@ -42,16 +47,25 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
   const connection = readConnection(section('connection'), findings);
   const rollout = readRollout(section('rollout'), start, findings);
   const outputs = readOutputs(section('outputs'), findings);
-  refuseImagesAndTemplates(section('images'), section('templates'), findings);
+  const images = readImages(section('images'), findings);
 
   const defaults = readDefaults(root.entries.get('defaults'), root, findings);
+  const templates = readTemplates(root.entries.get('templates'), { defaults, scope, images, findings });
   const context = { defaults, scope, maxMembers: rollout.limits.groupSize, findings };
-  const groups = readGroups(root.entries.get('vms'), findings).map(([group, entry]) =>
+  const groups = namedParts('vms', root.entries.get('vms'), GROUP_NAMES, findings).map(([group, entry]) =>
     expandGroup(group, entry, context),
   );
-  const candidates = readVms(groups, findings);
-  checkRules(candidates.real, candidates.specimens, outputs, findings);
-  return { name, connection, images: [], templates: [], vms: candidates.real.map(({ vm }) => vm), rollout, outputs };
+  const { vms, specimens } = readVms(groups, images, findings);
+  checkRules({ vms, specimens, templates, images, outputs }, findings);
+  return {
+    name,
+    connection,
+    images: resolvedImages(images),
+    templates: templates.map(({ template }) => template),
+    vms: vms.map(({ vm }) => vm),
+    rollout,
+    outputs,
+  };
 }
 
 /** Unknown sections, and the two keys that every file has. */
@@ -96,38 +110,22 @@ function readName(entry: Entry | undefined, scope: Scope, findings: Findings): s
   return checkShape(stackNameSchema, value, { subject: '"stack"', keyAt: entry.keyAt, findings }) ?? '';
 }
 
-function readGroups(entry: Entry | undefined, findings: Findings): readonly [string, Entry][] {
-  if (!entry || entry.value.kind === 'unknown') return [];
-  if (entry.value.kind !== 'map') {
-    findings.add({
-      code: 'BAD_VALUE',
-      where: entry.value.at,
-      detail: `"vms" must be a map from group names to fields; it is ${describeKind(entry.value)}.`,
-    });
-    return [];
-  }
-  return [...entry.value.entries].filter(([name, { keyAt }]) => {
-    const result = groupNameSchema.safeParse(name);
-    for (const { message } of result.error?.issues ?? []) {
-      findings.add({ code: 'BAD_VALUE', where: keyAt, detail: `${quote(name)} cannot name a group: ${message}.` });
-    }
-    return result.success;
-  });
-}
-
 function readVms(
   groups: readonly Group[],
+  images: Images,
   findings: Findings,
-): { real: readonly Candidate[]; specimens: readonly Candidate[] } {
+): { vms: readonly Candidate[]; specimens: readonly Candidate[] } {
   const after = resolveAfter(groups, findings);
   const formerly = resolveFormerly(groups, findings);
   const relations = (address: Address) => ({ after: after.get(address) ?? [], formerly: formerly.get(address) ?? [] });
-  const real = groups.flatMap(({ members }) =>
-    members.map((member) => parseMember(member, relations(member.address), findings)),
-  );
-  const specimens = groups.flatMap(({ specimen }) =>
-    specimen ? [parseMember(specimen, { after: [], formerly: [] }, findings)] : [],
-  );
-  reportUnusedOverrides(groups, new Set(real.map(({ vm }) => vm.fields.name)), findings);
-  return { real, specimens };
+  const read = (member: Member, isReal: boolean): Candidate => {
+    const tree = replaceImages(member.tree, member.address, images, findings);
+    const candidate = parseMember({ ...member, tree }, isReal ? relations(member.address) : UNRELATED, findings);
+    if (isReal) noteUser(images, candidate);
+    return candidate;
+  };
+  const vms = groups.flatMap(({ members }) => members.map((member) => read(member, true)));
+  const specimens = groups.flatMap(({ specimen }) => (specimen ? [read(specimen, false)] : []));
+  reportUnusedOverrides(groups, new Set(vms.map(({ vm }) => vm.fields.name)), findings);
+  return { vms, specimens };
 }

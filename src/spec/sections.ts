@@ -1,10 +1,10 @@
-/** The sections around the VMs: connection, defaults, rollout and outputs. */
+/** The sections around the VMs: connection, defaults, rollout and outputs; and what all maps from names have in common. */
 import type { z } from 'zod';
 import type { Where } from '../base/diagnostics.ts';
 import type { Findings } from './findings.ts';
 import { checkShape } from './issues.ts';
-import { describeKind, type Entry, emptyMap, type LocatedMap } from './located.ts';
-import { connectionSchema, imageSchema, outputsSchema, rolloutSchema, templateSchema } from './stack-schema.ts';
+import { describeKind, type Entry, emptyMap, type LocatedMap, quote } from './located.ts';
+import { connectionSchema, outputsSchema, rolloutSchema } from './stack-schema.ts';
 import type { ConnectionSpec, OutputsSpec, Rollout } from './types.ts';
 
 export function readConnection(entry: Entry | undefined, findings: Findings): ConnectionSpec {
@@ -89,40 +89,36 @@ export function readDefaults(entry: Entry | undefined, root: LocatedMap, finding
   return emptyMap(root.at);
 }
 
-/** Their shape is checked, so that a file can be prepared; using them is refused rather than ignored. */
-export function refuseImagesAndTemplates(
-  images: Entry | undefined,
-  templates: Entry | undefined,
+/** The parts of a section that is a map from names; one with a name that will not do is reported and left out. */
+export function namedParts(
+  section: string,
+  entry: Entry | undefined,
+  names: { readonly schema: z.ZodType; readonly word: string },
   findings: Findings,
-): void {
-  refuseSection('images', images, imageSchema, findings);
-  refuseSection('templates', templates, templateSchema, findings);
-}
-
-function refuseSection(name: string, entry: Entry | undefined, schema: z.ZodType, findings: Findings): void {
-  if (!entry || entry.value.kind === 'unknown') return;
-  const { keyAt, value } = entry;
-  if (value.kind !== 'map') {
+): readonly (readonly [name: string, part: Entry])[] {
+  if (!entry || entry.value.kind === 'unknown') return [];
+  if (entry.value.kind !== 'map') {
     findings.add({
       code: 'BAD_VALUE',
-      where: value.at,
-      detail: `"${name}" must be a map from names; it is ${describeKind(value)}.`,
+      where: entry.value.at,
+      detail: `"${section}" must be a map from ${names.word} names to fields; it is ${describeKind(entry.value)}.`,
     });
-    return;
+    return [];
   }
-  if (value.entries.size === 0) return;
-  for (const [key, each] of value.entries) {
-    checkShape(schema, each.value, {
-      subject: `"${name}.${key}"`,
-      section: `${name}.${key}`,
-      keyAt: each.keyAt,
-      findings,
-    });
-  }
-  findings.add({
-    code: 'BAD_VALUE',
-    where: keyAt,
-    detail: `"${name}" is not supported yet.`,
-    hint: 'Make the template on the server, and name it under clone: { template: … }.',
+  return [...entry.value.entries].filter(([name, { keyAt }]) => {
+    const result = names.schema.safeParse(name);
+    for (const issue of result.error?.issues ?? []) {
+      const why = issue.code === 'too_big' ? `it is longer than ${issue.maximum} characters` : issue.message;
+      findings.add({
+        code: 'BAD_VALUE',
+        where: keyAt,
+        detail: `${quote(name)} cannot name ${withArticle(names.word)}: ${why}.`,
+      });
+    }
+    return result.success;
   });
+}
+
+function withArticle(word: string): string {
+  return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
 }

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { duration, type FieldFacts, field } from '../resources/field.ts';
+import { imageFieldsSchema } from '../resources/image/fields.ts';
 import { secretReference } from '../resources/vm/cloud-init-fields.ts';
-import { diskFieldsSchema, diskSlots } from '../resources/vm/disk-fields.ts';
 import { vmFieldsSchema } from '../resources/vm/fields.ts';
 import { parseIp } from './ip-address.ts';
 import { ELEMENT_TYPES, VARIABLE_TYPES } from './variable-types.ts';
@@ -115,42 +115,67 @@ export const outputsSchema = z.strictObject({
   files: ours(z.string().min(1).optional(), 'Directory for output files.'),
 });
 
-export const imageSchema = z.strictObject({
-  url: ours(z.url({ protocol: /^https?$/ }), 'Where Proxmox fetches the image.'),
-  file: ours(z.string().min(1), 'Name of the file in the storage.'),
-  content: ours(z.enum(['import', 'iso']), 'Kind of content.'),
-  storage: ours(z.string().min(1), 'Storage that keeps it.'),
-  node: ours(z.string().min(1).optional(), 'Node that fetches it.'),
-  sha256: ours(
-    z
-      .string()
-      .regex(/^[0-9a-fA-F]{64}$/, 'a SHA-256 sum is 64 hexadecimal digits')
-      .optional(),
-    'Checksum.',
-  ),
-});
+const imageName = () =>
+  z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+      'the name of an image has letters, digits, and _ . - behind the first character',
+    );
+export const imageNameSchema = imageName();
 
-export const templateSchema = vmFieldsSchema
-  .omit({ name: true, clone: true, power: true, restart: true, ready: true, ownership: true })
-  .partial()
-  .extend({
-    vmid: z.number().int().min(100).max(999_999_999),
-    disks: z
-      .record(
-        diskSlots.keyType,
-        diskFieldsSchema.extend({
-          image: ours(z.string().min(1).optional(), 'Image of the stack that the disk is made from.'),
-        }),
-      )
-      .optional(),
-  });
+/** Instead of `import_from` or `iso`, in a disk: the image's storage and file are put in its place. */
+export const diskImageSchema = ours(
+  imageName(),
+  'Image of the stack, in place of import_from or iso: the disk is made from it, or the drive holds it.',
+  { effect: 'creation' },
+);
+
+/** Fields of a VM that a template cannot have, and what its author should know instead. */
+export const NOT_OF_TEMPLATES = {
+  name: 'Its name is its key under "templates".',
+  clone: 'A template that is copied from a VM says so: from: { vm: NAME }.',
+  power: 'A template never runs; while it is built it is started where "install" says so.',
+  restart: 'A template never runs.',
+  ready: 'A template never runs, so nothing is waited for; install: { timeout: 45m } bounds an installation.',
+  ownership: 'The notes of a template always say whose it is: its recipe is kept there.',
+  ha: 'A template never runs, so nothing keeps it running; say it of the VMs.',
+} as const;
+
+const names = z.union([z.string(), z.array(z.string())]);
+const idRange = z.union([z.number(), z.string()]);
+const idRanges = z.union([idRange, z.array(idRange)]);
+
+/** What a template says beside the fields of its VM. */
+export const templateKeysSchema = z.strictObject({
+  nodes: ours(
+    z.array(z.string().min(1)).min(1).optional(),
+    'Nodes that get a template each, in place of node; needed where the storage is local to its node.',
+  ),
+  vmids: ours(
+    idRanges.optional(),
+    'Ids it may have: 9000-9009, or a list of ids and ranges; the template of the nth node prefers the nth.',
+  ),
+  from: z
+    .strictObject({
+      vm: ours(
+        z.union([z.string().min(1), z.number().int()]),
+        'Name or id of an existing VM that is copied, and stays as it is.',
+      ),
+    })
+    .describe('The VM that the template is copied from.')
+    .optional(),
+  install: z
+    .strictObject({
+      timeout: ours(duration().prefault('45m'), 'Until then the guest must have switched itself off.'),
+    })
+    .describe('Started from its ISO, and waited for until it switches itself off.')
+    .optional(),
+});
 
 export const groupNameSchema = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_-]*$/, 'a group name has letters, digits, - and _, and begins with a letter');
-
-const names = z.union([z.string(), z.array(z.string())]);
-const idRange = z.union([z.number(), z.string()]);
 
 /** What a group says beside the fields of its VMs. */
 export const groupKeysSchema = z.strictObject({
@@ -159,10 +184,7 @@ export const groupKeysSchema = z.strictObject({
     z.array(z.union([z.string().min(1), z.number()])).optional(),
     'One VM per element; the element is its identity.',
   ),
-  vmids: ours(
-    z.union([idRange, z.array(idRange)]).optional(),
-    'Ids the VMs may have: 101-109, or a list of ids and ranges.',
-  ),
+  vmids: ours(idRanges.optional(), 'Ids the VMs may have: 101-109, or a list of ids and ranges.'),
   after: ours(names.optional(), 'Groups or VMs that must be ready first.'),
   formerly: ours(names.optional(), 'Earlier names of the group, so that a rename keeps its VMs.'),
 });
@@ -180,8 +202,11 @@ export const stackFileSchema = z.strictObject({
   stack: stackNameSchema,
   connection: connectionSchema.optional(),
   variables: z.record(z.string(), variableSchema).optional(),
-  images: z.record(z.string(), imageSchema).optional(),
-  templates: z.record(z.string(), templateSchema).optional(),
+  images: ours(z.record(imageNameSchema, imageFieldsSchema).optional(), 'Images in storages, by name.'),
+  templates: ours(
+    z.record(vmFieldsSchema.shape.name, z.unknown()).optional(),
+    'Templates, by name: a VM that is made, perhaps left to install itself, and then converted.',
+  ),
   defaults: ours(z.unknown().optional(), 'Fields merged into every VM, key by key.'),
   vms: ours(z.record(groupNameSchema, z.unknown()).optional(), 'Groups of VMs, by name.'),
   rollout: rolloutSchema.optional(),

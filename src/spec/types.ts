@@ -54,7 +54,7 @@ export interface ResolvedImage {
   readonly fields: ImageFields;
   /** Name in the storage, with an ending that Proxmox takes. */
   readonly file: string;
-  /** Nodes whose templates and VMs use it, and those that the file names. */
+  /** Nodes that the file names, and those whose templates and VMs use it; none while only empty groups do. */
   readonly nodes: readonly string[];
   readonly positions: Readonly<Record<string, Where>>;
 }
@@ -68,6 +68,8 @@ export interface ResolvedTemplate {
   readonly from?: string | number;
   /** Started from its ISO, and waited for until it switches itself off. */
   readonly install?: { readonly timeoutMs: number };
+  /** What else it is made from, told from outside: part of its recipe, and of nothing else. */
+  readonly madeFrom?: Readonly<Record<string, string>>;
 }
 
 export interface Rollout {

@@ -2,12 +2,15 @@
 import { z } from 'zod';
 import type { Effect } from '../../src/resources/field.ts';
 import { type FieldRow, fieldRows } from '../../src/resources/field-table.ts';
+import { imageFieldsSchema } from '../../src/resources/image/fields.ts';
 import { vmFieldsSchema } from '../../src/resources/vm/fields.ts';
 import {
   connectionSchema,
+  diskImageSchema,
   groupKeysSchema,
   outputsSchema,
   rolloutSchema,
+  templateKeysSchema,
   variableSchema,
 } from '../../src/spec/stack-schema.ts';
 import { table } from './markdown.ts';
@@ -27,7 +30,10 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
 
 /** Fields of a VM: a table for those that stand alone, then one for each group of them. */
 export function vmReference(): string {
-  const rows = fieldRows(vmFieldsSchema);
+  const rows = fieldRows(vmFieldsSchema).flatMap((row) =>
+    // No field of a VM: it is replaced before the VM's fields are read.
+    row.path === 'disks.*.iso' ? [...fieldRows(diskImageSchema, 'disks.*.image'), row] : [row],
+  );
   const sectionOf = ({ path }: FieldRow) => (path.includes('.') ? (path.split('.')[0] ?? '') : '');
   const names = ['', ...new Set(rows.map(sectionOf).filter((name) => name !== ''))];
   return names
@@ -57,6 +63,8 @@ export function surroundingsReference(): string {
   const sections: readonly (readonly [title: string, prefix: string, schema: z.ZodType])[] = [
     ['### `connection`', 'connection', connectionSchema],
     ['### `variables`', 'variables.*', variableSchema],
+    ['### `images`', 'images.*', imageFieldsSchema],
+    ['### A template under `templates`, beside the fields of its VM', '', templateKeysSchema],
     ['### A group under `vms`, beside the fields of its VMs', '', groupKeysSchema],
     ['### `rollout`', 'rollout', rolloutSchema],
     ['### `outputs`', 'outputs', outputsSchema],

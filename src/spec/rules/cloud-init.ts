@@ -1,11 +1,14 @@
 /** What cloud-init is told reaches the guest by a drive; a clone may bring one, an empty VM does not. */
+import { userDataProblem } from '../../resources/seed/documents.ts';
+import { ownDocuments } from '../../resources/seed/fields.ts';
 import type { VmRule } from './rule.ts';
 
 export const cloudInitNeedsDrive: VmRule = {
   reads: ['cloud_init.storage', 'clone.template', 'guest'],
   *check(vm) {
     const { cloud_init, nics, clone, guest } = vm.fields;
-    if (clone || cloud_init?.storage !== undefined) return;
+    // Documents of one's own need a storage in any case, and are told so by their own rule.
+    if (clone || cloud_init?.storage !== undefined || ownDocuments(cloud_init).length > 0) return;
     const detail =
       'This is told to the guest by a cloud-init drive, and this VM has none: it is not cloned, and no storage for a drive is given.';
     const hint = 'Write cloud_init: { storage: … }.';
@@ -34,6 +37,52 @@ export const cloudInitSlotIsFree: VmRule = {
       detail: `The cloud-init drive and a disk of this VM both want the slot "${slot}".`,
       hint: 'Give one of them another slot: cloud_init: { slot: ide0 }.',
     };
+  },
+};
+
+export const ownDocumentsNeedStorage: VmRule = {
+  reads: ['cloud_init.storage', 'cloud_init.user_data', 'cloud_init.network_data', 'cloud_init.meta_data'],
+  *check(vm) {
+    const { cloud_init } = vm.fields;
+    const [first] = ownDocuments(cloud_init);
+    if (first === undefined || cloud_init?.storage !== undefined) return;
+    yield {
+      vm,
+      path: `cloud_init.${first}`,
+      detail: 'Documents of one’s own reach the guest on an ISO image, and no storage for it is given.',
+      hint: 'Write cloud_init: { storage: local }, with a storage that takes ISO images.',
+    };
+  },
+};
+
+/** What is said beside documents of one's own and would never reach the guest, or reach a guest that passes over it. */
+export const ownDocumentsFitTheGuest: VmRule = {
+  reads: ['cloud_init', 'guest'],
+  *check(vm) {
+    const { cloud_init, guest } = vm.fields;
+    if (!cloud_init || ownDocuments(cloud_init).length === 0) return;
+    const { type, dns, user_data, network_data } = cloud_init;
+    if (type !== undefined && type !== 'nocloud') {
+      const detail = `Documents of one’s own come in the NoCloud format; "${type}" is a format of Proxmox’s own drive.`;
+      yield { vm, path: 'cloud_init.type', detail, hint: 'Take cloud_init.type out.' };
+    }
+    const accounts = (['user', 'password', 'ssh_keys', 'upgrade'] as const).find(
+      (name) => cloud_init[name] !== undefined,
+    );
+    if (guest === 'talos' && accounts !== undefined) {
+      yield {
+        vm,
+        path: `cloud_init.${accounts}`,
+        detail: 'Talos has no accounts and no packages: it would pass over this.',
+        hint: 'Say what it is to be in its machine configuration: cloud_init: { user_data: { file: … } }.',
+      };
+    }
+    if (network_data && dns) {
+      const detail = 'Beside network_data this is passed over: name servers are part of that document.';
+      yield { vm, path: 'cloud_init.dns', detail, severity: 'warning' };
+    }
+    const problem = user_data && 'text' in user_data ? userDataProblem(guest, user_data.text) : undefined;
+    if (problem !== undefined) yield { vm, path: 'cloud_init.user_data', detail: problem };
   },
 };
 

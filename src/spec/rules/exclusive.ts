@@ -48,7 +48,7 @@ export const cdDriveIsNoDisk: VmRule = {
         yield {
           vm,
           path: `disks.${slot}.${others[0]}`,
-          detail: `"${slot}" is a CD drive, because it has "iso"; it cannot have ${others.map((key) => `"${key}"`).join(', ')}.`,
+          detail: `"${slot}" is a CD drive, because it holds an ISO; it cannot have ${others.map((key) => `"${key}"`).join(', ')}.`,
         };
       }
     }

@@ -1,21 +1,47 @@
 /** All rules, and how they are run. */
-import type { Where } from '../../base/diagnostics.ts';
 import type { Findings } from '../findings.ts';
+import type { Images } from '../images.ts';
 import type { Path } from '../located.ts';
+import type { TemplateCandidate } from '../templates.ts';
 import type { OutputsSpec, ResolvedVm } from '../types.ts';
 import type { Candidate } from '../vm.ts';
 import { nameServersAreAddresses, usableAddresses } from './addresses.ts';
 import { bootDevicesExist } from './boot.ts';
-import { cloudInitNeedsDrive, cloudInitSlotIsFree, sshKeysArePublic } from './cloud-init.ts';
+import {
+  cloudInitNeedsDrive,
+  cloudInitSlotIsFree,
+  ownDocumentsFitTheGuest,
+  ownDocumentsNeedStorage,
+  sshKeysArePublic,
+} from './cloud-init.ts';
 import { linkedCloneStaysPut, newDisksAreComplete } from './creation.ts';
 import { cdDriveIsNoDisk, devicesNameOneSource, optionsFitTheBus, removeStandsAlone } from './exclusive.ts';
 import { extraKeysAreFree } from './extra.ts';
 import { efiNeedsOvmf, pcieNeedsQ35 } from './firmware.ts';
 import { haAgreesWithPower } from './ha.ts';
+import {
+  imageIsUnpacked,
+  imageNameIsAccepted,
+  oneSource,
+  unused,
+  viaFitsSource,
+  volumesAreDistinct,
+} from './images.ts';
 import { mtuCarriesIp, newCardsHaveBridge } from './network.ts';
 import { readinessIsPossible } from './readiness.ts';
-import { positionOf, type StackRule, type Violation, type VmRule } from './rule.ts';
+import {
+  type Complaint,
+  type ImageRule,
+  inheriting,
+  type Positioned,
+  positionOf,
+  type StackRule,
+  type TemplateRule,
+  type Violation,
+  type VmRule,
+} from './rule.ts';
 import { balloonFitsMemory, vcpusFitCores } from './sizing.ts';
+import { copyIsAnother, diskBootsFirst, installationIsPossible, systemHasOneOrigin } from './templates.ts';
 import {
   idIsNotTheTemplate,
   sharedAddressIsFree,
@@ -41,6 +67,8 @@ const VM_RULES: readonly VmRule[] = [
   newCardsHaveBridge,
   newDisksAreComplete,
   optionsFitTheBus,
+  ownDocumentsFitTheGuest,
+  ownDocumentsNeedStorage,
   pcieNeedsQ35,
   readinessIsPossible,
   removeStandsAlone,
@@ -58,19 +86,58 @@ const STACK_RULES: readonly StackRule[] = [
   uniqueNames,
 ];
 
-/** Specimens stand for groups without members: what is said of each VM holds for them, what compares VMs does not. */
-export function checkRules(
-  real: readonly Candidate[],
-  specimens: readonly Candidate[],
-  outputs: OutputsSpec,
-  findings: Findings,
-): void {
+const TEMPLATE_RULES: readonly TemplateRule[] = [
+  copyIsAnother,
+  diskBootsFirst,
+  installationIsPossible,
+  systemHasOneOrigin,
+];
+
+const IMAGE_RULES: readonly ImageRule[] = [imageIsUnpacked, imageNameIsAccepted, oneSource, viaFitsSource];
+
+export interface Judged {
+  readonly vms: readonly Candidate[];
+  /** They stand for groups without members: what is said of each VM holds for them, what compares VMs does not. */
+  readonly specimens?: readonly Candidate[];
+  readonly templates?: readonly TemplateCandidate[];
+  readonly images?: Images;
+  readonly outputs?: OutputsSpec;
+}
+
+export function checkRules(judged: Judged, findings: Findings): void {
+  const { vms, specimens = [], templates = [], images, outputs = {} } = judged;
+  const built = templates.map(({ template: { vm }, tainted, isCopy }) => ({
+    vm: isCopy ? inheriting(vm) : vm,
+    tainted,
+  }));
   for (const rule of VM_RULES) {
-    for (const { vm } of untainted([...real, ...specimens], rule)) report(rule.check(vm), findings);
+    for (const { vm } of untainted([...built, ...vms, ...specimens], rule)) report(rule.check(vm), findings);
   }
   for (const rule of STACK_RULES) {
-    const vms = untainted(real, rule).map(({ vm }) => vm);
-    report(rule.check(vms, outputs), findings);
+    const compared = untainted(rule.withTemplates ? [...built, ...vms] : vms, rule).map(({ vm }) => vm);
+    report(rule.check(compared, outputs), findings);
+  }
+  for (const rule of TEMPLATE_RULES) {
+    for (const { template } of untainted(templates, rule)) tell(rule.check(template), template.vm, findings);
+  }
+  if (images) checkImages(images, [...built, ...vms, ...specimens], findings);
+}
+
+function checkImages(images: Images, users: readonly Candidate[], findings: Findings): void {
+  const candidates = [...(images.byName?.values() ?? [])];
+  for (const rule of IMAGE_RULES) {
+    for (const { image } of untainted(candidates, rule)) tell(rule.check(image), image, findings);
+  }
+  const named = untainted(candidates, volumesAreDistinct).filter(({ image }) => image.file !== '');
+  for (const complaint of volumesAreDistinct.check(named.map(({ image }) => image))) {
+    tell([complaint], complaint.image, findings);
+  }
+  // A disk with a mistake in it may be the one that was meant to use an image.
+  if (untainted(users, { reads: ['disks'] }).length < users.length) return;
+  const [example = 'NODE'] = untainted(users, { reads: ['node'] }).map(({ vm }) => vm.fields.node);
+  for (const { image } of untainted(candidates, { reads: ['nodes'] })) {
+    if (images.mentioned.has(image.name) || image.nodes.length > 0) continue;
+    tell([unused(image, example)], image, findings);
   }
 }
 
@@ -82,7 +149,10 @@ export function violationsOf(vm: ResolvedVm): Violation[] {
   ];
 }
 
-function untainted(candidates: readonly Candidate[], { reads }: VmRule | StackRule): readonly Candidate[] {
+function untainted<Each extends { readonly tainted: readonly Path[] }>(
+  candidates: readonly Each[],
+  { reads }: { readonly reads: readonly string[] },
+): readonly Each[] {
   const patterns = reads.map((pattern) => pattern.split('.'));
   return candidates.filter(
     ({ tainted }) => !tainted.some((path) => patterns.some((pattern) => overlap(pattern, path))),
@@ -96,8 +166,11 @@ function overlap(pattern: readonly string[], path: Path): boolean {
 }
 
 function report(violations: Iterable<Violation>, findings: Findings): void {
-  for (const { vm, path, detail, hint, severity } of violations) {
-    const where: Where = positionOf(vm, path);
-    findings.add({ code: 'BAD_VALUE', where, detail, hint, ...(severity && { severity }) });
+  for (const violation of violations) tell([violation], violation.vm, findings);
+}
+
+function tell(complaints: Iterable<Complaint>, about: Positioned, findings: Findings): void {
+  for (const { path, detail, hint, severity } of complaints) {
+    findings.add({ code: 'BAD_VALUE', where: positionOf(about, path), detail, hint, ...(severity && { severity }) });
   }
 }

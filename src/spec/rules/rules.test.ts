@@ -100,7 +100,7 @@ const cloned: readonly Case[] = [
   [
     'a CD drive with a size',
     'disks: { ide0: { iso: "local:iso/a.iso", size: 1GiB } }',
-    '8:52 error BAD_VALUE: "ide0" is a CD drive, because it has "iso"; it cannot have "size".',
+    '8:52 error BAD_VALUE: "ide0" is a CD drive, because it holds an ISO; it cannot have "size".',
   ],
   ['an empty CD drive', 'disks: { ide0: { iso: false } }', null],
   ['an SSD on the virtio bus', 'disks: { virtio0: { ssd: true } }', 'Disks on the virtio bus have no "ssd".'],
@@ -139,6 +139,46 @@ const cloned: readonly Case[] = [
     'a key that is not public',
     'cloud_init: { ssh_keys: [hello] }',
     '8:30 error BAD_VALUE: Key 1 is not a public SSH key.',
+  ],
+  [
+    'documents of one’s own without a storage',
+    'cloud_init: { meta_data: { env: META }, user_data: { file: user.yaml } }',
+    '8:56 error BAD_VALUE: Documents of one’s own reach the guest on an ISO image, and no storage for it is given.',
+  ],
+  [
+    'documents of one’s own in another format',
+    'cloud_init: { storage: local, user_data: { file: user.yaml }, type: configdrive2 }',
+    '8:73 error BAD_VALUE: Documents of one’s own come in the NoCloud format',
+  ],
+  [
+    'documents of one’s own with what goes below them',
+    'cloud_init: { storage: local, user_data: { file: user.yaml }, type: nocloud, upgrade: false, user: me }',
+    null,
+  ],
+  [
+    'an account beside the machine configuration of Talos',
+    'guest: talos\ncloud_init: { storage: local, user_data: { file: worker.yaml }, user: me }',
+    '9:75 error BAD_VALUE: Talos has no accounts and no packages',
+  ],
+  [
+    'name servers beside a network document',
+    'cloud_init: { storage: local, network_data: { file: net.yaml }, dns: { servers: [9.9.9.9] } }',
+    'warning BAD_VALUE: Beside network_data this is passed over',
+  ],
+  [
+    'user data that cloud-init passes over',
+    'guest: cloud-init\ncloud_init: { storage: local, user_data: { text: "packages: [hunter2]" } }',
+    'error BAD_VALUE: cloud-init passes over user data',
+  ],
+  [
+    'a cloud-config for Talos',
+    'guest: talos\ncloud_init: { storage: local, user_data: { text: "#cloud-config\\nusers: []" } }',
+    'error BAD_VALUE: Talos passes over user data',
+  ],
+  [
+    'a document in two places',
+    'cloud_init: { storage: local, user_data: { file: a.yaml, env: A } }',
+    'a document is written as { file: PATH }, { env: NAME }',
   ],
   ['a public key', 'cloud_init: { ssh_keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq0 me@here] }', null],
   [
@@ -219,6 +259,11 @@ const empty: readonly Case[] = [
     'cloud-init without a drive',
     'cloud_init: { user: me }',
     '8:25 error BAD_VALUE: This is told to the guest by a cloud-init drive, and this VM has none',
+  ],
+  [
+    'documents of one’s own for an empty VM',
+    'cloud_init: { user_data: { file: user.yaml } }\nnics: { net0: { bridge: vmbr0, ipv4: dhcp } }',
+    'and no storage for it is given',
   ],
   [
     'an address without a drive',

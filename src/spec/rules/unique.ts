@@ -1,7 +1,7 @@
 /** Things that only one VM can have: names, ids, MAC addresses and IP addresses. */
 import { parseInterface, parseIp, printIp } from '../ip-address.ts';
 import type { ResolvedVm } from '../types.ts';
-import type { StackRule, Violation } from './rule.ts';
+import { isTemplate, type StackRule, type Violation } from './rule.ts';
 
 interface Claim {
   readonly vm: ResolvedVm;
@@ -10,12 +10,15 @@ interface Claim {
   readonly key: string;
 }
 
-/** Proxmox itself allows two VMs of one name; outputs, overrides and host names do not. */
+/** Proxmox itself allows two VMs of one name; outputs, overrides and host names do not. A template's is the same on all its nodes. */
 export const uniqueNames: StackRule = {
   reads: ['name'],
+  withTemplates: true,
   check: (vms) =>
     collisions(
-      vms.map((vm) => ({ vm, path: 'name', key: vm.fields.name.toLowerCase() })),
+      vms
+        .filter((vm) => !isTemplate(vm) || vm.number === 1)
+        .map((vm) => ({ vm, path: 'name', key: vm.fields.name.toLowerCase() })),
       (key) => `The name "${key}"`,
       `Give each VM its own, in a group for example with \${number}.`,
     ),
@@ -23,6 +26,7 @@ export const uniqueNames: StackRule = {
 
 export const uniqueIds: StackRule = {
   reads: ['vmid'],
+  withTemplates: true,
   check: (vms) =>
     collisions(
       vms.flatMap((vm) => (vm.fields.vmid === undefined ? [] : [{ vm, path: 'vmid', key: String(vm.fields.vmid) }])),
@@ -31,13 +35,17 @@ export const uniqueIds: StackRule = {
     ),
 };
 
-/** A VM cannot be cloned onto its own template. */
+/** A VM cannot be cloned onto its own template. An id that a template of the stack has is a matter of unique ids. */
 export const idIsNotTheTemplate: StackRule = {
   reads: ['vmid', 'clone.template'],
-  *check(vms) {
+  withTemplates: true,
+  *check(all) {
+    const own = new Set(all.filter(isTemplate).map(({ fields }) => fields.vmid));
+    const vms = all.filter((vm) => !isTemplate(vm));
     const templates = new Set(vms.map(({ fields }) => fields.clone?.template));
     for (const vm of vms) {
-      if (vm.fields.vmid === undefined || !templates.has(vm.fields.vmid)) continue;
+      const { vmid } = vm.fields;
+      if (vmid === undefined || own.has(vmid) || !templates.has(vmid)) continue;
       yield { vm, path: 'vmid', detail: `The id ${vm.fields.vmid} belongs to the template that is cloned.` };
     }
   },

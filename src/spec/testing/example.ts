@@ -1,4 +1,4 @@
-/** The stack of the product's description: a control plane, workers by variable, and one VM per GPU. */
+/** The stack of the product's description: an image, the template made from it, a control plane, workers by variable, and one VM per GPU. */
 export const EXAMPLE = `# yaml-language-server: $schema=./stack.schema.json
 version: 1
 stack: k3s-dev
@@ -11,6 +11,16 @@ variables:
   worker_count: { type: integer, min: 0, max: 50, default: 1, description: Number of workers. }
   gpu_devices:  { type: list, of: pci-address, default: [] }
   vm_configs:   { type: map, of: vm, default: {} }
+
+images:
+  talos: { url: "https://factory.talos.dev/nocloud-amd64.qcow2", file: talos-v1.12.4.qcow2, content: import, storage: local }
+
+templates:
+  talos-v1.12.4-base:
+    vmid: 9000
+    guest: talos
+    machine: q35
+    disks: { scsi0: { image: talos, storage: tank, size: 20GiB } }
 
 defaults:
   node: vmhost

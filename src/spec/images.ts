@@ -1,0 +1,94 @@
+/** `images:` → what is to lie in which storage, and which disks are made from it. */
+import { addressOf } from '../base/address.ts';
+import { imageVolid } from '../resources/file/file.ts';
+import { imageFieldsSchema } from '../resources/image/fields.ts';
+import { imageFileName } from '../resources/image/names.ts';
+import type { Findings } from './findings.ts';
+import { parseTolerantly, report } from './issues.ts';
+import { describeKind, type Entry, emptyMap, type Path, positionsOf } from './located.ts';
+import { salvage } from './salvage.ts';
+import { namedParts } from './sections.ts';
+import { imageNameSchema } from './stack-schema.ts';
+import type { ResolvedImage } from './types.ts';
+import type { Candidate } from './vm.ts';
+
+/** An image as far as it could be read. */
+export interface ImageCandidate {
+  /** `nodes` are those that the file names; its users are added when they are known. */
+  readonly image: ResolvedImage;
+  /** Paths that hold a mistake or something unknown. */
+  readonly tainted: readonly Path[];
+  /** Nodes of the VMs and templates that use it. */
+  readonly users: Set<string>;
+}
+
+export interface Images {
+  /** What disks may refer to; undefined where the section itself could not be read, so that nothing is missing from it. */
+  readonly byName: ReadonlyMap<string, ImageCandidate> | undefined;
+  /** Images that some disk names, also one whose node is not known. */
+  readonly mentioned: Set<string>;
+}
+
+const PLACEHOLDERS = { content: 'import', storage: 'unknown' };
+
+/** `entry` with every reference replaced. */
+export function readImages(entry: Entry | undefined, findings: Findings): Images {
+  const names = { schema: imageNameSchema, word: 'image' };
+  const parts = namedParts('images', entry, names, findings);
+  if (entry && entry.value.kind !== 'map') return { byName: undefined, mentioned: new Set() };
+  const byName = new Map(parts.map(([name, part]) => [name, readImage(name, part, findings)]));
+  return { byName, mentioned: new Set() };
+}
+
+function readImage(name: string, { keyAt, value }: Entry, findings: Findings): ImageCandidate {
+  const address = addressOf('image', name);
+  const isUsable = value.kind === 'map';
+  if (!isUsable && value.kind !== 'unknown') {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: value.at,
+      detail: `The image "${name}" must be a map of fields; it is ${describeKind(value)}.`,
+    });
+  }
+  const tree = isUsable ? value : emptyMap(keyAt);
+  if (isUsable) {
+    const context = { subject: 'an image', keyAt, findings, address };
+    for (const issue of parseTolerantly(imageFieldsSchema, tree).issues) {
+      report(issue, imageFieldsSchema, tree, context);
+    }
+  }
+  const { fields, tainted } = salvage(imageFieldsSchema, tree, PLACEHOLDERS);
+  return {
+    image: {
+      name,
+      address,
+      fields,
+      file: imageFileName(fields),
+      nodes: fields.nodes ?? [],
+      positions: positionsOf(tree, keyAt),
+    },
+    tainted: isUsable ? tainted : Object.keys(imageFieldsSchema.shape).map((key) => [key]),
+    users: new Set(),
+  };
+}
+
+/** Remembers the node of a VM or template for the images that its disks are made from, by whatever name they call them. */
+export function noteUser({ byName, mentioned }: Images, { vm, tainted }: Candidate): void {
+  const volumes = Object.values(vm.fields.disks ?? {}).flatMap(({ import_from, iso }) => [import_from, iso]);
+  for (const { image, users } of byName?.values() ?? []) {
+    const own = imageVolid(image.fields.storage, image.fields.content, image.file);
+    // The disks inside an archive are named by a path below it.
+    if (!volumes.some((volume) => typeof volume === 'string' && (volume === own || volume.startsWith(`${own}/`))))
+      continue;
+    mentioned.add(image.name);
+    if (!tainted.some(([first]) => first === 'node')) users.add(vm.fields.node);
+  }
+}
+
+/** The images with all their nodes, in the order of the file. Without any node it is needed by nobody at present. */
+export function resolvedImages({ byName }: Images): readonly ResolvedImage[] {
+  return [...(byName?.values() ?? [])].map(({ image, users }) => ({
+    ...image,
+    nodes: [...new Set([...image.nodes, ...users])],
+  }));
+}

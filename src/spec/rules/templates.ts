@@ -1,0 +1,128 @@
+/** What a template must say so that it can be built, and so that it boots afterwards. */
+import type { DiskFields } from '../../resources/vm/disk-fields.ts';
+import type { ResolvedTemplate } from '../types.ts';
+import type { Complaint, TemplateRule } from './rule.ts';
+
+/** Its disks by what is in them. */
+interface Drives {
+  readonly imported: readonly string[];
+  readonly isos: readonly string[];
+  readonly empty: readonly string[];
+}
+
+function drivesOf({ vm }: ResolvedTemplate): Drives {
+  const staying = Object.entries(vm.fields.disks ?? {}).filter(([, { remove }]) => !remove);
+  const slots = (belongs: (disk: DiskFields) => boolean) =>
+    staying.flatMap(([slot, disk]) => (belongs(disk) ? [slot] : []));
+  return {
+    imported: slots(({ import_from }) => import_from !== undefined),
+    isos: slots(({ iso }) => typeof iso === 'string'),
+    empty: slots(({ import_from, iso }) => import_from === undefined && iso === undefined),
+  };
+}
+
+/** The system comes from a VM, from disk images, or from an ISO that installs it. */
+export const systemHasOneOrigin: TemplateRule = {
+  reads: ['from', 'install', 'disks'],
+  *check(template) {
+    const { imported, isos } = drivesOf(template);
+    const [image, iso] = [imported[0], isos[0]];
+    const hint = 'A template has its system from one of the three: a VM, disk images, or an ISO that installs it.';
+    const twice = (path: string, detail: string): Complaint => ({ path, detail, hint });
+    if (template.from !== undefined) {
+      if (image !== undefined)
+        yield twice(`disks.${image}`, `"${image}" is imported, but the template is a copy ("from").`);
+      if (iso !== undefined) yield twice(`disks.${iso}`, `"${iso}" holds an ISO, but the template is a copy ("from").`);
+      if (template.install) yield twice('install', '"install" and "from" exclude each other.');
+    } else if (image !== undefined && template.install) {
+      yield twice('install', `"install" starts an ISO, but "${image}" has its system from an image.`);
+    } else if (iso !== undefined && !template.install) {
+      yield {
+        path: `disks.${iso}`,
+        detail: `The ISO in "${iso}" is never started, and a template does not keep one.`,
+        hint: 'Let it install itself: install: { timeout: 45m }; or take it out.',
+      };
+    } else if (image === undefined && !template.install) {
+      yield {
+        path: '',
+        detail: `Nothing puts a system on the template "${template.name}".`,
+        hint: 'Give a disk an image (image: NAME), or an ISO and install: {}, or copy a VM: from: { vm: NAME }.',
+      };
+    }
+  },
+};
+
+export const installationIsPossible: TemplateRule = {
+  reads: ['from', 'install', 'disks'],
+  *check(template) {
+    const { imported, isos, empty } = drivesOf(template);
+    if (!template.install || template.from !== undefined || imported.length > 0) return;
+    if (isos.length === 0) {
+      yield {
+        path: 'install',
+        detail: '"install" starts the template from an ISO, and it has none.',
+        hint: 'Give it a CD drive: disks: { ide2: { iso: "local:iso/NAME.iso" } }, or there image: NAME of an ISO image.',
+      };
+    }
+    if (empty.length === 0) {
+      yield {
+        path: 'install',
+        detail: '"install" needs an empty disk to install on, and the template has none.',
+        hint: 'Give it one: disks: { scsi0: { storage: …, size: 20GiB } }.',
+      };
+    }
+  },
+};
+
+/** The ISO of an installation leaves the boot order when it is done; what is first then must be a disk with a system. */
+export const diskBootsFirst: TemplateRule = {
+  reads: ['boot', 'disks', 'from', 'cloud_init.storage', 'cloud_init.slot'],
+  *check(template) {
+    const { boot, cloud_init, disks } = template.vm.fields;
+    if (!boot) return;
+    const { imported, empty } = drivesOf(template);
+    const left = boot.map((device, index) => ({ device, index })).filter(({ device }) => !isIso(disks?.[device]));
+    const [first = { device: '', index: 0 }] = left;
+    const path = left.length === 0 ? 'boot' : `boot.${first.index}`;
+    const isDrive = /^(ide|sata|scsi|virtio)\d+$/.test(first.device) && disks?.[first.device]?.iso === undefined;
+    const isSeed = cloud_init?.storage !== undefined && first.device === (cloud_init.slot ?? 'ide2');
+    if (!isDrive || isSeed) {
+      yield {
+        path,
+        detail:
+          left.length === 0
+            ? 'The boot order names no disk, so nothing boots from this template.'
+            : `The finished template would boot from "${first.device}" first, which is no disk with a system.`,
+        hint: `Put the disk with the system first: boot: [${imported[0] ?? empty[0] ?? 'scsi0'}].`,
+      };
+    } else if (imported.length > 0 && empty.includes(first.device)) {
+      yield {
+        path,
+        detail: `The finished template would boot from "${first.device}" first, which is empty.`,
+        hint: `Put the disk with the system first: boot: [${imported[0]}].`,
+      };
+    }
+  },
+};
+
+function isIso(disk: DiskFields | undefined): boolean {
+  return typeof disk?.iso === 'string';
+}
+
+/** The copy and its original must be told apart, by id and by name. */
+export const copyIsAnother: TemplateRule = {
+  reads: ['from', 'vmid'],
+  *check({ from, name, vm }) {
+    if (from === undefined) return;
+    if (from === vm.fields.vmid) {
+      yield { path: 'from.vm', detail: `The template cannot be a copy of ${from} and have its id.` };
+    }
+    if (String(from).toLowerCase() === name.toLowerCase()) {
+      yield {
+        path: 'from.vm',
+        detail: `The template has the name of the VM that it is copied from, "${from}", so the two could not be told apart.`,
+        hint: 'Give the template another name.',
+      };
+    }
+  },
+};
