@@ -2,6 +2,7 @@
 import type { Address } from '../base/address.ts';
 import { type ComparedField, comparedFields } from '../resources/vm/compared.ts';
 import { comparedHa } from '../resources/vm/ha.ts';
+import { effectiveValues } from '../resources/vm/observed.ts';
 import { comparableHa, foundHa } from './observe-ha.ts';
 import type { PlanInput } from './plan.ts';
 import { wanted } from './vm-wishes.ts';
@@ -33,7 +34,7 @@ export function evidenceOf({
       asIncomplete: false,
     };
     const fields = [
-      ...comparedFields(wanted(input, { vmid, uuid }), found.vm, remembered.lastApplied),
+      ...comparedFields(wanted(input, { vmid, uuid }, effectiveValues(found.vm)), found.vm, remembered.lastApplied),
       ...comparedHa(comparableHa(vm.fields.ha, observed), foundHa(observed, vmid)),
     ];
     return [[vm.address, { uuid: { wanted: remembered.uuid ?? null, found: uuid ?? null }, fields }]];

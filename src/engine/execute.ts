@@ -2,22 +2,23 @@
  * Carries out a plan: each VM through its steps, VMs side by side as far as queues and dependencies allow. A failure stops
  * its own VM; its siblings go on or stop as the stack says. Fields kept for display never steer anything here.
  */
-import type { Address } from '../base/address.ts';
+import { type Address, kindOf } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { Canceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import { isSightLost } from '../pve/index.ts';
-import type { ActionContext } from '../resources/action.ts';
-import { mapPciDevice } from '../resources/pci/map-device.ts';
+import { ACTIONS, type ActionName } from '../resources/actions.ts';
+import type { FileContext } from '../resources/file/context.ts';
+import { isFileStep } from '../resources/file/steps.ts';
 import { isPciMapStep, type PciMapStep } from '../resources/pci/mapping.ts';
 import type { Step } from '../resources/step.ts';
-import { ACTIONS } from '../resources/vm/actions/index.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
-import type { CloneInput, VmActionName } from '../resources/vm/steps.ts';
+import type { CloneInput } from '../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import { type Lanes, lanesOfStack } from './lanes.ts';
+import { machinesOf } from './machines.ts';
 import type { Plan } from './plan-types.ts';
 import type { Occupancy } from './queues.ts';
 import { readyChecks, readyTarget } from './ready/checks.ts';
@@ -54,13 +55,15 @@ class Execution {
   readonly #problems = new Map<Address, Diagnostic>();
   /** Steps of mappings that could not be made. */
   readonly #unmade = new Set<string>();
+  readonly #addressOf: ReadonlyMap<string, Address>;
   #stopping = false;
 
   constructor(input: ExecuteInput) {
     this.#input = input;
     const { stack, run } = input;
     this.#lanes = input.lanes ?? lanesOfStack(stack, run);
-    this.#vms = new Map(stack.vms.map((vm) => [vm.address, vm]));
+    this.#vms = new Map(machinesOf(stack).map((vm) => [vm.address, vm]));
+    this.#addressOf = new Map(input.plan.steps.map(({ id, address }) => [id, address]));
   }
 
   async run(): Promise<ExecuteResult> {
@@ -72,7 +75,7 @@ class Execution {
       byAddress.set(step.address, [...(byAddress.get(step.address) ?? []), step]);
     }
     for (const address of this.#vms.keys()) if (!byAddress.has(address)) this.#lanes.readiness.skip(address);
-    for (const [address, steps] of byAddress) this.#ended.set(address, this.#runVm(address, steps));
+    for (const [address, steps] of byAddress) this.#ended.set(address, this.#runOne(address, steps));
     for (const [address, ended] of this.#ended) outcomes.set(address, await ended);
     return { outcomes, problems: this.#problems };
   }
@@ -96,7 +99,7 @@ class Execution {
     return outcomes;
   }
 
-  async #runVm(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
+  async #runOne(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
     const { run, signal } = this.#input;
     // Everybody is entered in `#ended` before anybody looks there.
     await Promise.resolve();
@@ -114,11 +117,16 @@ class Execution {
     return outcome;
   }
 
-  /** A VM waits for those it names in `after`; if one of them or a mapping did not make it, it is not begun. */
+  /**
+   * A VM waits for those it names in `after`, and everybody for the images and templates they are made from; if one of
+   * them or a mapping did not make it, it is not begun.
+   */
   async #dependenciesHold(address: Address, steps: readonly Step[]): Promise<boolean> {
     throwIfCanceled(this.#input.signal);
-    if (steps.some(({ needs }) => needs.some((id) => this.#unmade.has(id)))) return false;
-    for (const dependency of this.#vms.get(address)?.after ?? []) {
+    const needed = steps.flatMap(({ needs }) => needs);
+    if (needed.some((id) => this.#unmade.has(id))) return false;
+    const others = needed.flatMap((id) => this.#addressOf.get(id) ?? []).filter((other) => other !== address);
+    for (const dependency of new Set([...others, ...(this.#vms.get(address)?.after ?? [])])) {
       const outcome = await this.#ended.get(dependency);
       if (outcome !== undefined && outcome !== 'done') return false;
     }
@@ -226,14 +234,15 @@ class Execution {
   }
 }
 
-function act(context: ActionContext, step: Step): Promise<void> {
-  if (isPciMapStep(step)) return mapPciDevice(context, step.input);
-  const action = ACTIONS[step.action as VmActionName]; // plans are made of these names only
+function act(context: FileContext, step: Step): Promise<void> {
+  const action = ACTIONS[step.action as ActionName]; // plans are made of these names only
   return action(context, step.input as never); // and each step carries the input of its action
 }
 
 /** Switched on by this run, or by one that died before it had seen the guest. */
 function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step[]): boolean {
+  // A template is started to install itself, and waited for by a step of its own.
+  if (kindOf(vm.address) !== 'vm') return false;
   const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
   return isStarted || (vm.fields.power === 'running' && remembered.lastApplied.power !== 'running');
 }
@@ -244,6 +253,9 @@ function isCancel(error: unknown, signal: AbortSignal): boolean {
 
 function occupancyOf(step: Step): Occupancy {
   if (step.action === 'vm.destroy') return { kind: 'destroy', node: '', storages: [] };
+  if (isFileStep(step) && step.action !== 'image.remove') {
+    return { kind: 'transfer', node: step.input.node, storages: [step.input.storage] };
+  }
   if (step.action !== 'vm.clone') return { kind: 'other', node: '', storages: [] };
   const { source, storage, storages = [] } = step.input as CloneInput; // the input of this action
   return { kind: 'clone', node: source.node, storages: storage === undefined ? storages : [storage] };
@@ -252,5 +264,5 @@ function occupancyOf(step: Step): Occupancy {
 /** The error of a step, with the VM and the step it belongs to. */
 function located(error: unknown, step: Step): unknown {
   if (!(error instanceof ProxwrightError)) return error;
-  return error.locatedAt({ address: step.address, step: step.action.replace(/^vm\./, '') });
+  return error.locatedAt({ address: step.address, step: step.action.replace(/^(vm|template|image)\./, '') });
 }

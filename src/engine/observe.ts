@@ -11,12 +11,15 @@ import type { VmObserved } from '../resources/vm/observed.ts';
 import { readVm } from '../resources/vm/read.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
+import { observeImages } from './images/observe-images.ts';
 import { possibleClaimants } from './lost-vms.ts';
+import { machinesOf } from './machines.ts';
 import { withMoves } from './moves.ts';
 import { namesNewPlaces } from './new-places.ts';
 import { observeHa } from './observe-ha.ts';
 import { observePci } from './observe-pci.ts';
 import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
+import { outdatedTemplates, type Secrets } from './templates/recipe.ts';
 
 export interface ObserveInput {
   readonly pve: Pve;
@@ -25,6 +28,8 @@ export interface ObserveInput {
   readonly signal?: AbortSignal | undefined;
   /** VMs to be made anew: what they are made from has to be read as well. */
   readonly replace?: readonly string[] | undefined;
+  /** What templates are told is part of their recipe. */
+  readonly secrets?: Secrets | undefined;
 }
 
 export async function observe(input: ObserveInput): Promise<Observed> {
@@ -42,20 +47,43 @@ export async function observe(input: ObserveInput): Promise<Observed> {
   const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
   const vms = await readKnown(pve, known, guests, running, signal);
-  const toMake = stack.vms.filter(
-    ({ address }) => isAbsent(vms.get(address)) || replace.some((selector) => covers(selector, address)),
+  const anew = [...replace, ...templatesToBuild(stack, state, input.secrets)];
+  const toMake = machinesOf(stack).filter(
+    ({ address }) => isAbsent(vms.get(address)) || anew.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, pci, ha, takenIds, claimants] = await Promise.all([
-    readTemplates(pve, toMake, guests, signal),
-    readPerNode(toCheck, (node) => readStorages(pve, node, signal)),
+  const online = (name: string) => nodes.get(name)?.online === true;
+  const imageNodes = [...new Set(stack.images.flatMap((image) => image.nodes))].filter(online);
+  const [templates, [storages, images], bridges, pci, ha, takenIds, claimants] = await Promise.all([
+    readTemplates(pve, referencesOf(toMake, stack), guests, signal),
+    readPerNode([...new Set([...toCheck, ...imageNodes])], (node) => readStorages(pve, node, signal)).then(
+      async (rows) => [rows, await observeImages(pve, stack.images, rows, signal)] as const,
+    ),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observePci({ pve, stack, nodes, signal }),
     observeHa(pve, stack, signal),
     readTakenIds(pve, toMake, guests, signal),
     readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
   ]);
-  return { version, nodes, guests, vms, templates, storages, bridges, ...pci, ...ha, takenIds, claimants };
+  return { version, nodes, guests, vms, templates, storages, images, bridges, ...pci, ...ha, takenIds, claimants };
+}
+
+/** Templates that no run has finished, or that are made from something else by now. */
+function templatesToBuild(stack: ResolvedStack, state: StackState, secrets: Secrets = new Map()): Address[] {
+  const unfinished = stack.templates.flatMap(({ vm: { address } }) =>
+    state.vms[address]?.template?.finished ? [] : [address],
+  );
+  return [...unfinished, ...outdatedTemplates(stack, (address) => state.vms[address], secrets)];
+}
+
+/** Names and ids that what is to be made refers to; a template's own name, because somebody may have it. */
+function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<string> {
+  const addresses = new Set(toMake.map(({ address }) => address));
+  const building = stack.templates.filter(({ vm }) => addresses.has(vm.address));
+  return new Set([
+    ...toMake.flatMap(({ fields }) => (fields.clone ? [templateKey(fields.clone.template)] : [])),
+    ...building.flatMap(({ name, from }) => [templateKey(name), ...(from === undefined ? [] : [templateKey(from)])]),
+  ]);
 }
 
 function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
@@ -143,11 +171,10 @@ export function templateKey(reference: string | number): string {
 
 async function readTemplates(
   pve: Pve,
-  vms: readonly ResolvedVm[],
+  references: ReadonlySet<string>,
   guests: ReadonlyMap<number, GuestRow>,
   signal: AbortSignal | undefined,
 ): Promise<Map<string, TemplateCandidate[]>> {
-  const references = new Set(vms.flatMap((vm) => (vm.fields.clone ? [templateKey(vm.fields.clone.template)] : [])));
   const entries = await Promise.all(
     [...references].map(async (reference): Promise<[string, TemplateCandidate[]]> => {
       const rows = [...guests.values()].filter((row) =>

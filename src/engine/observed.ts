@@ -3,6 +3,7 @@ import type { Address } from '../base/address.ts';
 import type { HaResource } from '../pve/index.ts';
 import type { PciHardware } from '../resources/pci/mapping.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
+import type { ResolvedImage } from '../spec/types.ts';
 
 /** Something we wanted to read: its value, or why we could not. */
 export type Readable<Value> =
@@ -21,6 +22,8 @@ export interface Observed {
   readonly templates: ReadonlyMap<string, readonly TemplateCandidate[]>;
   readonly storages: ReadonlyMap<string, Readable<readonly StorageRow[]>>;
   readonly bridges: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
+  /** Places that are to hold images of the stack. */
+  readonly images: readonly ImageSite[];
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
   readonly ha?: Readable<ReadonlyMap<number, HaResource>>;
@@ -30,6 +33,20 @@ export interface Observed {
   readonly claimants: ReadonlyMap<number, VmObserved>;
   /** Fixed ids of VMs that are not made yet, and whether somebody — visible or not — has them. */
   readonly takenIds: ReadonlySet<number>;
+}
+
+/** An image, and a storage of a node that is to hold it. */
+export interface ImageSite {
+  readonly image: ResolvedImage;
+  /** Of a shared storage the node that does the work. */
+  readonly node: string;
+  /** Undefined where the node has no such storage, or none that the token may see. */
+  readonly row: StorageRow | undefined;
+  /** Whether the node's storages could be read at all. */
+  readonly isRead: boolean;
+  readonly isShared: boolean;
+  /** The file, as far as it is there. */
+  readonly found: Readable<{ readonly sizeBytes: number | undefined; readonly ctime: number | undefined } | undefined>;
 }
 
 export interface PciMaking {
@@ -60,6 +77,8 @@ export interface TemplateCandidate {
   readonly name: string | undefined;
   readonly isTemplate: boolean;
   readonly vm: Readable<VmObserved>;
+  /** It is made by the plan itself, as a template of the stack. */
+  readonly address?: Address;
 }
 
 export interface StorageRow {

@@ -6,12 +6,13 @@ import { drivesOf } from '../resources/vm/disks.ts';
 import { diffHa } from '../resources/vm/ha.ts';
 import { inheritedDevices } from '../resources/vm/inherited.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
-import { packDesired } from '../resources/vm/packed.ts';
+import { stripOwnership } from '../resources/vm/ownership.ts';
+import { packDesired, withoutSeed } from '../resources/vm/packed.ts';
 import { type CloneInput, vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { checkVm, type Findings } from './checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
-import { applied, secretKeys, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
+import { applied, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
 
 export function planCreation(input: VmPlanInput, findings: Findings, reason?: string): VmPlan | undefined {
   const { vm, observed } = input;
@@ -30,7 +31,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
     findings,
   );
   if (findings.problems.length > before) return undefined;
-  const desired = wanted(input, undefined);
+  const desired = wanted(input, undefined, base);
   const steps = template ? cloneSteps(vm, template, desired) : createSteps(vm, desired);
   return {
     change: {
@@ -57,7 +58,7 @@ function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): s
 }
 
 /** What the file sets, beside what the template has. */
-function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<string, string>): Difference[] {
+export function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<string, string>): Difference[] {
   const asIfThere: VmObserved = {
     vmid: 0,
     node: '',
@@ -77,7 +78,7 @@ function cloneSteps(vm: ResolvedVm, template: TemplateChoice & { ok: true }, des
   const { fields, address } = vm;
   const source = template.template;
   const clone: CloneInput = {
-    source: { node: source.node, vmid: source.vmid, ...(template.vm.uuid !== undefined && { uuid: template.vm.uuid }) },
+    source: { node: source.node, vmid: source.vmid, ...(source.address !== undefined && { address: source.address }) },
     name: fields.name,
     mode: fields.clone?.mode ?? 'full',
     ...idChoice(vm),
@@ -92,10 +93,16 @@ function cloneSteps(vm: ResolvedVm, template: TemplateChoice & { ok: true }, des
     ...(fields.clone?.format !== undefined && { format: fields.clone.format }),
     ...(fields.pool !== undefined && { pool: fields.pool }),
     ...(source.node !== fields.node && { target: fields.node }),
-    ...(template.vm.current.has('description') && { notes: template.vm.current.get('description') ?? '' }),
+    ...notesOf(template.vm),
   };
   const steps: Step[] = [vmStep(address, 'vm.clone', clone)];
   return finishSteps(vm, desired, steps, sizesWanted(desired));
+}
+
+/** The template's own words go along; whose template it is does not. */
+function notesOf({ current }: VmObserved): { notes?: string } {
+  const notes = stripOwnership(current.get('description') ?? '');
+  return notes === '' ? {} : { notes };
 }
 
 function createSteps(vm: ResolvedVm, desired: DesiredConfig): Step[] {
@@ -106,7 +113,7 @@ function createSteps(vm: ResolvedVm, desired: DesiredConfig): Step[] {
       name: fields.name,
       ...idChoice(vm),
       ...(fields.pool !== undefined && { pool: fields.pool }),
-      desired: packDesired(desired.values()),
+      desired: withoutSeed(packDesired(desired.values())),
     }),
   ];
   return finishSteps(vm, desired, steps, sizesWanted(desired));
@@ -120,7 +127,7 @@ function idChoice(vm: ResolvedVm): { vmid?: number; vmids?: readonly number[] } 
   return { vmids: own === undefined ? vm.vmids : [own, ...vm.vmids.filter((vmid) => vmid !== own)] };
 }
 
-function sizesWanted(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {
+export function sizesWanted(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {
   return [...desired.values()].flatMap(({ key, desired: wish }) =>
     wish.kind === 'disk' && wish.sizeBytes !== undefined ? [{ slot: key, sizeBytes: wish.sizeBytes }] : [],
   );
@@ -140,6 +147,10 @@ function finishSteps(
   };
   const packed = packDesired(desired.values());
   const secrets = secretKeys(desired.values());
+  const seed = seedStep(vm);
+  // What the documents say of the cards, they must be there for.
+  if (seed && fields.clone) add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
+  if (seed) add(seed);
   add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
   for (const { slot, sizeBytes } of sizes) add(vmStep(address, 'vm.resize', { slot, sizeBytes }, { part: slot }));
   add(vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired) }));

@@ -1,8 +1,11 @@
 /** The plan that takes a stack away: everything of ours, in the reverse order of its making. Pure. */
-import { type Address, covers } from '../base/address.ts';
+import { type Address, covers, kindOf } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { ApiError, BusyError, ConflictError } from '../base/errors.ts';
+import { placeOfVolume } from '../resources/file/file.ts';
+import { fileStep } from '../resources/file/steps.ts';
+import type { Step } from '../resources/step.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
@@ -21,6 +24,8 @@ export interface DestroyInput {
   readonly only?: readonly string[];
   /** What to do with a VM that runs. */
   readonly running: 'shutdown' | 'stop' | 'refuse';
+  /** Also templates and images, which other stacks may use. */
+  readonly all?: boolean;
 }
 
 export function planDestroy(input: DestroyInput): PlanResult {
@@ -28,7 +33,9 @@ export function planDestroy(input: DestroyInput): PlanResult {
   const state = withMoves(stack, input.state);
   const problems: Diagnostic[] = [];
   const isSelected = (address: Address) =>
-    !input.only || input.only.length === 0 || input.only.some((selector) => covers(selector, address));
+    !input.only || input.only.length === 0
+      ? input.all === true || kindOf(address) === 'vm'
+      : input.only.some((selector) => covers(selector, address));
   const doomed = orderOfRemoval(stack, state).filter(isSelected);
   const changes = doomed.map((address): Change => {
     const remembered = state.vms[address] as VmState; // the list is made from the keys of the state
@@ -50,6 +57,8 @@ export function planDestroy(input: DestroyInput): PlanResult {
     };
   });
   if (problems.length > 0) return { ok: false, problems };
+  const machines = withTemplatesLast(doomed.map((address) => vmStep(address, 'vm.destroy', { stop: input.running })));
+  const files = removalOfFiles(state, isSelected, machines);
   // What the state does not know is not destroyed; that it is there must not go unsaid.
   const unknown = stack.vms.filter(({ address }) => !state.vms[address] && isSelected(address));
   const lost = lostProblem(lostVms(stack.name, unknown, observed));
@@ -59,11 +68,47 @@ export function planDestroy(input: DestroyInput): PlanResult {
       version: PLAN_VERSION,
       stack: stack.name,
       createdAt: new Date(input.now).toISOString(),
-      changes,
-      steps: doomed.map((address) => vmStep(address, 'vm.destroy', { stop: input.running })),
+      changes: [...changes, ...files.changes],
+      steps: [...machines, ...files.steps],
       warnings: lost.map((problem) => ({ ...problem, severity: 'warning' })),
       fingerprints: fingerprintsOf(input),
     },
+  };
+}
+
+/** Linked clones rest on their template's disks, so those go first. */
+function withTemplatesLast(steps: readonly Step[]): Step[] {
+  const vms = steps.filter(({ address }) => kindOf(address) === 'vm').map(({ id }) => id);
+  return steps.map((step) => (kindOf(step.address) === 'vm' ? step : { ...step, needs: [...step.needs, ...vms] }));
+}
+
+/** Files that we brought; those that were there before are nobody's but their owner's. */
+function removalOfFiles(
+  state: StackState,
+  isSelected: (address: Address) => boolean,
+  machines: readonly Step[],
+): { readonly changes: readonly Change[]; readonly steps: readonly Step[] } {
+  const files = Object.values(state.files).filter(({ address }) => isSelected(address as Address)); // as it was written
+  const needs = machines.map(({ id }) => id);
+  return {
+    changes: files.map(
+      (file): Change => ({
+        address: file.address as Address,
+        kind: 'delete',
+        name: file.volid,
+        node: file.node,
+        vmid: undefined,
+        reason: 'The stack is destroyed with everything it brought.',
+        differences: [],
+        inherited: [],
+        unmanaged: [],
+        restartPending: [],
+        restarts: false,
+      }),
+    ),
+    steps: files.map(({ address, node, volid }) =>
+      fileStep(address as Address, 'image.remove', { node, ...placeOfVolume(volid) }, { needs }),
+    ),
   };
 }
 

@@ -2,12 +2,12 @@
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { SpecError } from '../base/errors.ts';
 import type { Step } from '../resources/step.ts';
-import type { DesiredConfig } from '../resources/vm/desired.ts';
+import type { DesiredConfig, DesiredEntry } from '../resources/vm/desired.ts';
 import { type Difference, diffVm, type LastApplied } from '../resources/vm/diff.ts';
 import { appliedHa, diffHa, isHaPath, isHaRemembered, stillAppliedHa } from '../resources/vm/ha.ts';
 import { inheritedDevices } from '../resources/vm/inherited.ts';
 import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
-import { packDesired } from '../resources/vm/packed.ts';
+import { packDesired, withoutSeed } from '../resources/vm/packed.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import { resizesAfterMaking, resizesNeeded } from '../resources/vm/writes.ts';
 import type { ResolvedVm } from '../spec/types.ts';
@@ -16,7 +16,7 @@ import { checkVm, type Findings } from './checks.ts';
 import { comparableHa, foundHa } from './observe-ha.ts';
 import type { Observed } from './observed.ts';
 import type { Change } from './plan-types.ts';
-import { applied, secretKeys, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
+import { applied, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
 import { whereOf } from './where.ts';
 
 export function planExisting(
@@ -26,7 +26,7 @@ export function planExisting(
   findings: Findings,
 ): VmPlan | undefined {
   const { vm, observed } = input;
-  const desired = wanted(input, { vmid: actual.vmid, uuid: actual.uuid });
+  const desired = wanted(input, { vmid: actual.vmid, uuid: actual.uuid }, effectiveValues(actual));
   const unfinished = remembered.phase !== 'complete';
   const last = unfinished ? undefined : remembered.lastApplied;
   const diff = diffVm(desired, actual, last);
@@ -152,8 +152,14 @@ function existingSteps(
   };
   // Growing comes first: a pending change of a disk keeps the size it was written with and would bring it back.
   grow(resizesNeeded(desired.values(), actual));
+  const seed = [...desired.values()].some((entry) => isSeed(entry) && changed.has(entry.key)) && seedStep(vm);
   if (differences.some(({ path }) => !path.endsWith('.size'))) {
     const secrets = secretKeys([...desired.values()].filter(({ key }) => changed.has(key)));
+    if (seed) {
+      // What the documents say of the cards, they must be there for.
+      if (changed.size > 1) add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
+      add(seed);
+    }
     add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
     grow(resizesAfterMaking(desired.values(), actual));
   }
@@ -181,6 +187,7 @@ function existingSteps(
       }),
     );
   }
+  if (seed) add(vmStep(address, 'vm.unseed', {}));
   if (restarts) {
     add(vmStep(address, 'vm.restart', { reasons: waits }));
   } else if (powerChanged && fields.power === 'running' && !actual.running) {
@@ -190,6 +197,8 @@ function existingSteps(
   }
   return steps;
 }
+
+const isSeed = ({ desired }: DesiredEntry) => desired.kind === 'cdrom' && desired.seed === true;
 
 /** Fields newly declared with the value the VM has already: nothing to write, but to be remembered. */
 function isStale(

@@ -15,6 +15,8 @@ export type ChangeKind =
   | 'complete'
   | 'update'
   | 'replace'
+  /** Of a template: a new version beside the old one. */
+  | 'supersede'
   | 'delete'
   /** In the state, not in the file, and not to be deleted: listed so that nobody forgets it. */
   | 'keep'

@@ -30,7 +30,7 @@ export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefin
 }
 
 /** A VM id is not an identity: it can be recycled. */
-function identityProblem(vm: ResolvedVm, remembered: VmState, found: ObservedVm): Diagnostic | undefined {
+export function identityProblem(vm: ResolvedVm, remembered: VmState, found: ObservedVm): Diagnostic | undefined {
   if (found.kind === 'hidden') {
     return new AuthError({
       code: 'PRIVILEGE_MISSING',

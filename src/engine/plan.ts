@@ -2,7 +2,7 @@
  * (ResolvedStack, StackState, Observed) → Plan: pure, synchronous, calls nothing. Either a plan, or everything that speaks
  * against one.
  */
-import { type Address, covers } from '../base/address.ts';
+import { type Address, covers, kindOf } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import type { Step } from '../resources/step.ts';
@@ -12,13 +12,18 @@ import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { StackState } from '../state/stack-state.ts';
 import { checkRoom, type Findings } from './checks.ts';
 import { fingerprint, vmFingerprint } from './fingerprint.ts';
+import { type ImagePlan, planImages } from './images/plan-images.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
+import { machinesOf } from './machines.ts';
 import { withMoves } from './moves.ts';
-import type { Observed } from './observed.ts';
+import type { Observed, ObservedVm } from './observed.ts';
 import { pciMapSteps } from './pci.ts';
 import { devicesUsedTwice } from './pci-sharing.ts';
 import { PLAN_VERSION, type Plan } from './plan-types.ts';
 import { planVm } from './plan-vm.ts';
+import { planTemplate, type TemplatePlan } from './templates/plan-template.ts';
+import { recipeOf } from './templates/recipe.ts';
+import { imagesUsed, neededImages, neededTemplates, templatesUsed, withForeseen } from './templates/stack-templates.ts';
 import type { VmPlan } from './vm-wishes.ts';
 import { whereOf } from './where.ts';
 
@@ -44,11 +49,17 @@ export type PlanResult =
   | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly problems: readonly Diagnostic[] };
 
-export function planStack(input: PlanInput): PlanResult {
-  const { stack, observed } = input;
-  const state = withMoves(input.stack, input.state);
+export function planStack(given: PlanInput): PlanResult {
+  const { stack } = given;
+  const state = withMoves(stack, given.state);
   const findings: Findings = { problems: [], neededBytes: new Map() };
-  const selected = stack.vms.filter((vm) => isSelected(input.only, vm.address));
+  const selected = stack.vms.filter((vm) => isSelected(given.only, vm.address));
+  const templates = planTemplates(given, state, selected, findings);
+  const images = planImages({ sites: neededImages(given, selected, templates), state, replace: given.replace });
+  findings.problems.push(...images.problems);
+  // VMs are planned on the cluster as the templates will have left it.
+  const observed = withForeseen(given.observed, templates);
+  const input = { ...given, observed };
   const plans: VmPlan[] = [];
   const lost = lostVms(
     stack.name,
@@ -67,9 +78,11 @@ export function planStack(input: PlanInput): PlanResult {
   if (findings.problems.length > 0) return { ok: false, problems: findings.problems };
   const removed = plansForRemoved(input, state);
   const mappings = pciMapSteps(selected, observed);
+  const machines = [...templates, ...plans];
   const steps = [
     ...mappings.map(({ step }) => step),
-    ...withDependencies(plans, selected, mappings),
+    ...images.plans.flatMap(({ steps: each }) => each),
+    ...withDependencies({ machines, vms: selected, mappings, images: images.plans }),
     ...removed.flatMap(({ steps: each }) => each),
   ];
   return {
@@ -78,10 +91,10 @@ export function planStack(input: PlanInput): PlanResult {
       version: PLAN_VERSION,
       stack: stack.name,
       createdAt: new Date(input.now).toISOString(),
-      changes: [...plans, ...removed].map(({ change }) => change),
+      changes: [...images.plans, ...machines, ...removed].map(({ change }) => change),
       steps,
-      warnings: warningsOf(selected, observed),
-      fingerprints: fingerprintsOf(input),
+      warnings: [...images.warnings, ...warningsOf(selected, observed)],
+      fingerprints: fingerprintsOf(given),
     },
   };
 }
@@ -89,8 +102,12 @@ export function planStack(input: PlanInput): PlanResult {
 export function fingerprintsOf(input: Pick<PlanInput, 'stack' | 'state' | 'observed'>): Plan['fingerprints'] {
   const vms = [...input.observed.vms].map(([address, vm]): [string, string] => [address, vmFingerprint(vm)]);
   return {
-    stack: fingerprint(input.stack.vms.map(({ address, fields, after }) => ({ address, fields, after }))),
-    state: fingerprint(input.state.vms),
+    stack: fingerprint([
+      input.stack.vms.map(({ address, fields, after }) => ({ address, fields, after })),
+      input.stack.templates.map(({ vm: { address, fields }, from, install }) => ({ address, fields, from, install })),
+      input.stack.images.map(({ address, fields, file, nodes }) => ({ address, fields, file, nodes })),
+    ]),
+    state: fingerprint([input.state.vms, input.state.files]),
     vms: Object.fromEntries(vms),
   };
 }
@@ -131,19 +148,53 @@ function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: 
   return { change, steps };
 }
 
-/** A VM waits for the mappings it uses, and for the last step of those it names in `after`. */
-function withDependencies(
-  plans: readonly VmPlan[],
+/** Templates that are selected themselves, and those that selected VMs are cloned from. */
+function planTemplates(
+  input: PlanInput,
+  state: StackState,
   vms: readonly ResolvedVm[],
-  mappings: ReturnType<typeof pciMapSteps>,
-): Step[] {
-  const lastStep = new Map(plans.map(({ change, steps }) => [change.address, steps.at(-1)?.id]));
+  findings: Findings,
+): TemplatePlan[] {
+  const { stack, observed, replace = [] } = input;
+  const needed = new Set(neededTemplates(stack, vms));
+  return stack.templates.flatMap((template) => {
+    const { address } = template.vm;
+    if (!isSelected(input.only, address) && !needed.has(template)) return [];
+    const plan = planTemplate(
+      {
+        stackName: stack.name,
+        template,
+        state,
+        observed,
+        secrets: input.secrets.get(address) ?? new Map<string, ResolvedSecret>(),
+        recipe: recipeOf(template, stack, input.secrets),
+        replace: replace.some((selector) => covers(selector, address)),
+      },
+      findings,
+    );
+    return plan ? [plan] : [];
+  });
+}
+
+interface Dependencies {
+  /** Templates, then VMs. */
+  readonly machines: readonly VmPlan[];
+  readonly vms: readonly ResolvedVm[];
+  readonly mappings: ReturnType<typeof pciMapSteps>;
+  readonly images: readonly ImagePlan[];
+}
+
+/** A machine waits for the mappings and images it uses, for its template, and for the VMs it names in `after`. */
+function withDependencies({ machines, vms, mappings, images }: Dependencies): Step[] {
+  const lastStep = new Map(machines.map(({ change, steps }) => [change.address, steps.at(-1)?.id]));
   const after = new Map(vms.map((vm) => [vm.address, vm.after]));
-  return plans.flatMap(({ change, steps }) => {
+  return machines.flatMap(({ change, steps }) => {
     const needs = [
       ...mappings.flatMap(({ step, vms: users }) =>
         users.some(({ address }) => address === change.address) ? [step.id] : [],
       ),
+      ...imagesUsed(steps, change.node, images),
+      ...templatesUsed(steps).flatMap((address) => lastStep.get(address) ?? []),
       ...(after.get(change.address) ?? []).flatMap((address) => lastStep.get(address) ?? []),
     ];
     return steps.map((step, index) => (index === 0 ? { ...step, needs: [...step.needs, ...needs] } : step));
@@ -152,23 +203,28 @@ function withDependencies(
 
 /** VMs of the state that left the file: deleted only where that was allowed. */
 function plansForRemoved(input: PlanInput, state: StackState): VmPlan[] {
-  const inFile = new Set<string>(input.stack.vms.map(({ address }) => address));
+  const inFile = new Set<string>(machinesOf(input.stack).map(({ address }) => address));
   return Object.entries(state.vms)
     .filter(([address]) => !inFile.has(address) && isSelected(input.only, address as Address))
     .map(([key, remembered]): VmPlan => {
       const address = key as Address; // keys of the state are addresses
       const found = input.observed.vms.get(address);
       const kind = found?.kind === 'gone' ? 'forget' : input.allowDelete ? 'delete' : 'keep';
+      const isRetired = kindOf(address) === 'retired';
       const reasons = {
-        forget: 'It is gone from the cluster and from the file; it is forgotten.',
-        delete: 'It left the file.',
-        keep: 'It is not in the file, and kept; only --allow-delete deletes it.',
+        forget: isRetired
+          ? 'An earlier version of a template, gone from the cluster; it is forgotten.'
+          : 'It is gone from the cluster and from the file; it is forgotten.',
+        delete: isRetired ? 'An earlier version of a template.' : 'It left the file.',
+        keep: isRetired
+          ? 'An earlier version of a template, kept for its linked clones; only --allow-delete deletes it.'
+          : 'It is not in the file, and kept; only --allow-delete deletes it.',
       };
       return {
         change: {
           address,
           kind,
-          name: remembered.name,
+          name: nameNow(found) ?? remembered.name,
           node: remembered.node,
           vmid: remembered.vmid,
           reason: reasons[kind],
@@ -181,6 +237,11 @@ function plansForRemoved(input: PlanInput, state: StackState): VmPlan[] {
         steps: kind === 'keep' ? [] : [vmStep(address, 'vm.destroy', { stop: 'shutdown' })],
       };
     });
+}
+
+/** An earlier version of a template has given up its name. */
+function nameNow(found: ObservedVm | undefined): string | undefined {
+  return found?.kind === 'present' ? found.vm.current.get('name') : undefined;
 }
 
 /** "Not checked: needs X": what the token may not read is said once. */

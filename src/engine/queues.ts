@@ -49,7 +49,8 @@ export class Queue {
 
 /** What a step occupies while it runs. */
 export interface Occupancy {
-  readonly kind: 'clone' | 'destroy' | 'other';
+  /** A transfer shares the lines of clones, and is no creation. */
+  readonly kind: 'clone' | 'transfer' | 'destroy' | 'other';
   readonly node: string;
   readonly storages: readonly string[];
 }
@@ -81,7 +82,7 @@ export class RolloutQueues {
     const enter = lines.reduceRight<() => Promise<T>>(
       (inner, line) => () => line.run(signal, inner),
       async () => {
-        await this.#stagger(signal);
+        if (occupancy.kind === 'clone') await this.#stagger(signal);
         return work();
       },
     );

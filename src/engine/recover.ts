@@ -2,7 +2,7 @@
  * Rebuilds a lost state from the ownership lines in the cluster's VMs, and compares a state with the cluster. A line
  * counts only where id and uuid in it are those of the VM it stands in: a clone or a restore copies it.
  */
-import { type Address, toAddress } from '../base/address.ts';
+import { type Address, kindOf, parseAddress, toAddress } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { AuthError } from '../base/errors.ts';
 import type { Pve } from '../pve/client.ts';
@@ -17,6 +17,7 @@ import { knownAddresses } from './known-addresses.ts';
 import { observeHa } from './observe-ha.ts';
 import { readPciMappings } from './observe-pci.ts';
 import { takeOver } from './take-over.ts';
+import { retiredAddress } from './templates/plan-template.ts';
 
 export interface ClusterInput {
   readonly pve: Pve;
@@ -54,7 +55,7 @@ interface Claim {
 }
 
 export async function recoverState({ pve, clock, stack, state, signal }: RecoverInput): Promise<Recovery> {
-  const guests = (await guestsOf({ pve, signal })).filter((guest) => guest.type === 'qemu' && !guest.template);
+  const guests = (await guestsOf({ pve, signal })).filter((guest) => guest.type === 'qemu');
   const remarks: string[] = [];
   const claims: Claim[] = [];
   const looks = await Promise.all(guests.map(async (guest) => [guest.vmid, await look(pve, guest, signal)] as const));
@@ -65,7 +66,9 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     if (claim) claims.push(claim);
   }
   const accepted = claims.filter((claim) => isOnly(claim, claims, remarks));
+  const templates = accepted.filter(({ address }) => kindOf(address) !== 'vm');
   const subjects = accepted
+    .filter((claim) => !templates.includes(claim))
     .filter(({ address, vm }) => !knowsAddresses(state.vms[address], vm))
     .map(({ address, ownership, vm }) => ({
       address,
@@ -95,6 +98,11 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
       vms[address] = isIncomplete ? { ...vm, phase: 'incomplete' } : vm;
       found.push(address);
     }
+  }
+  for (const claim of templates) {
+    if (isSame(state.vms[claim.address], claim.vm)) continue;
+    vms[claim.address] = templateState(claim);
+    found.push(claim.address);
   }
   const claimed = new Set<string>(accepted.map(({ address }) => address));
   const notFound = Object.keys(state.vms).filter((address) => !claimed.has(address));
@@ -126,7 +134,31 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
     );
     return undefined;
   }
-  return { address, ownership, vm: { ...vm, uuid: vm.uuid } };
+  return { address: versionAddress(address, vm), ownership, vm: { ...vm, uuid: vm.uuid } };
+}
+
+/** A template that has given up its name is an earlier version. */
+function versionAddress(address: Address, vm: VmObserved): Address {
+  const name = parseAddress(address)?.group ?? '';
+  const isRetired = kindOf(address) === 'template' && vm.template && vm.current.get('name') !== name;
+  return isRetired ? retiredAddress(name, vm.vmid) : address;
+}
+
+/** Without a recipe it counts as made from another one, and a new version is built beside it. */
+function templateState({ ownership, vm }: Claim): VmState {
+  const isFinished = vm.template && !ownership.incomplete;
+  return {
+    vmid: vm.vmid,
+    uuid: vm.uuid,
+    node: vm.node,
+    name: vm.current.get('name') ?? '',
+    phase: isFinished ? 'complete' : 'incomplete',
+    template: { recipe: ownership.recipe ?? '', ...(isFinished && { finished: true as const }) },
+    lastApplied: {},
+    secrets: {},
+    macs: macsOf(vm.current),
+    addresses: {},
+  };
 }
 
 /** Two VMs that both say they are one: neither is believed. */

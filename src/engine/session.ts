@@ -10,7 +10,11 @@ import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import type { Pve } from '../pve/client.ts';
-import { ACTIONS, settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
+import { ACTIONS } from '../resources/actions.ts';
+import { settleFile } from '../resources/file/actions/index.ts';
+import type { ImageSources } from '../resources/file/context.ts';
+import { settleInstall } from '../resources/template/install.ts';
+import { settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
 import type { ResolvedStack } from '../spec/types.ts';
@@ -35,6 +39,7 @@ import type { ProgressListener } from './progress.ts';
 import { nextRunId } from './run-id.ts';
 import { RunMemory } from './run-memory.ts';
 import { type RunSurroundings, stepContext } from './step-context.ts';
+import { retiredAddress } from './templates/plan-template.ts';
 import { unsaved } from './unsaved.ts';
 
 export interface SessionDoors {
@@ -44,6 +49,8 @@ export interface SessionDoors {
   readonly log: Logger;
   readonly store: StateStore;
   readonly ports: PortProbe;
+  /** Bytes of our own that go into images: local files and downloads. */
+  readonly sources?: ImageSources | undefined;
   readonly signal: AbortSignal;
   readonly onProgress?: ProgressListener;
   /** Shared with other sessions of the process that work on the same cluster. */
@@ -94,8 +101,9 @@ export class Session {
       rollout: input.stack.rollout,
       memory,
       ids: input.ids ?? new IdReservations(),
+      sources: input.sources,
       onProgress: input.onProgress ?? (() => {}),
-      secret: (address, key) => input.secrets.get(address)?.get(SECRET_FIELDS[key] ?? '')?.value,
+      secret: (address, key) => input.secrets.get(address)?.get(SECRET_FIELDS[key] ?? key)?.value,
     };
   }
 
@@ -129,17 +137,17 @@ export class Session {
   /** A plan that can be carried out: one for which the token lacks a privilege is refused like one without its template. */
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal, replace: options.replace });
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace: options.replace });
     this.#observed = observed;
     const result = planStack({ stack, state: this.state, observed, secrets, now: clock.now(), ...options });
     return options.checkPrivileges === false ? result : this.#permitted(result);
   }
 
   async planDestroy(
-    options: Pick<DestroyInput, 'only' | 'running'> & Pick<PlanOptions, 'checkPrivileges'>,
+    options: Pick<DestroyInput, 'only' | 'running' | 'all'> & Pick<PlanOptions, 'checkPrivileges'>,
   ): Promise<PlanResult> {
     const { stack, pve, signal, clock } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal });
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets: this.#input.secrets });
     this.#observed = observed;
     const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
     return options.checkPrivileges === false ? result : this.#permitted(result);
@@ -148,7 +156,7 @@ export class Session {
   /** What a plan needs and what the token has; also for a plan that was made earlier. */
   async privilegesFor(plan: Plan): Promise<PrivilegeCheck> {
     const { stack, pve, signal } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal });
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets: this.#input.secrets });
     const observed = this.#observed;
     return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
   }
@@ -188,7 +196,14 @@ export class Session {
       await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: to, vm: moved ?? null } });
       await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: from, vm: null } });
     }
-    for (const { address, kind } of plan.changes) {
+    for (const { address, kind, name } of plan.changes) {
+      const old = this.state.vms[address];
+      if (kind === 'supersede' && old) {
+        // The old version is ours still, under an address of its own.
+        const retired = retiredAddress(name, old.vmid);
+        await this.#memory.record({ event: 'learned', step: 'state/retire', patch: { address: retired, vm: old } });
+        await this.#memory.record({ event: 'learned', step: 'state/retire', patch: { address, vm: null } });
+      }
       // It was removed outside: what is remembered of it would be taken for the VM that is to be made.
       if (kind === 'create' && this.state.vms[address]?.uuid !== undefined) {
         await this.#memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
@@ -226,7 +241,7 @@ export class Session {
 
   async #assertFresh(plan: Plan): Promise<void> {
     const { stack, pve, signal } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal });
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets: this.#input.secrets });
     const now = fingerprintsOf({ stack, state: this.state, observed: this.#observed });
     const changed = [
       ...(now.stack === plan.fingerprints.stack ? [] : ['the stack file']),
@@ -268,6 +283,11 @@ export class Session {
     const address = step.address as Address; // the journal holds addresses
     const identity = { id: `${step.step}/settle`, address, action: step.action };
     const context = stepContext(this.#run, identity, { last: undefined }, this.#input.signal);
+    if (step.action.startsWith('image.')) {
+      const { outcome } = await settleFile(context, step);
+      this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${outcome}`);
+      return;
+    }
     const settled = await (step.upid === undefined && step.intent === undefined && isCreation(step.action)
       ? settleCreation(context)
       : settleOpenStep(context, step)
@@ -278,6 +298,7 @@ export class Session {
       return undefined;
     });
     if (!settled) return;
+    if (step.action === 'template.install') await settleInstall(context, step.upid);
     this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${settled.outcome}`);
     if (settled.outcome === 'nothing' || settled.outcome === 'gone') {
       await this.#memory.record({ event: 'learned', step: identity.id, patch: { address, vm: null } });

@@ -1,11 +1,12 @@
 /** Puts together what one step's action is given: doors, memory, journal, retry budget. */
 import type { Address } from '../base/address.ts';
+import { invariant } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { Pve } from '../pve/client.ts';
-import type { ActionContext } from '../resources/action.ts';
+import type { FileContext, ImageSources } from '../resources/file/context.ts';
 import type { IdReservations } from '../resources/vm/ids.ts';
 import type { VmMemory } from '../resources/vm/memory.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
@@ -25,6 +26,8 @@ export interface RunSurroundings {
   readonly rollout: Rollout;
   readonly memory: RunMemory;
   readonly ids: IdReservations;
+  /** Undefined where nothing is sent from here. */
+  readonly sources?: ImageSources | undefined;
   readonly onProgress: ProgressListener;
   secret(address: Address, key: string): Secret | undefined;
 }
@@ -40,7 +43,7 @@ export function stepContext(
   step: StepIdentity,
   sight: { last: VmObserved | undefined },
   signal: AbortSignal,
-): ActionContext {
+): FileContext {
   const { memory, clock, random, log, rollout } = run;
   const { address } = step;
   const patch = (vm: Partial<VmMemory>): VmPatch => ({ address, vm: mutable(vm) });
@@ -57,6 +60,7 @@ export function stepContext(
     timeouts: rollout.timeouts,
     secret: (key) => run.secret(address, key),
     memory: () => memory.vm(address),
+    memoryOf: (other) => memory.vm(other),
     intend: (intent, vm) =>
       memory.record({
         event: 'stepStarted',
@@ -67,14 +71,32 @@ export function stepContext(
         ...(vm && { patch: patch(vm) }),
       }),
     attach: (upid) => memory.record({ event: 'taskAttached', step: step.id, upid }),
+    file: (key) => memory.state.files[key],
+    learnFile: (key, file) =>
+      memory.record({ event: 'learnedFile', step: step.id, patch: { key, file: toJson(file) } }),
+    imageSource: (origin) => {
+      invariant(run.sources, `${address}: this run has no door to local files and downloads.`);
+      return run.sources(origin);
+    },
     learn: (vm) => memory.record({ event: 'learned', step: step.id, patch: patch(vm) }),
     whileBusy: (subject, work) =>
       retryWhileBusy(
         { ...rollout.retry, budgetMs: rollout.timeouts.lockMs },
-        { clock, random: random.fork(`${step.id}/retry`), log, signal, subject },
+        { clock, random: random.fork(`${step.id}/retry`), log: noted(log, memory, address), signal, subject },
         work,
       ),
     progress: (text, percent) => run.onProgress({ kind: 'activity', at: clock.now(), address, text, percent }),
+  };
+}
+
+/** Waiting for somebody else's lock is part of the story: a report about the run tells it. */
+function noted(log: Logger, memory: RunMemory, address: Address): Logger {
+  return {
+    log: (level, message, fields) => {
+      log.log(level, message, fields);
+      // What could not be written makes the next event fail, and that one is waited for.
+      void memory.record({ event: 'note', level: 'warn', address, text: message }).catch(() => {});
+    },
   };
 }
 

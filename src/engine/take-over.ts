@@ -12,6 +12,7 @@ import type { VmState } from '../state/stack-state.ts';
 import { bareVm } from './bare-vm.ts';
 import type { Observed } from './observed.ts';
 import { type PciSight, pciMappingsFor } from './pci.ts';
+import { heldSeed, seedPlace } from './seed-wish.ts';
 
 export interface TakenOver {
   readonly vm: VmState;
@@ -61,6 +62,7 @@ export function takeOver(input: TakeOverInput): TakenOver {
       secrets: {},
       macs: macsOf(current),
       addresses,
+      ...seedHeld(observed),
     },
     desired,
     differences,
@@ -76,7 +78,15 @@ function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, 
   return wantedConfig(fields, {
     ownershipLine: printOwnership({ stack: stackName, address, vmid, uuid }),
     pciMappings: pciMappingsFor(bareVm(address, fields), sight),
+    seed: seedPlace({ fields, secrets: new Map(), base: observed.current, uuid }),
   });
+}
+
+/** Its documents are remembered, so that they go with it. */
+function seedHeld({ current, node }: VmObserved): Pick<VmState, 'seed'> {
+  const volid = heldSeed(current)?.file;
+  const digest = /-([0-9a-f]{16})\.iso$/.exec(volid ?? '')?.[1];
+  return volid === undefined || digest === undefined ? {} : { seed: { node, volid, digest } };
 }
 
 function isSecret(desired: DesiredConfig, path: string): boolean {

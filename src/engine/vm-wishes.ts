@@ -1,13 +1,16 @@
 /** What the plans of new and of existing VMs have in common: their input, the configuration wanted, what will be remembered. */
+import { seedFieldsOf } from '../resources/seed/fields.ts';
 import type { Step } from '../resources/step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../resources/vm/desired.ts';
 import { printOwnership } from '../resources/vm/ownership.ts';
+import { vmStep } from '../resources/vm/steps.ts';
 import { type ResolvedSecret, wantedConfig } from '../resources/vm/wanted.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import type { Observed } from './observed.ts';
 import { pciMappingsFor } from './pci.ts';
 import type { Change } from './plan-types.ts';
+import { seedPlace } from './seed-wish.ts';
 
 export interface VmPlanInput {
   readonly stackName: string;
@@ -19,6 +22,8 @@ export interface VmPlanInput {
   readonly mayRestart: boolean;
   /** Its ownership line says that more is to come. */
   readonly asIncomplete: boolean;
+  /** Of a template: what it is made from. */
+  readonly recipe?: string;
   /** An id that is ours now and free once the old VM has been destroyed. */
   readonly freedId?: number;
 }
@@ -38,13 +43,22 @@ export function applied(vm: ResolvedVm, desired: DesiredConfig, lastPower?: unkn
   return { ...appliedValues(desired), node, ...(lastPower === power && { power }) };
 }
 
+/** Makes the volume with documents of one's own; undefined where there are none. */
+export function seedStep(vm: ResolvedVm): Step | undefined {
+  const fields = seedFieldsOf(vm.fields);
+  const storage = vm.fields.cloud_init?.storage;
+  return fields && storage !== undefined ? vmStep(vm.address, 'vm.seed', { storage, fields }) : undefined;
+}
+
 export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
   return [...entries].filter(({ desired }) => desired.kind === 'secret').map(({ key }) => key);
 }
 
+/** `base` are the values of the VM, or of what it is made from. */
 export function wanted(
   input: VmPlanInput,
   identity: { vmid: number; uuid: string | undefined } | undefined,
+  base: ReadonlyMap<string, string>,
 ): DesiredConfig {
   const { vm, stackName, secrets, asIncomplete } = input;
   const line = printOwnership({
@@ -52,7 +66,13 @@ export function wanted(
     address: vm.address,
     vmid: identity?.vmid ?? 0,
     uuid: identity?.uuid,
+    recipe: input.recipe,
     ...(asIncomplete && { incomplete: true, nonce: input.remembered?.nonce }),
   });
-  return wantedConfig(vm.fields, { ownershipLine: line, secrets, pciMappings: pciMappingsFor(vm, input.observed) });
+  return wantedConfig(vm.fields, {
+    ownershipLine: line,
+    secrets,
+    pciMappings: pciMappingsFor(vm, input.observed),
+    seed: seedPlace({ fields: vm.fields, secrets, base, uuid: identity?.uuid }),
+  });
 }

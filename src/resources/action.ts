@@ -44,6 +44,8 @@ export interface ActionContext {
   secret(key: string): Secret | undefined;
   /** What is remembered of this VM right now. */
   memory(): VmMemory | undefined;
+  /** What is remembered of another one. */
+  memoryOf(address: Address): VmMemory | undefined;
   /** Says what is about to be asked of the server, before it is asked. */
   intend(intent: Readonly<Record<string, unknown>>, memory?: Partial<VmMemory>): Promise<void>;
   /** Names the task we are about to wait for. */

@@ -3,7 +3,7 @@
  * event touches one resource, so the order in which siblings' events interleave does not matter.
  */
 import { z } from 'zod';
-import { type StackState, type VmState, vmPatchSchema } from './stack-state.ts';
+import { type FileState, fileStateSchema, type StackState, type VmState, vmPatchSchema } from './stack-state.ts';
 
 const at = z.string().describe('ISO 8601');
 
@@ -12,6 +12,9 @@ const patch = z.strictObject({
   address: z.string(),
   vm: vmPatchSchema.nullable(),
 });
+
+/** What an event changes in the memory of one file, by its key; null forgets it. */
+const filePatch = z.strictObject({ key: z.string(), file: fileStateSchema.nullable() });
 
 export const eventSchema = z.discriminatedUnion('event', [
   z.strictObject({
@@ -34,6 +37,7 @@ export const eventSchema = z.discriminatedUnion('event', [
   }),
   z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
   z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch }),
+  z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
   z.strictObject({ event: z.literal('stepDone'), at, step: z.string(), patch: patch.optional() }),
   z.strictObject({
     event: z.literal('stepFailed'),
@@ -59,11 +63,17 @@ export type VmPatch = z.output<typeof patch>;
 
 export function foldEvents(state: StackState, events: readonly RunEvent[]): StackState {
   const vms: Record<string, VmState> = { ...state.vms };
+  const files: Record<string, FileState> = { ...state.files };
   for (const event of events) {
-    const change = 'patch' in event ? event.patch : undefined;
-    if (change) applyPatch(vms, change);
+    if (event.event === 'learnedFile') {
+      const { key, file } = event.patch;
+      if (file === null) delete files[key];
+      else files[key] = file;
+    } else if ('patch' in event && event.patch) {
+      applyPatch(vms, event.patch);
+    }
   }
-  return { ...state, vms };
+  return { ...state, vms, files };
 }
 
 const NEW_VM: VmState = {

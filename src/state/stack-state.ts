@@ -15,6 +15,19 @@ const phase = z.enum([
 
 const digestSchema = z.strictObject({ salt: z.string(), sha256: z.string() });
 
+/** What makes a VM a template: the recipe it is built by, and how far it has come. */
+const templateFacts = z.strictObject({
+  /** Fingerprint of everything it is made from. */
+  recipe: z.string(),
+  /** It was started to install itself; `done` once it has switched itself off. */
+  install: z.enum(['running', 'done']).optional(),
+  /** Converted, checked, and under its name. */
+  finished: z.literal(true).optional(),
+});
+
+/** A volume with documents of one's own, in a storage for ISO images. */
+const seedFile = { node: z.string(), volid: z.string() };
+
 const facts = {
   vmid: z.number().int(),
   /** The uuid in smbios1; with the vmid it is the VM's identity. Unknown while `creating`. */
@@ -25,6 +38,11 @@ const facts = {
   /** Sent as the description of a clone, so that its outcome can be found again. */
   nonce: z.string().optional(),
   createdAt: z.string().optional(),
+  template: templateFacts.optional(),
+  /** The one that a drive is to hold, and the digest of what is in it. */
+  seed: z.strictObject({ ...seedFile, digest: z.string() }).optional(),
+  /** Others of this VM that may still be there. */
+  oldSeeds: z.array(z.strictObject(seedFile)).optional(),
 };
 
 const maps = {
@@ -51,18 +69,40 @@ export const vmPatchSchema = z.strictObject({ ...facts, ...maps }).partial();
 
 export type VmState = z.output<typeof vmStateSchema>;
 
+/** A file that we brought into a storage, as it was when it was there. */
+export const fileStateSchema = z.strictObject({
+  /** Of the image it is. */
+  address: z.string(),
+  node: z.string(),
+  volid: z.string(),
+  /** Where it came from, and what it had to be. */
+  url: z.string().optional(),
+  sha256: z.string().optional(),
+  sha512: z.string().optional(),
+  /** With the time it was made, what the storage tells of a file without reading it. */
+  sizeBytes: z.number(),
+  ctime: z.number().optional(),
+  /** Whether all of it has arrived is not known. */
+  incomplete: z.literal(true).optional(),
+});
+
+export type FileState = z.output<typeof fileStateSchema>;
+
 export const stackStateSchema = z.strictObject({
   version: z.literal(STATE_VERSION),
   stack: z.string(),
   /** Grows with every write; a restored older state is recognised by it. */
   serial: z.number().int().nonnegative(),
+  /** VMs and templates, by address. */
   vms: z.record(z.string(), vmStateSchema),
+  /** By node and volume: one name may stand in the local storages of several nodes. */
+  files: z.record(z.string(), fileStateSchema).default({}),
 });
 
 export type StackState = z.output<typeof stackStateSchema>;
 
 export function emptyState(stack: string): StackState {
-  return { version: STATE_VERSION, stack, serial: 0, vms: {} };
+  return { version: STATE_VERSION, stack, serial: 0, vms: {}, files: {} };
 }
 
 export function vmStateOf(state: StackState, address: Address): VmState | undefined {

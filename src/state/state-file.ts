@@ -71,8 +71,10 @@ function serialOf(text: string): number | undefined {
 }
 
 /** The same text for the same state: keys in a fixed order, however the state came about. */
-export function printState({ version, stack, serial, vms }: StackState): string {
-  return `${JSON.stringify({ version, stack, serial, vms: inOrder(vms) }, undefined, 2)}\n`;
+export function printState({ version, stack, serial, vms, files }: StackState): string {
+  // Most stacks bring no files along, and their state need not say so.
+  const others = Object.keys(files).length > 0 && { files: inOrder(files) };
+  return `${JSON.stringify({ version, stack, serial, vms: inOrder(vms), ...others }, undefined, 2)}\n`;
 }
 
 function inOrder(value: unknown): unknown {

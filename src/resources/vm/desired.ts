@@ -25,6 +25,8 @@ export interface DesiredCdrom {
   readonly set: SubKeys;
   /** An ISO, or `none` for an empty drive. */
   readonly file: string;
+  /** It holds documents of one's own: which file that is, is known for certain once the VM is there. */
+  readonly seed?: true | undefined;
 }
 
 export type DesiredKey =

@@ -64,9 +64,14 @@ export function mergedDisk(key: string, desired: DesiredDisk, actual: string | u
 
 export function mergedCdrom(key: string, desired: DesiredCdrom, actual: string | undefined): string {
   const drive = actual === undefined ? undefined : parseDrive(key, actual);
-  if (drive && drive.kind !== 'cdrom') return actual ?? '';
-  const base = drive?.value.without('size') ?? propertyOf(key, 'none');
+  if (drive && drive.kind !== 'cdrom' && !takesPlace(desired, drive)) return actual ?? '';
+  const base = drive?.kind === 'cdrom' ? drive.value.without('size') : propertyOf(key, 'none');
   return withOptions(key, { ...desired.set, media: 'cdrom' }, base.with('file', desired.file));
+}
+
+/** Documents of one's own go where Proxmox's would be: a guest that finds both may take either. */
+function takesPlace(desired: DesiredDisk | DesiredCdrom, { kind }: Drive): boolean {
+  return desired.kind === 'cdrom' && desired.seed === true && kind === 'cloud-init';
 }
 
 export function isDiskSatisfied(desired: DesiredDisk, drive: Drive): boolean {
@@ -143,6 +148,7 @@ export function diskProblem(
       : `The VM has no ${key}, and a new one needs a storage and a size or import_from.`;
   }
   const drive = parseDrive(key, actual);
+  if (takesPlace(desired, drive)) return undefined;
   if (drive.kind !== desired.kind) {
     const names = { disk: 'a disk', cdrom: 'a CD drive', 'cloud-init': 'the cloud-init drive' };
     return `${key} is ${names[drive.kind]} and cannot become ${names[desired.kind]}; use another slot, or remove it first.`;

@@ -10,6 +10,8 @@ export interface Ownership {
   readonly vmid: number;
   /** Unknown until the VM has been made and read. */
   readonly uuid?: string | undefined;
+  /** Of a template: fingerprint of what it was made from. */
+  readonly recipe?: string | undefined;
   /** Made, but not yet as the stack wants it. */
   readonly incomplete?: boolean | undefined;
   /** Names the attempt that made the VM, so that a clone whose answer was lost can be found again. */
@@ -25,6 +27,7 @@ export function printOwnership(ownership: Ownership): string {
     ['address', ownership.address],
     ['vmid', String(ownership.vmid)],
     ['uuid', ownership.uuid],
+    ['recipe', ownership.recipe],
     ['nonce', ownership.nonce],
     ['state', ownership.incomplete ? INCOMPLETE : undefined],
   ];
@@ -47,13 +50,14 @@ export function parseOwnership(line: string): Ownership | undefined {
   );
   const [stack, address, vmid] = [parts.get('stack'), parts.get('address'), parseVmid(parts.get('vmid'))];
   if (!stack || !address || vmid === undefined) return undefined;
-  const [uuid, nonce] = [parts.get('uuid'), parts.get('nonce')];
+  const [uuid, nonce, recipe] = [parts.get('uuid'), parts.get('nonce'), parts.get('recipe')];
   return {
     stack,
     address,
     vmid,
     ...(uuid && { uuid }),
     ...(nonce && { nonce }),
+    ...(recipe && { recipe }),
     ...(parts.get('state') === INCOMPLETE && { incomplete: true }),
   };
 }
@@ -61,6 +65,11 @@ export function parseOwnership(line: string): Ownership | undefined {
 /** Also of a line made for a VM that has no id yet. */
 export function saysIncomplete(line: string): boolean {
   return line.endsWith(` state=${INCOMPLETE}`);
+}
+
+/** Also of a line made for a template that has no id yet. */
+export function recipeIn(line: string): string | undefined {
+  return / recipe=([0-9a-f]+)( |$)/.exec(line)?.[1];
 }
 
 /** All ownership lines of the notes, whether they count or not. */

@@ -5,7 +5,7 @@
  */
 import type { Secret } from '../../base/secret.ts';
 import type { DesiredKey, SubKeys, Wish } from './desired.ts';
-import { printOwnership, saysIncomplete } from './ownership.ts';
+import { printOwnership, recipeIn, saysIncomplete } from './ownership.ts';
 
 type PackedSubKeys = Readonly<Record<string, string | null>>;
 
@@ -20,8 +20,14 @@ export type PackedKey =
   | Plain<'absent'>
   | { readonly kind: 'secret'; readonly digest: string }
   | { readonly kind: 'property'; readonly set: PackedSubKeys; readonly base: string | null }
-  | { readonly kind: 'notes'; readonly text: string | null; readonly ownership: OwnershipWish }
-  | { readonly kind: 'cdrom'; readonly set: PackedSubKeys; readonly file: string }
+  | {
+      readonly kind: 'notes';
+      readonly text: string | null;
+      readonly ownership: OwnershipWish;
+      /** Of a template. */
+      readonly recipe?: string;
+    }
+  | { readonly kind: 'cdrom'; readonly set: PackedSubKeys; readonly file: string; readonly seed?: true }
   | {
       readonly kind: 'disk';
       readonly set: PackedSubKeys;
@@ -44,6 +50,8 @@ export interface Unpacking {
   readonly uuid: string | undefined;
   /** Names the attempt that made it. */
   readonly nonce?: string | undefined;
+  /** The volume with documents of one's own, once it has been made. */
+  readonly seedVolume?: string | undefined;
   secret(key: string): Secret | undefined;
 }
 
@@ -58,9 +66,14 @@ function packKey(desired: DesiredKey): PackedKey {
     case 'property':
       return { kind: 'property', set: packSet(desired.set), base: desired.base ?? null };
     case 'notes':
-      return { kind: 'notes', text: desired.text ?? null, ownership: ownershipWish(desired.line) };
+      return {
+        kind: 'notes',
+        text: desired.text ?? null,
+        ownership: ownershipWish(desired.line),
+        ...recipeWish(desired.line),
+      };
     case 'cdrom':
-      return { kind: 'cdrom', set: packSet(desired.set), file: desired.file };
+      return { kind: 'cdrom', set: packSet(desired.set), file: desired.file, ...(desired.seed && { seed: true }) };
     case 'disk':
       return {
         kind: 'disk',
@@ -73,6 +86,11 @@ function packKey(desired: DesiredKey): PackedKey {
     default:
       return desired;
   }
+}
+
+/** Everything but the drive with documents of one's own, which are made when the cards are there. */
+export function withoutSeed(entries: readonly PackedEntry[]): PackedEntry[] {
+  return entries.filter(({ desired }) => !(desired.kind === 'cdrom' && desired.seed));
 }
 
 /** A secret whose value is not at hand is left out: it cannot be written, and its presence alone proves nothing. */
@@ -92,10 +110,16 @@ function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): Desire
     case 'property':
       return { kind: 'property', set: unpackSet(packed.set), ...(packed.base !== null && { base: packed.base }) };
     case 'notes': {
-      return { kind: 'notes', text: packed.text ?? undefined, line: lineOf(packed.ownership, unpacking) };
+      const line = lineOf(packed.ownership, packed.recipe, unpacking);
+      return { kind: 'notes', text: packed.text ?? undefined, line };
     }
     case 'cdrom':
-      return { kind: 'cdrom', set: unpackSet(packed.set), file: packed.file };
+      return {
+        kind: 'cdrom',
+        set: unpackSet(packed.set),
+        file: (packed.seed && unpacking.seedVolume) || packed.file,
+        ...(packed.seed && { seed: true }),
+      };
     case 'disk':
       return {
         kind: 'disk',
@@ -115,9 +139,18 @@ function ownershipWish(line: string | undefined): OwnershipWish {
   return saysIncomplete(line) ? 'incomplete' : 'complete';
 }
 
-function lineOf(wish: OwnershipWish, { stack, address, vmid, uuid, nonce }: Unpacking): string | undefined {
+function recipeWish(line: string | undefined): { recipe?: string } {
+  const recipe = line === undefined ? undefined : recipeIn(line);
+  return recipe === undefined ? {} : { recipe };
+}
+
+function lineOf(
+  wish: OwnershipWish,
+  recipe: string | undefined,
+  { stack, address, vmid, uuid, nonce }: Unpacking,
+): string | undefined {
   if (wish === 'none') return undefined;
-  const line = { stack, address, vmid, uuid };
+  const line = { stack, address, vmid, uuid, recipe };
   return printOwnership(wish === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
 }
 

@@ -2,6 +2,7 @@
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
 import type { HaFields } from './ha-fields.ts';
+import type { SeedInput, UnseedInput } from './actions/seed.ts';
 import type { PackedEntry } from './packed.ts';
 
 /** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */
@@ -10,8 +11,18 @@ interface IdChoice {
   readonly vmids?: readonly number[];
 }
 
-export interface CloneInput extends IdChoice {
-  readonly source: { readonly node: string; readonly vmid: number };
+interface Making extends IdChoice {
+  /** Of a template: fingerprint of what it is made from, so that a half-built one is known again. */
+  readonly recipe?: string;
+}
+
+export interface CloneInput extends Making {
+  readonly source: {
+    readonly node: string;
+    readonly vmid: number;
+    /** A template that the same plan makes: what its id is, is known once it is there. */
+    readonly address?: Address;
+  };
   readonly name: string;
   readonly mode: 'full' | 'linked';
   readonly storage?: string;
@@ -25,7 +36,7 @@ export interface CloneInput extends IdChoice {
   readonly notes?: string;
 }
 
-export interface CreateInput extends IdChoice {
+export interface CreateInput extends Making {
   readonly node: string;
   readonly name: string;
   readonly pool?: string;
@@ -47,6 +58,8 @@ export interface VerifyInput {
   readonly desired: readonly PackedEntry[];
   /** Field path → value: what the state remembers as applied once everything has been found so. */
   readonly applied: Readonly<Record<string, unknown>>;
+  /** The last of a template: it counts as finished with that. */
+  readonly finishes?: true;
 }
 
 export interface StartInput {
@@ -89,6 +102,8 @@ export interface VmInputs {
   readonly 'vm.destroy': DestroyInput;
   readonly 'vm.migrate': MigrateInput;
   readonly 'vm.ha': HaInput;
+  readonly 'vm.seed': SeedInput;
+  readonly 'vm.unseed': UnseedInput;
 }
 
 export type VmActionName = keyof VmInputs;
@@ -97,9 +112,12 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.migrate': 'prepare',
   'vm.clone': 'create',
   'vm.create': 'create',
+  'vm.seed': 'configure',
   'vm.configure': 'configure',
   'vm.resize': 'configure',
   'vm.verify': 'configure',
+  // Behind the read that shows no drive with it.
+  'vm.unseed': 'configure',
   'vm.start': 'start',
   'vm.stop': 'start',
   'vm.restart': 'start',
@@ -107,6 +125,10 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.ha': 'start',
   'vm.destroy': 'remove',
 };
+
+export function isVmStep(step: Step): step is Step<VmActionName, VmInputs[VmActionName]> {
+  return step.action in STAGE_OF;
+}
 
 /** `vm.web/clone`; several steps of one kind are told apart by `part`: `vm.web/resize/scsi0`. */
 export function vmStep<Name extends VmActionName>(

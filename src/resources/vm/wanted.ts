@@ -14,10 +14,12 @@ import {
   USB_BINDINGS,
   VM_BINDINGS,
 } from './bindings.ts';
+import { ownDocuments } from '../seed/fields.ts';
 import { Collector, rawValue } from './collector.ts';
 import type { DesiredConfig, DesiredField } from './desired.ts';
 import type { DiskFields } from './disk-fields.ts';
 import type { VmFields } from './fields.ts';
+import type { NicFields } from './nic-fields.ts';
 import { wantedNic } from './nics.ts';
 import type { WordKind } from './words.ts';
 
@@ -34,14 +36,30 @@ export interface WantedContext {
   readonly secrets?: ReadonlyMap<string, ResolvedSecret> | undefined;
   /** PCI address as the file gives it → the mapping that stands for it. */
   readonly pciMappings?: ReadonlyMap<string, string> | undefined;
+  /** Where documents of one's own go; Proxmox's drive is used where this is left out. */
+  readonly seed?: SeedPlace | undefined;
+}
+
+export interface SeedPlace {
+  readonly slot: string;
+  /** The volume, or one like it as long as the VM is not there. */
+  readonly file: string;
+  /** Of everything it is made from. */
+  readonly digest: string;
+  /** Proxmox's own drive in another slot. */
+  readonly displaced?: string | undefined;
 }
 
 export function wantedConfig(fields: VmFields, context: WantedContext): DesiredConfig {
   const wanted = new Collector();
-  for (const binding of VM_BINDINGS) wanted.bind(binding.key ?? '', fields, binding, '');
+  for (const binding of VM_BINDINGS) {
+    // What stands in documents of one's own is not told a second time.
+    if (context.seed && binding.path.startsWith('cloud_init.')) continue;
+    wanted.bind(binding.key ?? '', fields, binding, '');
+  }
   wantNotes(wanted, fields, context);
   for (const [slot, disk] of Object.entries(fields.disks ?? {})) wantDisk(wanted, slot, disk);
-  for (const [slot, nic] of Object.entries(fields.nics ?? {})) wantedNic(wanted, slot, nic, NIC_BINDINGS);
+  for (const [slot, nic] of Object.entries(fields.nics ?? {})) wantedNic(wanted, slot, context.seed ? withoutAddresses(nic) : nic, NIC_BINDINGS);
   if (fields.efi) {
     // The server's own default is the legacy store, which no current firmware should get.
     const create = `${fields.efi.storage}:1,efitype=4m,pre-enrolled-keys=0`;
@@ -51,7 +69,8 @@ export function wantedConfig(fields: VmFields, context: WantedContext): DesiredC
     wantFixed(wanted, 'tpmstate0', 'tpm', fields.tpm, TPM_BINDINGS, `${fields.tpm.storage}:1,version=v2.0`);
   }
   wantDevices(wanted, fields, context);
-  wantCloudInit(wanted, fields, context);
+  if (context.seed) wantSeed(wanted, fields, context.seed);
+  else wantCloudInit(wanted, fields, context);
   for (const [key, value] of Object.entries(fields.extra ?? {})) {
     wanted.whole(key, { path: `extra.${key}`, value, words: 'raw' });
   }
@@ -145,7 +164,25 @@ function wantDevices(wanted: Collector, fields: VmFields, context: WantedContext
   }
 }
 
-const CLOUD_INIT_SLOTS = ['ide2', 'ide0', 'ide3', 'ide1', 'sata5', 'sata4', 'sata3', 'sata2', 'sata1', 'sata0'];
+function withoutAddresses(nic: NicFields): NicFields {
+  const { ipv4: _v4, ipv6: _v6, ...card } = nic;
+  return card;
+}
+
+function wantSeed(wanted: Collector, { cloud_init: cloudInit }: VmFields, seed: SeedPlace): void {
+  const [document = 'user_data'] = ownDocuments(cloudInit);
+  const field: DesiredField = {
+    path: `cloud_init.${document}`,
+    value: seed.digest,
+    words: 'secret',
+    parts: ['file'],
+  };
+  wanted.add(seed.slot, { kind: 'cdrom', set: {}, file: seed.file, seed: true }, [field]);
+  if (seed.displaced !== undefined) wanted.add(seed.displaced, { kind: 'absent' }, []);
+}
+
+/** The first of these that nothing else wants. */
+export const CLOUD_INIT_SLOTS = ['ide2', 'ide0', 'ide3', 'ide1', 'sata5', 'sata4', 'sata3', 'sata2', 'sata1', 'sata0'];
 
 function wantCloudInit(wanted: Collector, { cloud_init: cloudInit }: VmFields, context: WantedContext): void {
   const password = context.secrets?.get('cloud_init.password');

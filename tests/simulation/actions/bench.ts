@@ -116,6 +116,7 @@ export class Bench {
       timeouts: this.timeouts,
       secret: (key) => (key === 'cipassword' ? new Secret(PASSWORD) : undefined),
       memory: () => record.memory,
+      memoryOf: (other) => this.records.get(other)?.memory,
       intend: (intent, memory) =>
         this.#journal(() => {
           record.open = {

@@ -6,16 +6,18 @@ import { makeVm } from './make.ts';
 export const cloneVm: Action<CloneInput> = async (context, input) => {
   const { source, target } = input;
   const isFull = input.mode === 'full';
+  const sourceId = source.address === undefined ? source.vmid : (context.memoryOf(source.address)?.vmid ?? source.vmid);
   await makeVm(context, {
     what: 'clone',
     name: input.name,
     ids: input,
     node: source.node,
+    recipe: input.recipe,
     notes: input.notes,
     send: (newid, description) =>
       context.pve
         .node(source.node)
-        .vm(source.vmid)
+        .vm(sourceId)
         .clone(
           {
             newid,

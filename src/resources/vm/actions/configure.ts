@@ -38,9 +38,10 @@ interface Attempt {
 
 /** The wishes of a step, filled in with what is known of the VM by now. */
 export function wishesOf(context: ActionContext, desired: ConfigureInput['desired']): Wish[] {
-  const { vmid, uuid, nonce } = knownVm(context);
+  const { vmid, uuid, nonce, seed } = knownVm(context);
   const { stack, address } = context;
-  return unpackDesired(desired, { stack, address, vmid, uuid, nonce, secret: (key) => context.secret(key) });
+  const known = { stack, address, vmid, uuid, nonce, seedVolume: seed?.volid };
+  return unpackDesired(desired, { ...known, secret: (key) => context.secret(key) });
 }
 
 async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, attempt: Attempt): Promise<void> {

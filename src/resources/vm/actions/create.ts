@@ -14,6 +14,7 @@ export const createVm: Action<CreateInput> = async (context, input) => {
     name,
     ids: input,
     node,
+    recipe: input.recipe,
     notes: notes?.kind === 'notes' ? (notes.text ?? undefined) : undefined,
     send: (vmid, description) => {
       const params = { ...creationParams(context, input, vmid), vmid, name, description, pool };

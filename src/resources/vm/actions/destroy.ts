@@ -9,13 +9,14 @@ import { releaseFromHa } from './ha.ts';
 import { forgetSight, lookIfThere, vmName } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
 import { inRounds, type RoundEnd } from './rounds.ts';
+import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
 const DESTROY_MS = 10 * 60_000;
 
 /** Forgetting the VM afterwards is the business of whoever keeps the state. */
-export const destroyVm: Action<DestroyInput> = (context, input) =>
-  inRounds(context, 'destroy', async () => {
+export const destroyVm: Action<DestroyInput> = async (context, input) => {
+  await inRounds(context, 'destroy', async () => {
     const vm = await lookIfThere(context);
     if (!vm) return 'done';
     if (vm.lock === 'destroyed') return finishUnderWay(context, vm);
@@ -33,6 +34,8 @@ export const destroyVm: Action<DestroyInput> = (context, input) =>
     await remove(context, vm);
     return 'done';
   });
+  await removeAllSeeds(context);
+};
 
 async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   const { node, vmid } = vm;

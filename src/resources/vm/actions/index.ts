@@ -9,6 +9,7 @@ import { manageHa } from './ha.ts';
 import { migrateVm } from './migrate.ts';
 import { restartVm, startVm, stopVm } from './power.ts';
 import { resizeDisk } from './resize.ts';
+import { removeSeeds, sendSeed } from './seed.ts';
 import { verifyVm } from './verify.ts';
 
 export { type OpenVmStep, settleCreation, settleOpenStep } from './settle.ts';
@@ -25,4 +26,6 @@ export const ACTIONS: { readonly [Name in VmActionName]: Action<VmInputs[Name]> 
   'vm.destroy': destroyVm,
   'vm.migrate': migrateVm,
   'vm.ha': manageHa,
+  'vm.seed': sendSeed,
+  'vm.unseed': removeSeeds,
 };

@@ -24,6 +24,8 @@ export interface MakingJob {
   readonly ids: IdWish;
   /** Node that runs the task. */
   readonly node: string;
+  /** Of a template: what it is made from. */
+  readonly recipe: string | undefined;
   /** Notes that the VM is to have anyway. */
   readonly notes: string | undefined;
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
@@ -102,8 +104,11 @@ type Next = 'made' | { readonly kind: 'same-id' | 'other-id'; readonly because: 
 async function attempt(context: ActionContext, job: MakingJob, making: Making): Promise<Next> {
   const { vmid, nonce, node } = making;
   const sentAt = context.clock.now();
-  await context.intend({ ...making, sentAt }, { phase: 'creating', vmid, node, name: job.name, nonce });
-  const line = printOwnership({ stack: context.stack, address: context.address, vmid, nonce, incomplete: true });
+  const { name, recipe } = job;
+  const template = recipe === undefined ? undefined : { recipe };
+  await context.intend({ ...making, sentAt }, { phase: 'creating', vmid, node, name, nonce, template });
+  const owner = { stack: context.stack, address: context.address, vmid };
+  const line = printOwnership({ ...owner, recipe, nonce, incomplete: true });
   try {
     context.progress(job.what);
     const upid = await job.send(vmid, appendOwnership(job.notes ?? '', line));

@@ -1,6 +1,6 @@
 /**
  * Taking up a step that a dead run began: waits for what it had started and finds out what came of it. Never starts
- * anything, so that calling it twice, or from two runs, does no harm.
+ * anything but the removal of what a VM left behind, so that calling it twice, or from two runs, does no harm.
  */
 import type { Instant } from '../../../base/clock.ts';
 import { Canceled, ProxwrightError, TaskError } from '../../../base/errors.ts';
@@ -10,6 +10,7 @@ import { lookIfThere } from './look.ts';
 import { rememberMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
 import { isRunning } from './power.ts';
+import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks } from './tasks.ts';
 
 /** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
@@ -80,7 +81,10 @@ function sentAtOf(intent: unknown): Instant | undefined {
 async function settleChange(context: ActionContext, step: OpenVmStep): Promise<Settled> {
   await waitForOwnTasks(context);
   const vm = await lookIfThere(context);
-  if (!vm) return { outcome: 'gone' };
+  if (!vm) {
+    await removeAllSeeds(context);
+    return { outcome: 'gone' };
+  }
   // Nothing is started here: somebody may have changed it since it was compared, and its power is not remembered yet.
   const isHalfRestarted = step.action === 'vm.restart' && step.intent !== undefined && !(await isRunning(context, vm));
   return { outcome: isHalfRestarted ? 'interrupted' : 'ended' };

@@ -4,12 +4,13 @@ import type { Action } from '../../action.ts';
 import type { Wish } from '../desired.ts';
 import { actualOf, mergedText, openWishes } from '../merge.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
+import { macsOf } from '../parts.ts';
 import type { VerifyInput } from '../steps.ts';
 import { wishesOf } from './configure.ts';
 import { look, vmName } from './look.ts';
 import { patiently } from './rounds.ts';
 
-export const verifyVm: Action<VerifyInput> = async (context, { desired, applied }) => {
+export const verifyVm: Action<VerifyInput> = async (context, { desired, applied, finishes }) => {
   context.progress('verify');
   const vm = await patiently(context, () => look(context));
   const wishes = wishesOf(context, desired);
@@ -22,7 +23,13 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied 
       hint: 'Somebody else changed it meanwhile, or the server stored something else. Make a new plan to see which.',
     });
   }
-  await context.learn({ phase: 'complete', lastApplied: { ...applied, ...ownershipApplied(wishes) } });
+  const template = finishes && context.memory()?.template;
+  await context.learn({
+    phase: 'complete',
+    macs: macsOf(vm.current),
+    lastApplied: { ...applied, ...ownershipApplied(wishes) },
+    ...(template && { template: { ...template, finished: true }, name: vm.current.get('name') ?? '' }),
+  });
   context.log.log('debug', `${context.address}: read back and as wanted`, { vmid: vm.vmid, keys: desired.length });
 };
 

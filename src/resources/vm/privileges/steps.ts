@@ -87,6 +87,17 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       return [look(paths), ...((sizeNow ?? 0) >= sizeBytes ? [] : growthNeeds(slot, text, paths))];
     },
   },
+  'vm.seed': {
+    needs: ({ storage }, { paths }) => [
+      look(paths),
+      need('Datastore.AllocateTemplate', on(`/storage/${storage}`), { field: 'cloud_init.storage' }),
+      need(['Datastore.Audit', 'Datastore.AllocateSpace', 'Datastore.Allocate'], on(`/storage/${storage}`), {
+        field: 'cloud_init.storage',
+      }),
+    ],
+  },
+  // A file that may not be removed is said to stay; that is no reason to ask for more.
+  'vm.unseed': { needs: (_, { paths }) => [look(paths)] },
   'vm.verify': { needs: (_, { paths }) => [look(paths)] },
   'vm.start': { needs: power(POWER) },
   'vm.stop': { needs: power(POWER) },

@@ -3,6 +3,7 @@
  * the death of a run, and a seed. A run can be killed at any of its points: each request before and after its effect, each
  * write to the store before and after it. From then on nothing of that run goes on.
  */
+import { createHash } from 'node:crypto';
 import type { Address } from '../../../../src/base/address.ts';
 import type { Instant } from '../../../../src/base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnostics.ts';
@@ -12,10 +13,14 @@ import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
 import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
+import { machinesOf } from '../../../../src/engine/machines.ts';
+import type { DestroyInput } from '../../../../src/engine/plan-destroy.ts';
 import type { Plan } from '../../../../src/engine/plan-types.ts';
 import type { Progress } from '../../../../src/engine/progress.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
+import type { ImageSources } from '../../../../src/resources/file/context.ts';
+import { type SecretField, secretFieldsOf } from '../../../../src/resources/vm/secret-fields.ts';
 import type { ResolvedSecret } from '../../../../src/resources/vm/wanted.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
 import {
@@ -57,6 +62,8 @@ export interface SceneOptions {
   /** Narrows the faults down, knowing the scene they strike in. */
   readonly gate?: (faults: FaultPlan, scene: Scene) => Faults;
   readonly credentials?: Credentials;
+  /** Bytes that can be sent from here. */
+  readonly sources?: ImageSources;
   /** Stands between the client and the server, to play a client with a defect. */
   readonly disguise?: (transport: Transport) => Transport;
   /** Stands before the store, to play a disk with a defect. */
@@ -91,6 +98,7 @@ export class Scene {
   onProgress: (event: Progress) => void = () => {};
   readonly #seed: string;
   readonly #credentials: Credentials;
+  readonly #sources: ImageSources | undefined;
   readonly #disguise: (transport: Transport) => Transport;
   readonly #guard: (store: StateStore) => StateStore;
   #exchanges: Exchange[] = [];
@@ -103,6 +111,7 @@ export class Scene {
     this.clock = new VirtualClock(from?.now);
     this.#seed = String(seed);
     this.#credentials = options.credentials ?? parseToken(`root@pam!admin=${TOKEN_SECRET}`);
+    this.#sources = options.sources;
     this.#disguise = options.disguise ?? ((transport) => transport);
     this.#guard = options.guard ?? ((store) => store);
     this.faults = 'rules' in faults ? faults : ruleFaults(faults, seededRandom(`${seed}/faults`));
@@ -144,9 +153,9 @@ export class Scene {
     });
   }
 
-  destroy(text: string | ResolvedStack): Promise<RunEnd> {
+  destroy(text: string | ResolvedStack, options: Pick<DestroyInput, 'all' | 'only'> = {}): Promise<RunEnd> {
     return this.#run(text, 'destroy', async (session) => {
-      const planned = await session.planDestroy({ running: 'stop' });
+      const planned = await session.planDestroy({ running: 'stop', ...options });
       if (!planned.ok) return { kind: 'refused', problems: planned.problems };
       return { kind: 'ended', plan: planned.plan, result: await session.execute(planned.plan) };
     });
@@ -195,6 +204,7 @@ export class Scene {
         log: { log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`) },
         store: process.guarded(this.#guard(this.store)),
         ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
+        sources: this.#sources,
         signal: this.abort.signal,
         stack,
         secrets: secretsOf(stack),
@@ -287,10 +297,16 @@ export function resolved(text: string): ResolvedStack {
 }
 
 function secretsOf(stack: ResolvedStack): Map<Address, Map<string, ResolvedSecret>> {
-  const secret: ResolvedSecret = { value: new Secret(GUEST_PASSWORD), digest: 'digest-of-the-password' };
   return new Map(
-    stack.vms
-      .filter((vm) => vm.fields.cloud_init?.password !== undefined)
-      .map((vm) => [vm.address, new Map([['cloud_init.password', secret]])]),
+    machinesOf(stack).map(({ address, fields }) => [
+      address,
+      new Map(secretFieldsOf(fields).map((field) => [field.path, secretOf(field)])),
+    ]),
   );
+}
+
+/** Documents that stand in the file are what it says; everything else is one password. */
+function secretOf({ reference }: SecretField): ResolvedSecret {
+  const text = 'text' in reference ? reference.text : GUEST_PASSWORD;
+  return { value: new Secret(text), digest: `digest ${createHash('sha256').update(text).digest('hex')}` };
 }

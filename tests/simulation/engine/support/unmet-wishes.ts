@@ -1,5 +1,7 @@
 /** What a stack wants of a VM, held against an answer of `…/pending`: every field, and the plainest ones word by word. */
-import type { Address } from '../../../../src/base/address.ts';
+import { type Address, kindOf } from '../../../../src/base/address.ts';
+import { machinesOf } from '../../../../src/engine/machines.ts';
+import { seedPlace } from '../../../../src/engine/seed-wish.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
 import { actualOf, openWishes } from '../../../../src/resources/vm/merge.ts';
 import { effectiveValues } from '../../../../src/resources/vm/observed.ts';
@@ -25,12 +27,17 @@ export function unmetWishes(
   secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>,
 ): UnmetWishes {
   return (vmid, observed) => {
-    const vm = stack.vms.find(({ address }) => address === addresses.get(vmid));
+    const address = addresses.get(vmid);
+    const vm = machinesOf(stack).find((each) => each.address === address);
     if (!vm) return [`VM ${vmid} is none of the stack's`];
     const uuid = propertyOf('smbios1', observed.current.get('smbios1')).get('uuid');
     const line = printOwnership({ stack: stack.name, address: vm.address, vmid, uuid });
-    const wanted = wantedConfig(vm.fields, { ownershipLine: line, secrets: secrets.get(vm.address) });
     const values = effectiveValues(observed);
+    // What a template is to be changes while it is built: its medium goes, and its name comes last.
+    if (kindOf(vm.address) === 'template') return plainly(vm, values).filter((each) => !each.startsWith('name'));
+    const own = secrets.get(vm.address) ?? new Map<string, ResolvedSecret>();
+    const seed = seedPlace({ fields: vm.fields, secrets: own, base: values, uuid });
+    const wanted = wantedConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
     // Which mapping stands for the address of a PCI device is known to whoever made the world, not here.
     const open = openWishes(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
     return [...open.map((wish) => `${wish.key} was ${actualOf(wish, values) ?? 'not there'}`), ...plainly(vm, values)];

@@ -1,0 +1,218 @@
+/**
+ * The verdict on each image, at each place that is to have it. There and right: nothing happens. There and wrong: said, and
+ * replaced only on request. What Proxmox holds can be told by size and time alone, so what we brought is remembered. Pure.
+ */
+import { type Address, addressOf, covers } from '../../base/address.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { AuthError, ConflictError, SpecError } from '../../base/errors.ts';
+import { imageVolid, isUnpackedByServer } from '../../resources/file/file.ts';
+import { fileKey, isSameFile } from '../../resources/file/memory.ts';
+import { type FilePlace, fileStep, type ImageOrigin } from '../../resources/file/steps.ts';
+import { imageCompression } from '../../resources/image/names.ts';
+import type { Step } from '../../resources/step.ts';
+import type { ResolvedImage } from '../../spec/types.ts';
+import type { FileState, StackState } from '../../state/stack-state.ts';
+import type { ImageSite } from '../observed.ts';
+import type { Change, ChangeKind } from '../plan-types.ts';
+
+export interface ImagePlan {
+  readonly change: Change;
+  readonly steps: readonly Step[];
+  readonly site: ImageSite;
+}
+
+export interface ImagePlanInput {
+  readonly sites: readonly ImageSite[];
+  readonly state: StackState;
+  readonly replace?: readonly string[] | undefined;
+}
+
+export interface ImagePlans {
+  readonly plans: readonly ImagePlan[];
+  readonly problems: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+export function planImages({ sites, state, replace = [] }: ImagePlanInput): ImagePlans {
+  const plans: ImagePlan[] = [];
+  const problems: Diagnostic[] = [];
+  const warnings: Diagnostic[] = [];
+  for (const site of sites) {
+    const address = siteAddress(site);
+    const isReplaced = replace.some((selector) => covers(selector, address));
+    const verdict = verdictOn(site, state, isReplaced);
+    if (verdict.kind === 'refused') problems.push(verdict.problem);
+    else plans.push({ change: changeOf(site, verdict.kind, verdict.reason), steps: stepsOf(site, verdict), site });
+    if ('warning' in verdict && verdict.warning) warnings.push(verdict.warning);
+  }
+  return { plans, problems, warnings };
+}
+
+/** `image.talos["pve1"]` where each node has its own, `image.talos` where they share one. */
+export function siteAddress({ image, node, isShared }: ImageSite): Address {
+  return isShared ? image.address : addressOf('image', image.name, node);
+}
+
+type Verdict =
+  | { readonly kind: 'none' | 'create' | 'update' | 'replace'; readonly reason: string; readonly warning?: Diagnostic }
+  | { readonly kind: 'refused'; readonly problem: Diagnostic };
+
+function verdictOn(site: ImageSite, state: StackState, isReplaced: boolean): Verdict {
+  const problem = placeProblem(site);
+  if (problem) return { kind: 'refused', problem };
+  if (!site.found.ok) return { kind: 'refused', problem: unread(site, site.found.needs) };
+  const { value: found } = site.found;
+  const { image } = site;
+  if (!found) return { kind: 'create', reason: makingReason(image) };
+  if (isReplaced) return { kind: 'replace', reason: 'It is deleted and brought again, as asked for.' };
+  const remembered = state.files[fileKey(site.node, volumeOf(image))];
+  if (!remembered) {
+    if (isChecked(image)) return { kind: 'update', reason: 'It is there already; Proxmox compares its checksum.' };
+    return { kind: 'none', reason: 'It is there already.', warning: unchecked(site) };
+  }
+  const change = changedSince(image, remembered, found);
+  return change === undefined
+    ? { kind: 'none', reason: 'It is there, as it was brought.' }
+    : { kind: 'refused', problem: wrong(site, change) };
+}
+
+/** Only what Proxmox fetches itself, as it is, can it compare without our sending the whole file. */
+function isChecked({ fields }: ResolvedImage): boolean {
+  return (fields.sha256 ?? fields.sha512) !== undefined && howOf(fields) === 'image.fetch' && !imageCompression(fields);
+}
+
+/** Completes "… since it was brought"; undefined where nothing did. */
+function changedSince(
+  { fields }: ResolvedImage,
+  remembered: FileState,
+  found: { readonly sizeBytes: number | undefined; readonly ctime: number | undefined },
+): string | undefined {
+  if (remembered.url !== fields.url) return 'the url changed';
+  const isSent = howOf(fields) === 'image.send';
+  // Of what we sent, the sum of its bytes is remembered; what the file declares is that of the packed file.
+  if (!isSent && (differs(remembered.sha256, fields.sha256) || differs(remembered.sha512, fields.sha512))) {
+    return 'the checksum changed';
+  }
+  return isSameFile(remembered, { size: found.sizeBytes, ctime: found.ctime })
+    ? undefined
+    : 'somebody changed the file';
+}
+
+function differs(remembered: string | undefined, declared: string | undefined): boolean {
+  return remembered?.toLowerCase() !== declared?.toLowerCase();
+}
+
+const volumeOf = ({ fields, file }: ResolvedImage) => imageVolid(fields.storage, fields.content, file);
+const howOf = ({ path, via }: ResolvedImage['fields']) =>
+  path !== undefined || via === 'upload' ? 'image.send' : 'image.fetch';
+
+function makingReason({ fields: { url, path, via } }: ResolvedImage): string {
+  if (path !== undefined) return `${path} is sent to the storage.`;
+  return via === 'upload' ? `${url} is fetched here and sent to the storage.` : `Proxmox fetches ${url}.`;
+}
+
+function stepsOf(site: ImageSite, { kind }: { readonly kind: ChangeKind }): Step[] {
+  if (kind === 'none') return [];
+  const { image, node } = site;
+  const { url, path, storage, content, sha256, sha512 } = image.fields;
+  const place: FilePlace = { node, storage, content, file: image.file };
+  const sums = {
+    ...(sha256 !== undefined && { sha256: sha256.toLowerCase() }),
+    ...(sha512 !== undefined && { sha512: sha512.toLowerCase() }),
+  };
+  const compression = imageCompression(image.fields);
+  const replace = kind === 'replace' && { replace: true };
+  const address = siteAddress(site);
+  if (url !== undefined && howOf(image.fields) === 'image.fetch') {
+    const unpacks = compression !== undefined && isUnpackedByServer(content, compression) && { compression };
+    return [fileStep(address, 'image.fetch', { ...place, url, ...sums, ...unpacks, ...replace })];
+  }
+  const common = { ...sums, ...(compression !== undefined && { compression }) };
+  const origin: ImageOrigin =
+    path === undefined ? { kind: 'download', url: url ?? '', ...common } : { kind: 'file', path, ...common };
+  return [fileStep(address, 'image.send', { ...place, origin, ...replace })];
+}
+
+function changeOf(site: ImageSite, kind: ChangeKind, reason: string): Change {
+  return {
+    address: siteAddress(site),
+    kind,
+    name: volumeOf(site.image),
+    node: site.node,
+    vmid: undefined,
+    reason,
+    differences: [],
+    inherited: [],
+    unmanaged: [],
+    restartPending: [],
+    restarts: false,
+  };
+}
+
+function whereOfImage({ positions, address }: ResolvedImage, field: string) {
+  return { ...(positions[field] ?? positions['']), address, ...(field !== '' && { field }) };
+}
+
+/** The storage is there, active, and holds such content. */
+function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | undefined {
+  const { storage, content } = image.fields;
+  const where = whereOfImage(image, 'storage');
+  if (!row) {
+    return new SpecError({
+      code: 'MISSING_REFERENCE',
+      where,
+      detail: isRead
+        ? `Node ${node} has no storage "${storage}" that the token may see.`
+        : `The storages of node ${node} cannot be read, so nobody can say whether "${storage}" is there.`,
+      hint: 'Correct the name, or grant Datastore.AllocateTemplate on it: proxwright permissions',
+    }).diagnostic;
+  }
+  if (!row.enabled || !row.active) {
+    return new SpecError({
+      code: 'BAD_VALUE',
+      where,
+      detail: `Storage "${storage}" is ${row.enabled ? 'not active' : 'disabled'} on ${node}.`,
+      hint: 'Bring it back, or choose another storage.',
+    }).diagnostic;
+  }
+  if (row.content.has(content)) return undefined;
+  const wanted = [...row.content, content].join(',');
+  return new SpecError({
+    code: 'BAD_VALUE',
+    where,
+    detail: `Storage "${storage}" does not hold ${content === 'iso' ? 'ISO images' : 'images to import'}; it is for ${[...row.content].join(', ')}.`,
+    hint: `Let it: pvesm set ${storage} --content ${wanted}. Or choose another storage.`,
+  }).diagnostic;
+}
+
+function unread({ image }: ImageSite, needs: string): Diagnostic {
+  return new AuthError({
+    code: 'PRIVILEGE_MISSING',
+    where: whereOfImage(image, 'storage'),
+    detail: `Whether ${volumeOf(image)} is there cannot be read: it needs ${needs}.`,
+    hint: 'The smallest role for this stack: proxwright permissions',
+  }).diagnostic;
+}
+
+function unchecked({ image, node }: ImageSite): Diagnostic {
+  return {
+    severity: 'warning',
+    code: 'NOT_CHECKED',
+    summary: 'Not checked',
+    detail: `${volumeOf(image)} is on ${node} already, and nobody can say what is in it: it was not brought by this stack, and ${
+      (image.fields.sha256 ?? image.fields.sha512)
+        ? 'its checksum is that of the packed file'
+        : 'the file gives no checksum'
+    }. It is used as it is.`,
+    where: whereOfImage(image, ''),
+  };
+}
+
+function wrong({ image, node }: ImageSite, change: string): Diagnostic {
+  return new ConflictError({
+    code: 'CONFIG_CHANGED',
+    where: whereOfImage(image, ''),
+    detail: `${volumeOf(image)} on ${node} is not what the file asks for any more: ${change} since it was brought. It is kept.`,
+    hint: `Bring it again in its place: proxwright apply --replace ${image.address}. Or keep both: give this one another name with file: …`,
+  }).diagnostic;
+}

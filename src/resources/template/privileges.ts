@@ -1,0 +1,27 @@
+/** What each step of a template needs; total, so that a new one is refused by the compiler until it says so. */
+import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/need.ts';
+import type { TemplateActionName, TemplateInputs } from './steps.ts';
+
+interface Subject {
+  /** Where rights on the template are looked for. */
+  readonly paths: OneOf<AclPath>;
+  /** Id of the version that has the name now. */
+  readonly formerId: number | undefined;
+}
+
+export const TEMPLATE_PRIVILEGES: {
+  readonly [Name in TemplateActionName]: (input: TemplateInputs[Name], subject: Subject) => readonly Need[];
+} = {
+  'template.install': (_, { paths }) => [
+    need('VM.Audit', paths, { field: 'install' }),
+    need('VM.PowerMgmt', paths, { field: 'install' }),
+  ],
+  'template.convert': (_, { paths }) => [
+    need('VM.Audit', paths, { field: '' }),
+    need('VM.Allocate', paths, { field: '' }),
+  ],
+  'template.retire': (_, { formerId }) => {
+    const path = formerId === undefined ? ([{ path: '/vms', below: true }] as const) : on(`/vms/${formerId}`);
+    return [need('VM.Audit', path, { field: '' }), need('VM.Config.Options', path, { field: '' })];
+  },
+};

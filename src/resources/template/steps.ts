@@ -1,0 +1,46 @@
+/** The steps that make a template out of a VM; everything before them is made by the steps of a VM. */
+import type { Address } from '../../base/address.ts';
+import type { Stage, Step } from '../step.ts';
+import type { TemplateGuest } from './health.ts';
+
+export interface InstallInput {
+  /** How long the guest may take until it switches itself off. */
+  readonly timeoutMs: number;
+}
+
+/** What its clones will expect of it. */
+export type ConvertInput = TemplateGuest;
+
+export interface RetireInput {
+  /** The version that has the name now. */
+  readonly former: Address;
+  /** What that one is called from now on. */
+  readonly name: string;
+}
+
+export interface TemplateInputs {
+  readonly 'template.install': InstallInput;
+  readonly 'template.convert': ConvertInput;
+  readonly 'template.retire': RetireInput;
+}
+
+export type TemplateActionName = keyof TemplateInputs;
+
+const STAGE_OF: Readonly<Record<TemplateActionName, Stage>> = {
+  'template.install': 'start',
+  'template.convert': 'ready',
+  'template.retire': 'ready',
+};
+
+export function templateStep<Name extends TemplateActionName>(
+  address: Address,
+  action: Name,
+  input: TemplateInputs[Name],
+): Step<Name, TemplateInputs[Name]> {
+  const verb = action.slice('template.'.length);
+  return { id: `${address}/${verb}`, stage: STAGE_OF[action], address, action, input, needs: [] };
+}
+
+export function isTemplateStep(step: Step): step is Step<TemplateActionName, TemplateInputs[TemplateActionName]> {
+  return step.action in STAGE_OF;
+}
