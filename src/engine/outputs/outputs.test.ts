@@ -1,71 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { vmAddress } from '../../base/address.ts';
-import { type VmFieldsInput, vmFieldsSchema } from '../../resources/vm/fields.ts';
-import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
-import { emptyState, type StackState, type VmState } from '../../state/stack-state.ts';
-import { ansibleInventory } from './ansible.ts';
-import { outputFiles } from './files.ts';
+import { emptyState, type StackState } from '../../state/stack-state.ts';
 import { readOutput, stackOutputs } from './outputs.ts';
-import { outputsAsJson, outputsAsShell, outputsForPeople } from './render.ts';
-
-function vm(group: string, number: number, fields: Partial<VmFieldsInput>): ResolvedVm {
-  const name = `lab-${group}-${number}`;
-  return {
-    address: vmAddress(group, number),
-    group,
-    number,
-    fields: vmFieldsSchema.parse({ name, node: 'pve1', guest: 'talos', ...fields }),
-    after: [],
-    formerly: [],
-    positions: {},
-  };
-}
-
-/** Only what outputs are made of; the rest of a stack has no part in them. */
-function stackOf(vms: readonly ResolvedVm[], outputs: ResolvedStack['outputs'] = {}): ResolvedStack {
-  return { name: 'lab', vms, outputs } as ResolvedStack;
-}
-
-const known = (vmid: number, more: Partial<VmState> = {}): VmState => ({
-  vmid,
-  uuid: 'u',
-  node: 'pve1',
-  name: 'n',
-  phase: 'complete',
-  lastApplied: {},
-  secrets: {},
-  macs: { net0: `BC:24:11:00:00:${String(vmid % 100).padStart(2, '0')}` },
-  addresses: {},
-  ...more,
-});
-
-const address = (ip: string) => ({ nics: { net0: { ipv4: { address: `${ip}/24` } } } });
-
-/** Two control planes with static addresses, a worker on DHCP with two NICs, one that does not answer, one not made yet. */
-const STACK = stackOf(
-  [
-    vm('control', 1, { role: 'control-plane', ...address('10.0.20.11') }),
-    vm('control', 2, { role: 'control-plane', ...address('10.0.20.12') }),
-    vm('worker', 1, { role: 'worker' }),
-    vm('worker', 2, { role: 'worker' }),
-    vm('web', 1, { guest: 'cloud-init', ...address('10.0.20.31') }),
-  ],
-  { talos: { vip: '10.0.20.10' } },
-);
-
-const STATE: StackState = {
-  ...emptyState('lab'),
-  vms: {
-    'vm.control[1]': known(101, { addresses: { net0: ['10.0.20.11', 'fd00::11'] } }),
-    'vm.control[2]': known(102, { node: 'pve2' }),
-    'vm.worker[1]': known(111, {
-      macs: { net10: 'BC:24:11:00:01:02', net2: 'BC:24:11:00:01:01' },
-      addresses: { net10: ['10.9.0.7'], net2: ['192.168.7.7', '203.0.113.7'] },
-    }),
-    'vm.worker[2]': known(112, { phase: 'incomplete' }),
-    'vm.gone[1]': known(199),
-  },
-};
+import { outputsAsEnvironment, outputsAsJson, outputsAsShell, outputsForPeople } from './render.ts';
+import { known, STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';
 
 const OUTPUTS = stackOutputs(STACK, STATE);
 
@@ -216,7 +154,7 @@ describe('the outputs of a stack', () => {
     const { values } = stackOutputs(stack, state);
     expect(values.talos_control_plane_endpoints).toEqual([null, '2001:db8::2']);
     expect(values.talos_cluster_endpoint).toBe('https://[2001:db8::2]:6443');
-    expect(outputsAsShell({ values })).toContain("TALOS_CONTROL_PLANE_ENDPOINTS='2001:db8::2'\n");
+    expect(outputsAsEnvironment({ values })).toContain("TALOS_CONTROL_PLANE_ENDPOINTS='2001:db8::2'\n");
   });
 
   it('say that the endpoint of the cluster is not known', () => {
@@ -253,9 +191,16 @@ describe('reading one output', () => {
   it.each(['control_plane_ips', 'worker_ips', 'vm_ids'])('still knows %s, and warns', (name) => {
     const { value, warnings } = readOutput(OUTPUTS, name);
     expect(value).toEqual(expect.anything());
-    expect(warnings).toMatchObject([
-      { severity: 'warning', code: 'DEPRECATED_OUTPUT', hint: expect.stringMatching(/^Read (talos_|vms)/) },
-    ]);
+    expect(warnings[0]).toMatchObject({
+      severity: 'warning',
+      code: 'DEPRECATED_OUTPUT',
+      hint: expect.stringMatching(/^Read (talos_|vms)/),
+    });
+  });
+
+  it('warns about what is null in it, and not about what is null elsewhere', () => {
+    expect(readOutput(OUTPUTS, 'talos_node_ips').warnings).toEqual(OUTPUTS.warnings);
+    expect(readOutput(OUTPUTS, 'talos_vm_ids').warnings).toEqual([]);
   });
 
   it('refuses a name that is none, and suggests', () => {
@@ -281,8 +226,8 @@ describe('outputs as text', () => {
     `);
   });
 
-  it('for a shell', () => {
-    expect(outputsAsShell(OUTPUTS)).toMatchInlineSnapshot(`
+  it('as an environment', () => {
+    expect(outputsAsEnvironment(OUTPUTS)).toMatchInlineSnapshot(`
       "CONTRACT_VERSION='1'
       VMS='{"lab-control-1":{"vmid":101,"node":"pve1","role":"control-plane","status":"complete","macs":{"net0":"BC:24:11:00:00:01"},"addresses":{"net0":"10.0.20.11"}},"lab-control-2":{"vmid":102,"node":"pve2","role":"control-plane","status":"complete","macs":{"net0":"BC:24:11:00:00:02"},"addresses":{"net0":"10.0.20.12"}},"lab-worker-1":{"vmid":111,"node":"pve1","role":"worker","status":"complete","macs":{"net2":"BC:24:11:00:01:01","net10":"BC:24:11:00:01:02"},"addresses":{"net2":"192.168.7.7","net10":"10.9.0.7"}},"lab-worker-2":{"vmid":112,"node":"pve1","role":"worker","status":"incomplete","macs":{"net0":"BC:24:11:00:00:12"},"addresses":{"net0":null}},"lab-web-1":{"vmid":null,"node":"pve1","role":null,"status":"absent","macs":{"net0":null},"addresses":{"net0":null}}}'
       TALOS_CONTROL_PLANE_ENDPOINTS='10.0.20.11 10.0.20.12'
@@ -297,93 +242,17 @@ describe('outputs as text', () => {
     `);
   });
 
-  it('for a shell, whatever they hold', () => {
-    const text = outputsAsShell({ values: { ...OUTPUTS.values, talos_cluster_endpoint: "it's $(here)" } });
-    expect(text).toContain("TALOS_CLUSTER_ENDPOINT='it'\\''s $(here)'\n");
+  it('for a shell, which passes them on, whatever they hold', () => {
+    const endpoint = 'it\'s $(echo here)\n`echo there` "$HOME" \\';
+    const text = outputsAsShell({ values: { ...OUTPUTS.values, talos_cluster_endpoint: endpoint } });
+    const script = `set -eu\neval "$OUTPUTS"\nexec printenv TALOS_CLUSTER_ENDPOINT TALOS_NODE_IPS`;
+    const { stdout } = spawnSync('sh', ['-c', script], { env: { ...process.env, OUTPUTS: text }, encoding: 'utf8' });
+    expect(stdout).toBe(`${endpoint}\n${JSON.stringify(OUTPUTS.values.talos_node_ips)}\n`);
   });
 
-  it('as an Ansible inventory', () => {
-    expect(ansibleInventory(OUTPUTS)).toMatchInlineSnapshot(`
-      "all:
-        hosts:
-          lab-control-1:
-            ansible_host: 10.0.20.11
-            proxmox_vmid: 101
-            proxmox_node: pve1
-            proxwright_status: complete
-          lab-control-2:
-            ansible_host: 10.0.20.12
-            proxmox_vmid: 102
-            proxmox_node: pve2
-            proxwright_status: complete
-          lab-worker-1:
-            ansible_host: 192.168.7.7
-            proxmox_vmid: 111
-            proxmox_node: pve1
-            proxwright_status: complete
-          lab-worker-2:
-            proxmox_vmid: 112
-            proxmox_node: pve1
-            proxwright_status: incomplete
-          lab-web-1:
-            proxmox_vmid: null
-            proxmox_node: pve1
-            proxwright_status: absent
-        children:
-          control_plane:
-            hosts:
-              lab-control-1: {}
-              lab-control-2: {}
-          control:
-            hosts:
-              lab-control-1: {}
-              lab-control-2: {}
-          worker:
-            hosts:
-              lab-worker-1: {}
-              lab-worker-2: {}
-          web:
-            hosts:
-              lab-web-1: {}
-      "
-    `);
-  });
-
-  it('as an Ansible inventory, with groups that Ansible accepts', () => {
-    const stack = stackOf([vm('all', 1, { role: '3-tier' })]);
-    const text = ansibleInventory(stackOutputs(stack, emptyState('lab')));
-    expect(text).toContain('group_all:');
-    expect(text).toContain('group_3_tier:');
-  });
-
-  it('as files, two for each VM that has an id', () => {
-    const files = outputFiles(OUTPUTS);
-    expect(files.map(({ name }) => name)).toEqual(
-      [101, 102, 111, 112].flatMap((id) => [`vm_${id}_ip.txt`, `vm_${id}_summary.txt`]),
-    );
-    const textOf = (name: string) => files.find((file) => file.name === name)?.text;
-    expect(textOf('vm_111_ip.txt')).toBe('192.168.7.7\n');
-    expect(textOf('vm_112_ip.txt')).toBe('');
-    expect(textOf('vm_111_summary.txt')).toMatchInlineSnapshot(`
-      "name: lab-worker-1
-      id: 111
-      node: pve1
-      role: worker
-      status: complete
-      address: 192.168.7.7
-      net2: 192.168.7.7 (BC:24:11:00:01:01)
-      net10: 10.9.0.7 (BC:24:11:00:01:02)
-      "
-    `);
-    expect(textOf('vm_112_summary.txt')).toMatchInlineSnapshot(`
-      "name: lab-worker-2
-      id: 112
-      node: pve1
-      role: worker
-      status: incomplete
-      address: unknown
-      net0: unknown (BC:24:11:00:00:12)
-      "
-    `);
+  it('for people, with a dash where the endpoint of a Talos cluster is not known', () => {
+    const outputs = stackOutputs(stackOf([vm('control', 1, { role: 'control-plane' })]), stateOf({}));
+    expect(outputsForPeople(outputs)).toMatch(/^talos_cluster_endpoint +—$/m);
+    expect(outputsForPeople(stackOutputs(stackOf([]), stateOf({})))).not.toContain('talos');
   });
 });

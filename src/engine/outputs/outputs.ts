@@ -8,6 +8,9 @@ import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValue
 import { type VmView, vmViews } from './vm-view.ts';
 
 export interface StackOutputs {
+  readonly stack: string;
+  /** The virtual address that the control planes share. */
+  readonly vip: string | null;
   readonly values: OutputValues;
   /** In the order of the file, for the renderers that want more than the contract. */
   readonly vms: readonly VmView[];
@@ -42,12 +45,21 @@ export function stackOutputs(stack: ResolvedStack, state: StackState): StackOutp
     vm_ids: byName(vms, ({ vmid }) => vmid),
   };
   const noEndpoint = talos.length > 0 && endpoint === undefined ? [unknownEndpoint()] : [];
-  return { values, vms, warnings: [...vms.flatMap(unknownOf), ...noEndpoint] };
+  return {
+    stack: stack.name,
+    vip: stack.outputs.talos?.vip ?? null,
+    values,
+    vms,
+    warnings: [...vms.flatMap(unknownOf), ...noEndpoint],
+  };
 }
 
-/** One output by its name; old names still work, with a warning that tells the new one. */
+/**
+ * One output by its name. Old names still work, with a warning that tells the new one; what is null in the value is
+ * warned about.
+ */
 export function readOutput(
-  { values }: Pick<StackOutputs, 'values'>,
+  { values, warnings }: Pick<StackOutputs, 'values' | 'warnings'>,
   name: string,
 ): { readonly value: OutputValues[OutputName]; readonly warnings: readonly Diagnostic[] } {
   if (!isOutputName(values, name)) {
@@ -59,15 +71,23 @@ export function readOutput(
     });
   }
   const instead = DEPRECATED_OUTPUTS[name];
-  return { value: values[name], warnings: instead === undefined ? [] : [deprecated(name, instead)] };
+  const value = values[name];
+  const old = instead === undefined ? [] : [deprecated(name, instead)];
+  return { value, warnings: [...old, ...(hasNull(value) ? warnings : [])] };
+}
+
+/** A role that nobody gave is no gap. */
+function hasNull(value: unknown, key?: string): boolean {
+  if (value === null) return key !== 'role';
+  return typeof value === 'object' && Object.entries(value).some(([name, each]) => hasNull(each, name));
 }
 
 /** Talos writes the role as one word, Kubernetes with a hyphen. */
-const isControlPlane = ({ role }: VmView) => role === 'control-plane' || role === 'controlplane';
+export const isControlPlane = ({ role }: Pick<VmView, 'role'>) => role === 'control-plane' || role === 'controlplane';
 
 const isOutputName = (values: OutputValues, name: string): name is OutputName => Object.hasOwn(values, name);
 
-const inUrl = (ip: string) => (ip.includes(':') ? `[${ip}]` : ip);
+export const inUrl = (ip: string) => (ip.includes(':') ? `[${ip}]` : ip);
 
 function byName<Value>(vms: readonly VmView[], value: (vm: VmView) => Value): Record<string, Value> {
   return Object.fromEntries(vms.map((vm) => [vm.name, value(vm)]));

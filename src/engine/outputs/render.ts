@@ -1,6 +1,7 @@
 /** Outputs as text: for people, for programs, for shells. Unknown values are an em dash, null and an empty string. */
 import { DEPRECATED_OUTPUTS, type OutputName } from './contract.ts';
 import type { StackOutputs } from './outputs.ts';
+import { shellQuoted } from './shell.ts';
 
 export function outputsAsJson({ values }: Pick<StackOutputs, 'values'>): string {
   return `${JSON.stringify(values, undefined, 2)}\n`;
@@ -16,8 +17,11 @@ export function outputsForPeople({ values, vms }: StackOutputs): string {
     status,
     nics.map(({ slot, ip }) => `${slot} ${ip ?? UNKNOWN}`).join(', ') || UNKNOWN,
   ]);
+  const hasTalos = vms.some(({ isTalos }) => isTalos);
   const others = Object.entries(values).flatMap(([name, value]) =>
-    isAdvertised(name) && typeof value !== 'object' ? [[name, String(value)]] : [],
+    isAdvertised(name) && (typeof value !== 'object' || (value === null && hasTalos))
+      ? [[name, String(value ?? UNKNOWN)]]
+      : [],
   );
   const lists = Object.entries(values).flatMap(([name, value]) =>
     isAdvertised(name) && Array.isArray(value) && value.length > 0
@@ -39,21 +43,28 @@ function columns(rows: readonly (readonly string[])[]): string {
 }
 
 /**
- * For `eval "$(proxwright output --format env)"`: the names of the contract in capitals. Lists are separated by blanks and
- * hold what is known, maps are JSON.
+ * For files of variables and for `eval`: the names of the contract in capitals. Lists are separated by blanks and hold what
+ * is known, maps are JSON.
  */
-export function outputsAsShell({ values }: Pick<StackOutputs, 'values'>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `${name.toUpperCase()}=${quoted(shellText(value))}\n`)
+export function outputsAsEnvironment({ values }: Pick<StackOutputs, 'values'>): string {
+  return assignments(values)
+    .map((line) => `${line}\n`)
     .join('');
+}
+
+/** For `eval "$(proxwright output --format shell)"`: the same, and programs that the shell starts see them too. */
+export function outputsAsShell({ values }: Pick<StackOutputs, 'values'>): string {
+  return assignments(values)
+    .map((line) => `export ${line}\n`)
+    .join('');
+}
+
+function assignments(values: object): string[] {
+  return Object.entries(values).map(([name, value]) => `${name.toUpperCase()}=${shellQuoted(shellText(value))}`);
 }
 
 function shellText(value: unknown): string {
   if (value === null) return '';
   if (Array.isArray(value)) return value.filter((entry) => entry !== null).join(' ');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

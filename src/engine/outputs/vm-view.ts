@@ -9,6 +9,8 @@ export interface NicView {
   readonly slot: string;
   readonly mac: string | null;
   readonly ip: string | null;
+  /** Address that the stack gives it, also while the VM does not exist. */
+  readonly expected: string | null;
 }
 
 export interface VmView {
@@ -17,6 +19,8 @@ export interface VmView {
   readonly group: string;
   readonly role: string | null;
   readonly isTalos: boolean;
+  /** Whom cloud-init makes, where the stack says so. */
+  readonly user: string | null;
   readonly vmid: number | null;
   readonly node: string;
   readonly status: VmStatus;
@@ -35,7 +39,12 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmState | undefin
   const slots = [...new Set([...mentioned, ...Object.keys(state?.macs ?? {})])];
   const nics = slots
     .toSorted((a, b) => slotNumber(a) - slotNumber(b))
-    .map((slot) => ({ slot, mac: state?.macs[slot] ?? null, ip: ipOf(slot, fields, state) }));
+    .map((slot) => ({
+      slot,
+      mac: macOf(slot, fields, state),
+      ip: ipOf(slot, fields, state),
+      expected: staticAddresses(fields.nics?.[slot])[0] ?? null,
+    }));
   const managed = managedNic(fields, slots);
   return {
     address,
@@ -43,6 +52,7 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmState | undefin
     group,
     role: fields.role ?? null,
     isTalos: fields.guest === 'talos',
+    user: fields.cloud_init?.user ?? null,
     // Zero stands for an id that is not decided yet.
     vmid: state?.vmid || null,
     node: state?.node || fields.node,
@@ -50,6 +60,16 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmState | undefin
     nics,
     ip: nics.find(({ slot }) => slot === managed)?.ip ?? null,
   };
+}
+
+/**
+ * One that the stack fixed and that was read back, else the one that Proxmox gave; one that the stack fixes is known before
+ * the VM exists, for reservations.
+ */
+function macOf(slot: string, fields: ResolvedVm['fields'], state: VmState | undefined): string | null {
+  const applied = state?.lastApplied[`nics.${slot}.mac`];
+  const fixed = typeof applied === 'string' ? applied : undefined;
+  return (fixed ?? state?.macs[slot] ?? fields.nics?.[slot]?.mac)?.toUpperCase() ?? null;
 }
 
 /** What the guest reported, else what the stack gives it; a VM that does not exist has none. */

@@ -1,0 +1,354 @@
+/** Hand-over scripts, really run by bash, with stand-ins in place of the programs that they call. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { stackOutputs } from '../outputs.ts';
+import { FakeCluster } from '../testing/fakes.ts';
+import { address, known, stackOf, stateOf, vm } from '../testing/lab.ts';
+import { k3sScript } from './k3s.ts';
+import { rancherScript } from './rancher.ts';
+import { talosScript } from './talos.ts';
+
+const TALOS = stackOutputs(
+  stackOf(
+    [
+      vm('control', 1, { role: 'control-plane', ...address('10.0.20.11') }),
+      vm('control', 2, { role: 'controlplane', ...address('10.0.20.12') }),
+      vm('worker', 1, { role: 'worker' }),
+    ],
+    { talos: { vip: '10.0.20.10' } },
+  ),
+  stateOf({ 'vm.control[1]': known(101), 'vm.control[2]': known(102), 'vm.worker[1]': known(111) }),
+);
+
+const guest = { guest: 'cloud-init' as const, cloud_init: { user: 'ubuntu' } };
+const RANCHER = stackOutputs(
+  stackOf([
+    ...[1, 2, 3].map((number) =>
+      vm('manager', number, { ...guest, role: 'manager', ...address(`10.0.20.1${number}`) }),
+    ),
+    vm('agent', 1, { ...guest, cloud_init: {}, role: 'agent', ...address('10.0.20.21') }),
+    ...[1, 2].map((number) => vm('apps', number, { ...guest, role: 'apps', ...address(`10.0.20.3${number}`) })),
+  ]),
+  stateOf({
+    'vm.manager[1]': known(401),
+    'vm.manager[2]': known(402),
+    'vm.manager[3]': known(403),
+    'vm.agent[1]': known(404),
+    'vm.apps[1]': known(405),
+    'vm.apps[2]': known(406),
+  }),
+);
+
+/** Without what only looks. */
+const acts = (lines: readonly string[]) =>
+  lines
+    .filter((line) => !/ (version|etcd members)$| config (endpoint|node) |^helm status|^kubectl get/.test(line))
+    .map((line) => line.replace(/--talosconfig \S+ --endpoints \S+ /, ''));
+
+// Each starts dozens of processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 60_000 });
+
+let cluster: FakeCluster;
+beforeEach(() => {
+  cluster = new FakeCluster();
+});
+afterEach(() => cluster.remove());
+
+/** Not everybody has it. */
+const LINTER = 'shellcheck';
+
+const scripts = { talos: talosScript(TALOS), k3s: k3sScript(RANCHER), rancher: rancherScript(RANCHER) };
+
+describe.each(Object.entries(scripts))('the script for %s', (_, text) => {
+  it('is bash', () => {
+    execFileSync('bash', ['-n'], { input: text });
+  });
+
+  it.skipIf(spawnSync(LINTER, ['--version']).error)('pleases shellcheck', () => {
+    expect(spawnSync(LINTER, ['-'], { input: text, encoding: 'utf8' }).stdout).toBe('');
+  });
+
+  it('ends with a line of its own and says where it comes from', () => {
+    expect(text).toMatch(/^#!\/usr\/bin\/env bash\n# Stack lab: /);
+    expect(text).toMatch(/contract version 1/);
+    expect(text).toMatch(/[^\n]\n$/);
+  });
+});
+
+describe('the hand-over to Talos', () => {
+  const settings = { ADDRESS_111: '10.0.20.31' };
+  const ready = () => cluster.mark('talos-lab/patch-controlplane.yaml', 'vip: 10.0.20.10\n');
+
+  it('stops where an address is missing, before anything is done, and says what to type', async () => {
+    const { code, stderr } = await cluster.run(scripts.talos);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'lab-worker-1 (VM 111) has no known address. Look up BC:24:11:00:00:11 at your DHCP server, and type: export ADDRESS_111=<its address>',
+    );
+    expect(stderr).not.toContain('lab-control');
+    expect(cluster.asked()).toEqual([]);
+  });
+
+  it('stops where a VM has not been made', async () => {
+    const outputs = stackOutputs(stackOf([vm('control', 1, { role: 'control-plane' })]), stateOf({}));
+    const { stderr } = await cluster.run(talosScript(outputs));
+    expect(stderr).toContain('lab-control-1 has not been made yet. Type: proxwright apply');
+  });
+
+  it('stops where nobody would take the virtual address', async () => {
+    const { code, stderr } = await cluster.run(scripts.talos, settings);
+    expect(code).toBe(1);
+    expect(stderr).toContain('touch talos-lab/patch-controlplane.yaml');
+    expect(cluster.asked()).toEqual([]);
+  });
+
+  it('generates, configures each node by its role, bootstraps once and fetches the kubeconfig', async () => {
+    ready();
+    cluster.mark('booting-10.0.20.12');
+    const { code, stdout, stderr } = await cluster.run(scripts.talos, settings);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(acts(cluster.asked())).toEqual([
+      'talosctl gen secrets --output-file talos-lab/secrets.yaml.new',
+      'talosctl gen config lab https://10.0.20.10:6443 --with-secrets talos-lab/secrets.yaml --output talos-lab/new --config-patch-control-plane @talos-lab/patch-controlplane.yaml',
+      'talosctl apply-config --insecure --nodes 10.0.20.11 --file talos-lab/controlplane.yaml',
+      'talosctl apply-config --insecure --nodes 10.0.20.12 --file talos-lab/controlplane.yaml',
+      'talosctl apply-config --insecure --nodes 10.0.20.12 --file talos-lab/controlplane.yaml',
+      'talosctl --nodes 10.0.20.11 bootstrap',
+      'talosctl apply-config --insecure --nodes 10.0.20.31 --file talos-lab/worker.yaml',
+      'talosctl --nodes 10.0.20.11 kubeconfig talos-lab/kubeconfig --force --merge=false',
+    ]);
+    expect(cluster.read('configured-10.0.20.31')).toBe('worker.yaml\n');
+    expect(stdout).toContain('export TALOSCONFIG=talos-lab/talosconfig KUBECONFIG=talos-lab/kubeconfig');
+    expect(statSync(join(cluster.folder, 'talos-lab/secrets.yaml')).mode & 0o077).toBe(0);
+    expect(cluster.committable('talos-lab')).toEqual(['.gitignore', 'bootstrapped', 'patch-controlplane.yaml']);
+  });
+
+  it('does nothing twice', async () => {
+    ready();
+    await cluster.run(scripts.talos, settings);
+    cluster.asked();
+    expect((await cluster.run(scripts.talos, settings)).code).toBe(0);
+    expect(acts(cluster.asked())).toEqual([
+      'talosctl --nodes 10.0.20.11 kubeconfig talos-lab/kubeconfig --force --merge=false',
+    ]);
+  });
+
+  it('goes on after a stop, and gives a patch of its own to a node that has one', async () => {
+    ready();
+    cluster.mark('dead-10.0.20.31');
+    cluster.mark('talos-lab/node-lab-worker-1.yaml', 'machine: {}\n');
+    const stopped = await cluster.run(scripts.talos, { ...settings, WAIT_SECONDS: '0' });
+    expect(stopped.code).toBe(1);
+    expect(stopped.stderr).toContain(
+      'lab-worker-1 (10.0.20.31) takes its configuration: not within 0 s. The last answer was: no route to host',
+    );
+    cluster.unmark('dead-10.0.20.31');
+    cluster.asked();
+    expect((await cluster.run(scripts.talos, settings)).code).toBe(0);
+    expect(acts(cluster.asked())).toEqual([
+      'talosctl apply-config --insecure --nodes 10.0.20.31 --file talos-lab/worker.yaml --config-patch @talos-lab/node-lab-worker-1.yaml',
+      'talosctl --nodes 10.0.20.11 kubeconfig talos-lab/kubeconfig --force --merge=false',
+    ]);
+  });
+
+  it('never bootstraps a second time, though etcd does not answer', async () => {
+    ready();
+    await cluster.run(scripts.talos, settings);
+    cluster.asked();
+    cluster.mark('etcd-away');
+    const { code, stderr } = await cluster.run(scripts.talos, { ...settings, WAIT_SECONDS: '0' });
+    expect(code).toBe(1);
+    expect(stderr).toContain('rm talos-lab/bootstrapped');
+    expect(cluster.asked().filter((line) => line.endsWith(' bootstrap'))).toEqual([]);
+  });
+
+  it('takes a cluster that somebody else has bootstrapped as it is', async () => {
+    ready();
+    cluster.mark('etcd');
+    expect((await cluster.run(scripts.talos, settings)).code).toBe(0);
+    expect(cluster.asked().filter((line) => line.endsWith(' bootstrap'))).toEqual([]);
+  });
+
+  it('does not use configurations of another endpoint', async () => {
+    ready();
+    await cluster.run(scripts.talos, settings);
+    cluster.mark('talos-lab/controlplane.yaml', 'endpoint: https://10.9.9.9:6443\n');
+    const { code, stderr } = await cluster.run(scripts.talos, settings);
+    expect(code).toBe(1);
+    expect(stderr).toContain('talos-lab/controlplane.yaml is not for https://10.0.20.10:6443');
+  });
+
+  it('makes the endpoint of the first control plane where there is no virtual address, also one of IPv6', async () => {
+    const outputs = stackOutputs(
+      stackOf([vm('control', 1, { role: 'control-plane' })]),
+      stateOf({ 'vm.control[1]': known(101) }),
+    );
+    const { code, stderr } = await cluster.run(talosScript(outputs), { ADDRESS_101: 'fd00::11' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(cluster.asked()).toContain(
+      'talosctl gen config lab https://[fd00::11]:6443 --with-secrets talos-lab/secrets.yaml --output talos-lab/new',
+    );
+  });
+
+  it('ends a program that takes too long', async () => {
+    const slow = scripts.talos.replace('bounded 60 talosctl apply-config', 'bounded 1 sleep 60; talosctl apply-config');
+    expect(slow).not.toBe(scripts.talos);
+    ready();
+    expect((await cluster.run(slow, settings)).code).toBe(0);
+  });
+
+  it('quotes whatever a name holds', async () => {
+    const evil = "x'; touch pwned; '$(touch pwned)`touch pwned`";
+    const [first, ...rest] = TALOS.vms;
+    if (!first) throw new Error('no VM');
+    const outputs = { ...TALOS, stack: `${evil}\ntouch pwned`, vms: [{ ...first, name: evil, ip: evil }, ...rest] };
+    execFileSync('bash', ['-n'], { input: talosScript(outputs) });
+    await cluster.run(talosScript(outputs), { ...settings, TALOS_FOLDER: 'talos lab', WAIT_SECONDS: '0' });
+    expect(cluster.has('pwned')).toBe(false);
+  });
+
+  it('is refused for a stack without a control plane', () => {
+    expect(() => talosScript(RANCHER)).toThrow('No VM of this stack has guest: talos and role: control-plane.');
+  });
+});
+
+describe('the hand-over to K3s', () => {
+  const installs = (ip: string) =>
+    cluster.has(`machines/${ip}/installs`) ? cluster.read(`machines/${ip}/installs`) : '';
+  const token = (ip: string) => `--token-file ${cluster.folder}/machines/${ip}/etc/rancher/k3s/token`;
+
+  it('begins a cluster on the first server, and the others join it, with the token in a file', async () => {
+    const { code, stdout, stderr } = await cluster.run(scripts.k3s, { K3S_VERSION: "v1.33.1+k3s1'" });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(installs('10.0.20.11')).toBe(
+      `v1.33.1+k3s1' server --cluster-init ${token('10.0.20.11')} --node-name lab-manager-1\n`,
+    );
+    for (const number of [2, 3]) {
+      expect(installs(`10.0.20.1${number}`)).toBe(
+        `v1.33.1+k3s1' server --server https://10.0.20.11:6443 ${token(`10.0.20.1${number}`)} --node-name lab-manager-${number}\n`,
+      );
+    }
+    expect(installs('10.0.20.21')).toContain('agent --server https://10.0.20.11:6443');
+    expect(installs('10.0.20.31')).toBe('');
+    expect(cluster.committable('k3s-lab')).toEqual([]);
+    expect(cluster.read('k3s-lab/kubeconfig')).toBe('server: https://10.0.20.11:6443\n');
+    expect(stdout).toContain('export KUBECONFIG=k3s-lab/kubeconfig');
+    const secret = cluster.read('k3s-lab/token');
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(cluster.read('machines/10.0.20.21/etc/rancher/k3s/token')).toBe(secret);
+    const asked = cluster.asked().join('\n');
+    expect(asked).not.toContain(secret);
+    expect(stdout).not.toContain(secret);
+    expect(asked).toContain(' ubuntu@10.0.20.11 ');
+    expect(asked).toMatch(/ 10\.0\.20\.21 if /);
+  });
+
+  it('installs nothing twice', async () => {
+    await cluster.run(scripts.k3s);
+    const before = installs('10.0.20.11') + installs('10.0.20.21');
+    const { code, stdout } = await cluster.run(scripts.k3s, { SSH_USER: 'admin' });
+    expect(code).toBe(0);
+    expect(installs('10.0.20.11') + installs('10.0.20.21')).toBe(before);
+    expect(stdout).toContain('lab-manager-1: server, runs');
+    expect(cluster.asked().at(-1)).toContain('admin@10.0.20.11');
+  });
+
+  it('lets a first server that was made anew join the cluster of the others', async () => {
+    await cluster.run(scripts.k3s);
+    cluster.unmark('machines/10.0.20.11');
+    expect((await cluster.run(scripts.k3s)).code).toBe(0);
+    expect(installs('10.0.20.11')).toContain('server --server https://10.0.20.12:6443');
+    expect(installs('10.0.20.11')).not.toContain('--cluster-init');
+  });
+
+  it('does not begin a second cluster where one was and does not run', async () => {
+    await cluster.run(scripts.k3s);
+    for (const number of [1, 2, 3]) cluster.unmark(`machines/10.0.20.1${number}/k3s.runs`);
+    cluster.unmark('machines/10.0.20.11');
+    const { code, stderr } = await cluster.run(scripts.k3s, { WAIT_SECONDS: '5' });
+    expect(code).toBe(1);
+    expect(stderr).toContain('K3s runs on lab-manager-2, which was a server before (start it: ssh ubuntu@10.0.20.12');
+    expect(installs('10.0.20.11')).toBe('');
+  });
+
+  it('stops at a server that does not answer, before anything is installed', async () => {
+    cluster.mark('machines/10.0.20.13.dead');
+    const { code, stderr } = await cluster.run(scripts.k3s, { WAIT_SECONDS: '5' });
+    expect(code).toBe(1);
+    expect(stderr).toContain('ubuntu@10.0.20.13 answers by SSH');
+    expect(stderr).toContain('no route to host');
+    expect(installs('10.0.20.11')).toBe('');
+  });
+
+  it('stops where the installer cannot be fetched, and goes on when it can', async () => {
+    cluster.mark('machines/10.0.20.12/offline');
+    const stopped = await cluster.run(scripts.k3s);
+    expect(stopped.code).toBe(1);
+    expect(stopped.stderr).toContain('lab-manager-2: K3s was not installed.');
+    cluster.unmark('machines/10.0.20.12/offline');
+    expect((await cluster.run(scripts.k3s)).code).toBe(0);
+    expect(installs('10.0.20.11').split('\n')).toHaveLength(2);
+  });
+
+  it('is refused for a stack without servers', () => {
+    expect(() => k3sScript(TALOS)).toThrow('No VM of this stack is a server of a K3s cluster');
+  });
+});
+
+describe('the hand-over to Rancher', () => {
+  const settings = { RANCHER_HOSTNAME: 'rancher.example.org' };
+  const NODES = 'node/lab-manager-1\nnode/lab-manager-2\nnode/lab-manager-3\n';
+  beforeEach(() => {
+    cluster.mark('k3s-lab/kubeconfig', 'server: https://10.0.20.11:6443\n');
+    cluster.mark('nodes', NODES);
+  });
+
+  it('installs cert-manager and Rancher, one replica for each manager, and says where the other VMs go', async () => {
+    const { code, stdout, stderr } = await cluster.run(scripts.rancher, { ...settings, RANCHER_VERSION: '2.12.1' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(acts(cluster.asked())).toEqual([
+      'helm upgrade --install cert-manager cert-manager --repo https://charts.jetstack.io --namespace cert-manager --create-namespace --wait --timeout 600s --set crds.enabled=true',
+      'helm upgrade --install rancher rancher --repo https://releases.rancher.com/server-charts/stable --namespace cattle-system --create-namespace --version 2.12.1 --wait --timeout 600s --set hostname=rancher.example.org --set replicas=3 --set-file bootstrapPassword=rancher-lab/bootstrap-password',
+      'kubectl rollout status deployment/rancher --namespace cattle-system --timeout 600s',
+    ]);
+    expect(stdout).toContain('  lab-apps-1: ssh ubuntu@10.0.20.31\n  lab-apps-2: ssh ubuntu@10.0.20.32\n');
+    expect(stdout).not.toContain(cluster.read('rancher-lab/bootstrap-password'));
+    expect(cluster.read('rancher-lab/bootstrap-password')).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('upgrades nothing when it runs again', async () => {
+    await cluster.run(scripts.rancher, settings);
+    const password = cluster.read('rancher-lab/bootstrap-password');
+    cluster.asked();
+    expect((await cluster.run(scripts.rancher, settings)).code).toBe(0);
+    expect(acts(cluster.asked()).map((line) => line.split(' ')[0])).toEqual(['kubectl']);
+    expect(cluster.read('rancher-lab/bootstrap-password')).toBe(password);
+  });
+
+  it.each([
+    ['a name', {}, 'export RANCHER_HOSTNAME=rancher.example.org'],
+    ['a kubeconfig', { ...settings, KUBECONFIG: 'nowhere' }, 'There is no nowhere.'],
+  ])('stops without %s', async (_, given, words) => {
+    const { code, stderr } = await cluster.run(scripts.rancher, given);
+    expect(code).toBe(1);
+    expect(stderr).toContain(words);
+    expect(cluster.asked()).toEqual([]);
+  });
+
+  it('installs nothing into another cluster', async () => {
+    cluster.mark('nodes', 'node/lab-manager-1\nnode/production-1\n');
+    const { code, stderr } = await cluster.run(scripts.rancher, settings);
+    expect(code).toBe(1);
+    expect(stderr).toContain('lab-manager-2 is not a node of the cluster of k3s-lab/kubeconfig');
+    expect(acts(cluster.asked())).toEqual([]);
+  });
+
+  it('says what to look at where a chart fails', async () => {
+    cluster.mark('broken-rancher');
+    const { code, stderr } = await cluster.run(scripts.rancher, settings);
+    expect(code).toBe(1);
+    expect(stderr).toContain('rancher was not installed. See: kubectl get events --namespace cattle-system');
+  });
+});

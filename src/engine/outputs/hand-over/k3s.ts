@@ -1,0 +1,194 @@
+/**
+ * The hand-over to K3s: a first server that begins the cluster, further servers and agents that join it. The script goes to
+ * the VMs by the SSH of whoever runs it; Proxwright itself never does.
+ */
+import type { StackOutputs } from '../outputs.ts';
+import { commentText, shellQuoted } from '../shell.ts';
+import type { VmView } from '../vm-view.ts';
+import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
+
+const FORMAT = 'k3s-script';
+const SERVER_ROLES = ['control-plane', 'controlplane', 'server', 'manager'];
+const AGENT_ROLES = ['worker', 'agent'];
+
+/** What a VM is in a K3s cluster, by its role; other roles have no part in it. */
+export function k3sParts({ vms }: Pick<StackOutputs, 'vms'>): Record<'servers' | 'agents' | 'others', VmView[]> {
+  const able = vms.filter(({ isTalos }) => !isTalos);
+  const servers = able.filter(({ role }) => role !== null && SERVER_ROLES.includes(role));
+  const agents = able.filter(({ role }) => role !== null && AGENT_ROLES.includes(role));
+  return { servers, agents, others: able.filter((vm) => !servers.includes(vm) && !agents.includes(vm)) };
+}
+
+export function noServers(format: string) {
+  return nothingToHandOver(
+    format,
+    `No VM of this stack is a server of a K3s cluster: none but Talos has one of the roles ${SERVER_ROLES.join(', ')}.`,
+    'Give the servers a role in the stack file: role: server. Agents have role: agent or role: worker.',
+  );
+}
+
+export function k3sScript(outputs: StackOutputs): string {
+  const { servers, agents, others } = k3sParts(outputs);
+  if (servers.length === 0) throw noServers(FORMAT);
+  const members = [...servers, ...agents];
+  return scriptOf(
+    outputs,
+    {
+      format: FORMAT,
+      purpose: 'from booted VMs to a K3s cluster, by ssh.',
+      settings: [
+        'K3S_FOLDER          where token, kubeconfig and known hosts are kept',
+        'K3S_VERSION         version to install, such as v1.33.1+k3s1 (the stable one)',
+        'K3S_SERVER_ARGS     further arguments for servers, K3S_AGENT_ARGS for agents',
+        'SSH_USER            who to log in as, with rights to sudo',
+      ],
+    },
+    [
+      ...(others.length > 0
+        ? [`# Not part of the cluster, by their roles: ${others.map(({ name }) => commentText(name)).join(', ')}`]
+        : []),
+      addressPart(members),
+      targetPart(members),
+      [
+        `cluster=${shellQuoted(outputs.stack)}`,
+        `folder=\${K3S_FOLDER:-${shellQuoted(`k3s-${outputs.stack}`)}}`,
+        ...arraysOf('server', servers),
+        arrayPart('server_addresses', servers.map(addressOf)),
+        ...arraysOf('agent', agents),
+      ].join('\n'),
+      BODY,
+    ],
+  );
+}
+
+function arraysOf(kind: string, vms: readonly VmView[]): string[] {
+  return [
+    arrayPart(
+      `${kind}_names`,
+      vms.map(({ name }) => shellQuoted(name)),
+    ),
+    arrayPart(`${kind}_targets`, vms.map(targetOf)),
+  ];
+}
+
+/** Whom SSH goes to, by VM id, as variables. Without a user in the stack, the configuration of SSH decides. */
+export function targetPart(vms: readonly VmView[]): string {
+  return vms
+    .map((vm) => {
+      const user = vm.user === null ? `\${SSH_USER:+$SSH_USER@}` : `\${SSH_USER:-${shellQuoted(vm.user)}}@`;
+      return `target_${vm.vmid ?? 'unknown'}=${user}${addressOf(vm)}`;
+    })
+    .join('\n');
+}
+
+/** In a script after `targetPart`. */
+export const targetOf = ({ vmid }: VmView) => `"$target_${vmid ?? 'unknown'}"`;
+
+const BODY = `
+need ssh 'Install the OpenSSH client.'
+private_folder "$folder" '*'
+
+# The token lets a machine join; it goes over SSH into files, never into arguments.
+if [ ! -s "$folder/token" ]; then
+  od -An -N32 -tx1 /dev/urandom | tr -d ' \\n' >"$folder/token.new"
+  mv "$folder/token.new" "$folder/token"
+fi
+token=$(cat "$folder/token")
+
+quote() { printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\\\\\''/g")"; }
+
+# remote TARGET SCRIPT: runs a script there as root. A script is read to its end before it begins.
+remote() {
+  local input="main() {
+$2
+}
+main </dev/null"
+  # shellcheck disable=SC2016 # the other side looks who it is
+  bounded "$wait_seconds" ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 \\
+    -o StrictHostKeyChecking=accept-new -o "UserKnownHostsFile=\\"$folder/known_hosts\\"" "$1" \\
+    'if [ "$(id -u)" = 0 ]; then exec sh -s; else exec sudo -n sh -s; fi'
+}
+
+is_reachable() { remote "$1" 'true'; }
+
+# state_of TARGET: runs, made (it was a server before) or fresh
+state_of() {
+  remote "$1" 'if systemctl is-active --quiet k3s; then echo runs
+    elif [ -d /var/lib/rancher/k3s/server/db ]; then echo made
+    else echo fresh; fi'
+}
+
+is_running() { remote "$1" "systemctl is-active --quiet $2"; }
+
+url_of() {
+  case $1 in
+    *:*) printf 'https://[%s]:6443' "$1" ;;
+    *) printf 'https://%s:6443' "$1" ;;
+  esac
+}
+
+# install NAME TARGET UNIT ARGUMENTS
+install() {
+  local version=''
+  [ -z "\${K3S_VERSION:-}" ] || version="export INSTALL_K3S_VERSION=$(quote "$K3S_VERSION")"
+  remote "$2" "set -eu
+    $version
+    (umask 077 && mkdir -p /etc/rancher/k3s && printf %s $(quote "$token") >/etc/rancher/k3s/token)
+    installer=\\$(curl -sfL https://get.k3s.io)
+    printf '%s\\\\n' \\"\\$installer\\" | sh -s - $4 --token-file /etc/rancher/k3s/token --node-name $(quote "$1")" ||
+    stop "$1: K3s was not installed. Look: ssh $2 sudo journalctl -u $3; then run this again."
+}
+
+for target in "\${server_targets[@]}"; do
+  wait_for "$target answers by SSH (try it: ssh $target true; another user: SSH_USER=<name>)" is_reachable "$target"
+done
+
+# A cluster is begun only where no server ever was one: a second beginning would be a second cluster.
+leader=''
+made=''
+for ((i = 0; i < \${#server_names[@]}; i++)); do
+  state=$(state_of "\${server_targets[i]}") || stop "\${server_names[i]}: its state cannot be read."
+  case $state in
+    runs) [ -n "$leader" ] || leader=$i ;;
+    made) [ -n "$made" ] || made=$i ;;
+  esac
+done
+if [ -z "$leader" ] && [ -n "$made" ]; then
+  wait_for "K3s runs on \${server_names[made]}, which was a server before (start it: ssh \${server_targets[made]} sudo systemctl start k3s; or begin anew, without its data: ssh \${server_targets[made]} sudo k3s-uninstall.sh)" \\
+    is_running "\${server_targets[made]}" k3s
+  leader=$made
+fi
+if [ -z "$leader" ]; then
+  say "\${server_names[0]}: begins the cluster"
+  install "\${server_names[0]}" "\${server_targets[0]}" k3s "server --cluster-init \${K3S_SERVER_ARGS:-}"
+  leader=0
+fi
+join=$(url_of "\${server_addresses[leader]}")
+
+for ((i = 0; i < \${#server_names[@]}; i++)); do
+  if is_running "\${server_targets[i]}" k3s; then
+    say "\${server_names[i]}: server, runs"
+  else
+    say "\${server_names[i]}: joins as server"
+    install "\${server_names[i]}" "\${server_targets[i]}" k3s "server --server $join \${K3S_SERVER_ARGS:-}"
+  fi
+done
+
+for ((i = 0; i < \${#agent_names[@]}; i++)); do
+  wait_for "\${agent_targets[i]} answers by SSH" is_reachable "\${agent_targets[i]}"
+  if is_running "\${agent_targets[i]}" k3s-agent; then
+    say "\${agent_names[i]}: agent, runs"
+  else
+    say "\${agent_names[i]}: joins as agent"
+    install "\${agent_names[i]}" "\${agent_targets[i]}" k3s-agent "agent --server $join \${K3S_AGENT_ARGS:-}"
+  fi
+done
+
+wait_for "Kubernetes answers on \${server_names[leader]}" remote "\${server_targets[leader]}" 'k3s kubectl get --raw /readyz'
+kubeconfig=$(remote "\${server_targets[leader]}" 'cat /etc/rancher/k3s/k3s.yaml') || stop 'The kubeconfig cannot be read.'
+printf '%s\\n' "\${kubeconfig//https:\\/\\/127.0.0.1:6443/$join}" >"$folder/kubeconfig.new"
+mv "$folder/kubeconfig.new" "$folder/kubeconfig"
+say "Done: cluster $cluster. Next:
+  export KUBECONFIG=$folder/kubeconfig
+  kubectl get nodes"
+`;

@@ -1,0 +1,108 @@
+/**
+ * The hand-over to Rancher: cert-manager and Rancher by Helm on the cluster of the managers. VMs with other roles are for
+ * clusters that Rancher makes, which it does by a command of its own on each of them.
+ */
+import type { StackOutputs } from '../outputs.ts';
+import { shellQuoted } from '../shell.ts';
+import { k3sParts, noServers, targetOf, targetPart } from './k3s.ts';
+import { addressOf, addressPart, arrayPart, scriptOf } from './parts.ts';
+
+const FORMAT = 'rancher-script';
+
+export function rancherScript(outputs: StackOutputs): string {
+  const { servers, others } = k3sParts(outputs);
+  if (servers.length === 0) throw noServers(FORMAT);
+  return scriptOf(
+    outputs,
+    {
+      format: FORMAT,
+      purpose: 'Rancher on the K3s or RKE2 cluster of its managers, by helm.',
+      settings: [
+        'RANCHER_HOSTNAME    name under which Rancher is reached; it must be said',
+        'RANCHER_FOLDER      where the first password is kept',
+        "KUBECONFIG          of the managers' cluster (the one that the script for K3s wrote)",
+        'RANCHER_VERSION     of the chart, CERT_MANAGER_VERSION of the other one (the newest)',
+        'SSH_USER            who to log in as, in the commands that are shown at the end',
+      ],
+    },
+    [
+      addressPart([...servers, ...others]),
+      targetPart(others),
+      [
+        `folder=\${RANCHER_FOLDER:-${shellQuoted(`rancher-${outputs.stack}`)}}`,
+        `export KUBECONFIG=\${KUBECONFIG:-${shellQuoted(`k3s-${outputs.stack}/kubeconfig`)}}`,
+        arrayPart(
+          'manager_names',
+          servers.map(({ name }) => shellQuoted(name)),
+        ),
+        arrayPart('manager_addresses', servers.map(addressOf)),
+        arrayPart(
+          'app_names',
+          others.map(({ name }) => shellQuoted(name)),
+        ),
+        arrayPart('app_targets', others.map(targetOf)),
+      ].join('\n'),
+      BODY,
+    ],
+  );
+}
+
+const BODY = `
+need kubectl 'See https://kubernetes.io/docs/tasks/tools/'
+need helm 'See https://helm.sh/docs/intro/install/'
+hostname=\${RANCHER_HOSTNAME:-}
+[ -n "$hostname" ] || stop "Rancher needs a name in DNS that leads to \${manager_addresses[*]}.
+  Type: export RANCHER_HOSTNAME=rancher.example.org
+  Then run this again."
+[ -s "$KUBECONFIG" ] || stop "There is no $KUBECONFIG. Make the cluster first (proxwright output --format k3s-script), or type:
+  export KUBECONFIG=<kubeconfig of the managers' cluster>"
+private_folder "$folder" '*'
+
+# Rancher takes over the cluster it is installed in, so it must be the right one.
+nodes=$(bounded 60 kubectl get nodes --output name) || stop "The cluster of $KUBECONFIG does not answer."
+for name in "\${manager_names[@]}"; do
+  grep -qxF "node/$name" <<<"$nodes" || stop "$name is not a node of the cluster of $KUBECONFIG, so this is not the managers' cluster, or not complete.
+  See: kubectl get nodes"
+done
+
+if [ ! -s "$folder/bootstrap-password" ]; then
+  od -An -N16 -tx1 /dev/urandom | tr -d ' \\n' >"$folder/bootstrap-password.new"
+  mv "$folder/bootstrap-password.new" "$folder/bootstrap-password"
+fi
+
+# A release that is there is left as it is, so that running this again upgrades nothing.
+is_deployed() {
+  local status
+  status=$(bounded 60 helm status "$2" --namespace "$1" 2>/dev/null) || return 1
+  grep -qx 'STATUS: deployed' <<<"$status"
+}
+
+# chart NAMESPACE RELEASE REPOSITORY VERSION ARGUMENTS...
+chart() {
+  local namespace=$1 release=$2 repository=$3 version=$4
+  shift 4
+  if is_deployed "$namespace" "$release"; then
+    say "$release: is there"
+    return
+  fi
+  say "$release: is being installed"
+  bounded "$((wait_seconds + 60))" helm upgrade --install "$release" "$release" --repo "$repository" \\
+    --namespace "$namespace" --create-namespace \${version:+--version "$version"} --wait --timeout "\${wait_seconds}s" "$@" ||
+    stop "$release was not installed. See: kubectl get events --namespace $namespace; then run this again."
+}
+
+chart cert-manager cert-manager https://charts.jetstack.io "\${CERT_MANAGER_VERSION:-}" --set crds.enabled=true
+chart cattle-system rancher https://releases.rancher.com/server-charts/stable "\${RANCHER_VERSION:-}" \\
+  --set "hostname=$hostname" --set "replicas=\${#manager_names[@]}" \\
+  --set-file "bootstrapPassword=$folder/bootstrap-password"
+bounded "$((wait_seconds + 60))" kubectl rollout status deployment/rancher --namespace cattle-system --timeout "\${wait_seconds}s" ||
+  stop 'Rancher does not come up. See: kubectl get pods --namespace cattle-system; then run this again.'
+
+say "Done: https://$hostname/ with the password in $folder/bootstrap-password (only the first time)."
+if [ "\${#app_names[@]}" -gt 0 ]; then
+  say 'For a cluster of applications: Cluster Management, Create, Custom; then the command that Rancher shows, on each of:'
+  for ((i = 0; i < \${#app_names[@]}; i++)); do
+    say "  \${app_names[i]}: ssh \${app_targets[i]}"
+  done
+fi
+`;

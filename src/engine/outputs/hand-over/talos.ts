@@ -1,0 +1,162 @@
+/**
+ * The hand-over to Talos: machine configurations from the cluster's endpoint, applied to each node by its role, one
+ * bootstrap, and a kubeconfig. Secrets are made by talosctl in a folder of the user.
+ */
+import { isControlPlane, type StackOutputs } from '../outputs.ts';
+import { shellQuoted } from '../shell.ts';
+import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
+
+const FORMAT = 'talos-script';
+
+export function talosScript(outputs: StackOutputs): string {
+  const nodes = outputs.vms.filter(({ isTalos }) => isTalos);
+  const controlPlanes = nodes.filter(isControlPlane);
+  const workers = nodes.filter((node) => !isControlPlane(node));
+  const [first] = controlPlanes;
+  if (!first) {
+    throw nothingToHandOver(
+      FORMAT,
+      'No VM of this stack has guest: talos and role: control-plane.',
+      'Say so in the stack file: guest: talos for all of them, role: control-plane or role: worker for each group.',
+    );
+  }
+  return scriptOf(
+    outputs,
+    {
+      format: FORMAT,
+      purpose: 'from booted Talos VMs to a Kubernetes cluster, by talosctl.',
+      settings: ['TALOS_FOLDER        where configurations and secrets are kept'],
+    },
+    [
+      addressPart(nodes),
+      [
+        `cluster=${shellQuoted(outputs.stack)}`,
+        // The first address may be given by hand, so the endpoint is made of it here.
+        `endpoint_address=${outputs.vip === null ? addressOf(first) : shellQuoted(outputs.vip)}`,
+        `is_virtual=${outputs.vip === null ? 'no' : 'yes'}`,
+        `folder=\${TALOS_FOLDER:-${shellQuoted(`talos-${outputs.stack}`)}}`,
+        arrayPart(
+          'control_names',
+          controlPlanes.map(({ name }) => shellQuoted(name)),
+        ),
+        arrayPart('control_addresses', controlPlanes.map(addressOf)),
+        arrayPart(
+          'worker_names',
+          workers.map(({ name }) => shellQuoted(name)),
+        ),
+        arrayPart('worker_addresses', workers.map(addressOf)),
+      ].join('\n'),
+      BODY,
+    ],
+  );
+}
+
+const BODY = `
+case $endpoint_address in
+  *:*) endpoint="https://[$endpoint_address]:6443" ;;
+  *) endpoint="https://$endpoint_address:6443" ;;
+esac
+first=\${control_addresses[0]}
+
+need talosctl 'See https://www.talos.dev/'
+private_folder "$folder" 'secrets.yaml*' controlplane.yaml worker.yaml talosconfig kubeconfig new
+
+# A virtual address that nobody takes would leave a cluster that never comes up.
+if [ "$is_virtual" = yes ] && [ ! -e "$folder/patch-controlplane.yaml" ]; then
+  stop "$endpoint_address is a virtual address, which the control planes take only if their configuration says so.
+  Write $folder/patch-controlplane.yaml, a patch for talosctl that does.
+  If a load balancer has the address, an empty file will do: touch $folder/patch-controlplane.yaml"
+fi
+
+# Secrets are made once; everything else can be made from them again.
+if [ ! -s "$folder/secrets.yaml" ]; then
+  rm -f "$folder/secrets.yaml.new"
+  talosctl gen secrets --output-file "$folder/secrets.yaml.new"
+  mv "$folder/secrets.yaml.new" "$folder/secrets.yaml"
+fi
+
+is_generated() { [ -s "$folder/controlplane.yaml" ] && [ -s "$folder/worker.yaml" ] && [ -s "$folder/talosconfig" ]; }
+if is_generated; then
+  grep -qF "$endpoint" "$folder/controlplane.yaml" || stop "$folder/controlplane.yaml is not for $endpoint.
+  If the cluster is to have this endpoint, take the files away and run this again; the secrets stay:
+  rm $folder/controlplane.yaml $folder/worker.yaml $folder/talosconfig"
+  say "$folder: configurations are there"
+else
+  patches=()
+  [ ! -s "$folder/patch-all.yaml" ] || patches+=(--config-patch "@$folder/patch-all.yaml")
+  [ ! -s "$folder/patch-controlplane.yaml" ] || patches+=(--config-patch-control-plane "@$folder/patch-controlplane.yaml")
+  [ ! -s "$folder/patch-worker.yaml" ] || patches+=(--config-patch-worker "@$folder/patch-worker.yaml")
+  rm -rf "$folder/new"
+  talosctl gen config "$cluster" "$endpoint" --with-secrets "$folder/secrets.yaml" --output "$folder/new" \\
+    \${patches[@]+"\${patches[@]}"}
+  mv "$folder"/new/* "$folder/"
+  rmdir "$folder/new"
+  say "$folder: configurations for $endpoint"
+fi
+talosctl --talosconfig "$folder/talosconfig" config endpoint "\${control_addresses[@]}"
+talosctl --talosconfig "$folder/talosconfig" config node "$first"
+
+# talos ADDRESS COMMAND...: asks one node, as somebody it knows.
+talos() {
+  local address=$1
+  shift
+  bounded 60 talosctl --talosconfig "$folder/talosconfig" --endpoints "$address" --nodes "$address" "$@"
+}
+
+# A node that has its configuration knows our certificate; one in maintenance mode knows nobody.
+is_configured() { talos "$1" version >/dev/null 2>&1; }
+
+# configure ADDRESS FILE [PATCH]
+configure() {
+  is_configured "$1" && return
+  bounded 60 talosctl apply-config --insecure --nodes "$1" --file "$2" \${3+--config-patch "@$3"}
+}
+
+# hand_over NAME ADDRESS TYPE
+hand_over() {
+  local patch="$folder/node-$1.yaml"
+  if is_configured "$2"; then
+    say "$1 ($2): configured already"
+  elif [ -s "$patch" ]; then
+    wait_for "$1 ($2) takes its configuration" configure "$2" "$folder/$3.yaml" "$patch"
+    say "$1 ($2): configured as $3, with $patch"
+  else
+    wait_for "$1 ($2) takes its configuration" configure "$2" "$folder/$3.yaml"
+    say "$1 ($2): configured as $3"
+  fi
+}
+
+for ((i = 0; i < \${#control_names[@]}; i++)); do
+  hand_over "\${control_names[i]}" "\${control_addresses[i]}" controlplane
+done
+
+has_etcd() {
+  local address
+  for address in "\${control_addresses[@]}"; do
+    talos "$address" etcd members >/dev/null 2>&1 && return
+  done
+  return 1
+}
+
+bootstrap() { has_etcd || talos "$first" bootstrap; }
+
+# A second bootstrap would be a second cluster, so it is not tried where there was a first.
+if [ -e "$folder/bootstrapped" ]; then
+  wait_for "etcd answers (if its VMs were made anew, and the cluster with them: rm $folder/bootstrapped)" has_etcd
+  say "$cluster: bootstrapped already"
+else
+  wait_for "\${control_names[0]} ($first) takes the bootstrap" bootstrap
+  : >"$folder/bootstrapped"
+  say "$cluster: bootstrapped on \${control_names[0]}"
+fi
+
+for ((i = 0; i < \${#worker_names[@]}; i++)); do
+  hand_over "\${worker_names[i]}" "\${worker_addresses[i]}" worker
+done
+
+wait_for 'the kubeconfig' talos "$first" kubeconfig "$folder/kubeconfig" --force --merge=false
+say "Done. Next, until all nodes are ready:
+  export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
+  talosctl health
+  kubectl get nodes"
+`;
