@@ -117,16 +117,19 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('apply --yes') });
     expect(idsNamed(name)).toEqual([]);
 
-    const applied = await life.run('apply', '--yes', '--verify', '--evidence', 'evidence.jsonl');
+    const applied = await life.run('apply', '--yes', '--verify', '--evidence', 'proof.md', '--task', 'P2-T5');
     expect(applied.stderr).toContain('SUCCESS Applied: 2 VMs');
     expect(applied.stderr).toMatch(/INFO {4}\d{4}-\d\d-\d\dT[\d:.]+Z vm\.web\[1\]: clone begins/);
     expect(applied.stdout).toMatch(/vm\.web\[1\] +life-1 +2100 +pve1 +10\.10\.0\.\d+ +done/);
     expect(applied.code).toBe(0);
     expect(idsNamed(name)).toEqual([2100, 2101]);
     expect(readFileSync(join(life.directory, 'out', 'vm_2100_ip.txt'), 'utf8')).toMatch(/^10\.10\.0\.\d+\n$/);
-    const evidence = readFileSync(join(life.directory, 'evidence.jsonl'), 'utf8').trim().split('\n');
-    expect(JSON.parse(evidence.at(-1) ?? '')).toEqual({ type: 'verdict', verified: true });
-    expect(JSON.parse(evidence[1] ?? '').fields).toContainEqual({
+    const table = readFileSync(join(life.directory, 'proof.md'), 'utf8').trim().split('\n');
+    expect(table[0]).toBe('| Date | Task | Change summary | Validation command | Result | Notes |');
+    expect(table[2]).toMatch(/ \| P2-T5 \| Create vm\.web\[1\], vm\.web\[2\] \| .* \| Complete \| .*last plan empty/);
+    const evidence = JSON.parse(readFileSync(join(life.directory, 'proof.jsonl'), 'utf8'));
+    expect(evidence).toMatchObject({ result: 'Complete', stack: 'life', changes: { create: 2 }, remaining: [] });
+    expect(evidence.compared[0].fields).toContainEqual({
       path: 'memory',
       key: 'memory',
       wanted: '4GiB',
@@ -136,7 +139,8 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
     expect(applied.stderr).toContain('SUCCESS Verified: 2 VMs are as the file says.');
 
     expect(await life.run('plan', '--exit-code')).toMatchObject({ code: 0, stdout: 'No changes.\n' });
-    expect(await life.run('verify')).toMatchObject({ code: 0 });
+    expect(await life.run('verify', '--no-evidence')).toMatchObject({ code: 0 });
+    expect(existsSync(join(life.directory, 'evidence.md'))).toBe(false);
     expect((await life.run('drift')).stdout).toContain('No drift');
 
     await cluster.outside.node('pve1').vm(2101).config.put({ cores: 2, tags: 'foreign' });

@@ -1,9 +1,13 @@
 /** `proxwright state backup|restore`: keeping what is remembered, and getting it back. */
 import { resolve } from 'node:path';
+import { counted } from '../../base/count.ts';
 import { SpecError, toDiagnostic } from '../../base/errors.ts';
+import { differingOf } from '../../engine/evidence/record.ts';
 import { compareWithCluster, type Standing } from '../../engine/recover.ts';
 import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
 import { readTextFile } from '../../local/text-file.ts';
+import type { Pve } from '../../pve/index.ts';
+import { unfinishedRuns } from '../../state/journal.ts';
 import type { StackState } from '../../state/stack-state.ts';
 import { listBackups, parseState, readState } from '../../state/state-file.ts';
 import type { StateStore } from '../../state/store.ts';
@@ -12,18 +16,26 @@ import { connect } from '../connect.ts';
 import { requireConsent } from '../consent.ts';
 import { editDoors } from '../edit-doors.ts';
 import type { StackHost } from '../opened-stack.ts';
+import { look } from '../read-only-plan.ts';
 import { openStack } from '../stack-host.ts';
 import { paintFor } from '../views/paint.ts';
+import { renderPlan } from '../views/plan-view.ts';
 import { renderTable } from '../views/table.ts';
+import { writePrivateFile } from '../written-file.ts';
 import { countVms, type StateOptions } from './state.ts';
 
 /** Backups that somebody asked for: never removed by us, unlike the automatic ones. */
 const SAVED = 'saved/';
 const STATE_FILE = 'state.json';
 
+export interface BackupOptions extends StateOptions {
+  /** A file elsewhere, instead of a name. */
+  readonly out?: string;
+}
+
 export async function runStateBackup(
   name: string | undefined,
-  options: StateOptions,
+  options: BackupOptions,
   host: CommandHost,
 ): Promise<ExitCode> {
   const { stack, store } = await openStack(options, host);
@@ -31,6 +43,19 @@ export async function runStateBackup(
   const text = await store.read(STATE_FILE);
   if (text === undefined) {
     host.terminal.log('info', 'There is no state to back up yet.');
+    return 0;
+  }
+  if ((await unfinishedRuns(store)).length > 0) {
+    const missing = 'what it learned is in its journal, and not in this copy. Take it up first: proxwright apply';
+    host.terminal.log('warn', `A run has not ended: ${missing}`);
+  }
+  if (options.out !== undefined) {
+    if (name !== undefined) throw badName(name, 'Give a name, or a file: proxwright state backup --out FILE');
+    await writePrivateFile(resolve(host.directory, options.out), text, options.out);
+    if (host.json) host.terminal.result(JSON.stringify({ file: options.out, serial: state.serial }));
+    host.terminal.success(
+      `Backed up to ${options.out} (serial ${state.serial}, ${countVms(state)}). Bring it back: proxwright state restore ${options.out}`,
+    );
     return 0;
   }
   const chosen = name ?? new Date(host.clock.now()).toISOString().replace(/[:.]/g, '-');
@@ -71,10 +96,28 @@ export async function runStateRestore(
   await replaceState(editDoors(stackHost, host, 'state restore'), backup);
   const { serial } = await readState(store, stack.name);
   if (host.json) host.terminal.result(JSON.stringify({ restored: name, serial }));
-  host.terminal.success(
-    `Restored as serial ${serial}; what was there before is kept as a backup. See: proxwright plan`,
-  );
+  host.terminal.success(`Restored as serial ${serial}; what was there before is kept as a backup.`);
+  await reportDrift(stackHost, host);
   return 0;
+}
+
+/** What the restored state makes of the cluster: a plan that is only looked at. Whatever it says, the state is restored. */
+async function reportDrift(stackHost: StackHost, host: CommandHost): Promise<void> {
+  await whereReachable(stackHost, host, async (pve) => {
+    const { result, unknown } = await look(stackHost, host, pve, {});
+    const differing = result.ok ? differingOf(result.plan) : [];
+    const problems = result.ok ? [] : result.problems;
+    if (host.json) host.terminal.result(JSON.stringify({ drift: { differing, problems } }));
+    for (const problem of problems) host.terminal.diagnostic(problem);
+    if (!result.ok) return host.terminal.log('warn', 'With this state no plan can be made yet; see above.');
+    const open = differing.length + unknown.length;
+    if (open === 0) return host.terminal.success('No drift: cluster, file and restored state agree.');
+    if (!host.json) for (const line of renderPlan(result.plan, paintFor(host.stdout))) host.terminal.result(line);
+    host.terminal.log(
+      'warn',
+      `${counted(open, 'VM differs', 'VMs differ')} from what was restored; nothing was changed. Settle it: proxwright apply`,
+    );
+  });
 }
 
 async function listAll(store: StateStore, host: CommandHost): Promise<ExitCode> {
@@ -135,14 +178,25 @@ const STANDINGS: Readonly<Record<Standing['standing'], string>> = {
   unfinished: 'was being made',
 };
 
-/** What has happened to the VMs since; a cluster that cannot be reached does not stand in the way. */
+/** What has happened to the VMs since. */
 async function reportStandings(stackHost: StackHost, state: StackState, host: CommandHost): Promise<void> {
+  await whereReachable(stackHost, host, async (pve) => {
+    const standings = await compareWithCluster({ pve }, state);
+    if (host.json) host.terminal.result(JSON.stringify({ standings }));
+    else for (const line of renderStandings(standings, host)) host.terminal.result(line);
+  });
+}
+
+/** A cluster that cannot be reached does not stand in the way. */
+async function whereReachable(
+  stackHost: StackHost,
+  host: CommandHost,
+  work: (pve: Pve) => Promise<void>,
+): Promise<void> {
   try {
     const pve = await connect(stackHost, host);
     try {
-      const standings = await compareWithCluster({ pve }, state);
-      if (host.json) host.terminal.result(JSON.stringify({ standings }));
-      else for (const line of renderStandings(standings, host)) host.terminal.result(line);
+      await work(pve);
     } finally {
       await pve.close();
     }

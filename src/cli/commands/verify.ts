@@ -1,60 +1,71 @@
-/** `proxwright verify`: is the last apply still true? Reads only, and can leave a log as evidence. */
-import { resolve } from 'node:path';
+/** `proxwright verify`: is the last apply still true? validate → doctor → plan; changes nothing, and leaves evidence. */
 import { counted, inNumber } from '../../base/count.ts';
-import { evidenceOf } from '../../engine/evidence.ts';
+import { differingOf } from '../../engine/evidence/record.ts';
+import { evidenceOf, type VmEvidence } from '../../engine/evidence.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
-import { hasChanges, openAndLook } from '../read-only-plan.ts';
+import { connect } from '../connect.ts';
+import { passDoctor, passValidate } from '../evidence/first-stages.ts';
+import type { StageEnd } from '../evidence/gate.ts';
+import { type EvidenceOptions, Proof } from '../evidence/proof.ts';
+import { hasChanges, lookAndPlan } from '../read-only-plan.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { paintFor } from '../views/paint.ts';
 import { renderPlan } from '../views/plan-view.ts';
-import { writePrivateFile } from '../written-file.ts';
 
-export interface VerifyOptions extends StackOptions {
+export interface VerifyOptions extends StackOptions, EvidenceOptions {
   readonly only?: readonly string[];
-  readonly evidence?: string;
 }
 
-export async function runVerify(options: VerifyOptions, host: CommandHost): Promise<ExitCode> {
-  const sight = await openAndLook(options, host, { only: options.only ?? [] });
-  const evidence = evidenceOf(sight);
-  return concludeVerification({ plan: sight.plan, evidence, pve: sight.pve }, host, options.evidence);
+export async function runVerify(options: VerifyOptions, outerHost: CommandHost): Promise<ExitCode> {
+  const proof = new Proof('verify', options, outerHost);
+  return proof.recorded(async () => {
+    const { gate, known } = proof;
+    const stackHost = await passValidate(proof, options, outerHost);
+    const health = await passDoctor(proof, stackHost, outerHost);
+    // Who cannot be reached cannot be compared either; what else the doctor says does not hinder a look.
+    if (health === 'unreachable') return 1;
+    const verdict = await gate.pass('plan', outerHost, async (host) => {
+      const pve = await connect(stackHost, host);
+      try {
+        const sight = await lookAndPlan(stackHost, host, pve, { only: options.only ?? [] });
+        const compared = evidenceOf({ ...sight, stack: stackHost.stack });
+        Object.assign(known, { plan: sight.plan, lastPlan: sight.plan, compared, secrets: sight.secrets });
+        return concludeVerification({ plan: sight.plan, compared, pve }, host);
+      } finally {
+        await pve.close();
+      }
+    });
+    return health === 'well' ? verdict : 1;
+  });
 }
 
 /** What a verdict is about. */
 export interface Verification {
   readonly plan: Plan;
-  readonly evidence: ReturnType<typeof evidenceOf>;
+  readonly compared: ReadonlyMap<string, VmEvidence>;
   readonly pve: Pick<Pve, 'endpoint' | 'principal'>;
 }
 
 /** The gate: an empty plan passes, everything else is shown and fails. */
-export async function concludeVerification(
-  verification: Verification,
-  host: CommandHost,
-  evidenceFile?: string,
-): Promise<ExitCode> {
+export function concludeVerification(verification: Verification, host: CommandHost): StageEnd<ExitCode> {
   const { terminal } = host;
   const { plan } = verification;
   const passed = !hasChanges(plan);
-  const evidence = evidenceLines(verification, passed);
-  if (evidenceFile !== undefined) {
-    const text = evidence.map((line) => `${JSON.stringify(line)}\n`).join('');
-    await writePrivateFile(resolve(host.directory, evidenceFile), text, evidenceFile);
-  }
-  if (host.json) for (const line of evidence) terminal.result(JSON.stringify(line));
+  if (host.json) for (const line of comparedLines(verification, passed)) terminal.result(JSON.stringify(line));
   else if (passed) for (const change of plan.changes) terminal.result(verdictLine(change));
   else for (const line of renderPlan(plan, paintFor(host.stdout))) terminal.result(line);
   const kept = plan.changes.filter(({ kind }) => kind === 'keep').length;
   const number = plan.changes.length - kept;
-  if (passed) {
-    terminal.success(`Verified: ${counted(number, 'VM')} ${inNumber(number, 'is', 'are')} as the file says.`);
-  } else {
-    terminal.log('error', 'Not verified: the cluster is not as the file says. To make it so: proxwright apply');
-  }
-  if (evidenceFile !== undefined) terminal.log('info', `What was compared, field by field, is in ${evidenceFile}.`);
-  return passed ? 0 : 1;
+  const words = passed
+    ? `${counted(number, 'VM')} ${inNumber(number, 'is', 'are')} as the file says.`
+    : `Not empty: ${differingOf(plan)
+        .map(({ address }) => address)
+        .join(', ')}.`;
+  if (passed) terminal.success(`Verified: ${words}`);
+  else terminal.log('error', 'Not verified: the cluster is not as the file says. To make it so: proxwright apply');
+  return { value: passed ? 0 : 1, words, isFailed: !passed };
 }
 
 function verdictLine({ address, name, vmid, node, kind, restartPending }: Change): string {
@@ -64,7 +75,7 @@ function verdictLine({ address, name, vmid, node, kind, restartPending }: Change
 }
 
 /** One line for the circumstances, one for each VM with every field that was compared, one for the verdict. */
-function evidenceLines({ plan, evidence, pve }: Verification, passed: boolean): Readonly<Record<string, unknown>>[] {
+function comparedLines({ plan, compared, pve }: Verification, passed: boolean): Readonly<Record<string, unknown>>[] {
   return [
     {
       type: 'verification',
@@ -81,7 +92,7 @@ function evidenceLines({ plan, evidence, pve }: Verification, passed: boolean): 
       vmid: vmid ?? null,
       node,
       verdict: kind === 'none' ? 'as the file says' : kind,
-      ...evidence.get(address),
+      ...compared.get(address),
       differences,
       restartPending,
     })),

@@ -1,0 +1,77 @@
+/** The secrets that a command knows of: nothing that it keeps may hold one of them. */
+import { resolve } from 'node:path';
+import { parse } from 'yaml';
+import { Secret } from '../../base/secret.ts';
+import { readTextFile } from '../../local/text-file.ts';
+import type { CommandHost } from '../command-host.ts';
+import type { SecretsByVm } from '../secrets.ts';
+import type { StackOptions } from '../stack-options.ts';
+
+/** Of the environment; of a token only what stands behind its name is secret. */
+const CREDENTIALS = [
+  'PROXMOX_VE_API_TOKEN',
+  'PM_API_TOKEN_SECRET',
+  'PROXMOX_VE_PASSWORD',
+  'PROXMOX_VE_OTP',
+  'PM_PASS',
+  'PM_OTP',
+  'PROXMOX_VE_ADMIN_TOKEN',
+] as const;
+
+const VARIABLE_PREFIX = 'PROXWRIGHT_VAR_';
+/** Shorter values of variables are no secrets, and blotting out every `1` would leave nothing to read. */
+const SHORTEST = 4;
+
+export interface SecretPlaces {
+  readonly options: StackOptions;
+  /** The stack file, as messages name it. */
+  readonly file: string;
+  readonly secrets: SecretsByVm;
+}
+
+export async function knownSecrets({ options, file, secrets }: SecretPlaces, host: CommandHost): Promise<Secret[]> {
+  const ofVms = [...secrets.values()].flatMap((fields) => [...fields.values()].map(({ value }) => value));
+  const ofServer = CREDENTIALS.flatMap((name) => host.environment[name] ?? []).flatMap((value) => {
+    const [, behindName] = /^[^=]+![^=]+=(.+)$/.exec(value) ?? [];
+    return [new Secret(behindName ?? value)];
+  });
+  const ofVariables = await sensitiveValues(options, file, host);
+  return [...ofVms, ...ofServer, ...ofVariables.map((value) => new Secret(value))];
+}
+
+/** Values of variables that the stack declares as sensitive, wherever they come from. */
+async function sensitiveValues(options: StackOptions, file: string, host: CommandHost): Promise<string[]> {
+  const declared = Object.entries(await mapIn(file, host, 'variables')).filter(([, each]) => isSensitive(each));
+  const files = await Promise.all((options.varFile ?? []).map((name) => mapIn(name, host)));
+  const values = declared.flatMap(([name, declaration]) => [
+    ...(options.var ?? [])
+      .filter((setting) => setting.startsWith(`${name}=`))
+      .map((each) => each.slice(name.length + 1)),
+    ...files.map((each) => each[name]),
+    host.environment[`${VARIABLE_PREFIX}${name}`],
+    isRecord(declaration) ? declaration.default : undefined,
+  ]);
+  return values.flatMap(leaves).filter((value) => value.length >= SHORTEST);
+}
+
+/** What cannot be read here has been complained about where it is used. */
+async function mapIn(file: string, host: CommandHost, key?: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const content: unknown = parse(await readTextFile(resolve(host.directory, file), 'a file'));
+    const wanted = key === undefined ? content : isRecord(content) ? content[key] : undefined;
+    return isRecord(wanted) ? wanted : {};
+  } catch {
+    return {};
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isSensitive = (declaration: unknown) => isRecord(declaration) && declaration.sensitive === true;
+
+function leaves(value: unknown): string[] {
+  if (value === null || value === undefined) return [];
+  if (typeof value === 'object') return Object.values(value).flatMap(leaves);
+  return [String(value)];
+}

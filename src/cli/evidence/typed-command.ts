@@ -1,0 +1,34 @@
+/** A command as it can be typed again: its options in a fixed order, without the values of variables. Pure. */
+import type { PlanningOptions } from '../commands/plan.ts';
+
+export interface TypedOptions extends PlanningOptions {
+  readonly yes?: boolean;
+  readonly verify?: boolean;
+}
+
+export function typedCommand(command: 'apply' | 'verify', options: TypedOptions, planFile?: string): string {
+  const several = (name: string, values: readonly string[] = []) => values.flatMap((value) => [name, value]);
+  const words = [
+    'proxwright',
+    command,
+    ...(planFile === undefined ? [] : [planFile]),
+    ...(options.file === undefined ? [] : ['--file', options.file]),
+    ...several('--var-file', options.varFile),
+    // Nobody can tell whether a value is a secret.
+    ...several(
+      '--var',
+      options.var?.map((setting) => `${setting.split('=')[0]}=…`),
+    ),
+    ...several('--only', options.only),
+    ...several('--replace', options.replace),
+    ...(options.allowDelete ? ['--allow-delete'] : []),
+    ...(options.allowRestart ? ['--allow-restart'] : []),
+    ...(options.verify ? ['--verify'] : []),
+    ...(options.yes ? ['--yes'] : []),
+  ];
+  return words.map(quoted).join(' ');
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

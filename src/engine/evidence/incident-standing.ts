@@ -1,0 +1,68 @@
+/** What a failed run left behind, VM by VM, as far as its own memory knows. Pure. */
+import type { VmState } from '../../state/stack-state.ts';
+import type { VmOutcome } from '../execute.ts';
+import type { ChangeKind } from '../plan-types.ts';
+import type { Differing } from './record.ts';
+
+export interface Stand {
+  readonly address: string;
+  readonly name: string;
+  readonly vmid: string;
+  readonly node: string;
+  readonly words: string;
+}
+
+export interface StandingInput {
+  readonly planned: readonly Differing[];
+  readonly outcomes: ReadonlyMap<string, VmOutcome>;
+  readonly vms: Readonly<Record<string, VmState>>;
+  readonly remaining: readonly Differing[];
+}
+
+/** Those that the run worked on first, in the order of the plan; then the others. */
+export function standings({ planned, outcomes, vms, remaining }: StandingInput): Stand[] {
+  const worked = planned.map(({ address }) => address);
+  const addresses = [...new Set([...worked, ...outcomes.keys(), ...Object.keys(vms)])];
+  return addresses.map((address) => {
+    const [plan, vm] = [planned.find((each) => each.address === address), vms[address]];
+    const id = vm?.vmid || plan?.vmid;
+    const differs = remaining.some((each) => each.address === address);
+    return {
+      address,
+      name: vm?.name || plan?.name || '',
+      vmid: id ? String(id) : '',
+      node: vm?.node || plan?.node || '',
+      words: `${standingOf(outcomes.get(address), vm, plan)}${differs ? '; not as the file says' : ''}`,
+    };
+  });
+}
+
+const REMOVING: ReadonlySet<ChangeKind> = new Set(['delete', 'forget']);
+
+function standingOf(outcome: VmOutcome | undefined, vm: VmState | undefined, plan: Differing | undefined): string {
+  switch (outcome) {
+    case undefined:
+      return plan ? 'not begun' : 'not touched by this run';
+    case 'done':
+      return vm || !REMOVING.has(plan?.kind ?? 'none') ? 'done' : 'removed';
+    case 'notReady':
+      return 'made and started, not ready in time; kept';
+    case 'skipped':
+      return vm ? 'not begun; as it was' : 'not begun';
+    case 'failed':
+    case 'canceled':
+      return leftover(vm);
+  }
+}
+
+function leftover(vm: VmState | undefined): string {
+  if (!vm) return 'failed; nothing of it is left';
+  switch (vm.phase) {
+    case 'creating':
+      return 'failed while it was made: whether it exists is found out by the next apply';
+    case 'incomplete':
+      return 'half made: it exists and is ours; the next apply does the rest';
+    case 'complete':
+      return 'exists; the change failed, perhaps in part';
+  }
+}

@@ -1,0 +1,206 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent } from '../../state/events.ts';
+import type { VmState } from '../../state/stack-state.ts';
+import { type IncidentInput, incidentName, renderIncident } from './incident.ts';
+import { timeline } from './incident-timeline.ts';
+import { differingOf } from './record.ts';
+import { planned, TASK_FAILED } from './testing/facts.ts';
+
+const at = (second: number) => new Date(Date.UTC(2026, 1, 17, 14, 3, second)).toISOString();
+
+const EVENTS: readonly RunEvent[] = [
+  { event: 'runStarted', at: at(0), runId: 'r', command: 'apply', who: 'ops', steps: [] },
+  { event: 'stepStarted', at: at(1), step: 'vm.web[1]/clone', address: 'vm.web[1]', action: 'vm.clone' },
+  { event: 'stepStarted', at: at(1), step: 'vm.web[1]/clone', address: 'vm.web[1]', action: 'vm.clone', intent: {} },
+  { event: 'taskAttached', at: at(2), step: 'vm.web[1]/clone', upid: 'UPID:pve1:1' },
+  { event: 'stepStarted', at: at(2), step: 'vm.db/configure', address: 'vm.db', action: 'vm.configure' },
+  { event: 'note', at: at(3), level: 'warn', address: 'vm.db', text: 'configure vm.db: busy, trying again in 2.0 s' },
+  { event: 'stepDone', at: at(6), step: 'vm.db/configure' },
+  { event: 'stepFailed', at: at(14), step: 'vm.web[1]/clone', code: 'TASK_FAILED', detail: TASK_FAILED.detail },
+  { event: 'runEnded', at: at(15), outcome: 'failed' },
+];
+
+const vm = (part: Partial<VmState>): VmState => ({
+  vmid: 602,
+  node: 'pve1',
+  name: 'db',
+  phase: 'complete',
+  lastApplied: {},
+  secrets: {},
+  macs: {},
+  addresses: {},
+  ...part,
+});
+
+function incident(part: Partial<IncidentInput> = {}): IncidentInput {
+  return {
+    runId: '20260217T140300Z-abcdef',
+    stack: 'lab',
+    typed: 'proxwright apply --yes',
+    noticedAt: at(15),
+    versions: { proxwright: '0.1.0', proxmox: '9.2.3' },
+    endpoint: 'https://pve1.lab:8006',
+    events: EVENTS,
+    planned: differingOf(
+      planned([
+        { address: 'vm.web[1]', kind: 'create' },
+        { address: 'vm.db', kind: 'update' },
+      ]),
+    ),
+    outcomes: new Map([
+      ['vm.web[1]', 'failed'],
+      ['vm.db', 'done'],
+    ]),
+    problems: new Map([['vm.web[1]', TASK_FAILED]]),
+    vms: {
+      'vm.db': vm({}),
+      'vm.web[1]': vm({ vmid: 601, name: 'web-1', phase: 'incomplete' }),
+      'vm.mail': vm({ vmid: 7 }),
+    },
+    remaining: [],
+    ...part,
+  };
+}
+
+describe('the draft of an incident', () => {
+  it('is this, word by word', () => {
+    expect(renderIncident(incident())).toBe(`# INC-2026-02-17-20260217T140300Z-abcdef: apply of lab failed (Task failed)
+
+- **Date:** 2026-02-17
+- **Severity:** Medium (1 of 2 not finished; confirm or correct)
+- **Status:** Open
+- **Components:** Proxwright 0.1.0, Proxmox VE 9.2.3 at https://pve1.lab:8006, stack lab, vm.web[1]
+
+## 1. The incident
+
+- **Summary:** \`proxwright apply --yes\` failed. 1 of 2 done.
+- **Impact:** _to be filled in_. Not finished: vm.web[1].
+- **Detection:** by the run itself at 2026-02-17T14:03:15.000Z: it ended with \`TASK_FAILED\`.
+
+## 2. Timeline
+
+From the journal of run 20260217T140300Z-abcdef, which began at 2026-02-17T14:03:00.000Z. All of it: \`proxwright runs show 20260217T140300Z-abcdef\`.
+
+| at | address | what |
+| --- | --- | --- |
+| +0ms |  | apply begins, 0 steps planned |
+| +1.0s | vm.web[1] | clone begins |
+| +2.0s | vm.web[1] | waits for task UPID:pve1:1 |
+| +2.0s | vm.db | configure begins |
+| +3.0s | vm.db | configure vm.db: busy, trying again in 2.0 s |
+| +6.0s | vm.db | configure done after 4.0s |
+| +14s | vm.web[1] | **clone failed after 13s:** TASK_FAILED: qmclone 9000 on pve1 ended with: "clone failed: no space \\| left". |
+| +15s |  | the run ends: failed |
+
+## 3. Root cause
+
+- **Five whys:**
+  1. **Why did the run fail?** Because step clone of vm.web[1] failed: Task failed (\`TASK_FAILED\`).
+  2. **Why did that fail?** Because the server said \`"clone failed: no space | left"\`.
+  3. **Why did the server say so?** _to be filled in_; the log of its task ends with \`Logical volume "vm-601-disk-0" successfully removed.\`.
+  4. **Why was that so?** _to be filled in_
+  5. **Why was that so?** _to be filled in_
+
+**Technical cause**, in the words of the server:
+
+vm.web[1], \`TASK_FAILED\`, at \`vm.web[1], step clone — https://pve1.lab:8006 — task UPID:pve1:1:2:3:qmclone:9000:a:\`:
+
+    qmclone 9000 on pve1 ended with: "clone failed: no space | left".
+    Last lines of its log:
+      transferred 1.4 GiB of 3.5 GiB (40.86%)
+      Logical volume "vm-601-disk-0" successfully removed.
+
+## 4. Resolution
+
+_to be filled in_. What to type next:
+
+- Free some space on local-lvm, then apply again.
+- What would happen now, and why: \`proxwright plan\`
+- Go on from what stands; nothing is made twice: \`proxwright apply --verify\`
+
+## 5. Lessons and prevention
+
+- **What did we learn?** _to be filled in_
+- **How do we prevent it?** _to be filled in_
+
+## 6. Action items
+
+- [ ] Fill in impact, whys, resolution and lessons above.
+- [ ] Finish vm.web[1]: \`proxwright apply --verify\`.
+- [ ] Set the status to Resolved once the last plan is empty.
+
+## 7. What stands now in the cluster
+
+As far as the run knows, at 2026-02-17T14:03:15.000Z. Nothing was undone.
+
+| address | name | id | node | stands |
+| --- | --- | --- | --- | --- |
+| vm.web[1] | web-1 | 601 | pve1 | half made: it exists and is ours; the next apply does the rest |
+| vm.db | db | 602 | pve1 | done |
+| vm.mail | db | 7 | pve1 | not touched by this run |
+`);
+  });
+
+  it('about a last plan that was not empty says what it wanted to change', () => {
+    const text = renderIncident(
+      incident({
+        problems: new Map(),
+        outcomes: new Map([['vm.db', 'done']]),
+        remaining: differingOf(planned([{ address: 'vm.db', kind: 'update' }])),
+      }),
+    );
+    expect(text).toContain(': lab is not as its file says after an apply (1 difference)\n');
+    expect(text).toContain('- **Severity:** Low ');
+    expect(text).toContain('1. **Why did the run fail?** Because the last plan wanted to change vm.db.');
+    expect(text).toContain(
+      '2. **Why did it?** Because vm.db differs from the file in memory, cpu.cores. The file changed.',
+    );
+    expect(text).toContain('    vm.db: memory is 4GiB, wanted 8GiB\n    vm.db: cpu.cores is (nothing), wanted 2\n');
+    expect(text).toContain('| vm.db | db | 602 | pve1 | done; not as the file says |');
+  });
+
+  it('about a run that ended as a whole needs no VM to blame', () => {
+    const { where: _, ...problem } = TASK_FAILED;
+    const text = renderIncident(incident({ problems: new Map([['', problem]]), outcomes: new Map() }));
+    expect(text).toContain('- **Severity:** High ');
+    expect(text).toContain('Because the run failed: Task failed (`TASK_FAILED`).');
+    expect(text).toContain('| vm.web[1] | web-1 | 601 | pve1 | not begun |');
+  });
+
+  it.each([
+    ['failed', undefined, 'failed; nothing of it is left'],
+    ['failed', 'creating', 'failed while it was made: whether it exists is found out by the next apply'],
+    ['failed', 'complete', 'exists; the change failed, perhaps in part'],
+    ['notReady', 'complete', 'made and started, not ready in time; kept'],
+    ['skipped', undefined, 'not begun'],
+    ['skipped', 'complete', 'not begun; as it was'],
+  ] as const)('of a VM that %s and is remembered as %s says: it is %s', (outcome, phase, words) => {
+    const vms: Record<string, VmState> = phase === undefined ? {} : { 'vm.db': vm({ phase }) };
+    const text = renderIncident(incident({ outcomes: new Map([['vm.db', outcome]]), vms }));
+    expect(text).toMatch(new RegExp(`\\| vm\\.db \\| .* \\| ${words} \\|`));
+  });
+
+  it('has a name by its day and its run', () => {
+    expect(incidentName(incident())).toBe('INC-2026-02-17-20260217T140300Z-abcdef.md');
+  });
+});
+
+describe('the timeline', () => {
+  it('leaves out the middle of a long run, and says how much', () => {
+    const notes = Array.from({ length: 500 }, (_, index): RunEvent => {
+      return { event: 'note', at: at(index), level: 'info', text: `note ${index}` };
+    });
+    const moments = timeline(notes, at(0));
+    expect(moments).toHaveLength(201);
+    expect(moments[50]).toEqual({ at: '…', address: '', what: '300 lines left out' });
+    expect([moments[49]?.what, moments[51]?.what, moments.at(-1)?.what]).toEqual(['note 49', 'note 350', 'note 499']);
+  });
+
+  it('says who became ready, and not who was only remembered as switched on', () => {
+    const learned = (patch: { addresses?: Record<string, string[]>; lastApplied?: object }): RunEvent => {
+      return { event: 'learned', at: at(1), step: 'vm.db/ready', patch: { address: 'vm.db', vm: patch as never } };
+    };
+    const events = [learned({ addresses: { net0: ['10.0.0.1'] } }), learned({ lastApplied: {} })];
+    expect(timeline(events, at(0))).toEqual([{ at: '+0ms', address: 'vm.db', what: 'is ready' }]);
+  });
+});

@@ -1,0 +1,248 @@
+/**
+ * The draft of an incident report about a run that failed: what the journal, the problems and the state can say is filled
+ * in, in the server's words where it spoke; what only people know is left to them. Pure.
+ */
+import { counted } from '../../base/count.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { formatWhere } from '../../base/diagnostics.ts';
+import type { RunEvent } from '../../state/events.ts';
+import type { VmState } from '../../state/stack-state.ts';
+import type { VmOutcome } from '../execute.ts';
+import { standings } from './incident-standing.ts';
+import { timeline } from './incident-timeline.ts';
+import { codeBlock, codeSpan, listed, tableHead, tableRow } from './markdown.ts';
+import type { Differing } from './record.ts';
+import { printed, serverWords, taskLogLines } from './words.ts';
+
+export interface IncidentInput {
+  readonly runId: string;
+  readonly stack: string;
+  /** The command as it was typed. */
+  readonly typed: string;
+  /** ISO 8601: when the failure was noticed. */
+  readonly noticedAt: string;
+  readonly versions: { readonly proxwright: string; readonly proxmox: string | undefined };
+  readonly endpoint: string;
+  readonly events: readonly RunEvent[];
+  /** What the run was to work on. */
+  readonly planned: readonly Differing[];
+  readonly outcomes: ReadonlyMap<string, VmOutcome>;
+  /** By address; what befell the run as a whole is under an empty address. */
+  readonly problems: ReadonlyMap<string, Diagnostic>;
+  /** What is remembered now. */
+  readonly vms: Readonly<Record<string, VmState>>;
+  /** What a last plan still wanted to change, where one was made. */
+  readonly remaining: readonly Differing[];
+}
+
+const TO_FILL = '_to be filled in_';
+const MOST_NAMES = 8;
+
+/** `incidents/` beside the stack holds files of these names. */
+export function incidentName({ noticedAt, runId }: Pick<IncidentInput, 'noticedAt' | 'runId'>): string {
+  return `INC-${noticedAt.slice(0, 10)}-${runId}.md`;
+}
+
+export function renderIncident(input: IncidentInput): string {
+  const sections = [head(input), incident(input), course(input), rootCause(input), resolution(input), LESSONS];
+  return `${[...sections, actionItems(input), present(input)].map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function head(input: IncidentInput): string[] {
+  const { noticedAt, runId, versions, endpoint, stack } = input;
+  const components = [
+    `Proxwright ${versions.proxwright}`,
+    `Proxmox VE${versions.proxmox === undefined ? '' : ` ${versions.proxmox}`} at ${endpoint}`,
+    `stack ${stack}`,
+    ...(failedAddresses(input).length > 0 ? [listed(failedAddresses(input), MOST_NAMES)] : []),
+  ];
+  return [
+    `# ${incidentName({ noticedAt, runId }).replace(/\.md$/, '')}: ${title(input)}`,
+    '',
+    `- **Date:** ${noticedAt.slice(0, 10)}`,
+    `- **Severity:** ${severity(input)}`,
+    '- **Status:** Open',
+    `- **Components:** ${components.join(', ')}`,
+  ];
+}
+
+function title({ stack, problems, remaining }: IncidentInput): string {
+  const [first] = problems.values();
+  if (first) return `apply of ${stack} failed (${first.summary})`;
+  return `${stack} is not as its file says after an apply (${counted(remaining.length, 'difference')})`;
+}
+
+/** A first guess from what can be counted. */
+function severity({ outcomes, problems }: IncidentInput): string {
+  const all = [...outcomes.values()];
+  const open = all.filter((outcome) => outcome !== 'done').length;
+  if (problems.has('') || (all.length > 0 && open === all.length)) {
+    return 'High (nothing of what was asked for was finished; confirm or correct)';
+  }
+  if (all.some((outcome) => outcome === 'failed')) {
+    return `Medium (${open} of ${all.length} not finished; confirm or correct)`;
+  }
+  return 'Low (everything was made, not everything is as it should be; confirm or correct)';
+}
+
+const failedAddresses = ({ problems, remaining }: IncidentInput) => {
+  const failed = [...problems.keys()].filter((address) => address !== '');
+  return failed.length > 0 ? failed : remaining.map(({ address }) => address);
+};
+
+function incident(input: IncidentInput): string[] {
+  const { typed, noticedAt, outcomes, problems } = input;
+  const all = [...outcomes.values()];
+  const done = all.filter((outcome) => outcome === 'done').length;
+  const count = all.length === 0 ? '' : ` ${done} of ${all.length} done.`;
+  const [first] = problems.values();
+  const signal = first ? `it ended with ${codeSpan(first.code)}` : 'the last plan, which has to be empty, was not';
+  return [
+    '## 1. The incident',
+    '',
+    `- **Summary:** ${codeSpan(typed)} failed.${count}`,
+    `- **Impact:** ${TO_FILL}. Not finished: ${listed(failedAddresses(input), MOST_NAMES) || 'nothing by name'}.`,
+    `- **Detection:** by the run itself at ${noticedAt}: ${signal}.`,
+  ];
+}
+
+function course({ events, noticedAt, runId }: IncidentInput): string[] {
+  const rows = timeline(events, noticedAt);
+  return [
+    '## 2. Timeline',
+    '',
+    `From the journal of run ${runId}, which began at ${events[0]?.at ?? noticedAt}. All of it: ${codeSpan(`proxwright runs show ${runId}`)}.`,
+    '',
+    ...tableHead(['at', 'address', 'what']),
+    ...rows.map(({ at, address, what }) => tableRow([at, address, what])),
+  ];
+}
+
+function rootCause(input: IncidentInput): string[] {
+  const whys = [...knownWhys(input), ...Array<Why>(5).fill({ question: 'Why was that so?', answer: TO_FILL })].slice(
+    0,
+    5,
+  );
+  return [
+    '## 3. Root cause',
+    '',
+    '- **Five whys:**',
+    ...whys.map(({ question, answer }, index) => `  ${index + 1}. **${question}** ${answer}`),
+    '',
+    '**Technical cause**, in the words of the server:',
+    '',
+    ...technicalCause(input),
+  ];
+}
+
+interface Why {
+  readonly question: string;
+  readonly answer: string;
+}
+
+/** As far as facts reach. The last one of them is never the root: the rest is for people. */
+function knownWhys({ problems, remaining }: IncidentInput): Why[] {
+  const [entry] = problems;
+  if (!entry) {
+    const [first] = remaining;
+    const fields = first?.fields.map(({ path }) => path) ?? [];
+    return [
+      {
+        question: 'Why did the run fail?',
+        answer: `Because the last plan wanted to change ${listed(
+          remaining.map(({ address }) => address),
+          MOST_NAMES,
+        )}.`,
+      },
+      {
+        question: 'Why did it?',
+        answer:
+          `Because ${first?.address ?? 'a VM'} differs from the file${fields.length > 0 ? ` in ${listed(fields, MOST_NAMES)}` : ''}. ${first?.reason ?? ''}`.trim(),
+      },
+    ];
+  }
+  const [address, problem] = entry;
+  const { where, code, summary } = problem;
+  const step = where?.step === undefined ? '' : `step ${where.step} of `;
+  const others = problems.size > 1 ? `; ${problems.size - 1} more below` : '';
+  const log = taskLogLines(problem).at(-1);
+  return [
+    {
+      question: 'Why did the run fail?',
+      answer: `Because ${step}${address || 'the run'} failed: ${summary} (${codeSpan(code)})${others}.`,
+    },
+    { question: 'Why did that fail?', answer: `Because the server said ${codeSpan(serverWords(problem))}.` },
+    ...(log === undefined
+      ? []
+      : [
+          {
+            question: 'Why did the server say so?',
+            answer: `${TO_FILL}; the log of its task ends with ${codeSpan(log)}.`,
+          },
+        ]),
+  ];
+}
+
+function technicalCause({ problems, remaining }: IncidentInput): string[] {
+  const told = [...problems].flatMap(([address, problem]) => [
+    `${address === '' ? 'The run' : address}, ${codeSpan(problem.code)}${problem.where ? `, at ${codeSpan(formatWhere(problem.where))}` : ''}:`,
+    '',
+    ...codeBlock(problem.detail),
+    ...(problem.cause ? codeBlock(`caused by: ${problem.cause.detail}`) : []),
+    '',
+  ]);
+  const fields = remaining.flatMap(({ address, kind, fields: differing }) =>
+    differing.length === 0
+      ? codeBlock(`${address}: ${kind}`)
+      : codeBlock(
+          differing
+            .map(({ path, before, after }) => `${address}: ${path} is ${printed(before)}, wanted ${printed(after)}`)
+            .join('\n'),
+        ),
+  );
+  const open = fields.length === 0 ? [] : ['What the last plan wanted to change:', '', ...fields];
+  return [...told, ...open].join('\n').trimEnd().split('\n');
+}
+
+function resolution({ problems }: IncidentInput): string[] {
+  const hints = [...new Set([...problems.values()].flatMap(({ hint }) => (hint === undefined ? [] : [hint])))];
+  return [
+    '## 4. Resolution',
+    '',
+    `${TO_FILL}. What to type next:`,
+    '',
+    ...hints.flatMap((hint) => [`- ${hint.split('\n').join(' ')}`]),
+    `- What would happen now, and why: ${codeSpan('proxwright plan')}`,
+    `- Go on from what stands; nothing is made twice: ${codeSpan('proxwright apply --verify')}`,
+  ];
+}
+
+const LESSONS = [
+  '## 5. Lessons and prevention',
+  '',
+  `- **What did we learn?** ${TO_FILL}`,
+  `- **How do we prevent it?** ${TO_FILL}`,
+];
+
+function actionItems(input: IncidentInput): string[] {
+  const open = failedAddresses(input);
+  return [
+    '## 6. Action items',
+    '',
+    '- [ ] Fill in impact, whys, resolution and lessons above.',
+    `- [ ] Finish ${open.length > 0 ? listed(open, MOST_NAMES) : 'what the run began'}: ${codeSpan('proxwright apply --verify')}.`,
+    '- [ ] Set the status to Resolved once the last plan is empty.',
+  ];
+}
+
+function present(input: IncidentInput): string[] {
+  const rows = standings(input);
+  return [
+    '## 7. What stands now in the cluster',
+    '',
+    `As far as the run knows, at ${input.noticedAt}. Nothing was undone.`,
+    '',
+    ...tableHead(['address', 'name', 'id', 'node', 'stands']),
+    ...rows.map(({ address, name, vmid, node, words }) => tableRow([address, name, vmid, node, words])),
+  ];
+}

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../base/secret.ts';
+import { evidenceRecord } from './record.ts';
+import { redacted } from './redacted.ts';
+import { appendedRow, evidenceRow } from './row.ts';
+import { evidenceInput } from './testing/facts.ts';
+
+/** Cells as a reader of Markdown finds them: a backslash keeps the sign behind it from meaning anything. */
+function cellsOf(row: string): string[] {
+  const cells: string[] = [];
+  let present = '';
+  for (let index = 1; index < row.length; index++) {
+    const sign = row[index] ?? '';
+    if (sign === '\\' && /[|\\]/.test(row[index + 1] ?? '')) present += row[++index] ?? '';
+    else if (sign === '|') {
+      cells.push(present);
+      present = '';
+    } else present += sign;
+  }
+  return cells;
+}
+
+const words = fc.string({ unit: fc.constantFrom('|', '\\', '\n', '\r', '`', ' ', 'a', '•') });
+
+describe('a row', () => {
+  it('has six cells on one line whatever is written into it', () => {
+    fc.assert(
+      fc.property(words, words, words, (task, note, typed) => {
+        const row = evidenceRow(evidenceRecord(evidenceInput({ task: `t${task}t`, note, typed })));
+        expect(row).not.toMatch(/[\r\n]/);
+        expect(cellsOf(row)).toHaveLength(6);
+      }),
+    );
+  });
+
+  it('leaves a file that it was added to with everything that was there before', () => {
+    const row = evidenceRow(evidenceRecord(evidenceInput()));
+    const line = fc.constantFrom('', '# Title', '| a | b |', row, '| --- |', 'text');
+    fc.assert(
+      fc.property(fc.array(line), fc.constantFrom('', '\n', '\r\n'), (lines, end) => {
+        const present = `${lines.join('\n')}${end}`;
+        const text = `${present}${appendedRow(present, row)}`;
+        expect(text.startsWith(present)).toBe(true);
+        expect(text.endsWith(`\n${row}\n`)).toBe(true);
+        expect(appendedRow(text, row)).toBe(`${row}\n`);
+      }),
+    );
+  });
+});
+
+describe('a redacted record', () => {
+  it('holds no secret in any of its texts, and is the same otherwise', () => {
+    const secret = new Secret('hunter22');
+    const record = evidenceRecord(evidenceInput({ note: 'it was hunter22', task: 'a "hunter22"' }));
+    const text = JSON.stringify(redacted(record, [secret]));
+    expect(text).not.toContain('hunter22');
+    expect(text.replaceAll('•••', 'hunter22')).toBe(JSON.stringify(record));
+  });
+});

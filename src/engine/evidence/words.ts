@@ -1,0 +1,35 @@
+/** Short forms of values and of problems, for evidence and incidents. Pure. */
+import type { Diagnostic } from '../../base/diagnostics.ts';
+
+const MOST_CHARACTERS = 160;
+
+export function printed(value: unknown): string {
+  if (value === null || value === undefined) return '(nothing)';
+  return shortened(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+export function firstLine(text: string): string {
+  return shortened(text.split('\n')[0]?.trim() ?? '');
+}
+
+/** What the server said stands in quotes; without them it is our own sentence. */
+export function serverWords({ detail, summary }: Pick<Diagnostic, 'detail' | 'summary'>): string {
+  const quoted = /"([^"]+)"/.exec(detail)?.[0];
+  return shortened(quoted ?? (firstLine(detail) || summary));
+}
+
+/** The last lines of a task's log, as they stand in the detail of its failure. */
+export function taskLogLines({ detail }: Pick<Diagnostic, 'detail'>): string[] {
+  const lines = detail.split('\n');
+  const start = lines.indexOf('Last lines of its log:');
+  return start < 0
+    ? []
+    : lines
+        .slice(start + 1)
+        .filter((line) => line.startsWith('  '))
+        .map((line) => line.trim());
+}
+
+function shortened(text: string): string {
+  return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
+}

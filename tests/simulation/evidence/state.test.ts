@@ -1,0 +1,123 @@
+/** The state in the hands of one person: copied, lost, brought back, taken to another machine. */
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runApply } from '../../../src/cli/commands/apply.ts';
+import { runPlan } from '../../../src/cli/commands/plan.ts';
+import { runStateBackup, runStateRestore } from '../../../src/cli/commands/state-backup.ts';
+import { runStateRecover } from '../../../src/cli/commands/state-recover.ts';
+import { type Bench, openBench } from './support/bench.ts';
+
+const PASSWORD = 'correct-horse-battery';
+const STACK = (count: number) => `version: 1
+stack: lab
+vms:
+  web:
+    count: ${count}
+    name: lab-\${number}
+    vmids: 601-609
+    node: pve1
+    guest: cloud-init
+    power: stopped
+    clone: { template: ubuntu-24.04 }
+    memory: 4GiB
+    cloud_init: { user: ops, password: { env: OPS_PASSWORD } }
+`;
+
+let bench: Bench | undefined;
+afterEach(() => bench?.close());
+
+async function applied(count = 2): Promise<Bench> {
+  bench = await openBench(STACK(count), [], { OPS_PASSWORD: PASSWORD });
+  expect(await apply(bench)).toMatchObject({ code: 0 });
+  return bench;
+}
+
+const apply = (on: Bench) => on.run((host) => runApply(undefined, { yes: true }, host));
+const plan = (on: Bench) => on.run((host) => runPlan({ exitCode: true }, host));
+const backup = (on: Bench, name?: string, options = {}) => on.run((host) => runStateBackup(name, options, host));
+const restore = (on: Bench, name: string, part = {}) =>
+  on.run((host) => runStateRestore(name, { yes: true }, host), part);
+const recover = (on: Bench) => on.run((host) => runStateRecover({ yes: true }, host));
+const loseState = (on: Bench) => rmSync(join(on.directory, '.proxwright'), { recursive: true });
+
+describe('a restore', () => {
+  it('says that nothing drifted where nothing did', async () => {
+    const lab = await applied();
+    await backup(lab, 'before');
+    const { code, said } = await restore(lab, 'before');
+    expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('No drift: cluster, file and restored') });
+  });
+
+  it('says what others changed since the backup, field by field, and changes nothing', async () => {
+    const lab = await applied();
+    await backup(lab, 'before');
+    await lab.outside.node('pve1').vm(602).config.put({ memory: 2048 });
+    const { code, out, said } = await restore(lab, 'before');
+    expect(code).toBe(0);
+    expect(out).toMatch(/memory {2}2GiB → 4GiB {2}\[changed by somebody else, /);
+    expect(said).toContain('1 VM differs from what was restored; nothing was changed. Settle it: proxwright apply');
+    expect((await lab.outside.node('pve1').vm(602).config.get()).values.get('memory')).toBe('2048');
+  });
+
+  it('of a state that does not know a VM made since says so, and recover finds it', async () => {
+    const lab = await applied(1);
+    await backup(lab, 'one');
+    lab.write('stack.yaml', STACK(2));
+    expect(await apply(lab)).toMatchObject({ code: 0 });
+    const { code, said } = await restore(lab, 'one');
+    expect(code).toBe(0);
+    expect(said).toContain('It does not know vm.web[2]; they would be forgotten.');
+    expect(said).toContain('STATE_LOST');
+    expect(said).toContain('no plan can be made yet');
+    expect(await recover(lab)).toMatchObject({ code: 0 });
+    expect(await apply(lab)).toMatchObject({ code: 0 });
+    expect(await plan(lab)).toMatchObject({ code: 0, out: 'No changes.' });
+  });
+
+  it('needs no cluster', async () => {
+    const lab = await applied(1);
+    await backup(lab, 'before');
+    const { code, said } = await restore(lab, 'before', {
+      environment: { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' },
+    });
+    expect(code).toBe(0);
+    expect(said).toContain('It was not compared with the cluster: Server not reachable.');
+    expect(said).toContain('Restored as serial');
+  });
+});
+
+describe('a backup', () => {
+  it('goes to a file elsewhere, private, and comes back from there after everything was lost', async () => {
+    const lab = await applied();
+    expect(await backup(lab, undefined, { out: 'copy.json' })).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('proxwright state restore copy.json'),
+    });
+    expect(statSync(join(lab.directory, 'copy.json')).mode & 0o777).toBe(0o600);
+    expect(lab.read('copy.json')).not.toContain(PASSWORD);
+    expect(await backup(lab, 'name', { out: 'copy.json' })).toMatchObject({ code: 1 });
+    loseState(lab);
+    expect(await restore(lab, 'copy.json')).toMatchObject({ code: 0 });
+    expect(await apply(lab)).toMatchObject({ code: 0 });
+    expect(await plan(lab)).toMatchObject({ code: 0, out: 'No changes.' });
+  });
+});
+
+describe('another machine', () => {
+  it('goes on where this one stopped when it has the directory: the plan is empty, secrets included', async () => {
+    const there = (await applied()).copy();
+    expect(await plan(there)).toMatchObject({ code: 0, out: 'No changes.' });
+  });
+
+  it('that has only the stack refuses to make everything twice, and recovers', async () => {
+    const there = (await applied()).copy();
+    loseState(there);
+    expect(await plan(there)).toMatchObject({ code: 1, said: expect.stringContaining('STATE_LOST') });
+    expect(await recover(there)).toMatchObject({ code: 0, out: expect.stringMatching(/vm\.web\[2\] +602 +lab-2/) });
+    // The digest of a secret cannot be found again: it is written once more, and then known.
+    expect(await plan(there)).toMatchObject({ code: 2, out: expect.stringContaining('cloud_init.password') });
+    expect(await apply(there)).toMatchObject({ code: 0 });
+    expect(await plan(there)).toMatchObject({ code: 0, out: 'No changes.' });
+  });
+});

@@ -1,0 +1,123 @@
+/** The commands themselves, in this process: a simulated server behind HTTPS, a clone of a repository, a terminal in memory. */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
+import { ProxwrightError } from '../../../../src/base/errors.ts';
+import { AlreadyShown, type CommandHost, type ExitCode } from '../../../../src/cli/command-host.ts';
+import { testHost } from '../../../../src/cli/testing/host.ts';
+import { createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
+import {
+  buildWorld,
+  createSimulator,
+  type FaultRuleInput,
+  ruleFaults,
+  scaledClock,
+  seededRandom,
+  serveSimulator,
+} from '../../../../src/simulator/index.ts';
+import { DEFAULT_WORLD } from '../../../../src/simulator/world/default-world.ts';
+
+export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
+/** May look at everything and change nothing. */
+export const READER = `reader@pve!ro=${TOKEN_SECRET}`;
+const ADMIN = `root@pam!admin=${TOKEN_SECRET}`;
+
+export interface Ended {
+  readonly code: ExitCode;
+  readonly out: string;
+  readonly said: string;
+}
+
+export type Command = (host: CommandHost) => Promise<ExitCode>;
+
+export interface Bench {
+  readonly directory: string;
+  /** For what others do behind our back. */
+  readonly outside: Pve;
+  run(command: Command, part?: Partial<CommandHost>): Promise<Ended>;
+  write(name: string, text: string): void;
+  read(name: string): string;
+  has(name: string): boolean;
+  /** The same cluster from another directory, which holds what this one does. */
+  copy(): Bench;
+  close(): Promise<void>;
+}
+
+export async function openBench(
+  stack: string,
+  rules: readonly FaultRuleInput[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Bench> {
+  const faults = ruleFaults(rules, seededRandom('faults'));
+  const clock = scaledClock(systemClock, 50);
+  const readers = { 'reader@pve': { tokens: { ro: { secret: TOKEN_SECRET, privsep: false } } } };
+  const world = buildWorld(
+    {
+      ...DEFAULT_WORLD,
+      users: { ...DEFAULT_WORLD.users, ...readers },
+      acl: [...(DEFAULT_WORLD.acl ?? []), { path: '/', role: 'PVEAuditor', user: 'reader@pve' }],
+    },
+    { now: systemClock.now(), file: 'evidence' },
+  );
+  const simulator = createSimulator({ world, clock, random: seededRandom('evidence'), faults });
+  const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
+  const outside = createPve({ transport: simulator.transport(), credentials: parseToken(ADMIN) });
+  const directories: string[] = [];
+  const inDirectory = (directory: string): Bench => {
+    directories.push(directory);
+    return {
+      directory,
+      outside,
+      run: (command, part) =>
+        runIn(directory, command, {
+          ...part,
+          environment: {
+            PROXMOX_VE_ENDPOINT: server.endpoint,
+            PROXMOX_VE_FINGERPRINT: server.fingerprint,
+            PROXMOX_VE_API_TOKEN: ADMIN,
+            ...environment,
+            ...part?.environment,
+          },
+        }),
+      write: (name, text) => writeFileSync(join(directory, name), text),
+      read: (name) => readFileSync(join(directory, name), 'utf8'),
+      has: (name) => existsSync(join(directory, name)),
+      copy: () => {
+        const target = mkdtempSync(join(tmpdir(), 'proxwright-evidence-'));
+        cpSync(directory, target, { recursive: true });
+        return inDirectory(target);
+      },
+      close: async () => {
+        for (const each of directories) rmSync(each, { recursive: true, force: true });
+        await server.close();
+      },
+    };
+  };
+  const bench = inDirectory(mkdtempSync(join(tmpdir(), 'proxwright-evidence-')));
+  bench.write('stack.yaml', stack);
+  return bench;
+}
+
+async function runIn(directory: string, command: Command, part: Partial<CommandHost>): Promise<Ended> {
+  const lines: string[] = [];
+  const said: string[] = [];
+  const { host } = testHost({
+    clock: systemClock,
+    directory,
+    terminal: {
+      log: (_level, message) => said.push(message),
+      success: (message) => said.push(message),
+      result: (line) => lines.push(line),
+      diagnostic: (diagnostic) => said.push(formatDiagnostic(diagnostic)),
+    },
+    ...part,
+  });
+  const code = await command(host).catch((error: unknown): ExitCode => {
+    if (error instanceof ProxwrightError) said.push(formatDiagnostic(error.diagnostic));
+    else if (!(error instanceof AlreadyShown)) throw error;
+    return 1;
+  });
+  return { code, out: lines.join('\n'), said: said.join('\n') };
+}
