@@ -1,12 +1,13 @@
 /** The end of a run: what stands, what failed and why, and the exit code. */
 import { counted, inNumber } from '../base/count.ts';
+import { printDuration } from '../base/units.ts';
 import { stackOutputs } from '../engine/outputs/outputs.ts';
 import type { StackState } from '../state/stack-state.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from './command-host.ts';
+import { countedKinds } from './counted-kinds.ts';
 import type { StackHost } from './opened-stack.ts';
 import type { Execution } from './stack-session.ts';
 import { paintFor } from './views/paint.ts';
-import { printCount } from './views/run-view.ts';
 import { renderSummary } from './views/summary.ts';
 
 export function conclude(
@@ -38,10 +39,12 @@ export function conclude(
     for (const line of renderSummary(timeline, [...strays, ...vms], paintFor(host.stdout))) terminal.result(line);
   }
   if (code === 0) {
-    terminal.success(`${command === 'apply' ? 'Applied' : 'Destroyed'}: ${printCount(all.length, tookMs)}.`);
+    terminal.success(
+      `${command === 'apply' ? 'Applied' : 'Destroyed'}: ${countedKinds(outcomes.keys())} in ${printDuration(tookMs)}.`,
+    );
   } else if (code === EXIT_CANCELED) {
     const [done, stopped] = [count('done'), count('canceled')];
-    const standing = `${done} of ${counted(all.length, 'VM')} ${inNumber(done, 'is', 'are')} done, ${counted(stopped, 'was', 'were')} stopped on the way`;
+    const standing = `${done} of ${countedKinds(outcomes.keys())} ${inNumber(done, 'is', 'are')} done, ${counted(stopped, 'was', 'were')} stopped on the way`;
     terminal.log('warn', `Stopped: ${standing}. Nothing was undone; proxwright ${command} goes on from here.`);
   } else {
     const parts = [
@@ -53,7 +56,7 @@ export function conclude(
     const hard = command === 'destroy' ? ', and with --stop it pulls the plug of VMs that do not shut down' : '';
     terminal.log(
       'error',
-      `${count('done')} of ${counted(all.length, 'VM')} done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here${hard}.`,
+      `${count('done')} of ${countedKinds(outcomes.keys())} done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here${hard}.`,
     );
   }
   return code;

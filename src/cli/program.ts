@@ -2,7 +2,6 @@
  * The command line: names, options and help of every command. A command's own code is loaded when it runs, so that
  * `--version` and `--help` need nothing but this.
  */
-import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import type { GlobalOptions } from './command-host.ts';
 import type { ApplyOptions } from './commands/apply.ts';
@@ -11,8 +10,10 @@ import type { DriftOptions } from './commands/drift.ts';
 import type { PlanCommandOptions } from './commands/plan.ts';
 import type { SimOptions } from './commands/sim.ts';
 import type { VerifyOptions } from './commands/verify.ts';
+import { addEnsure } from './ensure-commands.ts';
 import { addDoctor, addPermissions } from './knowing-commands.ts';
 import { addDemo, addImport, addInit, addOutput, addRuns, addState } from './more-commands.ts';
+import { packageVersion } from './package-version.ts';
 import {
   collect,
   globalOptions,
@@ -39,6 +40,7 @@ export function createProgram(run: RunCommand): Command {
   addVerify(program, run);
   addDrift(program, run);
   addDestroy(program, run);
+  addEnsure(program, run);
   addOutput(program, run);
   addImport(program, run);
   addState(program, run);
@@ -97,12 +99,12 @@ Examples:
   proxwright plan --exit-code      0: nothing to do, 2: changes, 1: failed`;
 
 function addApply(program: Command, run: RunCommand): void {
-  planningOptions(stackOptions(program.command('apply')))
+  evidenceOptions(planningOptions(stackOptions(program.command('apply'))), 'with --verify: ')
     .description('make it so, with live progress; goes on where an earlier run ended')
     .argument('[plan]', 'a plan written by plan --out; refused if anything changed since')
     .option('-y, --yes', 'do not ask')
-    .option('--verify', 'make a last plan, which must be empty')
-    .option('--evidence <file>', 'with --verify: write what was checked to a file')
+    .option('--verify', 'pass the gate: validate, doctor, plan, apply, and a last plan, which must be empty')
+    .addHelpText('after', EVIDENCE_EXAMPLES)
     .action(async (planFile: string | undefined, options: ApplyOptions) => {
       await run(options, async (host) => {
         const { runApply } = await import('./commands/apply.ts');
@@ -118,10 +120,26 @@ function planningOptions(command: Command): Command {
     .option('--replace <address>', 'destroy this VM and make it anew (repeatable)', collect);
 }
 
+/** `when` says under which condition they count. */
+function evidenceOptions(command: Command, when = ''): Command {
+  return command
+    .option(
+      '--evidence <file>',
+      `${when}table to add a line to, and the .jsonl beside it (default: evidence.md beside the stack file)`,
+    )
+    .option('--no-evidence', `${when}keep none`)
+    .option('--task <text>', `${when}what it was done for, in the evidence`)
+    .option('--note <text>', `${when}a remark, in the evidence`);
+}
+
+const EVIDENCE_EXAMPLES = `
+Examples:
+  proxwright apply --verify --var-file prod.yaml --task P2-T5 --note 'first apply after the upgrade'
+  proxwright apply --verify --evidence docs/evidence.md`;
+
 function addVerify(program: Command, run: RunCommand): void {
-  onlyOption(stackOptions(program.command('verify')))
-    .description('check that everything is still as the file says; reads only')
-    .option('--evidence <file>', 'write what was checked to a file, as JSON lines')
+  evidenceOptions(onlyOption(stackOptions(program.command('verify'))))
+    .description('check that everything is still as the file says: validate, doctor, plan; changes nothing')
     .action(async (options: VerifyOptions) => {
       await run(options, async (host) => {
         const { runVerify } = await import('./commands/verify.ts');
@@ -148,6 +166,7 @@ function addDestroy(program: Command, run: RunCommand): void {
     .option('-y, --yes', 'do not ask')
     .option('--stop', 'stop running VMs hard instead of shutting them down')
     .option('--refuse-running', 'refuse to destroy VMs that run')
+    .option('--all', 'also the templates it built and the images it brought')
     .action(async (options: DestroyOptions) => {
       await run(options, async (host) => {
         const { runDestroy } = await import('./commands/destroy.ts');
@@ -160,7 +179,7 @@ function addSim(program: Command, run: RunCommand): void {
   globalOptions(program.command('sim'))
     .description('serve a simulated Proxmox VE cluster over HTTPS')
     .option('--listen <address:port>', 'where to listen; port 0 picks a free one', '127.0.0.1:8006')
-    .option('--world <file>', 'world file, or "default" or "recorded"', 'default')
+    .option('--world <file>', 'world file, or "default", "bare", "bare-cluster" or "recorded"', 'default')
     .option('--seed <seed>', 'decides everything that is left to chance', '1')
     .option('--speed <factor>', 'how much faster than real time', '1')
     .option('--faults <rules>', 'rules such as "lock:qemu/*/config@2x3,cut-after:clone@1", a file of them, or "seeded"')
@@ -170,9 +189,4 @@ function addSim(program: Command, run: RunCommand): void {
         return runSim(options, host);
       });
     });
-}
-
-function packageVersion(): string {
-  const { version } = createRequire(import.meta.url)('../../package.json') as { version: string }; // our own file
-  return version;
 }

@@ -1,5 +1,6 @@
 /** A plan made without the lock: for looking only. What an unfinished run left is taken into account, not settled. */
 import type { Diagnostic } from '../base/diagnostics.ts';
+import { machinesOf } from '../engine/machines.ts';
 import { observe } from '../engine/observe.ts';
 import type { Observed } from '../engine/observed.ts';
 import { type PlanResult, planStack } from '../engine/plan.ts';
@@ -38,7 +39,12 @@ export async function openAndLook(
 }
 
 /** What speaks against a plan is printed; then the command ends. */
-async function lookAndPlan(stackHost: StackHost, host: CommandHost, pve: Pve, options: PlanOptions): Promise<Sight> {
+export async function lookAndPlan(
+  stackHost: StackHost,
+  host: CommandHost,
+  pve: Pve,
+  options: PlanOptions,
+): Promise<Sight> {
   const { stack } = stackHost;
   const { result, unknown, state, observed, secrets } = await look(stackHost, host, pve, options);
   const made = requirePlan(result, host);
@@ -62,11 +68,12 @@ export async function look(stackHost: StackHost, host: CommandHost, pve: Pve, op
   const { state, unfinished: openRuns } = await recallState(store, stack.name);
   checkPlanning(options, stack, state);
   const secrets = await resolveSecrets(stackHost, host);
-  const observed = await observe({ pve, stack, state, replace: options.replace });
+  const observed = await observe({ pve, stack, state, secrets, replace: options.replace });
   // Whether such a VM exists is found out by apply, before it plans.
-  const unknown = stack.vms.filter(({ address }) => state.vms[address]?.phase === 'creating');
-  const known = stack.vms.filter((vm) => !unknown.includes(vm));
-  const input = { stack: { ...stack, vms: known }, state: without(state, unknown), observed, secrets };
+  const unknown = machinesOf(stack).filter(({ address }) => state.vms[address]?.phase === 'creating');
+  const vms = stack.vms.filter((vm) => !unknown.includes(vm));
+  const templates = stack.templates.filter(({ vm }) => !unknown.includes(vm));
+  const input = { stack: { ...stack, vms, templates }, state: without(state, unknown), observed, secrets };
   const planned = planStack({ ...input, now: host.clock.now(), ...options });
   const result = planned.ok
     ? planned
@@ -89,7 +96,8 @@ async function privilegeWarnings(
 }
 
 export function checkPlanning({ only = [], replace = [] }: PlanOptions, stack: ResolvedStack, state: StackState): void {
-  const addresses = [...stack.vms.map(({ address }) => address), ...Object.keys(state.vms)];
+  const named = [...machinesOf(stack), ...stack.images].map(({ address }) => address);
+  const addresses = [...named, ...Object.keys(state.vms)];
   checkSelectors('--only', only, addresses);
   checkSelectors('--replace', replace, addresses);
 }

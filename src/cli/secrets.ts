@@ -1,42 +1,57 @@
 /** The secrets of a stack: each is read once, and known by a digest that can be kept. */
 import type { Address } from '../base/address.ts';
-import { StateError } from '../base/errors.ts';
+import { SpecError, StateError } from '../base/errors.ts';
 import { randomHex } from '../base/random.ts';
+import { machinesOf } from '../engine/machines.ts';
 import { whereOf } from '../engine/where.ts';
-import { readSecret } from '../local/secret.ts';
+import { readDocument, readSecret } from '../local/secret.ts';
+import { userDataProblem } from '../resources/seed/documents.ts';
 import { secretDigest } from '../resources/vm/secret-digest.ts';
+import { secretFieldsOf } from '../resources/vm/secret-fields.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
+import type { ResolvedVm } from '../spec/index.ts';
 import type { StateStore } from '../state/store.ts';
 import type { CommandHost } from './command-host.ts';
 import type { StackHost } from './opened-stack.ts';
 
 const SALT_FILE = 'salt';
-const PASSWORD_FIELD = 'cloud_init.password';
 
 export type SecretsByVm = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
 
 /** Every secret of the stack's VMs, by VM and field path, each source read once. */
 export async function resolveSecrets(stackHost: StackHost, host: CommandHost): Promise<SecretsByVm> {
-  const wanted = stackHost.stack.vms.flatMap((vm) => {
-    const reference = vm.fields.cloud_init?.password;
-    return reference ? [{ vm, reference }] : [];
-  });
+  const wanted = machinesOf(stackHost.stack).flatMap((vm) =>
+    secretFieldsOf(vm.fields).map((field) => ({ ...field, vm })),
+  );
   if (wanted.length === 0) return new Map();
   const salt = await saltOf(stackHost.store, host);
   const sources = { environment: host.environment, directory: stackHost.directory };
   const known = new Map<string, ResolvedSecret>();
-  const result = new Map<Address, ReadonlyMap<string, ResolvedSecret>>();
-  for (const { vm, reference } of wanted) {
-    const source = JSON.stringify(reference);
+  const result = new Map<Address, Map<string, ResolvedSecret>>();
+  for (const { vm, path, reference, isDocument } of wanted) {
+    const source = JSON.stringify([reference, isDocument]);
+    const where = whereOf(vm, path);
     let resolved = known.get(source);
     if (!resolved) {
-      const value = await readSecret(reference, sources, whereOf(vm, PASSWORD_FIELD));
+      const value =
+        isDocument || 'text' in reference
+          ? await readDocument(reference, sources, where)
+          : await readSecret(reference, sources, where);
       resolved = { value, digest: secretDigest(salt, value) };
       known.set(source, resolved);
     }
-    result.set(vm.address, new Map([[PASSWORD_FIELD, resolved]]));
+    if (path === 'cloud_init.user_data') refuseUnread(vm, resolved);
+    const ofVm = result.get(vm.address) ?? new Map<string, ResolvedSecret>();
+    result.set(vm.address, ofVm.set(path, resolved));
   }
   return result;
+}
+
+/** What its guest would pass over without a word is refused before anything is made. */
+function refuseUnread(vm: ResolvedVm, { value }: ResolvedSecret): void {
+  const detail = userDataProblem(vm.fields.guest, value.reveal());
+  if (detail === undefined) return;
+  throw new SpecError({ code: 'BAD_VALUE', where: whereOf(vm, 'cloud_init.user_data'), detail });
 }
 
 /** Kept with the state, because digests can only be compared under the same salt. */

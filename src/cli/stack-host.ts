@@ -15,7 +15,11 @@ const STATE_FOLDER = '.proxwright';
 
 /** Everything wrong with the file is printed at once; then the command ends. */
 export async function openStack(options: StackOptions, host: CommandHost): Promise<StackHost> {
-  const { file, stack, diagnostics } = await readStack(options, host);
+  return openReadStack(await readStack(options, host), host);
+}
+
+/** The same for a file that has been read. */
+export function openReadStack({ file, stack, diagnostics }: ReadStack, host: CommandHost): StackHost {
   for (const diagnostic of diagnostics) host.terminal.diagnostic(diagnostic);
   if (!stack) throw new AlreadyShown();
   const directory = dirname(resolve(host.directory, file));

@@ -1,11 +1,13 @@
 /** A run of the engine as commands need it: lock, signals, client, secrets, and the way out. */
 import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { Address } from '../base/address.ts';
 import { Canceled } from '../base/errors.ts';
 import type { ExecuteResult } from '../engine/execute.ts';
 import type { Plan } from '../engine/plan-types.ts';
 import type { Progress } from '../engine/progress.ts';
 import { Session } from '../engine/session.ts';
+import { createImageSources } from '../local/image-sources.ts';
 import { tcpPortProbe } from '../local/port-probe.ts';
 import type { Pve } from '../pve/index.ts';
 import { isPciMapStep } from '../resources/pci/mapping.ts';
@@ -15,12 +17,13 @@ import { connect } from './connect.ts';
 import type { StackHost } from './opened-stack.ts';
 import { pastDurations } from './past-durations.ts';
 import { createScreen } from './screen.ts';
-import { resolveSecrets } from './secrets.ts';
+import { resolveSecrets, type SecretsByVm } from './secrets.ts';
 import type { Timeline } from './views/timeline.ts';
 
 export interface StackRun {
   readonly session: Session;
   readonly pve: Pve;
+  readonly secrets: SecretsByVm;
   /** Its terminal writes above whatever is drawn. */
   readonly host: CommandHost;
   execute(plan: Plan): Promise<Execution>;
@@ -42,6 +45,12 @@ export async function withStackRun<Result>(
   const signal = stopSignal(host);
   const pve = await connect(stackHost, host);
   let onProgress: (progress: Progress) => void = () => {};
+  const secrets = await resolveSecrets(stackHost, host);
+  const sources = createImageSources({
+    clock: host.clock,
+    cacheDirectory: join(stackHost.stateDirectory, 'cache'),
+    baseDirectory: stackHost.directory,
+  });
   const session = await Session.open({
     pve,
     clock: host.clock,
@@ -49,10 +58,11 @@ export async function withStackRun<Result>(
     log: host.terminal,
     store: announceTakeover(stackHost.store, host.terminal),
     ports: tcpPortProbe,
+    sources: sources.source,
     signal,
     onProgress: (progress) => onProgress(progress),
     stack: stackHost.stack,
-    secrets: await resolveSecrets(stackHost, host),
+    secrets,
     owner: { who: userName(), host: hostname(), pid: process.pid, command },
   });
   const execute = async (plan: Plan): Promise<Execution> => {
@@ -67,9 +77,10 @@ export async function withStackRun<Result>(
     }
   };
   try {
-    return await work({ session, pve, host, execute });
+    return await work({ session, pve, secrets, host, execute });
   } finally {
     await session.close();
+    await sources.close();
     await pve.close();
   }
 }

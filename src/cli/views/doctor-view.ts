@@ -1,6 +1,7 @@
 /** What the doctor found, on one screen: a mark, what was looked at, one sentence, and the remedy below it. */
 import { counted } from '../../base/count.ts';
 import type { CheckName, Finding, Verdict } from '../../engine/doctor/finding.ts';
+import { TO_TYPE } from '../../engine/privileges/report.ts';
 import type { Paint, Style } from './paint.ts';
 
 const MARKS: Readonly<Record<Verdict, readonly [mark: string, style: Style]>> = {
@@ -24,6 +25,7 @@ const TITLES: Readonly<Record<CheckName, string>> = {
   capacity: 'capacity',
   neighbours: 'other VMs',
   template: 'template',
+  images: 'images',
   devices: 'devices',
   upgrade: 'upgrade',
 };
@@ -42,11 +44,17 @@ function renderFinding({ check, verdict, words, details = [], remedy, where }: F
   return [
     `${paint(style, mark)} ${TITLES[check].padEnd(TITLE_WIDTH)}${text}${paint('dim', place)}`,
     ...details.map((line) => paint('dim', `${MARGIN}${line}`)),
-    ...(remedy ?? '')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line, index) => `${MARGIN}${paint('cyan', index === 0 ? '→ ' : '  ')}${line}`),
+    ...renderRemedy(remedy, paint),
   ];
+}
+
+/** Commands for an administrator get a title, so that no arrow is in the way of whoever copies them. */
+function renderRemedy(remedy: string | undefined, paint: Paint): string[] {
+  const lines = (remedy ?? '').split('\n').filter((line) => line !== '');
+  const isScript = lines.length > 0 && lines.every((line) => line.startsWith('pveum '));
+  return [...(isScript ? [TO_TYPE] : []), ...lines].map(
+    (line, index) => `${MARGIN}${paint('cyan', index === 0 ? '→ ' : '  ')}${line}`,
+  );
 }
 
 function renderVerdict(findings: readonly Finding[], paint: Paint): string {

@@ -1,5 +1,6 @@
 /** A plan for people: per VM what happens and why, field by field; then the totals. */
 import { isDeepStrictEqual } from 'node:util';
+import { type AddressKind, kindOf } from '../../base/address.ts';
 import type { Change, ChangeKind, Plan } from '../../engine/plan-types.ts';
 import { isPciMapStep, type PciMapStep } from '../../resources/pci/mapping.ts';
 import type { Step } from '../../resources/step.ts';
@@ -11,11 +12,18 @@ const MARKS: Readonly<Record<ChangeKind, readonly [mark: string, verb: string, s
   create: ['+', 'create', 'green'],
   complete: ['+', 'complete', 'green'],
   update: ['~', 'change', 'yellow'],
+  supersede: ['±', 'new version of', 'magenta'],
   replace: ['±', 'replace', 'magenta'],
   delete: ['-', 'delete', 'red'],
   forget: ['-', 'forget', 'red'],
   keep: ['=', 'keep', 'dim'],
   none: [' ', 'unchanged', 'dim'],
+};
+
+/** Where the usual word does not fit. */
+const VERBS: Partial<Record<AddressKind, Partial<Record<ChangeKind, string>>>> = {
+  template: { create: 'build', complete: 'finish' },
+  image: { create: 'bring', update: 'check', replace: 'bring again' },
 };
 
 const WHO: Readonly<Record<Difference['by'], string>> = {
@@ -59,7 +67,8 @@ function hasSomethingToSay({ kind, unmanaged, restartPending }: Change): boolean
 }
 
 export function renderChange(change: Change, paint: Paint, steps: readonly Step[] = []): string[] {
-  const [mark, verb, style] = MARKS[change.kind];
+  const [mark, usual, style] = MARKS[change.kind];
+  const verb = VERBS[kindOf(change.address) ?? 'vm']?.[change.kind] ?? usual;
   const place = change.vmid === undefined ? `on ${change.node}` : `VM ${change.vmid} on ${change.node}`;
   const title = `${paint(style, `${mark} ${change.address}`)}  ${verb} ${paint('bold', change.name)} (${place})`;
   const notes = [
@@ -113,7 +122,7 @@ interface Totals {
 function totalsOf({ changes }: Pick<Plan, 'changes'>): Totals {
   const count = (...kinds: ChangeKind[]) => changes.filter(({ kind }) => kinds.includes(kind)).length;
   return {
-    create: count('create', 'complete', 'replace'),
+    create: count('create', 'complete', 'replace', 'supersede'),
     change: count('update'),
     delete: count('delete', 'forget', 'replace'),
   };
