@@ -10,6 +10,7 @@ import {
   checkVersion,
 } from './checks/connection.ts';
 import { checkDevices } from './checks/devices.ts';
+import { checkImages } from './checks/images.ts';
 import { checkNeighbours } from './checks/neighbours.ts';
 import { checkPlan } from './checks/plan.ts';
 import { checkPrivileges, checkReadings } from './checks/rights.ts';
@@ -31,6 +32,7 @@ const ALL: readonly Check[] = [
   checkPrivileges,
   checkPlan,
   checkTemplates,
+  checkImages,
   checkStorages,
   checkCapacity,
   checkNeighbours,

@@ -1,4 +1,5 @@
 /** Everything the doctor's checks look at, as plain data: read once by examine.ts, judged without asking again. */
+import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
 import type { PciHardware } from '../../resources/pci/mapping.ts';
@@ -38,7 +39,15 @@ export interface Examination {
   readonly neighbours: Neighbours;
   /** Volumes of templates by `node/storage/vmid`. */
   readonly volumes: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
+  /** What web servers say of images that are to be fetched, by address. */
+  readonly downloads: ReadonlyMap<Address, DownloadSight>;
 }
+
+export type DownloadSight =
+  | { readonly kind: 'there'; readonly sizeBytes: number | undefined }
+  | { readonly kind: 'hidden'; readonly needs: string }
+  /** In the words of the node. */
+  | { readonly kind: 'failed'; readonly words: string };
 
 export interface RightsSeen {
   readonly check: PrivilegeCheck;

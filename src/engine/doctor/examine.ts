@@ -1,7 +1,7 @@
 /** Reads what the doctor's checks look at. A refusal for lack of rights is an answer; everything else that fails is a failure. */
 import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
-import { AuthError } from '../../base/errors.ts';
+import { ApiError, AuthError } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
@@ -11,6 +11,8 @@ import { readVm } from '../../resources/vm/read.ts';
 import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
 import type { ResolvedStack } from '../../spec/types.ts';
 import type { StackState } from '../../state/stack-state.ts';
+import { siteAddress } from '../images/plan-images.ts';
+import { machinesOf } from '../machines.ts';
 import { observe } from '../observe.ts';
 import { hardwareOf } from '../observe-pci.ts';
 import type { Observed, Readable } from '../observed.ts';
@@ -18,7 +20,7 @@ import { type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
-import type { Examination, Neighbours, NodeSight, RightsSeen, TrustSeen } from './examination.ts';
+import type { DownloadSight, Examination, Neighbours, NodeSight, RightsSeen, TrustSeen } from './examination.ts';
 import { volumeKey } from './examination.ts';
 import { templateOf } from './stack-use.ts';
 import type { WireTimes } from './wire-times.ts';
@@ -41,19 +43,20 @@ export async function examine(input: ExamineInput): Promise<Examination> {
   const { pve, stack, signal, now } = input;
   const state = withoutUnfinished(input.state);
   // Everything is looked at as if it were to be made: also templates and storages that this plan does not need.
-  const everything = stack.vms.map(({ address }) => address);
-  const observed = await observe({ pve, stack, state, signal, replace: everything });
+  const everything = machinesOf(stack).map(({ address }) => address);
+  const observed = await observe({ pve, stack, state, signal, secrets: input.secrets, replace: everything });
   const planned = planStack({ stack, state, observed, secrets: input.secrets, now });
   const result: PlanResult = planned.ok
     ? planned
     : { ok: false, problems: await explainUnseen({ pve, stack, problems: planned.problems, signal }) };
   const rights = await readRights(input, observed, result);
-  const [token, cluster, nodes, neighbours, volumes] = await Promise.all([
+  const [token, cluster, nodes, neighbours, volumes, downloads] = await Promise.all([
     readToken(input),
     readable(() => pve.cluster.status({ signal }), 'Sys.Audit on /'),
     readNodes(input, observed),
     readNeighbours(input, observed, rights),
     readVolumes(input, observed, rights),
+    readDownloads(input, observed),
   ]);
   return {
     now,
@@ -71,6 +74,7 @@ export async function examine(input: ExamineInput): Promise<Examination> {
     nodes,
     neighbours,
     volumes,
+    downloads,
   };
 }
 
@@ -114,7 +118,7 @@ async function readToken({ pve, signal }: ExamineInput): Promise<Examination['to
 }
 
 async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observed): Promise<Map<string, NodeSight>> {
-  const names = [...new Set(stack.vms.map(({ fields }) => fields.node))].filter(
+  const names = [...new Set(machinesOf(stack).map(({ fields }) => fields.node))].filter(
     (node) => observed.nodes.get(node)?.online,
   );
   const passesOn = new Set(stack.vms.flatMap(({ fields }) => (fields.pci ? [fields.node] : [])));
@@ -154,6 +158,31 @@ async function readNeighbours(
   await rights.check.grants.ask(['/vms']);
   const isComplete = rights.check.grants.holds({ privileges: ['VM.Audit'], paths: [{ path: '/vms', below: true }] });
   return { vms, unread: others.length - vms.size, isComplete };
+}
+
+/** Asked of the node, because it is the one who fetches. */
+async function readDownloads(
+  { pve, signal }: ExamineInput,
+  { images }: Observed,
+): Promise<Map<Address, DownloadSight>> {
+  const toCome = images.filter(({ image: { fields }, found }) => {
+    return found.ok && !found.value && fields.url !== undefined && fields.via !== 'upload';
+  });
+  const answers = toCome.map(async (site): Promise<[Address, DownloadSight]> => {
+    const url = site.image.fields.url ?? '';
+    const needs = `Sys.AccessNetwork on /nodes/${site.node}`;
+    try {
+      const asked = await readable(() => pve.node(site.node).queryUrlMetadata({ url }, { signal }), needs);
+      const sight: DownloadSight = asked.ok
+        ? { kind: 'there', sizeBytes: asked.value.size }
+        : { kind: 'hidden', needs: asked.needs };
+      return [siteAddress(site), sight];
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return [siteAddress(site), { kind: 'failed', words: error.diagnostic.detail }];
+    }
+  });
+  return new Map(await Promise.all(answers));
 }
 
 /** An empty list says nothing, so first it is asked whether the token would see a template's volumes. */

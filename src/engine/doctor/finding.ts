@@ -24,6 +24,7 @@ export const CHECKS = [
   'capacity',
   'neighbours',
   'template',
+  'images',
   'devices',
   'upgrade',
 ] as const;

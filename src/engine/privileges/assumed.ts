@@ -13,13 +13,16 @@ import type { VmObserved } from '../../resources/vm/observed.ts';
 import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID } from '../../resources/vm/privileges/forecast.ts';
 import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
+import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
 import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
-import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
+import type { ResolvedImage, ResolvedStack, ResolvedVm } from '../../spec/types.ts';
 import { emptyState } from '../../state/stack-state.ts';
 import type { ServerVersion } from '../compatibility.ts';
+import { machinesOf } from '../machines.ts';
 import { templateKey } from '../observe.ts';
-import type { Observed, TemplateCandidate } from '../observed.ts';
+import type { ImageSite, Observed, TemplateCandidate } from '../observed.ts';
 import { planStack } from '../plan.ts';
+import { neededTemplates } from '../templates/stack-templates.ts';
 import { whereOf } from '../where.ts';
 import { RequirementList } from './requirement.ts';
 import { type PlanNeeds, requirementsOf } from './requirements.ts';
@@ -29,7 +32,7 @@ export interface AssumedInput {
   readonly version: ServerVersion;
   readonly now: Instant;
   /** What could be seen, if anybody could look. */
-  readonly observed?: Pick<Observed, 'templates' | 'pciMappings'> | undefined;
+  readonly observed?: (Pick<Observed, 'templates' | 'pciMappings'> & Partial<Pick<Observed, 'nodes'>>) | undefined;
   readonly lifecycle?: boolean;
 }
 
@@ -52,7 +55,9 @@ export function assumedNeeds(input: AssumedInput): AssumedNeeds {
   const planned = planStack({ stack, state: emptyState(stack.name), observed, secrets: anySecrets(stack), now });
   if (!planned.ok) return planned;
   const exact = requirementsOf({ plan: planned.plan, stack, observed, version, lifecycle });
-  const unread = stack.vms.filter((vm) => vm.fields.clone && !readTemplate(vm, input));
+  const unread = stack.vms.filter(
+    (vm) => vm.fields.clone && !readTemplate(vm, input) && neededTemplates(stack, [vm]).length === 0,
+  );
   return {
     ok: true,
     needs: { ...exact, requirements: withGuesses(exact, unread) },
@@ -62,14 +67,15 @@ export function assumedNeeds(input: AssumedInput): AssumedNeeds {
 
 function assumedWorld(input: AssumedInput): Observed {
   const { stack, version, observed } = input;
-  const nodes = [...new Set(stack.vms.map(({ fields }) => fields.node))];
+  const nodes = [...new Set(machinesOf(stack).map(({ fields }) => fields.node))];
   return {
     version: { version: version.version, release: '' },
-    nodes: new Map(nodes.map((node) => [node, { online: true }])),
+    nodes: new Map([...(observed?.nodes ?? []), ...nodes.map((node) => [node, { online: true }] as const)]),
     guests: new Map(),
     vms: new Map(),
     templates: assumedTemplates(input),
     storages: new Map(),
+    images: stack.images.flatMap(assumedSites),
     bridges: new Map(),
     pciMappings: observed?.pciMappings ?? { ok: false, needs: 'a server to ask' },
     pciMaking: {
@@ -79,6 +85,29 @@ function assumedWorld(input: AssumedInput): Observed {
     claimants: new Map(),
     takenIds: new Set(),
   };
+}
+
+/** Nowhere yet, and welcome everywhere. */
+function assumedSites(image: ResolvedImage): ImageSite[] {
+  const { storage, content } = image.fields;
+  const row = {
+    storage,
+    type: 'dir',
+    content: new Set([content]),
+    active: true,
+    enabled: true,
+    shared: false,
+    availableBytes: undefined,
+    formats: undefined,
+  };
+  return image.nodes.map((node) => ({
+    image,
+    node,
+    row,
+    isRead: true,
+    isShared: false,
+    found: { ok: true, value: undefined },
+  }));
 }
 
 function assumedDevices(stack: ResolvedStack, node: string): PciHardware[] {
@@ -103,6 +132,8 @@ function assumedTemplates(input: AssumedInput): Map<string, TemplateCandidate[]>
     const { clone, node } = vm.fields;
     if (!clone) continue;
     const key = templateKey(clone.template);
+    // Those of the stack are made by its plan.
+    if (neededTemplates(input.stack, [vm]).length > 0) continue;
     const known = templates.get(key) ?? [];
     if (known.some((candidate) => candidate.node === node)) continue;
     const value = readTemplate(vm, input) ?? guessedTemplate(input.stack, key);
@@ -139,21 +170,26 @@ function guessedTemplate(stack: ResolvedStack, key: string): VmObserved {
 }
 
 function anySecrets(stack: ResolvedStack): ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>> {
-  const any = new Map([['cloud_init.password', { value: new Secret(''), digest: '' }]]);
-  return new Map(stack.vms.filter(({ fields }) => fields.cloud_init?.password).map(({ address }) => [address, any]));
+  const any = { value: new Secret(''), digest: '' };
+  return new Map(
+    machinesOf(stack).map(({ address, fields }) => [
+      address,
+      new Map(secretFieldsOf(fields).map(({ path }) => [path, any])),
+    ]),
+  );
 }
 
 /** Wherever a placeholder stands in a path, everything of its kind is meant. */
 function withGuesses({ requirements }: PlanNeeds, unread: readonly ResolvedVm[]): PlanNeeds['requirements'] {
   const list = new RequirementList();
-  for (const { privileges, paths, because } of requirements) {
-    const [first, ...rest] = paths;
+  for (const requirement of requirements) {
+    const [first, ...rest] = requirement.paths;
     const real: OneOf<AclPath> = [widened(first), ...rest.map(widened)];
-    for (const each of because) list.add(privileges, real, each);
+    for (const each of requirement.because) list.add({ ...requirement, paths: real }, each);
   }
   for (const vm of unread) {
     const because = { where: whereOf(vm, 'clone.template'), step: 'vm.clone' };
-    list.add(['SDN.Use'], [{ path: LOCAL_ZONE, below: true }], because);
+    list.add({ privileges: ['SDN.Use'], paths: [{ path: LOCAL_ZONE, below: true }] }, because);
   }
   return list.all;
 }

@@ -13,9 +13,9 @@ import { Grants, isRealRoot } from './grants.ts';
 import type { Holder } from './pveum.ts';
 import { notRead, readingsOf } from './readings.ts';
 import { missingPrivileges } from './report.ts';
-import { type Requirement, RequirementList } from './requirement.ts';
+import type { Requirement } from './requirement.ts';
 import { type PlanNeeds, requirementsOf } from './requirements.ts';
-import { judgeTags } from './tags.ts';
+import { tagNeedsOf } from './tags.ts';
 import { withZones } from './zones.ts';
 
 export interface CheckNeedsInput {
@@ -51,7 +51,8 @@ export async function checkNeeds(needs: PlanNeeds, input: CheckNeedsInput): Prom
   const { pve, signal, version } = input;
   const grants = new Grants(pve, signal);
   if (isRealRoot(pve)) return { missing: [], notChecked: [], requirements: needs.requirements, gaps: [], grants };
-  await grants.ask(needs.requirements.flatMap(({ paths }) => paths.map(({ path }) => path)));
+  const asked = needs.requirements.flatMap((requirement) => [requirement, ...(requirement.instead ?? [])]);
+  await grants.ask(asked.flatMap(({ paths }) => paths.map(({ path }) => path)));
   const tags = await checkTags(needs, grants, input);
   const requirements = [...needs.requirements, ...tags.requirements];
   const open = requirements.filter((requirement) => !grants.holds(requirement));
@@ -115,19 +116,11 @@ async function checkTags(
   grants: Grants,
   { pve, signal }: CheckNeedsInput,
 ): Promise<{ requirements: readonly Requirement[]; notChecked: readonly Diagnostic[] }> {
-  const list = new RequirementList();
   if (tags.length > 0) await grants.ask(['/']);
-  if (tags.length === 0 || grants.on('/').has('Sys.Modify')) return { requirements: [], notChecked: [] };
-  const options = await pve.cluster.options({ signal });
-  const unknown: (typeof tags)[number][] = [];
-  for (const each of tags) {
-    const verdict = judgeTags(each.tags, options, grants.on('/').has('Sys.Audit'));
-    if (verdict === 'allowed') continue;
-    if ('unknown' in verdict) unknown.push({ ...each, tags: verdict.unknown });
-    else list.add(['Sys.Modify'], [{ path: '/' }], each.because);
-  }
+  if (grants.on('/').has('Sys.Modify')) return { requirements: [], notChecked: [] };
+  const { requirements, unknown } = await tagNeedsOf(tags, { pve, grants, signal });
   const [first] = unknown;
-  if (!first) return { requirements: list.all, notChecked: [] };
+  if (!first) return { requirements, notChecked: [] };
   const names = [...new Set(unknown.flatMap((each) => each.tags))].join(', ');
   const notChecked: Diagnostic = {
     severity: 'warning',
@@ -136,5 +129,5 @@ async function checkTags(
     detail: `Whether the datacenter reserves tags (${names}) could not be checked: the token needs Sys.Audit on /.`,
     where: first.because.where,
   };
-  return { requirements: list.all, notChecked: [notChecked] };
+  return { requirements, notChecked: [notChecked] };
 }

@@ -1,9 +1,9 @@
 /** Which line of the file asks for something: from a key of the configuration back to the field, and to its position. */
-import type { Address } from '../../base/address.ts';
+import { type Address, covers } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import type { Cause } from '../../resources/vm/privileges/need.ts';
 import { wantedConfig } from '../../resources/vm/wanted.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
+import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
 import type { Observed } from '../observed.ts';
 import { pciMappingsFor } from '../pci.ts';
 import { whereOf } from '../where.ts';
@@ -27,6 +27,18 @@ export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observ
         vm,
         field?.path ?? (key === 'cipassword' ? 'cloud_init.password' : OWNERS[key.replace(/\d+$/, '')]),
       );
+    },
+  };
+}
+
+/** Of an image, wherever it is brought to. */
+export function imageFinder({ images }: Pick<ResolvedStack, 'images'>, address: Address): FieldFinder {
+  const image = images.find((each) => covers(each.address, address));
+  const positions = image?.positions ?? {};
+  return {
+    whereOf: (cause) => {
+      const field = 'field' in cause ? cause.field : '';
+      return { ...(positions[field] ?? positions['']), address, ...(field !== '' && { field }) };
     },
   };
 }

@@ -37,7 +37,11 @@ export class Grants {
     return [...this.#known.keys()];
   }
 
-  holds({ privileges, paths }: Pick<Requirement, 'privileges' | 'paths'>): boolean {
+  holds(requirement: Pick<Requirement, 'privileges' | 'paths' | 'instead'>): boolean {
+    return this.#isGranted(requirement) || (requirement.instead?.every((each) => this.#isGranted(each)) ?? false);
+  }
+
+  #isGranted({ privileges, paths }: Pick<Requirement, 'privileges' | 'paths'>): boolean {
     return paths.some(({ path, below }) =>
       privileges.some((privilege) => {
         const isPassedOn = this.on(path).get(privilege);

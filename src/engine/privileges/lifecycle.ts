@@ -1,6 +1,6 @@
 /**
  * What the rest of a VM's life needs, beyond the plan that makes it: any field of the file may change, disks may grow, the
- * VM is switched on and off, and one day it is destroyed. Moving to another node is left out: few ever do.
+ * VM is switched on and off, moved where there is another node, and one day destroyed.
  */
 
 import type { Step } from '../../resources/step.ts';
@@ -13,13 +13,16 @@ import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privi
 import type { ConfigureInput } from '../../resources/vm/steps.ts';
 import type { ResolvedVm } from '../../spec/types.ts';
 
-/** `forecast`: the VM as the steps that make it will have left it. */
-export function laterNeeds(
-  { fields }: ResolvedVm,
-  steps: readonly Step[],
-  forecast: VmForecast,
-  around: StepSurroundings,
-): Need[] {
+export interface LaterInput {
+  readonly vm: ResolvedVm;
+  readonly steps: readonly Step[];
+  /** The VM as the steps that make it will have left it. */
+  readonly forecast: VmForecast;
+  /** Whether there is another node that its file could name one day. */
+  readonly canMove: boolean;
+}
+
+export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterInput, around: StepSurroundings): Need[] {
   const running: VmForecast = { ...forecast, vm: { ...forecast.vm, running: true } };
   return [
     ...steps.flatMap((step) =>
@@ -30,6 +33,7 @@ export function laterNeeds(
       size === undefined || remove ? [] : growthNeeds(slot, running.vm.current.get(slot), running.paths),
     ),
     ...STEP_PRIVILEGES['vm.start'].needs({}, running, around),
+    ...(canMove ? STEP_PRIVILEGES['vm.migrate'].needs({ target: '' }, running, around) : []),
     ...STEP_PRIVILEGES['vm.destroy'].needs({ stop: 'shutdown' }, running, around),
   ];
 }

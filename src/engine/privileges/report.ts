@@ -19,6 +19,9 @@ export interface ReportInput {
   readonly roles: ReadonlySet<string>;
 }
 
+/** The last line of what is said; the hint below it is nothing but commands. */
+export const TO_TYPE = 'Type on a node, as root:';
+
 export function missingPrivileges(input: ReportInput): Diagnostic[] {
   const { grants } = input;
   const hasAnything = grants.paths.some((path) => grants.on(path).size > 0);
@@ -40,6 +43,7 @@ function nothingAtAll(input: ReportInput): Diagnostic {
     detail: [
       `${principal} has no privileges at all on what this plan touches. ${why} It needs:`,
       ...groupsOf(gaps).flatMap(({ places, gaps: each }) => each.map((gap) => `  ${gapLine(gap, places)}`)),
+      TO_TYPE,
     ].join('\n'),
     hint: commandsFor(requirements, input, 'each').join('\n'),
   }).diagnostic;
@@ -78,6 +82,7 @@ function groupDiagnostic({ places, gaps }: GapGroup, input: ReportInput): Diagno
     detail: [
       `${principal} may not do all that this plan needs:`,
       ...gaps.map((gap) => `  ${gapLine(gap, places)}`),
+      TO_TYPE,
     ].join('\n'),
     hint: hintFor(gaps, places, input).join('\n'),
   }).diagnostic;
@@ -103,7 +108,7 @@ function lineOf({ file, line }: Where): string {
 
 /**
  * An entry replaces what its path inherits, so the new role holds everything that is needed there, and what the token has
- * there now.
+ * there now. What holds on other paths goes on holding.
  */
 function hintFor(gaps: readonly Requirement[], places: readonly string[], input: ReportInput): string[] {
   const { requirements, grants } = input;
@@ -112,12 +117,28 @@ function hintFor(gaps: readonly Requirement[], places: readonly string[], input:
   const vms = isAboutVms && (places.length > 1 || comesFromAbove) ? 'all' : 'each';
   const paths = new Set(gaps.flatMap((gap) => gap.paths.map(({ path }) => path)));
   const concerns = (requirement: Requirement) =>
-    requirement.paths.some(({ path }) => paths.has(path) || (vms === 'all' && /^\/vms\/\d+$/.test(path)));
+    requirement.paths.some(({ path }) => paths.has(path)) ||
+    (vms === 'all' && !grants.holds(requirement) && requirement.paths.some(({ path }) => /^\/vms\/\d+$/.test(path)));
   return commandsFor(requirements.filter(concerns), input, vms);
 }
 
 function commandsFor(requirements: readonly Requirement[], input: ReportInput, vms: 'each' | 'all'): string[] {
   const { grants, holder, version, roles } = input;
-  const keep = (path: string) => grants.on(path).keys();
+  const keep = (path: string) => [...grants.on(path).keys()].filter((privilege) => isAtHome(privilege, path));
   return pveumCommands(smallestRoles(requirements, { version, vms, granted: grants, keep }), holder, roles);
+}
+
+/** Kinds of privileges that anything at or below a path is ever asked for; of the root only what it is asked for itself. */
+const AT_HOME: Readonly<Record<string, RegExp>> = {
+  '': /^(Sys|Permissions)\./,
+  nodes: /^(Sys|Permissions)\./,
+  vms: /^(VM|Permissions)\./,
+  storage: /^(Datastore|Permissions)\./,
+  sdn: /^(SDN|Permissions)\./,
+  mapping: /^(Mapping|Permissions)\./,
+  pool: /^(Pool|VM|Datastore|Permissions)\./,
+};
+
+function isAtHome(privilege: string, path: string): boolean {
+  return AT_HOME[path.split('/')[1] ?? '']?.test(privilege) ?? true;
 }

@@ -15,6 +15,8 @@ export interface Requirement {
   /** On any one of these. */
   readonly paths: OneOf<AclPath>;
   readonly because: OneOf<Because>;
+  /** Whoever has all of these needs it not. */
+  readonly instead?: OneOf<Pick<Requirement, 'privileges' | 'paths'>>;
   /** More than a VM's own affairs: it reaches into the hosts, or into the guest as its administrator. */
   readonly strong?: true;
 }
@@ -26,7 +28,8 @@ const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'VM.GuestAgent.Unrestricted
 export class RequirementList {
   readonly #byKey = new Map<string, Requirement>();
 
-  add(privileges: OneOf<string>, paths: OneOf<AclPath>, because: Because): void {
+  add(need: Pick<Requirement, 'privileges' | 'paths' | 'instead'>, because: Because): void {
+    const { privileges, paths, instead } = need;
     const key = `${privileges.join('|')} ${paths.map(printPath).join('|')}`;
     const known = this.#byKey.get(key);
     const asked: OneOf<Because> = known ? [...known.because, because] : [because];
@@ -36,6 +39,7 @@ export class RequirementList {
       privileges,
       paths,
       because: asked,
+      ...(instead && { instead }),
       ...(STRONG.has(privileges[0]) && { strong: true as const }),
     });
   }

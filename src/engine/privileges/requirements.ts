@@ -2,11 +2,15 @@
  * Everything a plan needs, from its own steps: each VM is followed through its steps as they will leave it, then through the
  * wait for its guest. Pure.
  */
-import type { Address } from '../../base/address.ts';
+import { type Address, kindOf } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { AuthError } from '../../base/errors.ts';
+import { needsOfFileStep } from '../../resources/file/privileges.ts';
+import { isFileStep } from '../../resources/file/steps.ts';
 import { isPciMapStep } from '../../resources/pci/mapping.ts';
 import type { Step } from '../../resources/step.ts';
+import { TEMPLATE_PRIVILEGES } from '../../resources/template/privileges.ts';
+import { isTemplateStep } from '../../resources/template/steps.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from '../../resources/vm/privileges/forecast.ts';
 import type { Need, PrivilegeRules, RootNeed, TagNeed } from '../../resources/vm/privileges/need.ts';
 import { pciMapNeeds } from '../../resources/vm/privileges/pci-map.ts';
@@ -14,9 +18,10 @@ import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privi
 import type { CloneInput, VerifyInput, VmActionName } from '../../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
 import { privilegeRules, type ServerVersion } from '../compatibility.ts';
+import { machinesOf } from '../machines.ts';
 import type { Observed } from '../observed.ts';
 import type { Change, Plan } from '../plan-types.ts';
-import { type FieldFinder, fieldFinder } from './fields.ts';
+import { type FieldFinder, fieldFinder, imageFinder } from './fields.ts';
 import { laterNeeds } from './lifecycle.ts';
 import { readinessNeeds } from './readiness.ts';
 import { type Because, type Requirement, RequirementList } from './requirement.ts';
@@ -26,7 +31,7 @@ export interface RequirementsInput {
   readonly stack: ResolvedStack;
   readonly observed: Observed;
   readonly version: ServerVersion;
-  /** Also what the VMs of the file will need later: changes, power, their end. */
+  /** Also what the VMs of the file will need later: changes, power, moves between nodes, their end. */
   readonly lifecycle?: boolean;
 }
 
@@ -47,12 +52,16 @@ export function requirementsOf(input: RequirementsInput): PlanNeeds {
     );
     collected.add(pciMapNeeds(), step.action, fieldFinder(user, step.address, observed));
   }
+  for (const step of plan.steps.filter(isFileStep)) {
+    collected.add(needsOfFileStep(step), step.action, imageFinder(stack, step.address));
+  }
   const rules = privilegeRules(input.version);
   const ids = new FreeIds(observed);
+  const built = new Map<number, ReadonlyMap<string, string>>();
   for (const [address, steps] of stepsByAddress(plan)) {
-    const vm = stack.vms.find((each) => each.address === address);
+    const vm = machinesOf(stack).find((each) => each.address === address);
     const change = plan.changes.find((each) => each.address === address);
-    followVm({ ...input, rules, address, steps, vm, change, ids }, collected);
+    followVm({ ...input, rules, address, steps, vm, change, ids, built }, collected);
   }
   return { requirements: collected.list.all, rootOnly: collected.rootOnly, tags: collected.tags };
 }
@@ -60,7 +69,8 @@ export function requirementsOf(input: RequirementsInput): PlanNeeds {
 function stepsByAddress({ steps }: Plan): Map<Address, Step[]> {
   const byAddress = new Map<Address, Step[]>();
   for (const step of steps) {
-    if (!isPciMapStep(step)) byAddress.set(step.address, [...(byAddress.get(step.address) ?? []), step]);
+    if (!isPciMapStep(step) && !isFileStep(step))
+      byAddress.set(step.address, [...(byAddress.get(step.address) ?? []), step]);
   }
   return byAddress;
 }
@@ -73,24 +83,36 @@ interface VmJourney extends RequirementsInput {
   readonly vm: ResolvedVm | undefined;
   readonly change: Change | undefined;
   readonly ids: FreeIds;
+  /** Templates that the plan makes, by their ids: what their clones will find. */
+  readonly built: Map<number, ReadonlyMap<string, string>>;
 }
 
 function followVm(journey: VmJourney, collected: Collected): void {
-  const { address, steps, vm, rules, stack, observed } = journey;
+  const { address, steps, vm, rules, stack, observed, built } = journey;
   const fields = fieldFinder(vm, address, observed);
   const around: StepSurroundings = {
     rules,
     owner: { stack: stack.name, address },
-    templateValues: (vmid) => templateValues(observed, vmid),
+    templateValues: (vmid) => built.get(vmid) ?? templateValues(observed, vmid),
   };
   let forecast = firstForecast(journey);
   for (const step of steps) {
+    if (isTemplateStep(step)) {
+      const formerId = step.action === 'template.retire' ? holderOfName(vm, observed) : undefined;
+      const needs = TEMPLATE_PRIVILEGES[step.action] as (input: unknown, subject: object) => readonly Need[]; // of its own input
+      collected.add(needs(step.input, { paths: forecast.paths, formerId }), step.action, fields);
+      continue;
+    }
     const privileges = STEP_PRIVILEGES[step.action as VmActionName]; // plans are made of these names only
     const input = step.input as never; // and each step carries the input of its action
     collected.add(privileges.needs(input, forecast, around), step.action, fields);
     forecast = privileges.after?.(input, forecast, around) ?? forecast;
   }
-  if (vm && journey.lifecycle) collected.add(laterNeeds(vm, steps, forecast, around), 'later', fields);
+  if (kindOf(address) === 'template') built.set(forecast.vm.vmid, forecast.vm.current);
+  if (vm && journey.lifecycle) {
+    const canMove = observed.nodes.size > 1;
+    collected.add(laterNeeds({ vm, steps, forecast, canMove }, around), 'later', fields);
+  }
   if (!vm || !isAwaited(vm, steps)) return;
   const slots = [...forecast.vm.current.keys()].filter((key) => /^net\d+$/.test(key));
   const needs = readinessNeeds({ fields: vm.fields, slots, paths: forecast.paths, rules });
@@ -132,6 +154,11 @@ class FreeIds {
   }
 }
 
+/** Whoever has the template's name now. */
+function holderOfName(vm: ResolvedVm | undefined, { templates }: Observed): number | undefined {
+  return templates.get(vm?.group ?? '')?.find(({ node }) => node === vm?.fields.node)?.vmid;
+}
+
 function templateValues({ templates }: Observed, vmid: number): ReadonlyMap<string, string> | undefined {
   const found = [...templates.values()].flat().find((candidate) => candidate.vmid === vmid);
   return found?.vm.ok ? found.vm.value.current : undefined;
@@ -154,7 +181,7 @@ class Collected {
       const because = { where: fields.whereOf(need.cause), step };
       switch (need.kind) {
         case 'privilege':
-          this.list.add(need.privileges, need.paths, because);
+          this.list.add(need, because);
           break;
         case 'root':
           this.#refuse(need, because);

@@ -1,6 +1,7 @@
 /**
  * Proxmox shows a weak token a smaller world: templates, storages and bridges that it may not use are simply not listed. A
- * complaint that something does not exist is turned into what it really may be: a privilege that is missing.
+ * complaint that something does not exist is turned into what it really may be: a privilege that is missing, with the
+ * commands that give it.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { AuthError } from '../../base/errors.ts';
@@ -8,7 +9,11 @@ import type { Pve } from '../../pve/client.ts';
 import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
 import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
+import { assumedNeeds } from './assumed.ts';
+import { checkNeeds } from './check.ts';
 import { Grants, isRealRoot } from './grants.ts';
+import { TO_TYPE } from './report.ts';
+import type { Requirement } from './requirement.ts';
 
 export interface UnseenInput {
   readonly pve: Pve;
@@ -34,13 +39,66 @@ export async function explainUnseen({ pve, stack, problems, signal }: UnseenInpu
   await grants.ask(sights.flatMap((sight) => (sight ? [sight.path.path] : [])));
   const isHeld = ({ privileges, path }: Sight) => grants.holds({ privileges, paths: [path] });
   const shadowed = sights.some((sight) => sight?.path.below && isHeld(sight)) ? await shadowedVms(pve, signal) : [];
-  return problems.map((problem, index) => {
-    const sight = sights[index];
-    if (!sight) return problem;
-    if (!isHeld(sight)) return unseen(problem, sight, pve.principal);
+  const missed = sights.map((sight): Sight | undefined => {
+    if (!sight || !isHeld(sight)) return sight;
     const [path] = sight.path.below ? shadowed : [];
-    return path === undefined ? problem : unseen(problem, { ...sight, path: { path } }, pve.principal);
+    return path === undefined ? undefined : { ...sight, path: { path } };
   });
+  if (missed.every((sight) => !sight)) return problems;
+  const remedies = new Remedies({ pve, stack, problems, signal });
+  const isBlind = Object.keys(await pve.access.permissions({}, { signal })).length === 0;
+  const explained: Diagnostic[] = [];
+  for (const [index, problem] of problems.entries()) {
+    const sight = missed[index];
+    if (!sight) explained.push(problem);
+    // Who may see nothing at all is told once, with all that the stack needs.
+    else if (!isBlind) explained.push(unseen(problem, sight, pve.principal, await remedies.forSight(sight, problem)));
+    else if (index === missed.findIndex(Boolean)) {
+      explained.push(unseen(problem, sight, pve.principal, await remedies.forEverything(sight, problem)));
+    }
+  }
+  return explained;
+}
+
+interface Remedy {
+  /** What has to be said about the commands. */
+  readonly notes: readonly string[];
+  /** For an administrator to type. */
+  readonly commands: string;
+}
+
+class Remedies {
+  readonly #input: UnseenInput;
+
+  constructor(input: UnseenInput) {
+    this.#input = input;
+  }
+
+  async forSight({ privileges, path }: Sight, { where = {} }: Diagnostic): Promise<Remedy> {
+    const requirement: Requirement = { privileges, paths: [path], because: [{ where, step: 'plan' }] };
+    return { notes: [], commands: await this.#commandsFor([requirement]) };
+  }
+
+  async forEverything(sight: Sight, problem: Diagnostic): Promise<Remedy> {
+    const { pve, stack, signal } = this.#input;
+    const version = await pve.authenticate({ signal });
+    const nodes = new Map((await pve.nodes({ signal })).map(({ node }) => [node, { online: true }]));
+    const observed = { nodes, templates: new Map(), pciMappings: { ok: false, needs: 'privileges' } } as const;
+    const assumed = assumedNeeds({ stack, version, observed, now: 0, lifecycle: true });
+    if (!assumed.ok) return this.forSight(sight, problem);
+    const notes = [`${pve.principal} has no privileges at all. This gives it what the stack needs.`, ...assumed.notes];
+    return { notes, commands: await this.#commandsFor(assumed.needs.requirements) };
+  }
+
+  async #commandsFor(requirements: readonly Requirement[]): Promise<string> {
+    const { pve, stack, signal } = this.#input;
+    const version = await pve.authenticate({ signal });
+    const { missing, notChecked } = await checkNeeds(
+      { requirements, rootOnly: [], tags: [] },
+      { pve, stack, version, signal },
+    );
+    return [...missing, ...notChecked].flatMap(({ hint }) => hint ?? []).join('\n');
+  }
 }
 
 /** VMs on which an entry of their own replaces the right to look that is passed on from above. */
@@ -51,13 +109,23 @@ async function shadowedVms(pve: Pve, signal: AbortSignal | undefined): Promise<s
   );
 }
 
-function unseen(problem: Diagnostic, { what, privileges, path }: Sight, principal: string): Diagnostic {
+function unseen(
+  problem: Diagnostic,
+  { what, privileges, path }: Sight,
+  principal: string,
+  { notes, commands }: Remedy,
+): Diagnostic {
   const [first] = privileges;
   return new AuthError({
     code: 'PRIVILEGE_MISSING',
     ...(problem.where && { where: problem.where }),
-    detail: `${problem.detail}\n${principal} would not see ${what} if it were there: it lacks ${first} on ${path.path}.`,
-    hint: `Grant ${first} on ${path.path} to the user and, with privilege separation, to its token; or correct the name.`,
+    detail: [
+      problem.detail,
+      `${principal} would not see ${what} if it were there: it lacks ${first} on ${path.path}. If the name is right:`,
+      ...notes,
+      TO_TYPE,
+    ].join('\n'),
+    hint: commands,
   }).diagnostic;
 }
 

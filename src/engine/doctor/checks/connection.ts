@@ -29,8 +29,10 @@ export function checkCertificate({ trust }: Pick<Examination, 'trust'>): Finding
 
 /** No answer, or none to us: then nothing else can be checked. */
 export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
-  const say = findingsOf(FAILED[diagnostic.code] ?? 'endpoint');
+  const isFingerprint = /fingerprint/i.test(`${diagnostic.where?.file} ${diagnostic.where?.field}`);
+  const say = findingsOf(isFingerprint ? 'certificate' : (FAILED[diagnostic.code] ?? 'endpoint'));
   const found = say.of(diagnostic, 'bad');
+  if (diagnostic.code === 'UNREACHABLE') return { ...found, remedy: unreachableRemedy(diagnostic.detail) };
   const presented = /SHA-256 fingerprint ([0-9A-F:]+)/.exec(diagnostic.detail)?.[1];
   if (diagnostic.code !== 'CERT_UNTRUSTED' || presented === undefined) return found;
   return {
@@ -41,6 +43,16 @@ export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
       `connection: { fingerprint: "${presented}" }`,
     ].join('\n'),
   };
+}
+
+/** What to type depends on how far one came. */
+function unreachableRemedy(detail: string): string {
+  const [url = '', host = '', port = ''] = /https:\/\/(\[[^\]]*\]|[^:/\s]+)(?::(\d+))?/.exec(detail) ?? [];
+  const usual = port === '8006' ? '' : `\nProxmox answers on port 8006: connection.endpoint: https://${host}:8006`;
+  if (/host name is not known/.test(detail)) {
+    return `Correct the name, or write the address instead of it: connection.endpoint, PROXMOX_VE_ENDPOINT. Does this machine know it? getent hosts ${host}`;
+  }
+  return `Try from here: curl -k ${url}${usual}\nOn the node: systemctl status pveproxy`;
 }
 
 const FAILED: Readonly<Record<string, CheckName>> = {

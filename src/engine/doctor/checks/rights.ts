@@ -1,6 +1,7 @@
 /** What the token may do: nothing at all, too little, or enough. */
 import { counted } from '../../../base/count.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { TO_TYPE } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 
@@ -14,8 +15,9 @@ export function checkPrivileges({
   if (!rights.hasAny && check.missing[0]) return [blindness(principal, check.missing[0], notes)];
   if (check.missing.length > 0) {
     return check.missing.map((problem, index) => {
-      const found = say.of(problem, 'bad');
-      return index > 0 || notes.length === 0 ? found : { ...found, details: [...(found.details ?? []), ...notes] };
+      const { details = [], ...found } = say.of(problem, 'bad');
+      // Where to type it the remedy says by being a script.
+      return { ...found, details: [...details.filter((line) => line !== TO_TYPE), ...(index === 0 ? notes : [])] };
     });
   }
   if (result.ok && result.plan.steps.length === 0) {
@@ -42,7 +44,7 @@ export function checkPrivileges({
 function blindness(principal: string, { hint = '' }: Diagnostic, notes: readonly string[]): Finding {
   const [user = principal, token] = principal.split('!');
   const who = token === undefined ? `${user} needs a role` : `${user} and its token both need entries`;
-  const words = `${principal} has no privileges at all, so it sees an empty cluster: ${who}. Type on a node, as root:`;
+  const words = `${principal} has no privileges at all, so it sees an empty cluster: ${who}.`;
   return findingsOf('privileges').bad(words, { details: notes, remedy: hint });
 }
 

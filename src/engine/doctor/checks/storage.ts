@@ -3,6 +3,7 @@
 import { storageOfVolume } from '../../../pve/wire/index.ts';
 import { drivesOf } from '../../../resources/vm/disks.ts';
 import { countNeeds, type Findings, isThin } from '../../checks.ts';
+import { machinesOf } from '../../machines.ts';
 import type { StorageRow } from '../../observed.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -16,7 +17,7 @@ export function checkStorages(examination: Seen): Finding[] {
   const say = findingsOf('storage');
   const needed = neededBytes(examination);
   const used = new Map<string, Set<string>>();
-  for (const vm of stack.vms) {
+  for (const vm of machinesOf(stack)) {
     const { node } = vm.fields;
     used.set(node, new Set([...(used.get(node) ?? []), ...storagesOf(vm, observed)]));
   }
@@ -58,7 +59,7 @@ function judge(row: StorageRow, node: string, bytes: number): Finding {
 function neededBytes({ stack, observed }: Seen): ReadonlyMap<string, number> {
   const counted: Pick<Findings, 'neededBytes'> = { neededBytes: new Map() };
   const sums = new Map<string, number>();
-  for (const vm of stack.vms) {
+  for (const vm of machinesOf(stack)) {
     const base = baseOf(vm, observed);
     if (!isThere(vm, observed)) {
       countNeeds(vm, base, true, counted);

@@ -76,6 +76,7 @@ export function observedWith(part: Partial<Observed> = {}): Observed {
     templates: new Map([['#9000', [templateWith()]]]),
     storages: new Map([['pve1', { ok: true, value: [storageRow()] }]]),
     bridges: new Map([['pve1', { ok: true, value: new Set(['vmbr0']) }]]),
+    images: [],
     pciMappings: { ok: true, value: new Map() },
     claimants: new Map(),
     takenIds: new Set(),

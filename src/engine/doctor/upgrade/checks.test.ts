@@ -42,12 +42,20 @@ describe('an upgrade', () => {
     ]);
   });
 
-  it('names roles that lose something, first of all those of the token', () => {
+  it('names roles that lose something, and what those of the token need instead', () => {
     const roles = [role('Lab', 'VM.Audit', 'VM.Monitor'), role('Other', 'VM.Monitor'), role('Fine', 'VM.Audit')];
     const acl = [{ path: '/', type: 'user', ugid: 'prov@pve', roleid: 'Lab', propagate: true } as const];
-    expect(upgrade({ stack: QUIET, roles, acl })).toMatchObject([
-      { verdict: 'bad', words: expect.stringContaining('Lab'), remedy: expect.stringContaining('--privs "VM.Audit"') },
+    expect(upgrade({ roles, acl }).slice(0, 2)).toMatchObject([
+      {
+        verdict: 'warning',
+        words: expect.stringContaining('Lab loses VM.Monitor'),
+        remedy: 'After the upgrade, for this stack: pveum role modify Lab --append 1 --privs "VM.GuestAgent.Audit"',
+      },
       { verdict: 'warning', words: expect.stringContaining('Other') },
+    ]);
+    expect(upgrade({ stack: QUIET, roles, acl })).toMatchObject([
+      { verdict: 'warning', remedy: expect.stringContaining('give it what its users need') },
+      { verdict: 'warning' },
     ]);
   });
 

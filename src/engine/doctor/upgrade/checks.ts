@@ -66,8 +66,12 @@ export function checkUpgrade(input: UpgradeInput): Finding[] {
   return [...unknown, ...good, ...faults];
 }
 
-/** Roles that name privileges which will be gone; those of the token stand in the way. */
-export function checkRoles({ from, to, roles, acl, principal }: UpgradeInput): Finding[] {
+/**
+ * Roles that name privileges which will be gone. The new release passes over what it does not know, and the old one does not
+ * know what replaces it: so there is nothing to do before, and something after.
+ */
+export function checkRoles(input: UpgradeInput): Finding[] {
+  const { from, to, roles, acl, principal } = input;
   const lost = new Set(lostBetween(PRIVILEGES, from, to));
   const [user] = principal.split('!');
   const own = new Set(acl.filter(({ ugid }) => ugid === principal || ugid === user).map(({ roleid }) => roleid));
@@ -77,18 +81,21 @@ export function checkRoles({ from, to, roles, acl, principal }: UpgradeInput): F
       const gone = privs.filter((privilege) => lost.has(privilege));
       const [first] = gone;
       if (first === undefined) return [];
-      const kept = privs.filter((privilege) => !lost.has(privilege));
-      const words = `Role ${roleid} has ${gone.join(', ')}, which ${to.version} does not know`;
+      const words = `Role ${roleid} loses ${gone.join(', ')}, which ${to.version} does not know`;
       const instead = PRIVILEGES[first]?.instead;
-      const remedy = `Before: pveum role modify ${roleid} --privs "${kept.join(' ')}"${instead === undefined ? '' : `. After, what is needed of ${instead}`}`;
+      const successors = [...freshNeeds(input).keys()];
       // Of an entry that is hidden nobody can tell whose it is.
-      if (own.has(roleid)) return [say.bad(`${words}, and ${principal} has this role.`, { remedy })];
+      if (own.has(roleid) && successors.length > 0) {
+        const remedy = `After the upgrade, for this stack: pveum role modify ${roleid} --append 1 --privs "${successors.join(' ')}"`;
+        return [say.warning(`${words}, and ${principal} has this role.`, { remedy })];
+      }
+      const remedy = `After the upgrade give it what its users need${instead === undefined ? '' : ` of ${instead}`}: pveum role modify ${roleid} --append 1 --privs …`;
       return [say.warning(`${words}.`, { remedy })];
     });
 }
 
-/** What the same stack will need afterwards and does not need today. */
-export function checkNewNeeds({ from, to, stack, observed, now }: UpgradeInput): Finding[] {
+/** What the same stack will need afterwards and does not need today: privilege → places. */
+function freshNeeds({ from, to, stack, observed, now }: UpgradeInput): Map<string, Set<string>> {
   const needsOn = (version: ServerVersion): readonly Requirement[] => {
     const assumed = assumedNeeds({ stack, observed, now, version, lifecycle: true });
     return assumed.ok ? assumed.needs.requirements : [];
@@ -100,6 +107,12 @@ export function checkNewNeeds({ from, to, stack, observed, now }: UpgradeInput):
     const places = fresh.get(privileges[0]) ?? new Set();
     fresh.set(privileges[0], new Set([...places, ...paths.map(printPath)]));
   }
+  return fresh;
+}
+
+export function checkNewNeeds(input: UpgradeInput): Finding[] {
+  const { from, to } = input;
+  const fresh = freshNeeds(input);
   if (fresh.size === 0) return [];
   return [
     say.warning(
