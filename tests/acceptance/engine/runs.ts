@@ -1,14 +1,23 @@
 /** Runs of the engine on a stack text, as the command makes them: with a lock, a journal and a state in a directory. */
 import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { Address } from '../../../src/base/address.ts';
 import type { Clock } from '../../../src/base/clock.ts';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
+import { Secret } from '../../../src/base/secret.ts';
+import { machinesOf } from '../../../src/engine/machines.ts';
 import type { PlanResult } from '../../../src/engine/plan.ts';
 import type { Plan } from '../../../src/engine/plan-types.ts';
+import type { Requirement } from '../../../src/engine/privileges/requirement.ts';
 import { Session } from '../../../src/engine/session.ts';
+import { createImageSources } from '../../../src/local/image-sources.ts';
 import { tcpPortProbe } from '../../../src/local/port-probe.ts';
 import type { Pve } from '../../../src/pve/index.ts';
+import { secretDigest } from '../../../src/resources/vm/secret-digest.ts';
+import { secretFieldsOf } from '../../../src/resources/vm/secret-fields.ts';
+import type { ResolvedSecret } from '../../../src/resources/vm/wanted.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
 import { DirectoryStore } from '../../../src/state/directory-store.ts';
 
@@ -16,6 +25,8 @@ export interface Runs {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly stateDirectory: string;
+  /** Where relative paths of the stack begin. */
+  readonly directory?: string;
 }
 
 export function resolved(text: string): ResolvedStack {
@@ -34,10 +45,23 @@ export function apply(runs: Runs, text: string): Promise<Plan> {
   return withSession(runs, text, 'apply', async (session) => carryOut(session, await session.plan()));
 }
 
-export function destroy(runs: Runs, text: string): Promise<Plan> {
+export function destroy(runs: Runs, text: string, options: { readonly all?: boolean } = {}): Promise<Plan> {
   return withSession(runs, text, 'destroy', async (session) =>
-    carryOut(session, await session.planDestroy({ running: 'stop' })),
+    carryOut(session, await session.planDestroy({ running: 'stop', ...options })),
   );
+}
+
+export function planDestroy(runs: Runs, text: string): Promise<PlanResult> {
+  return withSession(runs, text, 'destroy', (session) => session.planDestroy({ running: 'stop' }));
+}
+
+/** What a plan takes of the token that is to carry it out. */
+export function requirements(runs: Runs, text: string, command: 'apply' | 'destroy'): Promise<readonly Requirement[]> {
+  return withSession(runs, text, 'plan', async (session) => {
+    const planned = await (command === 'apply' ? session.plan() : session.planDestroy({ running: 'stop' }));
+    if (!planned.ok) throw new Error(planned.problems.map(formatDiagnostic).join('\n'));
+    return (await session.privilegesFor(planned.plan)).requirements;
+  });
 }
 
 async function carryOut(session: Session, planned: PlanResult): Promise<Plan> {
@@ -53,11 +77,17 @@ async function carryOut(session: Session, planned: PlanResult): Promise<Plan> {
 }
 
 async function withSession<T>(
-  { pve, clock, stateDirectory }: Runs,
+  { pve, clock, stateDirectory, directory = stateDirectory }: Runs,
   text: string,
   command: string,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
+  const stack = resolved(text);
+  const sources = createImageSources({
+    clock,
+    cacheDirectory: join(stateDirectory, 'cache'),
+    baseDirectory: directory,
+  });
   const session = await Session.open({
     pve,
     clock,
@@ -65,14 +95,32 @@ async function withSession<T>(
     log: silentLogger,
     store: new DirectoryStore(stateDirectory),
     ports: tcpPortProbe,
+    sources: sources.source,
     signal: new AbortController().signal,
-    stack: resolved(text),
-    secrets: new Map(),
+    stack,
+    secrets: documentsOf(stack),
     owner: { who: 'acceptance', host: hostname(), pid: process.pid, command },
   });
   try {
     return await work(session);
   } finally {
     await session.close();
+    await sources.close();
   }
+}
+
+/** Documents stand in the text itself; nothing else of these stacks is secret. */
+function documentsOf(stack: ResolvedStack): ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>> {
+  return new Map(
+    machinesOf(stack).map(({ address, fields }) => [
+      address,
+      new Map(
+        secretFieldsOf(fields).flatMap(({ path, reference }): [string, ResolvedSecret][] => {
+          if (!('text' in reference)) return [];
+          const value = new Secret(reference.text);
+          return [[path, { value, digest: secretDigest('acceptance', value) }]];
+        }),
+      ),
+    ]),
+  );
 }

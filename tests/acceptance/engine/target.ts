@@ -26,7 +26,7 @@ export interface Target {
   readonly power: 'stopped' | 'running';
   /** Raw keys of the configuration. */
   readonly extra: Readonly<Record<string, unknown>>;
-  readonly disk: { readonly slot: string; readonly sizeBytes: number };
+  readonly disk: { readonly slot: string; readonly sizeBytes: number; readonly storage: string };
   /** Where a cloud-init drive is made; undefined where the template has one. */
   readonly cloudInitStorage: string | undefined;
 }
@@ -37,6 +37,7 @@ export async function findTarget(pve: Pve, environment: NodeJS.ProcessEnv): Prom
   const template = await findTemplate(pve, node, wish('TEMPLATE'));
   const disk = drivesOf(template.values).find(({ kind, sizeBytes }) => kind === 'disk' && sizeBytes !== undefined);
   if (!disk) throw new Error(`template ${template.vmid} has no disk with a size to be grown`);
+  const diskStorage = disk.file.split(':')[0] ?? 'local';
   const mode = oneOf('CLONE_MODE', wish('CLONE_MODE') ?? 'full', ['full', 'linked'] as const);
   return {
     node,
@@ -47,10 +48,8 @@ export async function findTarget(pve: Pve, environment: NodeJS.ProcessEnv): Prom
     mode,
     power: oneOf('POWER', wish('POWER') ?? 'stopped', ['stopped', 'running'] as const),
     extra: JSON.parse(wish('EXTRA') ?? '{}') as Record<string, unknown>, // the stack's own rules look at it
-    disk: { slot: disk.key, sizeBytes: Math.ceil((disk.sizeBytes ?? 0) / GIB) * GIB },
-    cloudInitStorage: findCloudInitDrive(template.values)
-      ? undefined
-      : (wish('STORAGE') ?? disk.file.split(':')[0] ?? 'local'),
+    disk: { slot: disk.key, sizeBytes: Math.ceil((disk.sizeBytes ?? 0) / GIB) * GIB, storage: diskStorage },
+    cloudInitStorage: findCloudInitDrive(template.values) ? undefined : (wish('STORAGE') ?? diskStorage),
   };
 }
 
