@@ -31,7 +31,7 @@ export function seedPlace(subject: SeedSubject): SeedPlace | undefined {
   return {
     slot,
     file: `${storage}:iso/${fileName(seed, subject)}`,
-    digest: digestOf(seed, subject.secrets),
+    digest: digestOf(subject.secrets),
     ...(displaced !== undefined && { displaced }),
   };
 }
@@ -65,10 +65,8 @@ function fileName(fields: SeedFields, { fields: vm, secrets, base, uuid }: SeedS
   return seedOf({ fields, macs, uuid, secrets: told }).fileName;
 }
 
-/** Of everything the file says; not of what comes into being with the VM. */
-function digestOf(fields: SeedFields, secrets: ReadonlyMap<string, ResolvedSecret>): string {
-  const documents = [...OWN_DOCUMENTS, 'password'].map((name) => secrets.get(`cloud_init.${name}`)?.digest ?? '');
-  return createHash('sha256')
-    .update(JSON.stringify([fields, documents]))
-    .digest('hex');
+/** Of the documents alone; what else is told stands beside it. */
+function digestOf(secrets: ReadonlyMap<string, ResolvedSecret>): string {
+  const documents = OWN_DOCUMENTS.map((name) => secrets.get(`cloud_init.${name}`)?.digest ?? '');
+  return createHash('sha256').update(JSON.stringify(documents)).digest('hex');
 }

@@ -54,6 +54,8 @@ export interface DesiredField {
   readonly words: WordKind;
   /** The sub-keys it stands for, the one that shows its value first; empty where it is the whole value. */
   readonly parts: readonly string[];
+  /** It stands in a document of one's own: only what was applied last tells whether it changed. */
+  readonly told?: true;
 }
 
 /** A wish without its history: enough to compare and to write. */

@@ -92,11 +92,17 @@ function openFields(entry: DesiredEntry, actual: string | undefined, lastApplied
   if (desired.kind === 'secret') {
     return entry.fields.filter(({ path, value }) => actual === undefined || lastApplied?.[path] !== value);
   }
-  const unsatisfied = unsatisfiedFields(entry, actual);
+  const unsatisfied = changedOnly(unsatisfiedFields(entry, actual), lastApplied);
   const refused = entry.fields.filter(
     (field) => !unsatisfied.includes(field) && creationRefusal(entry, field, actual, lastApplied) !== undefined,
   );
   return [...unsatisfied, ...refused];
+}
+
+/** Of a volume with documents only the whole can be compared; which of the fields in it moved, memory tells. */
+function changedOnly(fields: readonly DesiredField[], lastApplied: LastApplied): DesiredField[] {
+  const changed = fields.filter(({ told, path, value }) => !told || !isDeepStrictEqual(lastApplied?.[path], value));
+  return changed.length > 0 ? changed : fields.slice(0, 1);
 }
 
 function unsatisfiedFields(entry: DesiredEntry, actual: string | undefined): DesiredField[] {
@@ -139,8 +145,9 @@ function shownBefore(
   actual: string | undefined,
   lastApplied: LastApplied,
 ): unknown {
-  // Where a disk came from can be told only from memory.
-  return field.parts[0] === 'import-from' && actual !== undefined
+  // Where a disk came from, and what a guest was told, only memory tells.
+  const isRemembered = field.told || field.parts[0] === 'import-from';
+  return isRemembered && actual !== undefined && field.words !== 'secret'
     ? (lastApplied?.[field.path] ?? null)
     : shownValue(entry, field, actual);
 }

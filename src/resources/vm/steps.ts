@@ -1,8 +1,8 @@
 /** The steps of a VM: what each action is given, as plain JSON data, and how a step is put together. */
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
-import type { HaFields } from './ha-fields.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
+import type { HaFields } from './ha-fields.ts';
 import type { PackedEntry } from './packed.ts';
 
 /** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */

@@ -4,6 +4,7 @@
  */
 import type { Secret } from '../../base/secret.ts';
 import { printAllocation } from '../../pve/wire/index.ts';
+import { ownDocuments } from '../seed/fields.ts';
 import {
   type Binding,
   DRIVE_BINDINGS,
@@ -14,7 +15,6 @@ import {
   USB_BINDINGS,
   VM_BINDINGS,
 } from './bindings.ts';
-import { ownDocuments } from '../seed/fields.ts';
 import { Collector, rawValue } from './collector.ts';
 import type { DesiredConfig, DesiredField } from './desired.ts';
 import type { DiskFields } from './disk-fields.ts';
@@ -44,7 +44,7 @@ export interface SeedPlace {
   readonly slot: string;
   /** The volume, or one like it as long as the VM is not there. */
   readonly file: string;
-  /** Of everything it is made from. */
+  /** Of the documents. */
   readonly digest: string;
   /** Proxmox's own drive in another slot. */
   readonly displaced?: string | undefined;
@@ -59,7 +59,8 @@ export function wantedConfig(fields: VmFields, context: WantedContext): DesiredC
   }
   wantNotes(wanted, fields, context);
   for (const [slot, disk] of Object.entries(fields.disks ?? {})) wantDisk(wanted, slot, disk);
-  for (const [slot, nic] of Object.entries(fields.nics ?? {})) wantedNic(wanted, slot, context.seed ? withoutAddresses(nic) : nic, NIC_BINDINGS);
+  for (const [slot, nic] of Object.entries(fields.nics ?? {}))
+    wantedNic(wanted, slot, context.seed ? withoutAddresses(nic) : nic, NIC_BINDINGS);
   if (fields.efi) {
     // The server's own default is the legacy store, which no current firmware should get.
     const create = `${fields.efi.storage}:1,efitype=4m,pre-enrolled-keys=0`;
@@ -69,7 +70,7 @@ export function wantedConfig(fields: VmFields, context: WantedContext): DesiredC
     wantFixed(wanted, 'tpmstate0', 'tpm', fields.tpm, TPM_BINDINGS, `${fields.tpm.storage}:1,version=v2.0`);
   }
   wantDevices(wanted, fields, context);
-  if (context.seed) wantSeed(wanted, fields, context.seed);
+  if (context.seed) wantSeed(wanted, fields, context.seed, context);
   else wantCloudInit(wanted, fields, context);
   for (const [key, value] of Object.entries(fields.extra ?? {})) {
     wanted.whole(key, { path: `extra.${key}`, value, words: 'raw' });
@@ -169,16 +170,29 @@ function withoutAddresses(nic: NicFields): NicFields {
   return card;
 }
 
-function wantSeed(wanted: Collector, { cloud_init: cloudInit }: VmFields, seed: SeedPlace): void {
-  const [document = 'user_data'] = ownDocuments(cloudInit);
-  const field: DesiredField = {
-    path: `cloud_init.${document}`,
-    value: seed.digest,
-    words: 'secret',
-    parts: ['file'],
-  };
-  wanted.add(seed.slot, { kind: 'cdrom', set: {}, file: seed.file, seed: true }, [field]);
+function wantSeed(wanted: Collector, fields: VmFields, seed: SeedPlace, context: WantedContext): void {
+  const [document = 'user_data'] = ownDocuments(fields.cloud_init);
+  const told = { parts: ['file'], told: true } as const;
+  const own: DesiredField = { path: `cloud_init.${document}`, value: seed.digest, words: 'secret', ...told };
+  const others = fieldsTold(fields, context).map((field): DesiredField => ({ ...field, ...told }));
+  wanted.add(seed.slot, { kind: 'cdrom', set: {}, file: seed.file, seed: true }, [own, ...others]);
   if (seed.displaced !== undefined) wanted.add(seed.displaced, { kind: 'absent' }, []);
+}
+
+/** What the file says beside the documents, and what stands in them all the same. */
+function fieldsTold(fields: VmFields, { secrets }: WantedContext): DesiredField[] {
+  const theirs = new Collector();
+  for (const binding of VM_BINDINGS) {
+    if (binding.path.startsWith('cloud_init.')) theirs.bind(binding.key ?? '', fields, binding, '');
+  }
+  for (const [slot, { ipv4, ipv6, remove }] of Object.entries(fields.nics ?? {})) {
+    if (!remove) wantedNic(theirs, slot, { ...(ipv4 && { ipv4 }), ...(ipv6 && { ipv6 }) }, []);
+  }
+  const password = fields.cloud_init?.password && secrets?.get('cloud_init.password');
+  const hidden: DesiredField[] = password
+    ? [{ path: 'cloud_init.password', value: password.digest, words: 'secret', parts: [] }]
+    : [];
+  return [...[...theirs.entries.values()].flatMap((entry) => entry.fields), ...hidden];
 }
 
 /** The first of these that nothing else wants. */
