@@ -1,11 +1,12 @@
 /** `proxwright verify`: is the last apply still true? validate → doctor → plan; changes nothing, and leaves evidence. */
-import { counted, inNumber } from '../../base/count.ts';
+import { inNumber } from '../../base/count.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { evidenceOf, type VmEvidence } from '../../engine/evidence.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { connect } from '../connect.ts';
+import { countedKinds } from '../counted-kinds.ts';
 import { passDoctor, passValidate } from '../evidence/first-stages.ts';
 import type { StageEnd } from '../evidence/gate.ts';
 import { type EvidenceOptions, Proof } from '../evidence/proof.ts';
@@ -56,10 +57,9 @@ export function concludeVerification(verification: Verification, host: CommandHo
   if (host.json) for (const line of comparedLines(verification, passed)) terminal.result(JSON.stringify(line));
   else if (passed) for (const change of plan.changes) terminal.result(verdictLine(change));
   else for (const line of renderPlan(plan, paintFor(host.stdout))) terminal.result(line);
-  const kept = plan.changes.filter(({ kind }) => kind === 'keep').length;
-  const number = plan.changes.length - kept;
+  const standing = plan.changes.filter(({ kind }) => kind !== 'keep').map(({ address }) => address);
   const words = passed
-    ? `${counted(number, 'VM')} ${inNumber(number, 'is', 'are')} as the file says.`
+    ? `${countedKinds(standing)} ${inNumber(standing.length, 'is', 'are')} as the file says.`
     : `Not empty: ${differingOf(plan)
         .map(({ address }) => address)
         .join(', ')}.`;
@@ -71,7 +71,7 @@ export function concludeVerification(verification: Verification, host: CommandHo
 function verdictLine({ address, name, vmid, node, kind, restartPending }: Change): string {
   const verdict = kind === 'keep' ? 'left the file, kept' : 'as the file says';
   const pending = restartPending.length > 0 ? `; restart pending: ${restartPending.join(', ')}` : '';
-  return `${address}  ${name} (VM ${vmid ?? '?'} on ${node}): ${verdict}${pending}`;
+  return `${address}  ${name} (${vmid === undefined ? '' : `VM ${vmid} `}on ${node}): ${verdict}${pending}`;
 }
 
 /** One line for the circumstances, one for each VM with every field that was compared, one for the verdict. */

@@ -30,6 +30,15 @@ describe('the screen of the doctor', () => {
     ]);
   });
 
+  it('gives commands for an administrator a title, so that they can be copied as they are', () => {
+    const script: Finding = { ...GOOD, verdict: 'bad', remedy: 'pveum role add A\npveum acl modify / --roles A' };
+    expect(renderFindings([script], plainPaint).slice(1, 4)).toEqual([
+      '               → Type on a node, as root:',
+      '                 pveum role add A',
+      '                 pveum acl modify / --roles A',
+    ]);
+  });
+
   it('ends well where nothing stands in the way', () => {
     expect(renderFindings([GOOD], plainPaint).at(-1)).toBe('Nothing stands in the way.');
     expect(renderFindings([GOOD, UNKNOWN], plainPaint).at(-1)).toBe('Nothing stands in the way; 1 not checked.');

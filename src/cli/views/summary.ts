@@ -1,4 +1,5 @@
 /** The end of a run as a table: VM, id, node, address, time per stage. */
+import { kindOf } from '../../base/address.ts';
 import { printDuration } from '../../base/units.ts';
 import type { VmView } from '../../engine/outputs/vm-view.ts';
 import type { Paint } from './paint.ts';
@@ -23,7 +24,8 @@ export interface SummaryVm extends Pick<VmView, 'name' | 'vmid' | 'node' | 'ip'>
 /** Of two entries for one VM the later counts. */
 export function renderSummary(timeline: Timeline, vms: readonly SummaryVm[], paint: Paint): string[] {
   const views = new Map<string, SummaryVm>(vms.map((vm) => [vm.address, vm]));
-  const head = ['VM', 'name', 'id', 'node', 'address', 'result', ...STAGE_NAMES, 'total'];
+  const isAllVms = timeline.vms.every(({ address }) => kindOf(address) === 'vm');
+  const head = [isAllVms ? 'VM' : 'what', 'name', 'id', 'node', 'address', 'result', ...STAGE_NAMES, 'total'];
   const rows = timeline.vms.map((vm) => {
     const view = views.get(vm.address);
     const totalMs = vm.startedAt === undefined || vm.endedAt === undefined ? undefined : vm.endedAt - vm.startedAt;

@@ -6,9 +6,12 @@ import type { Progress } from '../../engine/progress.ts';
 /** Steps as people count them: growing and reading back belong to the configuration. */
 export const STAGE_NAMES = [
   'migrate',
+  'transfer',
   'clone',
   'create',
   'configure',
+  'install',
+  'convert',
   'start',
   'restart',
   'stop',
@@ -25,11 +28,19 @@ const STAGE_OF_ACTION: Readonly<Record<string, StageName>> = {
   'vm.configure': 'configure',
   'vm.resize': 'configure',
   'vm.verify': 'configure',
+  'vm.seed': 'configure',
+  'vm.unseed': 'configure',
+  'template.install': 'install',
+  'template.convert': 'convert',
+  'template.retire': 'configure',
+  'image.fetch': 'transfer',
+  'image.send': 'transfer',
   'vm.start': 'start',
   'vm.restart': 'restart',
   'vm.stop': 'stop',
   'vm.ha': 'ha',
   'vm.destroy': 'destroy',
+  'image.remove': 'destroy',
 };
 
 export type VmStatus = 'waiting' | 'working' | 'done' | 'failed' | 'notReady' | 'canceled' | 'skipped';

@@ -7,7 +7,7 @@ import { runApply } from '../../../src/cli/commands/apply.ts';
 import { runPlan } from '../../../src/cli/commands/plan.ts';
 import { runVerify } from '../../../src/cli/commands/verify.ts';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
-import { type Bench, openBench, READER, TOKEN_SECRET } from './support/bench.ts';
+import { type Bench, openBench, READER, TOKEN_SECRET } from '../support/command-bench.ts';
 
 const STACK = `version: 1
 stack: lab

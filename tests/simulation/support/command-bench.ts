@@ -2,12 +2,12 @@
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../../../src/base/clock.ts';
-import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
-import { ProxwrightError } from '../../../../src/base/errors.ts';
-import { AlreadyShown, type CommandHost, type ExitCode } from '../../../../src/cli/command-host.ts';
-import { testHost } from '../../../../src/cli/testing/host.ts';
-import { createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
+import { ProxwrightError } from '../../../src/base/errors.ts';
+import { AlreadyShown, type CommandHost, type ExitCode } from '../../../src/cli/command-host.ts';
+import { testHost } from '../../../src/cli/testing/host.ts';
+import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
 import {
   buildWorld,
   createSimulator,
@@ -16,8 +16,9 @@ import {
   scaledClock,
   seededRandom,
   serveSimulator,
-} from '../../../../src/simulator/index.ts';
-import { DEFAULT_WORLD } from '../../../../src/simulator/world/default-world.ts';
+  type WorldFile,
+} from '../../../src/simulator/index.ts';
+import { DEFAULT_WORLD } from '../../../src/simulator/world/default-world.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
 /** May look at everything and change nothing. */
@@ -49,15 +50,16 @@ export async function openBench(
   stack: string,
   rules: readonly FaultRuleInput[] = [],
   environment: Readonly<Record<string, string>> = {},
+  base: WorldFile = DEFAULT_WORLD,
 ): Promise<Bench> {
   const faults = ruleFaults(rules, seededRandom('faults'));
   const clock = scaledClock(systemClock, 50);
   const readers = { 'reader@pve': { tokens: { ro: { secret: TOKEN_SECRET, privsep: false } } } };
   const world = buildWorld(
     {
-      ...DEFAULT_WORLD,
-      users: { ...DEFAULT_WORLD.users, ...readers },
-      acl: [...(DEFAULT_WORLD.acl ?? []), { path: '/', role: 'PVEAuditor', user: 'reader@pve' }],
+      ...base,
+      users: { ...base.users, ...readers },
+      acl: [...(base.acl ?? []), { path: '/', role: 'PVEAuditor', user: 'reader@pve' }],
     },
     { now: systemClock.now(), file: 'evidence' },
   );

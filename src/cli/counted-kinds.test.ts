@@ -1,0 +1,9 @@
+import { expect, it } from 'vitest';
+import { countedKinds } from './counted-kinds.ts';
+
+it('counts what a run was about, kind by kind', () => {
+  expect(countedKinds([])).toBe('0 VMs');
+  expect(countedKinds(['vm.web[1]', 'vm.web[2]'])).toBe('2 VMs');
+  expect(countedKinds(['image.a["n"]', 'vm.web', 'template.t-1.2'])).toBe('1 VM, 1 template and 1 image');
+  expect(countedKinds(['template.t', 'retired.t["9000"]'])).toBe('1 template and 1 former template');
+});
