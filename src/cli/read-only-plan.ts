@@ -4,7 +4,7 @@ import { machinesOf } from '../engine/machines.ts';
 import { observe } from '../engine/observe.ts';
 import type { Observed } from '../engine/observed.ts';
 import { type PlanResult, planStack } from '../engine/plan.ts';
-import { type Change, isEmpty, type Plan } from '../engine/plan-types.ts';
+import { type Change, isEmpty, type Plan, UNDETAILED } from '../engine/plan-types.ts';
 import { checkPrivileges } from '../engine/privileges/check.ts';
 import { explainUnseen } from '../engine/privileges/unseen.ts';
 import type { PlanOptions } from '../engine/session.ts';
@@ -127,10 +127,6 @@ function unfinished({ address, fields }: ResolvedVm, state: StackState): Change 
     node: fields.node,
     vmid: state.vms[address]?.vmid || fields.vmid,
     reason: 'An earlier run was making it; apply finds out how far it came and does the rest.',
-    differences: [],
-    inherited: [],
-    unmanaged: [],
-    restartPending: [],
-    restarts: false,
+    ...UNDETAILED,
   };
 }

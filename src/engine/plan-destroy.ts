@@ -13,7 +13,7 @@ import { lostProblem, lostVms } from './lost-vms.ts';
 import { withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
 import { fingerprintsOf, type PlanResult } from './plan.ts';
-import { type Change, PLAN_VERSION } from './plan-types.ts';
+import { type Change, PLAN_VERSION, UNDETAILED } from './plan-types.ts';
 import { waitOrder } from './ready/schedule.ts';
 
 export interface DestroyInput {
@@ -49,11 +49,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
       node: remembered.node,
       vmid: remembered.vmid,
       reason: found?.kind === 'gone' ? 'It is gone already; it is forgotten.' : 'The stack is destroyed.',
-      differences: [],
-      inherited: [],
-      unmanaged: [],
-      restartPending: [],
-      restarts: false,
+      ...UNDETAILED,
     };
   });
   if (problems.length > 0) return { ok: false, problems };
@@ -99,11 +95,7 @@ function removalOfFiles(
         node: file.node,
         vmid: undefined,
         reason: 'The stack is destroyed with everything it brought.',
-        differences: [],
-        inherited: [],
-        unmanaged: [],
-        restartPending: [],
-        restarts: false,
+        ...UNDETAILED,
       }),
     ),
     steps: files.map(({ address, node, volid }) =>

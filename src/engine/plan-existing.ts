@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { SpecError } from '../base/errors.ts';
 import type { Step } from '../resources/step.ts';
+import { heldVolumes } from '../resources/vm/actions/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../resources/vm/desired.ts';
 import { type Difference, diffVm, type LastApplied } from '../resources/vm/diff.ts';
 import { appliedHa, diffHa, isHaPath, isHaRemembered, stillAppliedHa } from '../resources/vm/ha.ts';
@@ -187,7 +188,7 @@ function existingSteps(
       }),
     );
   }
-  if (seed) add(vmStep(address, 'vm.unseed', {}));
+  if (seed || hasOldSeeds(remembered, actual)) add(vmStep(address, 'vm.unseed', {}));
   if (restarts) {
     add(vmStep(address, 'vm.restart', { reasons: waits }));
   } else if (powerChanged && fields.power === 'running' && !actual.running) {
@@ -196,6 +197,12 @@ function existingSteps(
     add(vmStep(address, 'vm.stop', { how: 'shutdown' }));
   }
   return steps;
+}
+
+/** A run that died before it could remove them; what no run can remove was said then, and is no reason to go on trying. */
+function hasOldSeeds({ oldSeeds = [] }: VmState, actual: VmObserved): boolean {
+  const held = heldVolumes(actual);
+  return oldSeeds.some(({ volid, stuck }) => !stuck && !held.has(volid));
 }
 
 const isSeed = ({ desired }: DesiredEntry) => desired.kind === 'cdrom' && desired.seed === true;

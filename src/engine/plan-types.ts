@@ -42,6 +42,15 @@ export interface Change {
   readonly restarts: boolean;
 }
 
+/** A change of which nothing but the whole is to be said. */
+export const UNDETAILED: Pick<Change, 'differences' | 'inherited' | 'unmanaged' | 'restartPending' | 'restarts'> = {
+  differences: [],
+  inherited: [],
+  unmanaged: [],
+  restartPending: [],
+  restarts: false,
+};
+
 export interface Plan {
   readonly version: typeof PLAN_VERSION;
   readonly stack: string;

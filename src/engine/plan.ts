@@ -10,7 +10,7 @@ import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { StackState } from '../state/stack-state.ts';
-import { checkRoom, type Findings } from './checks.ts';
+import { checkRoom, checkVm, type Findings } from './checks.ts';
 import { fingerprint, vmFingerprint } from './fingerprint.ts';
 import { type ImagePlan, planImages } from './images/plan-images.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
@@ -19,7 +19,7 @@ import { withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
 import { pciMapSteps } from './pci.ts';
 import { devicesUsedTwice } from './pci-sharing.ts';
-import { PLAN_VERSION, type Plan } from './plan-types.ts';
+import { PLAN_VERSION, type Plan, UNDETAILED } from './plan-types.ts';
 import { planVm } from './plan-vm.ts';
 import { planTemplate, type TemplatePlan } from './templates/plan-template.ts';
 import { recipeOf } from './templates/recipe.ts';
@@ -70,6 +70,11 @@ export function planStack(given: PlanInput): PlanResult {
   for (const vm of selected) {
     // Whether its id is free, and all the rest, is no question while it may be there already.
     if (lost.some(({ wantedBy }) => wantedBy === vm)) continue;
+    // What is wrong with its template was said; that there is none would only lead astray.
+    if (isToBeMade(state, observed, vm.address) && isRefused(stack, vm, templates)) {
+      checkVm({ vm, base: undefined, creating: true }, observed, findings);
+      continue;
+    }
     const plan = planOne(input, state, vm, findings);
     if (plan) plans.push(plan);
   }
@@ -115,6 +120,12 @@ export function fingerprintsOf(input: Pick<PlanInput, 'stack' | 'state' | 'obser
 function isToBeMade(state: StackState, observed: Observed, address: Address): boolean {
   const found = observed.vms.get(address);
   return !state.vms[address] || !found || found.kind === 'gone';
+}
+
+/** Whether it is cloned from a template of the stack that cannot be planned. */
+function isRefused(stack: ResolvedStack, vm: ResolvedVm, planned: readonly TemplatePlan[]): boolean {
+  const addresses = new Set(planned.map(({ change }) => change.address));
+  return neededTemplates(stack, [vm]).some((template) => !addresses.has(template.vm.address));
 }
 
 function isSelected(only: readonly string[] | undefined, address: Address): boolean {
@@ -228,11 +239,7 @@ function plansForRemoved(input: PlanInput, state: StackState): VmPlan[] {
           node: remembered.node,
           vmid: remembered.vmid,
           reason: reasons[kind],
-          differences: [],
-          inherited: [],
-          unmanaged: [],
-          restartPending: [],
-          restarts: false,
+          ...UNDETAILED,
         },
         steps: kind === 'keep' ? [] : [vmStep(address, 'vm.destroy', { stop: 'shutdown' })],
       };

@@ -13,8 +13,8 @@ import type { Pve } from '../pve/client.ts';
 import { ACTIONS } from '../resources/actions.ts';
 import { settleFile } from '../resources/file/actions/index.ts';
 import type { ImageSources } from '../resources/file/context.ts';
-import { settleInstall } from '../resources/template/install.ts';
 import { settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
+import { removeAllSeeds } from '../resources/vm/actions/seed.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
 import type { ResolvedStack } from '../spec/types.ts';
@@ -206,6 +206,7 @@ export class Session {
       }
       // It was removed outside: what is remembered of it would be taken for the VM that is to be made.
       if (kind === 'create' && this.state.vms[address]?.uuid !== undefined) {
+        await this.#removeSeeds(address);
         await this.#memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
       }
     }
@@ -227,6 +228,12 @@ export class Session {
 
   async close(): Promise<void> {
     await this.#lock.release();
+  }
+
+  /** What was told to a VM that is gone is for nobody any more. */
+  async #removeSeeds(address: Address): Promise<void> {
+    const identity = { id: `${address}/forget`, address, action: 'vm.unseed' };
+    await removeAllSeeds(stepContext(this.#run, identity, { last: undefined }, this.#input.signal));
   }
 
   /** Ids of guests that are there are not for new VMs, except those this very plan makes free. */
@@ -298,7 +305,6 @@ export class Session {
       return undefined;
     });
     if (!settled) return;
-    if (step.action === 'template.install') await settleInstall(context, step.upid);
     this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${settled.outcome}`);
     if (settled.outcome === 'nothing' || settled.outcome === 'gone') {
       await this.#memory.record({ event: 'learned', step: identity.id, patch: { address, vm: null } });

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Change, Plan } from '../../src/engine/plan-types.ts';
 import { type PendingEntry, parseSize } from '../../src/pve/index.ts';
 import { findOwnership } from '../../src/resources/vm/ownership.ts';
@@ -21,6 +21,7 @@ import { apply, destroy, plan, type Runs } from './engine/runs.ts';
 import { stackText, type Wishes } from './engine/stack.ts';
 import { findTarget, type Target } from './engine/target.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
+import { stepsOf } from './steps.ts';
 
 const GIB = 1024 ** 3;
 const FIRST: Wishes = { count: 3, memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
@@ -34,8 +35,6 @@ const stateDirectory = join(directory, 'state');
 let server: AcceptanceServer;
 let target: Target;
 let runs: Runs;
-/** The last step that ended well; a step begins only after the one before it. */
-let reached = 0;
 
 beforeAll(async () => {
   server = await openServer();
@@ -59,18 +58,7 @@ afterAll(async () => {
 
 const text = (wishes: Wishes) => stackText(name, target, wishes);
 
-/** The steps in their order. */
-let steps = 0;
-function step(title: string, act: () => Promise<string>): void {
-  const number = ++steps;
-  it(title, async (context: TestContext) => {
-    if (reached < number - 1) return account.skip(context, title, 'an earlier step failed');
-    const startedAt = performance.now();
-    const words = await act();
-    account.checked(`${words} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-    reached = number;
-  });
-}
+const step = stepsOf(account);
 
 async function planned(wishes: Wishes): Promise<Plan> {
   const result = await plan(runs, text(wishes));

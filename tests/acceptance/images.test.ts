@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Plan } from '../../src/engine/plan-types.ts';
 import { DirectoryStore } from '../../src/state/directory-store.ts';
 import { readState } from '../../src/state/state-file.ts';
@@ -16,6 +16,7 @@ import { leftovers, removeLeftovers } from './engine/leftovers.ts';
 import { apply, destroy, plan, type Runs } from './engine/runs.ts';
 import { findTarget, type Target } from './engine/target.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
+import { stepsOf } from './steps.ts';
 
 const MIB = 1024 ** 2;
 const account = new Account();
@@ -25,7 +26,6 @@ let server: AcceptanceServer;
 let target: Target;
 let runs: Runs;
 let storages: { readonly imports: string; readonly isos: string };
-let reached = 0;
 
 beforeAll(async () => {
   server = await openServer();
@@ -131,17 +131,7 @@ async function vmidOf(address: string): Promise<number> {
   return state.vms[address]?.vmid ?? 0;
 }
 
-let steps = 0;
-function step(title: string, act: () => Promise<string>): void {
-  const number = ++steps;
-  it(title, async (context: TestContext) => {
-    if (reached < number - 1) return account.skip(context, title, 'an earlier step failed');
-    const startedAt = performance.now();
-    const words = await act();
-    account.checked(`${words} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-    reached = number;
-  });
-}
+const step = stepsOf(account);
 
 describe('from a local file to VMs', () => {
   step('sends the image, builds the template from it, and clones it', async () => {

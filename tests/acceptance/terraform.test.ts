@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { findHostPrograms, type RunResult, Workspace } from '../../src/provider/testing/terraform.ts';
 import { bundleProvider } from '../../tools/provider/bundle.ts';
 import { ADDRESS, packageVersion, programName } from '../../tools/provider/platforms.ts';
@@ -14,6 +14,7 @@ import { Account } from './account.ts';
 import { leftovers, removeLeftovers } from './engine/leftovers.ts';
 import { findTarget, type Target } from './engine/target.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
+import { stepsOf } from './steps.ts';
 import { configuration, LABELS, type Wishes } from './terraform/configuration.ts';
 
 const FIRST: Wishes = { memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
@@ -27,8 +28,6 @@ const bin = mkdtempSync(join(tmpdir(), 'proxwright-acceptance-'));
 let server: AcceptanceServer;
 let target: Target;
 let workspace: Workspace | undefined;
-/** The last step that ended well; a step begins only after the one before it. */
-let reached = 0;
 
 beforeAll(async () => {
   server = await openServer();
@@ -59,17 +58,10 @@ afterAll(async () => {
   }
 });
 
-let steps = 0;
+const next = stepsOf(account, () => (workspace ? undefined : 'neither terraform nor tofu is on the PATH'));
+
 function step(title: string, act: (terraform: Workspace) => Promise<string>): void {
-  const number = ++steps;
-  it(title, async (context: TestContext) => {
-    if (!workspace) return account.skip(context, title, 'neither terraform nor tofu is on the PATH');
-    if (reached < number - 1) return account.skip(context, title, 'an earlier step failed');
-    const startedAt = performance.now();
-    const words = await act(workspace);
-    account.checked(`${words} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-    reached = number;
-  });
+  next(title, () => act(workspace as Workspace)); // without one it is skipped
 }
 
 const write = (terraform: Workspace, wishes: Wishes, withoutClone = false) =>

@@ -13,7 +13,7 @@ import type { Step } from '../../resources/step.ts';
 import type { ResolvedImage } from '../../spec/types.ts';
 import type { FileState, StackState } from '../../state/stack-state.ts';
 import type { ImageSite } from '../observed.ts';
-import type { Change, ChangeKind } from '../plan-types.ts';
+import { type Change, type ChangeKind, UNDETAILED } from '../plan-types.ts';
 
 export interface ImagePlan {
   readonly change: Change;
@@ -141,11 +141,7 @@ function changeOf(site: ImageSite, kind: ChangeKind, reason: string): Change {
     node: site.node,
     vmid: undefined,
     reason,
-    differences: [],
-    inherited: [],
-    unmanaged: [],
-    restartPending: [],
-    restarts: false,
+    ...UNDETAILED,
   };
 }
 

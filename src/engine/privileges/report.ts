@@ -113,8 +113,12 @@ function lineOf({ file, line }: Where): string {
 function hintFor(gaps: readonly Requirement[], places: readonly string[], input: ReportInput): string[] {
   const { requirements, grants } = input;
   const isAboutVms = gaps.some(({ paths }) => paths.every(({ path }) => path.startsWith('/vms')));
-  const comesFromAbove = [...grants.on('/vms').values()].includes(true);
-  const vms = isAboutVms && (places.length > 1 || comesFromAbove) ? 'all' : 'each';
+  const passedOn = [...grants.on('/vms')].flatMap(([privilege, isPassedOn]) => (isPassedOn ? [privilege] : []));
+  // An entry of its own keeps from a VM what is given above it.
+  const isShadowed = gaps.some(({ paths: [{ path }] }) =>
+    /^\/vms\/\d+$/.test(path) ? passedOn.some((privilege) => !grants.on(path).has(privilege)) : false,
+  );
+  const vms = isAboutVms && !isShadowed && (places.length > 1 || passedOn.length > 0) ? 'all' : 'each';
   const paths = new Set(gaps.flatMap((gap) => gap.paths.map(({ path }) => path)));
   const concerns = (requirement: Requirement) =>
     requirement.paths.some(({ path }) => paths.has(path)) ||

@@ -8,19 +8,23 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ConflictError, SpecError, StateError } from '../../base/errors.ts';
 import { templateFaults } from '../../resources/template/health.ts';
 import type { RetireInput } from '../../resources/template/steps.ts';
+import type { DesiredConfig } from '../../resources/vm/desired.ts';
+import { parseDrive } from '../../resources/vm/disks.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../resources/vm/ownership.ts';
 import { packDesired, withoutSeed } from '../../resources/vm/packed.ts';
-import { cloned, created, emptyVm, UNKNOWN_VMID, wishesOf } from '../../resources/vm/privileges/forecast.ts';
+import { printPropertyOf } from '../../resources/vm/parts.ts';
+import { cloned, created, emptyVm, UNKNOWN_VMID, wishesOf, written } from '../../resources/vm/privileges/forecast.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../../resources/vm/steps.ts';
+import { configureWrites } from '../../resources/vm/writes.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../../spec/types.ts';
 import type { StackState, VmState } from '../../state/stack-state.ts';
 import { checkVm, type Findings } from '../checks.ts';
 import { pickTemplate } from '../choose-template.ts';
 import { templateKey } from '../observe.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
-import { creationDifferences } from '../plan-creation.ts';
-import type { Change, ChangeKind } from '../plan-types.ts';
+import { creationDifferences, sizesWanted } from '../plan-creation.ts';
+import { type Change, type ChangeKind, UNDETAILED } from '../plan-types.ts';
 import { identityProblem } from '../plan-vm.ts';
 import { seedStep, type VmPlan, type VmPlanInput, wanted } from '../vm-wishes.ts';
 import { whereOf } from '../where.ts';
@@ -54,7 +58,12 @@ export function planTemplate(input: TemplatePlanInput, findings: Findings): Temp
   const memory = remembered.template;
   if (memory?.finished && found.vm.template && !input.replace) {
     return memory.recipe === recipe
-      ? { change: changeOf(template, 'none', 'It is there, made from this recipe.', found.vm.vmid), steps: [] }
+      ? {
+          change: changeOf(template, 'none', 'It is there, made from this recipe.', found.vm.vmid),
+          steps: [],
+          // The list of guests may not know its name yet.
+          foreseen: candidateOf(template, found.vm),
+        }
       : supersede(input, remembered, findings);
   }
   if (memory?.finished) return supersede(input, remembered, findings);
@@ -66,13 +75,13 @@ export function planTemplate(input: TemplatePlanInput, findings: Findings): Temp
 /** Not in the state: perhaps on the cluster all the same, made from this very recipe by somebody else. */
 function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan | undefined {
   const { template, recipe } = input;
-  const holder = holderOf(input);
-  if (!holder) return build(input, { kind: 'create', reason: reasonOf(template) }, findings);
-  const former = formerAddress(input, holder.vmid);
+  const former = formerOf(input);
   if (former) {
     const reason = 'Its recipe changed: a new version is built beside the old one.';
-    return build(input, { kind: 'create', reason, former: { address: former, vmid: holder.vmid } }, findings);
+    return build(input, { kind: 'create', reason, former }, findings);
   }
+  const holder = holderOf(input);
+  if (!holder) return build(input, { kind: 'create', reason: reasonOf(template) }, findings);
   const owner = holder.vm.ok ? findOwnership(holder.vm.value.current.get('description') ?? '') : undefined;
   const isTrue = owner !== undefined && holder.vm.ok && ownershipCounts(owner, holder.vm.value) && !owner.incomplete;
   if (isTrue && owner.recipe === recipe && holder.isTemplate) {
@@ -83,16 +92,22 @@ function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan 
   return undefined;
 }
 
-/** Whoever has the template's name on its node. */
-function holderOf({ template: { name, vm }, observed }: TemplatePlanInput): TemplateCandidate | undefined {
+/** Whoever has the template's name on its node, and is none of its versions. */
+function holderOf({ template: { name, vm }, state, observed }: TemplatePlanInput): TemplateCandidate | undefined {
   const candidates = observed.templates.get(templateKey(name)) ?? [];
-  return candidates.find(({ node }) => node === vm.fields.node);
+  const isOurs = (vmid: number) =>
+    state.vms[vm.address]?.vmid === vmid || state.vms[retiredAddress(name, vmid)] !== undefined;
+  return candidates.find(({ node, vmid }) => node === vm.fields.node && !isOurs(vmid));
 }
 
-/** Where the state keeps an earlier version that still has the name. */
-function formerAddress({ template, state }: TemplatePlanInput, vmid: number): Address | undefined {
-  const address = retiredAddress(template.name, vmid);
-  return state.vms[address] ? address : undefined;
+/** An earlier version that still has the name: read, because the list of guests lags. */
+function formerOf({ template: { name, vm }, state, observed }: TemplatePlanInput): Former | undefined {
+  return Object.values(state.vms).flatMap(({ vmid, node }): Former[] => {
+    const address = retiredAddress(name, vmid);
+    const found = state.vms[address] && observed.vms.get(address);
+    const hasName = found?.kind === 'present' && found.vm.current.get('name') === name;
+    return hasName && node === vm.fields.node ? [{ address, vmid }] : [];
+  })[0];
 }
 
 export function retiredAddress(name: string, vmid: number): Address {
@@ -108,9 +123,7 @@ function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): 
 /** A half-built one of another recipe is worth nothing to anybody. */
 function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
   const reason = 'Its recipe changed before an earlier run had finished it; it is built anew.';
-  const holder = holderOf(input);
-  const address = holder && formerAddress(input, holder.vmid);
-  const former = holder && address && { address, vmid: holder.vmid };
+  const former = formerOf(input);
   const built = build(input, { kind: 'replace', reason, freedId: old.vmid, ...(former && { former }) }, findings);
   if (!built) return undefined;
   const destroy = vmStep(input.template.vm.address, 'vm.destroy', { stop: 'stop' });
@@ -119,11 +132,16 @@ function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): 
   return { ...built, steps };
 }
 
+/** The version that has the name, and perhaps the id, now. */
+interface Former {
+  readonly address: Address;
+  readonly vmid: number;
+}
+
 interface Making {
   readonly kind: ChangeKind;
   readonly reason: string;
-  /** The version that has the name, and perhaps the id, now. */
-  readonly former?: { readonly address: Address; readonly vmid: number };
+  readonly former?: Former;
   readonly freedId?: number;
 }
 
@@ -176,7 +194,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
       wishes,
       retire,
     }),
-    foreseen: candidateOf(template, made),
+    foreseen: candidateOf(template, finished(input, made, wishes.finalised)),
   };
 }
 
@@ -196,28 +214,43 @@ function goOn(
 ): TemplatePlan | undefined {
   const { template, observed } = input;
   const holder = holderOf(input);
-  const former = holder && holder.vmid !== actual.vmid ? formerAddress(input, holder.vmid) : undefined;
-  if (holder && holder.vmid !== actual.vmid && !former) {
+  if (holder) {
     findings.problems.push(stranger(template, holder));
     return undefined;
   }
-  const retire = former && holder && retireInput(template, { address: former, vmid: holder.vmid });
-  const vm = buildVm(template, observed, retire && holder && { address: retire.former, vmid: holder.vmid });
+  const former = formerOf(input);
+  const vm = buildVm(template, observed, former);
+  const wishes = wishesFor(input, vm, actual);
   const steps = stepsOfTemplate({
     template,
     vm,
     making: undefined,
     memory: remembered.template,
     isConverted: actual.template,
-    wishes: wishesFor(input, vm, actual),
-    retire,
+    wishes,
+    retire: former && retireInput(template, former),
   });
   const change = changeOf(template, 'complete', 'An earlier run did not finish it.', actual.vmid);
-  return { change, steps, foreseen: candidateOf(template, actual) };
+  return { change, steps, foreseen: candidateOf(template, finished(input, actual, wishes.finalised)) };
+}
+
+/** What its clones will find, once everything is as wanted: without its medium, with disks of the size they get. */
+function finished({ stackName, template }: TemplatePlanInput, vm: VmObserved, desired: DesiredConfig): VmObserved {
+  const owner = { stack: stackName, address: template.vm.address };
+  const wishes = wishesOf(packDesired(desired.values()), owner, vm);
+  const made = configureWrites(wishes, vm).reduce((each, write) => written(each, write, wishes), vm);
+  const current = new Map(made.current);
+  for (const { slot, sizeBytes } of sizesWanted(desired)) {
+    const text = current.get(slot);
+    const drive = text === undefined ? undefined : parseDrive(slot, text);
+    if (!drive || (drive.sizeBytes ?? 0) >= sizeBytes) continue;
+    current.set(slot, printPropertyOf(slot, drive.value.with('size', `${Math.ceil(sizeBytes / 1024)}K`)));
+  }
+  return { ...made, current };
 }
 
 /** While an earlier version has the name, another one; and an id of its own. */
-function buildVm(template: ResolvedTemplate, observed: Observed, former: Making['former']): ResolvedVm {
+function buildVm(template: ResolvedTemplate, observed: Observed, former: Former | undefined): ResolvedVm {
   const { vm, name } = template;
   if (!former) return vm;
   const { vmid, ...fields } = vm.fields;
@@ -234,7 +267,7 @@ function shortened(name: string, suffix: string): string {
   return `${name.slice(0, MAX_NAME - suffix.length).replace(/[-.]+$/, '')}${suffix}`;
 }
 
-function retireInput({ name }: ResolvedTemplate, former: NonNullable<Making['former']>): RetireInput {
+function retireInput({ name }: ResolvedTemplate, former: Former): RetireInput {
   return { former: former.address, name: shortened(name, `-retired-${former.vmid}`) };
 }
 
@@ -323,11 +356,7 @@ function changeOf({ vm, name }: ResolvedTemplate, kind: ChangeKind, reason: stri
     node: vm.fields.node,
     vmid,
     reason,
-    differences: [],
-    inherited: [],
-    unmanaged: [],
-    restartPending: [],
-    restarts: false,
+    ...UNDETAILED,
   };
 }
 

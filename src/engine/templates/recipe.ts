@@ -18,7 +18,14 @@ export function recipeOf(template: ResolvedTemplate, stack: Pick<ResolvedStack, 
   // Where it stands and what it is called does not change what is in it; nor does how long its making may take.
   const { name: _name, node: _node, vmid: _vmid, ...fields } = vm.fields;
   const told = [...(secrets.get(vm.address) ?? [])].map(([path, { value }]) => [path, fingerprint(value.reveal())]);
-  const ingredients = { fields, from, installs: install !== undefined, madeFrom, images: imagesIn(template, stack), told };
+  const ingredients = {
+    fields,
+    from,
+    installs: install !== undefined,
+    madeFrom,
+    images: imagesIn(template, stack),
+    told,
+  };
   return fingerprint(ingredients).slice(0, DIGITS);
 }
 

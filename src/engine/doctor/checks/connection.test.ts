@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuthError, ConnectError } from '../../../base/errors.ts';
+import { AuthError, ConnectError, SpecError } from '../../../base/errors.ts';
 import { observedWith } from '../testing/patient.ts';
 import {
   checkCertificate,
@@ -113,5 +113,35 @@ describe('no connection', () => {
       verdict: 'good',
       details: ['fingerprint: "AA:BB"'],
     });
+  });
+});
+
+describe('no way to the server', () => {
+  const remedyFor = (url: string, why: string) =>
+    connectionFinding(
+      new ConnectError({ code: 'UNREACHABLE', detail: `${url} could not be reached: ${why}.`, hint: 'x' }),
+    ).remedy;
+
+  it('is told with what to try from here, and where Proxmox listens', () => {
+    const refused = remedyFor('https://pve1:443', 'connection refused');
+    expect(refused).toContain('curl -k https://pve1:443\n');
+    expect(refused).toContain('connection.endpoint: https://pve1:8006');
+    expect(remedyFor('https://[fd00::1]:8006', 'connection refused')).toBe(
+      'Try from here: curl -k https://[fd00::1]:8006\nOn the node: systemctl status pveproxy',
+    );
+  });
+
+  it('is a matter of the name where that is not known', () => {
+    expect(remedyFor('https://pve9.lan:8006', 'the host name is not known')).toContain('getent hosts pve9.lan');
+  });
+
+  it('is a matter of the certificate where the fingerprint is not one', () => {
+    const error = new SpecError({
+      code: 'BAD_VALUE',
+      detail: 'x',
+      hint: 'y',
+      where: { file: 'PROXMOX_VE_FINGERPRINT' },
+    });
+    expect(connectionFinding(error).check).toBe('certificate');
   });
 });
