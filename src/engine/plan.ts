@@ -55,7 +55,12 @@ export function planStack(given: PlanInput): PlanResult {
   const findings: Findings = { problems: [], neededBytes: new Map() };
   const selected = stack.vms.filter((vm) => isSelected(given.only, vm.address));
   const templates = planTemplates(given, state, selected, findings);
-  const images = planImages({ sites: neededImages(given, selected, templates), state, replace: given.replace });
+  const images = planImages({
+    sites: neededImages(given, selected, templates),
+    version: given.observed.version,
+    state,
+    replace: given.replace,
+  });
   findings.problems.push(...images.problems);
   // VMs are planned on the cluster as the templates will have left it.
   const observed = withForeseen(given.observed, templates);

@@ -122,6 +122,10 @@ const BEHAVIOURS_TABLE = {
   'random number generators for everybody': { since: '8.4' },
   /** Custom processor models have paths of their own instead of going with Sys.Audit on /nodes. */
   'processor models with paths': { since: '9.2' },
+  /** Downloads and uploads take disk images, not ISO images and container templates alone. */
+  'images to import through the API': { since: '8.3' },
+  /** A download may be packed. */
+  'downloads unpacked': { since: '8.1' },
   /** Tags of a VM that is created are looked at, before it is in its pool. */
   'tags of new VMs checked': { since: '9.2.5' },
 } as const satisfies Table;

@@ -4,13 +4,19 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/random.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import { scaledClock } from '../../src/base/scaled-clock.ts';
+import { Exchange } from '../../src/pve/exchange.ts';
+import { Gate } from '../../src/pve/http/gate.ts';
+import { Session } from '../../src/pve/http/session.ts';
 import {
   type Credentials,
   caTrust,
   connectionFromEnvironment,
+  createHttpsTransport,
   createPve,
+  DEFAULT_LIMITS,
   type Endpoint,
   fingerprintTrust,
   type Pve,
@@ -19,6 +25,7 @@ import {
   requireConnection,
   type Trust,
 } from '../../src/pve/index.ts';
+import { Api } from '../../src/pve/request.ts';
 import { serveSimulator } from '../../src/simulator/http/server.ts';
 import { createSimulator, recordedWorld } from '../../src/simulator/index.ts';
 import { RECORDED_CREDENTIALS } from '../contract/replay/credentials.ts';
@@ -27,6 +34,8 @@ export interface AcceptanceServer {
   readonly pve: Pve;
   /** A second client on the same server, for what must be refused. */
   connect(changed: { readonly credentials?: Credentials; readonly trust?: Trust }): Pve;
+  /** Plain calls with the same credentials, for what the client has no words for; the one who asks closes it. */
+  openApi(): { readonly api: Api; close(): Promise<void> };
   readonly isLive: boolean;
   readonly clock: Clock;
   /** Variables by which another process finds the same server. */
@@ -94,6 +103,7 @@ function open(connection: Connection, { isLive, environment, closeServer }: Surr
   return {
     pve: connect({}),
     connect,
+    openApi: () => openApi(connection),
     isLive,
     clock: connection.clock,
     environment,
@@ -102,4 +112,13 @@ function open(connection: Connection, { isLive, environment, closeServer }: Surr
       await closeServer();
     },
   };
+}
+
+function openApi({ endpoint, trust, credentials, clock }: Connection): ReturnType<AcceptanceServer['openApi']> {
+  const transport = createHttpsTransport({ endpoint, trust });
+  const { requests, agentCalls } = DEFAULT_LIMITS;
+  const parts = { transport, endpoint: endpoint.url, gate: new Gate(requests), clock, logger: silentLogger };
+  const exchange = new Exchange({ ...parts, random: systemRandom });
+  const session = new Session({ exchange, credentials, clock, logger: silentLogger });
+  return { api: new Api(session, silentLogger, new Gate(agentCalls)), close: () => transport.close() };
 }

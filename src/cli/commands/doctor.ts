@@ -26,15 +26,22 @@ export interface DoctorOptions extends StackOptions {
 export async function runDoctor(options: DoctorOptions, host: CommandHost): Promise<ExitCode> {
   const target = options.upgradeTo === undefined ? undefined : releaseOf(options.upgradeTo);
   const stackHost = await openStack(options, host);
-  const findings = await findingsFor(stackHost, host, target);
+  const { findings } = await findingsFor(stackHost, host, target);
   const isWell = isHealthy(findings);
   if (host.json) host.terminal.result(JSON.stringify({ stack: stackHost.stack.name, ok: isWell, findings }));
   else for (const line of renderFindings(findings, paintFor(host.stdout))) host.terminal.result(line);
   return isWell ? 0 : 1;
 }
 
-/** Without an answer of the server there is one finding: why. */
-async function findingsFor(stackHost: StackHost, host: CommandHost, target: string | undefined): Promise<Finding[]> {
+/** What was found, and of whom; without an answer of the server there is one finding: why. */
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly server?: Pick<Pve, 'endpoint' | 'principal'>;
+  /** The release of Proxmox VE. */
+  readonly version?: string;
+}
+
+export async function findingsFor(stackHost: StackHost, host: CommandHost, target?: string): Promise<Diagnosis> {
   const wire = new WireWatch(host.clock);
   let pve: Pve | undefined;
   try {
@@ -52,10 +59,12 @@ async function findingsFor(stackHost: StackHost, host: CommandHost, target: stri
       wire,
     });
     const upgrade = target === undefined ? [] : await upgradeFindings(pve, examination, stackHost, target);
-    return [...diagnose(examination), ...upgrade];
+    const { endpoint, principal, observed } = examination;
+    const findings = [...diagnose(examination), ...upgrade];
+    return { findings, server: { endpoint, principal }, version: observed.version.version };
   } catch (error) {
     if (!(error instanceof ProxwrightError) || error instanceof Canceled || error instanceof Bug) throw error;
-    return [connectionFinding(error)];
+    return { findings: [connectionFinding(error)] };
   } finally {
     await pve?.close();
   }

@@ -2,19 +2,16 @@
  * `proxwright permissions`: the smallest roles and entries for a stack, as commands for an administrator, as JSON, or carried
  * out with an administrator's token; and what the token has too little or too much of today. With --pve it needs no server.
  */
-import { SpecError } from '../../base/errors.ts';
-import type { ServerVersion } from '../../engine/compatibility.ts';
-import { assumedNeeds } from '../../engine/privileges/assumed.ts';
 import { holderOf } from '../../engine/privileges/check.ts';
 import { grantRoles, roleChanges } from '../../engine/privileges/grant-roles.ts';
 import { Grants } from '../../engine/privileges/grants.ts';
 import { granteesOf, type Holder, pveumCommands, pveumRemovals } from '../../engine/privileges/pveum.ts';
-import type { PlanNeeds } from '../../engine/privileges/requirements.ts';
-import { requirementsOf } from '../../engine/privileges/requirements.ts';
+import { type PlanNeeds, requirementsOf } from '../../engine/privileges/requirements.ts';
 import { compareWithGrants, type RoleSet, smallestRoles } from '../../engine/privileges/roles.ts';
+import { tagNeedsOf } from '../../engine/privileges/tags.ts';
 import { readSecret } from '../../local/secret.ts';
-import { type AclEntry, connectionFromEnvironment, type Pve, parseToken } from '../../pve/index.ts';
-import { AlreadyShown, type CommandHost, type ExitCode } from '../command-host.ts';
+import { type AclEntry, type Pve, parseToken } from '../../pve/index.ts';
+import type { CommandHost, ExitCode } from '../command-host.ts';
 import { connect } from '../connect.ts';
 import { requireConsent } from '../consent.ts';
 import type { StackHost } from '../opened-stack.ts';
@@ -23,6 +20,7 @@ import { look } from '../read-only-plan.ts';
 import { openStack } from '../stack-host.ts';
 import type { StackOptions } from '../stack-options.ts';
 import { renderPermissions, renderRoleChanges } from '../views/permissions-view.ts';
+import { assumed, badOption, offlineReport } from './permissions-offline.ts';
 
 export interface PermissionsOptions extends StackOptions {
   readonly lifecycle?: boolean;
@@ -49,16 +47,42 @@ export async function runPermissions(options: PermissionsOptions, host: CommandH
   }
   const pve = await connect(stackHost, host);
   try {
-    const report = await serverReport(options, stackHost, vms, pve, host);
+    const holder = options.for === undefined ? await holderOf(pve) : { principal: options.for };
+    const asked = { options, stackHost, vms, pve, holder };
     if (!options.apply) {
-      show(report, host);
+      show(await serverReport({ ...asked, reader: pve }, host), host);
       return 0;
     }
-    return await carryOut(report, options, stackHost, host);
+    return await apply(asked, host);
   } finally {
     await pve.close();
   }
 }
+
+interface Asked {
+  readonly options: PermissionsOptions;
+  readonly stackHost: StackHost;
+  readonly vms: 'each' | 'all';
+  readonly pve: Pve;
+  readonly holder: Holder;
+}
+
+/** The administrator also reads what the token itself may not see. */
+async function apply(asked: Asked, host: CommandHost): Promise<ExitCode> {
+  const { options, stackHost, holder } = asked;
+  if (isAllPowerful(holder)) {
+    host.terminal.log('warn', ALL_POWERFUL);
+    return 0;
+  }
+  const admin = await connect(stackHost, host, { credentials: await adminCredentials(options, stackHost, host) });
+  try {
+    return await carryOut(await serverReport({ ...asked, reader: admin }, host), options, admin, host);
+  } finally {
+    await admin.close();
+  }
+}
+
+const isAllPowerful = (holder: Holder) => Object.keys(granteesOf(holder)).length === 0;
 
 function show(report: PermissionsReport, host: CommandHost): void {
   if (host.json) host.terminal.result(JSON.stringify(jsonOf(report)));
@@ -71,62 +95,25 @@ function jsonOf({ needs, holder, roles, ...rest }: PermissionsReport) {
   return { ...rest, principal, ...roles, requirements: needs.requirements, rootOnly: needs.rootOnly };
 }
 
-function offlineReport(
-  options: PermissionsOptions & { readonly pve: string },
-  stackHost: StackHost,
-  vms: 'each' | 'all',
-  host: CommandHost,
-): PermissionsReport {
-  const { stack } = stackHost;
-  const version = { version: options.pve };
-  if (!/^\d+\.\d+(\.\d+)?$/.test(options.pve)) throw badRelease(options.pve);
-  const { needs, notes } = assumed({ stackHost, version, lifecycle: options.lifecycle === true }, host);
-  const roles = smallestRoles(needs.requirements, { version, vms, ...(options.name && { name: options.name }) });
-  const holder = { principal: options.for ?? knownPrincipal(host) ?? PLACEHOLDER };
-  const isUnknown = holder.principal === PLACEHOLDER;
-  const scope = options.lifecycle ? 'lifecycle' : 'plan';
-  return {
-    stack: stack.name,
-    scope,
-    version: options.pve,
-    holder,
-    needs,
-    notes: isUnknown
-      ? [...notes, `Name the token it is for: --for 'user@realm!token'. ${PLACEHOLDER} stands for it.`]
-      : notes,
-    roles,
-    commands: pveumCommands(roles, holder),
-    removals: [],
-  };
-}
-
-const PLACEHOLDER = 'deploy@pve!proxwright';
-
-/** Whose token is in the environment; the secret in it is nobody's business here. */
-function knownPrincipal(host: CommandHost): string | undefined {
-  const { credentials } = connectionFromEnvironment(host.environment);
-  return credentials?.kind === 'token' ? credentials.tokenId : undefined;
-}
-
 async function serverReport(
-  options: PermissionsOptions,
-  stackHost: StackHost,
-  vms: 'each' | 'all',
-  pve: Pve,
+  { options, stackHost, vms, pve, holder, reader }: Asked & { readonly reader: Pve },
   host: CommandHost,
 ): Promise<PermissionsReport> {
   const { stack } = stackHost;
-  const { result, observed } = await look(stackHost, host, pve, {});
-  const { version } = observed;
   const lifecycle = options.lifecycle === true;
-  const { needs, notes } =
+  // For a whole life templates are read as well from which nothing is to be made now.
+  const replace = lifecycle ? stack.vms.map(({ address }) => address) : [];
+  const { result, observed } = await look(stackHost, host, reader, { replace });
+  const { version } = observed;
+  const { needs: plain, notes } =
     result.ok && !lifecycle
       ? {
           needs: requirementsOf({ plan: result.plan, stack, observed, version }),
           notes: NOTHING(result.plan.steps.length),
         }
       : assumed({ stackHost, version, lifecycle, observed }, host);
-  const holder = options.for === undefined ? await holderOf(pve) : { principal: options.for };
+  const tags = await tagNeedsOf(plain.tags, { pve: reader, grants: new Grants(reader) });
+  const needs = { ...plain, requirements: [...plain.requirements, ...tags.requirements] };
   const serverRoles = await pve.access.roles();
   const known = serverRoles.find(({ roleid }) => roleid === 'Administrator')?.privs;
   const grants = new Grants(pve);
@@ -135,7 +122,7 @@ async function serverReport(
   // Of alternatives the ones that are granted already.
   const roles = smallestRoles(needs.requirements, { ...all, granted: grants });
   const isOwn = holder.principal === pve.principal;
-  const isRoot = Object.keys(granteesOf(holder)).length === 0;
+  const isRoot = isAllPowerful(holder);
   const existing = new Set(serverRoles.map(({ roleid }) => roleid));
   return {
     stack: stack.name,
@@ -143,12 +130,39 @@ async function serverReport(
     version: version.version,
     holder,
     needs,
-    notes: isRoot ? [...notes, ALL_POWERFUL] : notes,
+    notes: isRoot ? [...notes, ALL_POWERFUL] : exactly([...notes, ...tagNotes(tags.unknown)], options, holder),
     roles,
     commands: isRoot ? [] : pveumCommands(roles, holder, existing),
     ...(isOwn && { difference: compareWithGrants(roles, grants) }),
     removals: isOwn ? pveumRemovals(strayEntries(await pve.access.acl(), holder, roles)) : [],
   };
+}
+
+/** What the datacenter reserves is not shown to everybody. */
+function tagNotes(unknown: PlanNeeds['tags']): string[] {
+  if (unknown.length === 0) return [];
+  const names = [...new Set(unknown.flatMap(({ tags }) => tags))].join(', ');
+  return [
+    `Whether the datacenter reserves tags (${names}) is not shown to this token. If it does, they take Sys.Modify on / as well.`,
+  ];
+}
+
+/** Who sees everything need not guess. */
+function exactly(notes: readonly string[], options: PermissionsOptions, { principal }: Holder): readonly string[] {
+  const isGuessed = notes.some((note) => /could not be read|not shown/.test(note));
+  if (!isGuessed || options.for !== undefined || options.apply) return notes;
+  const command = `proxwright permissions${optionsOf(options)} --for '${principal}'`;
+  return [...notes, `An administrator's token is told exactly: PROXMOX_VE_API_TOKEN='root@pam!admin=…' ${command}`];
+}
+
+/** As they were typed, for a command that is to be typed next. */
+function optionsOf({ file, lifecycle, name, vms }: PermissionsOptions): string {
+  return [
+    ...(file === undefined ? [] : [` --file ${file}`]),
+    ...(lifecycle ? [' --lifecycle'] : []),
+    ...(name === undefined ? [] : [` --name ${name}`]),
+    ...(vms === undefined ? [] : [` --vms ${vms}`]),
+  ].join('');
 }
 
 const ALL_POWERFUL =
@@ -164,44 +178,24 @@ function strayEntries(entries: readonly AclEntry[], { principal }: Holder, { acl
   return entries.filter((entry) => (entry.ugid === principal || entry.ugid === user) && !isOurs(entry));
 }
 
-function assumed(
-  input: {
-    readonly stackHost: StackHost;
-    readonly version: ServerVersion;
-    readonly lifecycle: boolean;
-    readonly observed?: Parameters<typeof assumedNeeds>[0]['observed'];
-  },
-  host: CommandHost,
-): { needs: PlanNeeds; notes: readonly string[] } {
-  const { stackHost, version, lifecycle, observed } = input;
-  const found = assumedNeeds({ stack: stackHost.stack, version, lifecycle, observed, now: host.clock.now() });
-  if (found.ok) return found;
-  for (const problem of found.problems) host.terminal.diagnostic(problem);
-  throw new AlreadyShown();
-}
-
 async function carryOut(
   report: PermissionsReport,
   options: PermissionsOptions,
-  stackHost: StackHost,
+  admin: Pve,
   host: CommandHost,
 ): Promise<ExitCode> {
   if (report.commands.length === 0) {
     for (const note of report.notes) host.terminal.log('warn', note);
     return 0;
   }
-  const admin = await connect(stackHost, host, { credentials: await adminCredentials(options, stackHost, host) });
-  try {
-    const changes = await roleChanges(admin, report.roles);
-    if (!host.json) for (const line of renderRoleChanges(changes, report)) host.terminal.result(line);
-    await requireConsent(host, options, 'permissions --apply', '\nMake these roles and entries?');
-    await grantRoles(admin, report.roles, changes, report.holder);
-    if (host.json) host.terminal.result(JSON.stringify({ ...jsonOf(report), applied: changes }));
-    host.terminal.success(`${report.holder.principal} has what ${report.stack} needs. Look: proxwright doctor`);
-    return 0;
-  } finally {
-    await admin.close();
-  }
+  const changes = await roleChanges(admin, report.roles);
+  if (!host.json) for (const line of renderRoleChanges(changes, report)) host.terminal.result(line);
+  for (const note of report.notes) host.terminal.log('warn', note);
+  await requireConsent(host, options, `permissions${optionsOf(options)} --apply`, '\nMake these roles and entries?');
+  await grantRoles(admin, report.roles, changes, report.holder);
+  if (host.json) host.terminal.result(JSON.stringify({ ...jsonOf(report), applied: changes }));
+  host.terminal.success(`${report.holder.principal} has what ${report.stack} needs. Look: proxwright doctor`);
+  return 0;
 }
 
 async function adminCredentials(options: PermissionsOptions, { directory }: StackHost, host: CommandHost) {
@@ -221,16 +215,9 @@ function entriesOn({ vms, lifecycle }: PermissionsOptions): 'each' | 'all' {
   throw badOption('--vms', `"${vms}" is neither each nor all.`, 'For example: --vms all');
 }
 
-const badRelease = (text: string) =>
-  badOption('--pve', `"${text}" is not a release of Proxmox VE.`, 'For example: --pve 9.2');
-
 const contradiction = () =>
   badOption(
     '--pve --apply',
     'Without a server nothing can be applied.',
     'Leave --pve out: the server says its release.',
   );
-
-function badOption(file: string, detail: string, hint: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', where: { file }, detail, hint });
-}

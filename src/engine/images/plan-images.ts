@@ -5,6 +5,7 @@
 import { type Address, addressOf, covers } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { AuthError, ConflictError, SpecError } from '../../base/errors.ts';
+import { behaves, type ServerVersion } from '../../pve/compatibility.ts';
 import { imageVolid, isUnpackedByServer } from '../../resources/file/file.ts';
 import { fileKey, isSameFile } from '../../resources/file/memory.ts';
 import { type FilePlace, fileStep, type ImageOrigin } from '../../resources/file/steps.ts';
@@ -23,6 +24,7 @@ export interface ImagePlan {
 
 export interface ImagePlanInput {
   readonly sites: readonly ImageSite[];
+  readonly version: ServerVersion;
   readonly state: StackState;
   readonly replace?: readonly string[] | undefined;
 }
@@ -33,14 +35,14 @@ export interface ImagePlans {
   readonly warnings: readonly Diagnostic[];
 }
 
-export function planImages({ sites, state, replace = [] }: ImagePlanInput): ImagePlans {
+export function planImages({ sites, version, state, replace = [] }: ImagePlanInput): ImagePlans {
   const plans: ImagePlan[] = [];
   const problems: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   for (const site of sites) {
     const address = siteAddress(site);
     const isReplaced = replace.some((selector) => covers(selector, address));
-    const verdict = verdictOn(site, state, isReplaced);
+    const verdict = verdictOn(site, version, state, isReplaced);
     if (verdict.kind === 'refused') problems.push(verdict.problem);
     else plans.push({ change: changeOf(site, verdict.kind, verdict.reason), steps: stepsOf(site, verdict), site });
     if ('warning' in verdict && verdict.warning) warnings.push(verdict.warning);
@@ -57,8 +59,8 @@ type Verdict =
   | { readonly kind: 'none' | 'create' | 'update' | 'replace'; readonly reason: string; readonly warning?: Diagnostic }
   | { readonly kind: 'refused'; readonly problem: Diagnostic };
 
-function verdictOn(site: ImageSite, state: StackState, isReplaced: boolean): Verdict {
-  const problem = placeProblem(site);
+function verdictOn(site: ImageSite, version: ServerVersion, state: StackState, isReplaced: boolean): Verdict {
+  const problem = releaseProblem(site, version) ?? placeProblem(site);
   if (problem) return { kind: 'refused', problem };
   if (!site.found.ok) return { kind: 'refused', problem: unread(site, site.found.needs) };
   const { value: found } = site.found;
@@ -70,10 +72,13 @@ function verdictOn(site: ImageSite, state: StackState, isReplaced: boolean): Ver
     if (isChecked(image)) return { kind: 'update', reason: 'It is there already; Proxmox compares its checksum.' };
     return { kind: 'none', reason: 'It is there already.', warning: unchecked(site) };
   }
+  if (remembered.incomplete) return { kind: 'update', reason: 'An earlier run did not see the end of its coming.' };
   const change = changedSince(image, remembered, found);
-  return change === undefined
-    ? { kind: 'none', reason: 'It is there, as it was brought.' }
-    : { kind: 'refused', problem: wrong(site, change) };
+  if (change !== undefined) return { kind: 'refused', problem: wrong(site, change) };
+  // A sum that was not known when it came: the server can tell without fetching it again.
+  return isChecked(image) && !isSumKnown(image, remembered)
+    ? { kind: 'update', reason: 'Its checksum is new in the file; Proxmox compares it.' }
+    : { kind: 'none', reason: 'It is there, as it was brought.' };
 }
 
 /** Only what Proxmox fetches itself, as it is, can it compare without our sending the whole file. */
@@ -87,19 +92,34 @@ function changedSince(
   remembered: FileState,
   found: { readonly sizeBytes: number | undefined; readonly ctime: number | undefined },
 ): string | undefined {
-  if (remembered.url !== fields.url) return 'the url changed';
   const isSent = howOf(fields) === 'image.send';
   // Of what we sent, the sum of its bytes is remembered; what the file declares is that of the packed file.
   if (!isSent && (differs(remembered.sha256, fields.sha256) || differs(remembered.sha512, fields.sha512))) {
     return 'the checksum changed';
   }
+  // The same bytes from elsewhere are the same file.
+  const isSame = !isSent && (isEqual(remembered.sha256, fields.sha256) || isEqual(remembered.sha512, fields.sha512));
+  if (remembered.url !== fields.url && !isSame) return 'the url changed';
   return isSameFile(remembered, { size: found.sizeBytes, ctime: found.ctime })
     ? undefined
     : 'somebody changed the file';
 }
 
+/** Only what is known on both sides can be told apart: a sum that comes into the file or leaves it changes no bytes. */
 function differs(remembered: string | undefined, declared: string | undefined): boolean {
-  return remembered?.toLowerCase() !== declared?.toLowerCase();
+  return remembered !== undefined && declared !== undefined && !isEqual(remembered, declared);
+}
+
+function isEqual(remembered: string | undefined, declared: string | undefined): boolean {
+  return remembered !== undefined && remembered.toLowerCase() === declared?.toLowerCase();
+}
+
+/** Every sum that the file declares is that of what was brought. */
+function isSumKnown({ fields: { sha256, sha512 } }: ResolvedImage, remembered: FileState): boolean {
+  return (
+    (sha256 === undefined || isEqual(remembered.sha256, sha256)) &&
+    (sha512 === undefined || isEqual(remembered.sha512, sha512))
+  );
 }
 
 const volumeOf = ({ fields, file }: ResolvedImage) => imageVolid(fields.storage, fields.content, file);
@@ -147,6 +167,27 @@ function changeOf(site: ImageSite, kind: ChangeKind, reason: string): Change {
 
 function whereOfImage({ positions, address }: ResolvedImage, field: string) {
   return { ...(positions[field] ?? positions['']), address, ...(field !== '' && { field }) };
+}
+
+/** What this release cannot do at all, whatever the storage. */
+function releaseProblem({ image }: ImageSite, server: ServerVersion): Diagnostic | undefined {
+  const { content } = image.fields;
+  if (content === 'import' && !behaves(server, 'images to import through the API')) {
+    return new SpecError({
+      code: 'BAD_VALUE',
+      where: whereOfImage(image, 'content'),
+      detail: `Proxmox VE ${server.version} takes no disk images through its API; that came with 8.3.`,
+      hint: 'Upgrade it, or make the template by hand once, and name it in clone.template.',
+    }).diagnostic;
+  }
+  const isPacked = howOf(image.fields) === 'image.fetch' && imageCompression(image.fields) !== undefined;
+  if (!isPacked || behaves(server, 'downloads unpacked')) return undefined;
+  return new SpecError({
+    code: 'BAD_VALUE',
+    where: whereOfImage(image, 'url'),
+    detail: `Proxmox VE ${server.version} unpacks nothing while it downloads; that came with 8.1.`,
+    hint: 'Let Proxwright unpack it: via: upload',
+  }).diagnostic;
 }
 
 /** The storage is there, active, and holds such content. */

@@ -17,7 +17,7 @@ import { pciMapNeeds } from '../../resources/vm/privileges/pci-map.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privileges/steps.ts';
 import type { CloneInput, VerifyInput, VmActionName } from '../../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
-import { privilegeRules, type ServerVersion } from '../compatibility.ts';
+import { privilegeRules, privilegesOf, type ServerVersion } from '../compatibility.ts';
 import { machinesOf } from '../machines.ts';
 import type { Observed } from '../observed.ts';
 import type { Change, Plan } from '../plan-types.ts';
@@ -53,7 +53,8 @@ export function requirementsOf(input: RequirementsInput): PlanNeeds {
     collected.add(pciMapNeeds(), step.action, fieldFinder(user, step.address, observed));
   }
   for (const step of plan.steps.filter(isFileStep)) {
-    collected.add(needsOfFileStep(step), step.action, imageFinder(stack, step.address));
+    const needs = needsOfFileStep(step).flatMap((need) => knownNeeds(need, input.version));
+    collected.add(needs, step.action, imageFinder(stack, step.address));
   }
   const rules = privilegeRules(input.version);
   const ids = new FreeIds(observed);
@@ -64,6 +65,13 @@ export function requirementsOf(input: RequirementsInput): PlanNeeds {
     followVm({ ...input, rules, address, steps, vm, change, ids, built }, collected);
   }
   return { requirements: collected.list.all, rootOnly: collected.rootOnly, tags: collected.tags };
+}
+
+/** A release that does not know a privilege asks for what stood in its place. */
+function knownNeeds(need: Need, version: ServerVersion): readonly Need[] {
+  if (need.kind !== 'privilege' || !need.instead) return [need];
+  const known = privilegesOf(version);
+  return need.privileges.some((name) => known.has(name)) ? [need] : need.instead;
 }
 
 function stepsByAddress({ steps }: Plan): Map<Address, Step[]> {

@@ -1,0 +1,68 @@
+/** Tokens that see too little to be told anything exact: what they read must still be enough to type. */
+import { describe, expect, it } from 'vitest';
+import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
+import { obey } from '../doctor/support/clinic.ts';
+import {
+  exactGrants,
+  firstPicture,
+  type Grant,
+  type PhaseEnd,
+  type Picture,
+  runPhase,
+  stackOf,
+} from './support/bench.ts';
+import { SERVERS } from './support/scenarios.ts';
+
+const texts = (end: PhaseEnd) => end.problems.map(formatDiagnostic);
+const obeyed = (end: PhaseEnd): Picture => ({
+  ...end.after,
+  world: obey(end.after.world, end.problems.flatMap(({ hint }) => hint ?? []).join('\n')),
+});
+
+const vm = (name: string, more = '') => `  ${name}:
+    name: ${name}
+    node: pve1
+    clone: { template: ubuntu-24.04 }
+    disks: { scsi1: { storage: nfs, size: 1GiB } }
+${more}`;
+const phase = (...vms: string[]) => ({ kind: 'apply' as const, stack: stackOf(vms.join('')) });
+
+describe.each(SERVERS)('on $name', ({ world }) => {
+  it('a token that sees nothing is told once, with commands after which the same plan passes', async () => {
+    const given = phase(vm('web'), vm('db'));
+    const end = await runPhase(firstPicture(world), given, { grants: [] });
+    expect(end.problems).toHaveLength(1);
+    expect(texts(end)[0]).toContain('has no privileges at all');
+    expect(texts(end)[0]).toContain('Type on a node, as root:\n  pveum role add ');
+    const again = await runPhase(obeyed(end), given, { grants: [] });
+    expect(texts(again)).toEqual([]);
+    expect(again.outcome).toBe('done');
+  });
+
+  it('a token that does not see a storage, or a template, gets the commands for it', async () => {
+    const given = phase(vm('web'));
+    const first = await runPhase(firstPicture(world), given, { execute: false });
+    const grants = exactGrants(first.check?.requirements ?? []);
+    const isSight = ({ privilege, path }: Grant) => privilege === 'VM.Audit' || path === '/storage/nfs';
+    for (const missing of grants.filter(isSight)) {
+      const rest = grants.filter((grant) => grant !== missing);
+      const end = await runPhase(firstPicture(world), given, { grants: rest });
+      expect(end.outcome, missing.path).toBe('refused');
+      expect(end.problems[0]?.hint, missing.path).toContain(missing.privilege);
+      const again = await runPhase(obeyed(end), given, { grants: [] });
+      expect(texts(again), missing.path).toEqual([]);
+    }
+  });
+
+  it('a token that sees a tag in use which it is not offered knows that it is reserved', async () => {
+    const tagged = firstPicture(world);
+    // The template has it, and the VM is to lose it.
+    tagged.world.datacenter.set('registered-tags', 'ubuntu');
+    const given = phase(vm('web', '    tags: [template, new]\n'));
+    const first = await runPhase(tagged, given, { execute: false });
+    const grants = exactGrants(first.check?.requirements ?? []).filter(({ path }) => path !== '/');
+    const end = await runPhase(tagged, given, { grants });
+    expect(end.outcome).toBe('refused');
+    expect(texts(end)[0]).toContain('Sys.Modify on /, for tags');
+  });
+});
