@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import { observe } from '../../src/engine/observe.ts';
 import type { PlanResult } from '../../src/engine/plan.ts';
@@ -25,6 +25,7 @@ import { findTarget, type Target } from './engine/target.ts';
 import { stackText, type Version } from './privileges/stack.ts';
 import { type Grant, missingForAdministration, Tenant } from './privileges/tenant.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
+import { stepsOf } from './steps.ts';
 
 /** Where the rights on VMs are given: on each VM, on all of them, or on the pool they are put into. */
 const FORMS = [
@@ -75,7 +76,6 @@ describe.each(FORMS)('the smallest role with $form', ({ form, vms, inPool }) => 
   let tenant: Tenant;
   let token: Pve;
   let runs: Runs;
-  let reached = 0;
   /** Those without which some plan was refused. */
   const proven = new Set<string>();
 
@@ -94,18 +94,11 @@ describe.each(FORMS)('the smallest role with $form', ({ form, vms, inPool }) => 
     }
   });
 
-  let steps = 0;
-  function step(title: string, act: () => Promise<string>): void {
-    const number = ++steps;
-    it(title, { timeout: STEP_TIMEOUT_MS }, async (context: TestContext) => {
-      if (!isAdministrator) return account.skip(context, title, "the token is no administrator's");
-      if (reached < number - 1) return account.skip(context, title, 'an earlier step failed');
-      const startedAt = performance.now();
-      const words = await act();
-      account.checked(`${form}: ${words} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`);
-      reached = number;
-    });
-  }
+  const step = stepsOf(account, {
+    missing: () => (isAdministrator ? undefined : "the token is no administrator's"),
+    label: form,
+    timeoutMs: STEP_TIMEOUT_MS,
+  });
 
   /** As `permissions --lifecycle` computes it from what this token sees. */
   async function lifecycleRoles(pve: Pve): Promise<RoleSet> {

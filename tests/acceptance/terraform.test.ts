@@ -58,7 +58,9 @@ afterAll(async () => {
   }
 });
 
-const next = stepsOf(account, () => (workspace ? undefined : 'neither terraform nor tofu is on the PATH'));
+const next = stepsOf(account, {
+  missing: () => (workspace ? undefined : 'neither terraform nor tofu is on the PATH'),
+});
 
 function step(title: string, act: (terraform: Workspace) => Promise<string>): void {
   next(title, () => act(workspace as Workspace)); // without one it is skipped

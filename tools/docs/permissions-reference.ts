@@ -1,4 +1,5 @@
 /** The tables of the pages about rights and upgrades, computed by the code that plans, refuses and examines. */
+import { kindOf } from '../../src/base/address.ts';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import {
   BEHAVIOURS,
@@ -19,9 +20,24 @@ import { table } from './markdown.ts';
 const NEW = { version: NEWEST_RELEASE };
 const OLD = { version: '8.4' };
 
-/** One VM that is cloned and one that is made from an image, which together set what asks for something of its own. */
+/** Images, a template, and VMs by every way of making one, which together set what asks for something of its own. */
 const SAMPLE = `version: 1
 stack: sample
+images:
+  fetched: { url: "https://images.example.com/a.qcow2", content: import, storage: images }
+  installer: { path: ./a.iso, content: iso, storage: images }
+templates:
+  built:
+    vmid: 404
+    node: pve1
+    disks: { scsi0: { image: fetched, storage: tank } }
+    boot: [scsi0]
+  installed:
+    vmid: 405
+    node: pve1
+    disks: { scsi0: { storage: tank, size: 8GiB }, ide2: { image: installer } }
+    boot: [scsi0, ide2]
+    install: {}
 vms:
   cloned:
     name: cloned
@@ -57,6 +73,13 @@ vms:
     efi: { storage: tank }
     bios: ovmf
     boot: [scsi0]
+  told:
+    name: told
+    vmid: 403
+    node: pve1
+    guest: cloud-init
+    disks: { scsi0: { storage: tank, import_from: "images:import/a.qcow2" } }
+    cloud_init: { storage: images, user_data: { text: "#cloud-config" } }
 `;
 
 const TEMPLATE = {
@@ -74,6 +97,8 @@ const SEEN: AssumedInput['observed'] = {
     ['#9000', [{ vmid: 9000, node: 'pve1', name: 'template', isTemplate: true, vm: { ok: true, value: TEMPLATE } }]],
   ]),
   pciMappings: { ok: true, value: new Map([['gpu', ['node=pve1,path=0000:01:00']]]) },
+  // With a second one a VM can move.
+  nodes: new Map([['pve2', { online: true }]]),
 };
 
 function sample(text = SAMPLE): ResolvedStack {
@@ -108,7 +133,8 @@ function byField(requirements: readonly Requirement[]): Map<string, string> {
     for (const { where, step } of because) {
       // What the VM as a whole asks for is told by what happens to it.
       const isWhole = where.field === undefined || where.field === 'ownership';
-      const name = isWhole ? (STEPS[step] ?? step) : `\`${where.field}\``;
+      const field = where.address && kindOf(where.address) === 'image' ? `images.*.${where.field}` : where.field;
+      const name = isWhole ? (STEPS[step] ?? step) : `\`${field}\``;
       fields.set(name, new Set([...(fields.get(name) ?? []), need]));
     }
   }
@@ -116,6 +142,12 @@ function byField(requirements: readonly Requirement[]): Map<string, string> {
 }
 
 const STEPS: Readonly<Record<string, string>> = {
+  'image.fetch': 'an image',
+  'image.send': 'an image',
+  'template.convert': 'being converted to a template',
+  'template.install': 'being looked at, named and marked as ours',
+  'vm.seed': 'being looked at, named and marked as ours',
+  'vm.unseed': 'being looked at, named and marked as ours',
   'vm.clone': 'being cloned',
   'vm.create': 'being created',
   'vm.configure': 'being looked at, named and marked as ours',
@@ -131,6 +163,7 @@ function general(path: string): string {
   return path
     .replace(/^\/vms\/9000/, '/vms/TEMPLATE')
     .replace(/^\/vms\/40\d/, '/vms/ID')
+    .replace(/^\/nodes\/pve1/, '/nodes/NODE')
     .replace(/^\/pool\/lab/, '/pool/POOL')
     .replace(/^\/storage\/\w+/, '/storage/STORAGE')
     .replace('/vmbr0/20', '/BRIDGE/VLAN')

@@ -4,11 +4,12 @@
  */
 
 import type { Step } from '../../resources/step.ts';
+import type { SeedInput } from '../../resources/vm/actions/seed.ts';
 import { mergedText } from '../../resources/vm/merge.ts';
 import { writeNeeds } from '../../resources/vm/privileges/config.ts';
 import { growthNeeds } from '../../resources/vm/privileges/drives.ts';
 import { type VmForecast, wishesOf } from '../../resources/vm/privileges/forecast.ts';
-import type { Need } from '../../resources/vm/privileges/need.ts';
+import { type Need, need, on } from '../../resources/vm/privileges/need.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privileges/steps.ts';
 import type { ConfigureInput } from '../../resources/vm/steps.ts';
 import type { ResolvedVm } from '../../spec/types.ts';
@@ -35,7 +36,17 @@ export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterIn
     ...STEP_PRIVILEGES['vm.start'].needs({}, running, around),
     ...(canMove ? STEP_PRIVILEGES['vm.migrate'].needs({ target: '' }, running, around) : []),
     ...STEP_PRIVILEGES['vm.destroy'].needs({ stop: 'shutdown' }, running, around),
+    ...documentNeeds(steps),
   ];
+}
+
+/** Without it apply and destroy do their work, and say which files they had to leave. */
+function documentNeeds(steps: readonly Step[]): Need[] {
+  return steps.flatMap((step) => {
+    if (step.action !== 'vm.seed') return [];
+    const { storage, fields } = step.input as SeedInput; // the input of this action
+    return [need('Datastore.Allocate', on(`/storage/${storage}`), { field: `cloud_init.${fields.own[0]}` })];
+  });
 }
 
 /** Every wish is written once more, whatever stands there. */

@@ -16,7 +16,10 @@ export interface ConfigSubject {
   readonly rules: PrivilegeRules;
 }
 
-/** `current`: the values in effect, which the server looks at besides the new ones. */
+/**
+ * `current`: the values in effect, which the server looks at besides the new ones. The bridge that a card leaves is asked
+ * about since some update within 8.0; before that the right to it is asked for in vain, and is there after the next update.
+ */
 export function writeNeeds(subject: ConfigSubject, write: ConfigWrite, current: ReadonlyMap<string, string>): Need[] {
   const set = Object.entries(write.set).flatMap(([key, value]) => [
     ...keyNeeds(key, subject.paths),

@@ -88,13 +88,14 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     },
   },
   'vm.seed': {
-    needs: ({ storage }, { paths }) => [
-      look(paths),
-      need('Datastore.AllocateTemplate', on(`/storage/${storage}`), { field: 'cloud_init.storage' }),
-      need(['Datastore.Audit', 'Datastore.AllocateSpace', 'Datastore.Allocate'], on(`/storage/${storage}`), {
-        field: 'cloud_init.storage',
-      }),
-    ],
+    needs: ({ storage, fields }, { paths }) => {
+      const documents: Cause = { field: `cloud_init.${fields.own[0]}` };
+      return [
+        look(paths),
+        need('Datastore.AllocateTemplate', on(`/storage/${storage}`), documents),
+        need(['Datastore.Audit', 'Datastore.AllocateSpace'], on(`/storage/${storage}`), documents),
+      ];
+    },
   },
   // A file that may not be removed is said to stay; that is no reason to ask for more.
   'vm.unseed': { needs: (_, { paths }) => [look(paths)] },
