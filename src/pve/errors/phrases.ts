@@ -293,6 +293,13 @@ export const PHRASES: readonly Phrase[] = [
     source: 'pve-guest-common AbstractConfig.pm check_protection',
     hint: 'Switch the protection of this VM off first.',
   },
+  {
+    ...api('PROTECTED'),
+    pattern: exact("base volume '[^']+' is still in use by linked cloned$"),
+    sample: "base volume 'tank:base-9000-disk-0' is still in use by linked cloned",
+    source: 'pve-storage Storage.pm vdisk_free',
+    hint: 'Linked clones rest on the disks of this template. Destroy them first, or give them disks of their own: move their disks to another storage.',
+  },
   // Guest agent
   {
     ...api('AGENT_UNAVAILABLE'),
