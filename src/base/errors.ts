@@ -35,6 +35,7 @@ const SUMMARIES = {
   NO_QUORUM: 'Cluster has no quorum',
   NO_SPACE: 'No space left',
   PROTECTED: 'Protection is on',
+  IN_USE: 'Still in use',
   AGENT_UNAVAILABLE: 'Guest agent not available',
   SERVER_FAULT: 'Server refused the request',
   // BusyError: someone else holds a lock; the budget ran out
@@ -144,6 +145,7 @@ export class ApiError extends ProxwrightError<
   | 'NO_QUORUM'
   | 'NO_SPACE'
   | 'PROTECTED'
+  | 'IN_USE'
   | 'AGENT_UNAVAILABLE'
   | 'SERVER_FAULT'
 > {}

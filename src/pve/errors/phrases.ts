@@ -294,10 +294,10 @@ export const PHRASES: readonly Phrase[] = [
     hint: 'Switch the protection of this VM off first.',
   },
   {
-    ...api('PROTECTED'),
-    pattern: exact("base volume '[^']+' is still in use by linked cloned$"),
+    ...api('IN_USE'),
+    pattern: exact("base volume '[^']+' is still in use by linked clone[ds]$"),
     sample: "base volume 'tank:base-9000-disk-0' is still in use by linked cloned",
-    source: 'pve-storage Storage.pm vdisk_free',
+    source: 'qemu-server QemuServer.pm destroy_vm; pve-storage Storage.pm vdisk_free',
     hint: 'Linked clones rest on the disks of this template. Destroy them first, or give them disks of their own: move their disks to another storage.',
   },
   // Guest agent
