@@ -6,6 +6,7 @@ import type { InitOptions } from './commands/init.ts';
 import type { OutputOptions } from './commands/output.ts';
 import type { RunsOptions } from './commands/runs.ts';
 import type { StateOptions } from './commands/state.ts';
+import type { BackupOptions } from './commands/state-backup.ts';
 import type { ForgetOptions } from './commands/state-forget.ts';
 import type { UnlockOptions } from './commands/state-unlock.ts';
 import { globalOptions, type RunCommand, stackOptions } from './stack-options.ts';
@@ -13,19 +14,33 @@ import { globalOptions, type RunCommand, stackOptions } from './stack-options.ts
 export function addInit(program: Command, run: RunCommand): void {
   globalOptions(program.command('init'))
     .description('write a commented stack file to start from, its schema, and a .gitignore')
-    .option('--example <name>', 'what to start from: ubuntu, k3s, talos or rancher', 'ubuntu')
+    .option(
+      '--example <name>',
+      'what to start from: ubuntu, from-bare-host, ubuntu-staggered, k3s-dev, rancher-5, talos-single-host or talos-iso-template',
+      'ubuntu',
+    )
     .option('--force', 'replace a stack.yaml that is there')
     .option('--schema', 'write only stack.schema.json, anew')
+    .addHelpText('after', INIT_EXAMPLES)
     .action(async (options: InitOptions) => {
       await run(options, async (host) => (await import('./commands/init.ts')).runInit(options, host));
     });
 }
 
+const INIT_EXAMPLES = `
+Examples:
+  proxwright init                              one server, cloned from a template that you have
+  proxwright init --example from-bare-host     a host with nothing on it: image, template and VMs
+  proxwright init --example talos-single-host  Talos: control plane, workers, and a worker for each GPU`;
+
 export function addOutput(program: Command, run: RunCommand): void {
   stackOptions(program.command('output'))
     .description('print the outputs of the stack, or one of them; the cluster is not asked')
     .argument('[name]', 'one output, such as vms or talos_cluster_endpoint')
-    .option('--format <format>', 'human, json, env or ansible')
+    .option(
+      '--format <format>',
+      'human, json, env, shell, ansible, dnsmasq, isc-dhcp, talos-script, k3s-script, rancher-script or schema',
+    )
     .option('--contract <name>', 'only the outputs of this contract: talos')
     .addHelpText('after', OUTPUT_EXAMPLES)
     .action(async (name: string | undefined, options: OutputOptions) => {
@@ -36,7 +51,8 @@ export function addOutput(program: Command, run: RunCommand): void {
 const OUTPUT_EXAMPLES = `
 Examples:
   proxwright output --format ansible > inventory.yaml
-  eval "$(proxwright output --format env)"
+  eval "$(proxwright output --format shell)"
+  proxwright output --format talos-script > talos.sh
   proxwright output talos_cluster_endpoint`;
 
 export function addImport(program: Command, run: RunCommand): void {
@@ -86,11 +102,14 @@ export function addState(program: Command, run: RunCommand): void {
   stackOptions(state.command('backup'))
     .description('keep a copy under a name; it is never removed')
     .argument('[name]', 'the present time unless given')
-    .action(async (name: string | undefined, options: StateOptions) => {
+    .option('--out <file>', 'write it to a file instead, on another disk for instance')
+    .action(async (name: string | undefined, options: BackupOptions) => {
       await run(options, async (host) => (await loadBackup()).runStateBackup(name, options, host));
     });
   withYes(state.command('restore'))
-    .description('bring a backup back, after comparing it with the cluster; without a name, list the backups')
+    .description(
+      'bring a backup back, say what differs from the cluster before and after; without a name, list the backups',
+    )
     .argument('[name]', 'a backup, or a file')
     .action(async (name: string | undefined, options: StateOptions) => {
       await run(options, async (host) => (await loadBackup()).runStateRestore(name, options, host));

@@ -124,7 +124,7 @@ const isAsWanted = ({ checks }: DemoVm) => checks.every(({ isGood }) => isGood);
 
 /** The example that `init` writes, as it is. */
 function demoStack(): ResolvedStack {
-  const { stack, diagnostics } = resolveStack(loadStack(RANCHER, 'stack.yaml'));
+  const { stack, diagnostics } = resolveStack(loadStack(RANCHER.files['stack.yaml'], 'stack.yaml'));
   if (stack) return stack;
   throw new SpecError({ code: 'BAD_VALUE', detail: diagnostics.map(({ detail }) => detail).join('\n') });
 }

@@ -1,7 +1,8 @@
-/** Rancher: three management VMs and two for applications, in a VLAN. The demo runs this very file. */
+/** Rancher: three management VMs and two for applications, in a VLAN. The demo runs this very stack. */
+import type { Example } from './example.ts';
 import { exampleHead } from './head.ts';
 
-export const RANCHER = `${exampleHead('rancher', 'Rancher: three VMs for its management cluster, two for applications.')}
+const STACK = `${exampleHead('rancher', 'Rancher: three VMs for its management cluster, two for applications.')}
 defaults:                                       # merged into every VM, key by key
   node: pve1
   guest: cloud-init                             # ready when the guest agent answers and an address is known
@@ -34,3 +35,5 @@ rollout:
   readiness: parallel                           # or sequential: one VM at a time
   limits: { clones_per_node: 1, clones_per_storage: 1 } # a single disk copies fastest one after the other
 `;
+
+export const RANCHER: Example = { files: { 'stack.yaml': STACK }, world: 'default' };

@@ -1,7 +1,8 @@
 /** One Ubuntu server: the smallest useful stack. */
+import type { Example } from './example.ts';
 import { exampleHead } from './head.ts';
 
-export const UBUNTU = `${exampleHead('ubuntu', 'One Ubuntu server, cloned from a cloud-init template.')}
+const STACK = `${exampleHead('ubuntu', 'One Ubuntu server, cloned from a cloud-init template.')}
 vms:
   web:
     name: web
@@ -17,3 +18,5 @@ vms:
     tags: [web]
     # restart: when_needed                      # whether a change that needs a restart may restart it
 `;
+
+export const UBUNTU: Example = { files: { 'stack.yaml': STACK }, world: 'default' };

@@ -1,0 +1,60 @@
+/** A host with nothing on it: image, template and VMs in one apply. */
+import type { Example } from './example.ts';
+import { exampleHead } from './head.ts';
+
+const STACK = `${exampleHead('from-bare-host', 'From a bare host to running VMs in one apply: image, template, clones.', 'bare')}
+images:                                         # Proxmox fetches it into a storage; what is there and right stays
+  noble:
+    url: https://cloud-images.ubuntu.com/noble/current/noble-server-cloudimg-amd64.img
+    file: noble-server-cloudimg-amd64.qcow2     # Ubuntu calls it .img; it is a qcow2 file, and Proxmox goes by the name
+    content: import
+    storage: local
+    # sha256: …                                 # the line of SHA256SUMS beside a dated image
+
+templates:                                      # built once, under this name and id, then cloned
+  ubuntu-24.04:
+    vmid: 9000
+    node: vmhost
+    guest: cloud-init
+    os_type: l26
+    cpu: { cores: 2, type: x86-64-v2-AES }
+    memory: 2GiB
+    scsi_controller: virtio-scsi-single
+    disks: { scsi0: { image: noble, storage: tank, size: 10GiB, discard: true, io_thread: true } }
+    nics: { net0: { model: virtio, bridge: vmbr0 } }
+    cloud_init: { storage: tank }               # a drive for clones that bring no documents of their own
+    agent: { enabled: true }                    # the device; the agent itself comes with user-data.yaml below
+    serial: { serial0: socket }                 # cloud images write their boot messages there
+    boot: [scsi0]
+
+vms:
+  web:
+    count: 2
+    name: web-\${number}
+    vmids: 101-109                              # the nth VM takes the nth id
+    node: vmhost
+    guest: cloud-init                           # ready when the guest agent answers and an address is known
+    clone: { template: ubuntu-24.04, mode: linked }
+    cpu: { cores: 2 }
+    memory: 4GiB
+    disks: { scsi0: { size: 20GiB } }           # the template's disk, grown
+    nics: { net0: { ipv4: { addresses: 10.0.20.11-10.0.20.19/24, gateway: 10.0.20.1 } } }
+    cloud_init:                                 # on an ISO image of our own, in place of Proxmox's cloud-init drive
+      storage: local                            # one that takes ISO images
+      user: ubuntu
+      # ssh_keys: [ssh-ed25519 AAAA… you@example.org]
+      dns: { servers: [10.0.20.1] }
+      user_data: { file: ./user-data.yaml }
+    tags: [web]
+
+rollout: { readiness: parallel }
+`;
+
+const USER_DATA = `#cloud-config
+# Stock cloud images have no guest agent; without one nobody learns when a VM is up, or its address.
+packages: [qemu-guest-agent]
+runcmd:
+  - [systemctl, start, qemu-guest-agent]
+`;
+
+export const FROM_BARE_HOST: Example = { files: { 'stack.yaml': STACK, 'user-data.yaml': USER_DATA }, world: 'bare' };
