@@ -11,7 +11,7 @@ import { findPhrase } from '../src/pve/errors/phrases.ts';
 import { fieldRows } from '../src/resources/field-table.ts';
 import { vmFieldsSchema } from '../src/resources/vm/fields.ts';
 import { GUEST_PROFILES } from '../src/simulator/guests/profiles.ts';
-import { FAULT_KINDS } from '../src/simulator/index.ts';
+import { ALL_FAULT_KINDS } from '../src/simulator/index.ts';
 import { withGeneratedParts } from '../tools/docs/markdown.ts';
 import { generatedPages } from '../tools/generate-docs.ts';
 import { codeIn, type Page, page, pages, root } from './docs-pages.ts';
@@ -191,7 +191,7 @@ describe('the pages', () => {
     const { text } = await page('docs/simulator.md');
     const sim = createProgram(async () => {}).commands.find((command) => command.name() === 'sim');
     const options = (sim?.options ?? []).map((option) => `| \`${option.flags}\` |`);
-    const rows = [...FAULT_KINDS, ...GUEST_PROFILES.keys()].map((name) => `| \`${name}\` |`);
+    const rows = [...ALL_FAULT_KINDS, ...GUEST_PROFILES.keys()].map((name) => `| \`${name}\` |`);
     expect(options.length).toBeGreaterThan(3);
     expect([...options, ...rows].filter((row) => !text.includes(row))).toEqual([]);
   });

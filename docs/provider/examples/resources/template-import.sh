@@ -1,0 +1,1 @@
+terraform import proxwright_template.ubuntu pve1/9000
