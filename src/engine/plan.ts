@@ -109,6 +109,13 @@ export function planStack(given: PlanInput): PlanResult {
   };
 }
 
+/** The cluster as the templates of the stack will have left it: what clones of them will take can be told from that. */
+export function foresee(input: PlanInput): Observed {
+  const findings: Findings = { problems: [], neededBytes: new Map() };
+  const templates = planTemplates(input, withMoves(input.stack, input.state), input.stack.vms, findings);
+  return withForeseen(input.observed, templates);
+}
+
 export function fingerprintsOf(input: Pick<PlanInput, 'stack' | 'state' | 'observed'>): Plan['fingerprints'] {
   const vms = [...input.observed.vms].map(([address, vm]): [string, string] => [address, vmFingerprint(vm)]);
   return {

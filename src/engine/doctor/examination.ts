@@ -27,6 +27,8 @@ export interface Examination {
   readonly stack: ResolvedStack;
   readonly state: StackState;
   readonly observed: Observed;
+  /** With the templates that the stack will have built. */
+  readonly foreseen: Observed;
   /** Problems with what the token may not see taken into account. */
   readonly result: PlanResult;
   readonly rights: RightsSeen;

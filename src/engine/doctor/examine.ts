@@ -16,7 +16,7 @@ import { machinesOf } from '../machines.ts';
 import { observe } from '../observe.ts';
 import { hardwareOf } from '../observe-pci.ts';
 import type { Observed, Readable } from '../observed.ts';
-import { type PlanResult, planStack } from '../plan.ts';
+import { foresee, type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
@@ -45,7 +45,8 @@ export async function examine(input: ExamineInput): Promise<Examination> {
   // Everything is looked at as if it were to be made: also templates and storages that this plan does not need.
   const everything = machinesOf(stack).map(({ address }) => address);
   const observed = await observe({ pve, stack, state, signal, secrets: input.secrets, replace: everything });
-  const planned = planStack({ stack, state, observed, secrets: input.secrets, now });
+  const planning = { stack, state, observed, secrets: input.secrets, now };
+  const planned = planStack(planning);
   const result: PlanResult = planned.ok
     ? planned
     : { ok: false, problems: await explainUnseen({ pve, stack, problems: planned.problems, signal }) };
@@ -67,6 +68,7 @@ export async function examine(input: ExamineInput): Promise<Examination> {
     stack,
     state,
     observed,
+    foreseen: foresee(planning),
     result,
     rights,
     token,

@@ -10,10 +10,10 @@ import { type Finding, findingsOf } from '../finding.ts';
 import { roughSize } from '../rough-size.ts';
 import { baseOf, isThere, storagesOf } from '../stack-use.ts';
 
-type Seen = Pick<Examination, 'stack' | 'observed'>;
+type Seen = Pick<Examination, 'stack' | 'foreseen'>;
 
 export function checkStorages(examination: Seen): Finding[] {
-  const { stack, observed } = examination;
+  const { stack, foreseen: observed } = examination;
   const say = findingsOf('storage');
   const needed = neededBytes(examination);
   const used = new Map<string, Set<string>>();
@@ -56,7 +56,7 @@ function judge(row: StorageRow, node: string, bytes: number): Finding {
 }
 
 /** By `node/storage`: new disks, copies of the template's, and what existing disks grow by. */
-function neededBytes({ stack, observed }: Seen): ReadonlyMap<string, number> {
+function neededBytes({ stack, foreseen: observed }: Seen): ReadonlyMap<string, number> {
   const counted: Pick<Findings, 'neededBytes'> = { neededBytes: new Map() };
   const sums = new Map<string, number>();
   for (const vm of machinesOf(stack)) {

@@ -86,7 +86,7 @@ export function observedWith(part: Partial<Observed> = {}): Observed {
 
 type Looked = Pick<
   Examination,
-  'stack' | 'state' | 'observed' | 'nodes' | 'neighbours' | 'volumes' | 'now' | 'principal'
+  'stack' | 'state' | 'observed' | 'foreseen' | 'nodes' | 'neighbours' | 'volumes' | 'now' | 'principal'
 >;
 
 export function patient(part: Partial<Looked> = {}): Looked {
@@ -96,6 +96,7 @@ export function patient(part: Partial<Looked> = {}): Looked {
     stack: stackFrom(WEB),
     state: emptyState('lab'),
     observed: observedWith(),
+    foreseen: part.observed ?? observedWith(),
     nodes: new Map([['pve1', { status: nodeStatus(16 * GIB, 8), vms: [] }]]),
     neighbours: { vms: new Map(), unread: 0, isComplete: true },
     volumes: new Map([['pve1/tank/9000', { ok: true, value: new Set(['tank:base-9000-disk-0']) }]]),
