@@ -32,25 +32,26 @@ export interface SimOptions {
 
 const FASTEST = 1_000;
 
-export async function runSim(options: SimOptions, { terminal, json, stopRequested }: CommandHost): Promise<ExitCode> {
-  const { host, port } = parseListen(options.listen);
+export async function runSim(options: SimOptions, host: CommandHost): Promise<ExitCode> {
+  const { terminal, json, stopRequested } = host;
+  const { host: address, port } = parseListen(options.listen);
   const speed = parseSpeed(options.speed);
   const random = seededRandom(options.seed);
   const clock = speed === 1 ? systemClock : scaledClock(systemClock, speed);
   const faults = options.faults === undefined ? undefined : await readFaults(options.faults, random.fork('faults'));
   const world = await readWorld(options.world);
   const token = adminToken(world, random.fork('token'));
-  const certificate = await createCertificate(host, systemClock.now());
+  const certificate = await createCertificate(address, systemClock.now());
   presentFingerprint(world, certificate.fingerprint);
   const simulator = createSimulator({ world, clock, random, log: terminal, ...(faults && { faults }) });
   const stopped = stopRequested();
-  const server = await serveSimulator(simulator, { host, port, certificate }).catch((error: unknown) => {
+  const server = await serveSimulator(simulator, { host: address, port, certificate }).catch((error: unknown) => {
     throw listenFailure(error, options.listen, port);
   });
-  announce(server, token, json, (line) => terminal.result(line));
+  announce(server, token, host);
   const nodes = [...world.nodes.keys()].join(', ');
   terminal.log('info', `A simulated Proxmox VE ${world.version.version} (${nodes}) listens on ${server.endpoint}.`);
-  if (!json) terminal.log('info', 'Export the three lines above in another terminal, then try: proxwright plan');
+  if (!json) terminal.log('info', 'Paste the three lines above into another terminal, then try: proxwright plan');
   terminal.log('info', `World ${options.world}, seed ${options.seed}, speed ${speed}. Stop it with Ctrl-C.`);
   await stopped;
   await server.close();
@@ -58,14 +59,16 @@ export async function runSim(options: SimOptions, { terminal, json, stopRequeste
   return 0;
 }
 
-/** Exactly what other programs need, in the form in which a shell exports it. */
-function announce(server: SimulatorServer, token: string, json: boolean, print: (line: string) => void): void {
+/** Exactly what other programs need; people paste it into a shell, which would make something else of a bare "!". */
+function announce(server: SimulatorServer, token: string, { terminal, json, stdout }: CommandHost): void {
+  const print = (line: string) => terminal.result(line);
   const variables = {
     PROXMOX_VE_ENDPOINT: server.endpoint,
     PROXMOX_VE_API_TOKEN: token,
     PROXMOX_VE_FINGERPRINT: server.fingerprint,
   };
   if (json) print(JSON.stringify(variables));
+  else if (stdout.isTTY) for (const [name, value] of Object.entries(variables)) print(`export ${name}='${value}'`);
   else for (const [name, value] of Object.entries(variables)) print(`${name}=${value}`);
 }
 
