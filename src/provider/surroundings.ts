@@ -10,6 +10,7 @@ import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { Lanes } from '../engine/lanes.ts';
 import type { Pve } from '../pve/index.ts';
+import type { ImageSources } from '../resources/file/context.ts';
 import type { IdReservations } from '../resources/vm/ids.ts';
 import type { Rollout, SecretReference } from '../spec/types.ts';
 
@@ -31,7 +32,11 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   readonly lanes: Lanes;
   readonly ids: IdReservations;
+  /** Gives `work` the door to local files and downloads; what was prepared for it goes when nobody needs it any more. */
+  withImageSources<Result>(work: (sources: ImageSources) => Promise<Result>): Promise<Result>;
   readSecret(reference: SecretReference, where?: Where): Promise<Secret>;
+  /** To the last byte. */
+  readDocument(reference: SecretReference | { readonly text: string }, where?: Where): Promise<Secret>;
 }
 
 /** Undefined while the provider's own configuration holds values that are known only after apply. */

@@ -98,7 +98,14 @@ describe('the schema of the provider', () => {
             ],
             timeouts: [
               'object',
-              { clone: 'string', start: 'string', ready: 'string', shutdown: 'string', lock: 'string' },
+              {
+                clone: 'string',
+                image: 'string',
+                start: 'string',
+                ready: 'string',
+                shutdown: 'string',
+                lock: 'string',
+              },
             ],
           },
         ],

@@ -7,7 +7,7 @@ import type { Secret } from '../../base/secret.ts';
 import type { Transport } from '../../base/transport.ts';
 import { sharedLanes } from '../../engine/lanes.ts';
 import { tcpPortProbe } from '../../local/port-probe.ts';
-import { readSecret } from '../../local/secret.ts';
+import { readDocument, readSecret } from '../../local/secret.ts';
 import { shareReads } from '../../pve/http/shared-reads.ts';
 import {
   createHttpsTransport,
@@ -19,6 +19,7 @@ import {
 import { IdReservations } from '../../resources/vm/ids.ts';
 import type { Surroundings } from '../surroundings.ts';
 import type { Connection } from './connection.ts';
+import { sharedImageSources } from './image-sources.ts';
 import type { Settings } from './settings.ts';
 
 /** What a provider gets from the process that runs it; what is left out is the real thing. */
@@ -66,6 +67,10 @@ export function surroundingsFor({ settings, connection, doors, signal }: Surroun
     });
   const work = client(transport, 'work');
   const reads = shareReads(transport, clock, LOOK_AGE_MS);
+  const kept = (secret: Secret): Secret => {
+    secrets?.add(secret);
+    return secret;
+  };
   // A one-time password logs in once, so there can be but one client then.
   const isOnce = credentials.kind === 'password' && credentials.otp !== undefined;
   return {
@@ -81,10 +86,8 @@ export function surroundingsFor({ settings, connection, doors, signal }: Surroun
     signal,
     lanes: sharedLanes(rollout, { pve: work, clock }),
     ids: new IdReservations(),
-    readSecret: async (reference, where) => {
-      const secret = await readSecret(reference, { environment, directory }, where);
-      secrets?.add(secret);
-      return secret;
-    },
+    withImageSources: sharedImageSources({ clock, environment, directory, endpoint: endpoint.url }),
+    readSecret: async (reference, where) => kept(await readSecret(reference, { environment, directory }, where)),
+    readDocument: async (reference, where) => kept(await readDocument(reference, { environment, directory }, where)),
   };
 }

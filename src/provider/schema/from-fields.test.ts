@@ -39,6 +39,15 @@ describe('the attributes of a VM', () => {
     expect(silent.map(([path]) => path)).toEqual([]);
   });
 
+  it('take a document by where it is found or as a text, which is not shown', () => {
+    const document = attributeAt('cloud_init.user_data');
+    const inner = document?.type.kind === 'nested' ? document.type.attributes : {};
+    expect(Object.keys(inner)).toEqual(['env', 'file', 'command', 'text']);
+    expect(Object.values(inner).map(({ given }) => given)).toEqual(Array(4).fill('optional-computed'));
+    expect(inner.text?.sensitive).toBe(true);
+    expect(inner.file?.sensitive).toBeUndefined();
+  });
+
   it('have names that a host accepts', () => {
     const reserved = [
       'count',

@@ -9,7 +9,7 @@ const SHORT_ENOUGH = 60;
 const OF_CONNECTION = /\bconnection\.(?=(?:endpoint|token|ca|fingerprint)\b)/g;
 
 /** Commands of our own that have a counterpart there. */
-const ADDRESS = 'vm\\.[\\w[\\]-]+(?:\\.[\\w-]+)*';
+const ADDRESS = '\'?(?:vm|template|retired|image)\\.[\\w[\\]"-]+(?:\\.[\\w[\\]"-]+)*\'?';
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/ Otherwise: proxwright state recover/g, ''],
   [

@@ -82,6 +82,7 @@ describe('an object of the schema', () => {
       disks: { ide2: { iso: false }, scsi0: { size: '8GiB', limits: { read_mbps: 1.5 } } },
       nics: { net0: { vlan: false, ipv4: 'dhcp', ipv6: { address: 'fd00::1/64' } } },
       serial: { serial0: 'socket' },
+      cloud_init: { user_data: { text: '#!/bin/sh' }, meta_data: { command: ['pass', 'meta'] } },
       ready: { exec: [['true']] },
       extra: { kvm: false, shares: 1000 },
     };

@@ -1,4 +1,4 @@
-/** What the calls on VMs of one process share beside their surroundings. */
+/** What the calls on VMs and templates of one process share beside their surroundings. */
 import { knownSurroundings } from '../configure/configuration.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Surroundings, SurroundingsOf } from '../surroundings.ts';
@@ -11,6 +11,8 @@ export class VmContext {
   /** Ids of VMs that the host knows, with their names. */
   readonly #known = new Map<number, string>();
   readonly #doomed = new Set<number>();
+  /** Names and ids of templates that are to be made. */
+  readonly #templates = new Set<string>();
   #sessions = 0;
 
   constructor(surroundingsOf: SurroundingsOf) {
@@ -39,6 +41,17 @@ export class VmContext {
    */
   willBeFree(vmid: number, name: string): boolean {
     return this.#doomed.has(vmid) || this.#known.get(vmid) === name;
+  }
+
+  /** A template of this name, and of this id where it is known, is planned to be made. */
+  planTemplate(name: string, vmid: number | undefined): void {
+    this.#templates.add(name);
+    if (vmid !== undefined) this.#templates.add(String(vmid));
+  }
+
+  /** Whether a template that is not there yet will be. The order of plans is that of the host's dependencies. */
+  isTemplatePlanned(reference: string | number): boolean {
+    return this.#templates.has(String(reference));
   }
 
   /** Undefined while the provider's configuration is not known. */

@@ -7,12 +7,13 @@ import type { ResolvedVm } from '../../spec/types.ts';
 import type { VmState } from '../../state/stack-state.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
+import { carryOut, problemFrom } from '../run/outcome.ts';
 import type { Surroundings } from '../surroundings.ts';
 import type { VmContext } from './context.ts';
 import { handOver } from './hand-over.ts';
 import { memoryOfIncomplete } from './incomplete.ts';
-import { carryOut, problemFrom } from './outcome.ts';
 import { finished, seenAfter } from './result.ts';
+import { VM } from './schema.ts';
 import { secretsOf } from './secrets.ts';
 import { type SoloVm, withSession } from './solo-session.ts';
 import { wantedVm } from './wanted-vm.ts';
@@ -37,7 +38,7 @@ export async function createVm(context: VmContext, planned: CtyObject, config: C
     await handOver(surroundings, { ...solo, vm, remembered: state }, seen.vm, context.sessionLabel());
     return result;
   } catch (error) {
-    return failed([problemFrom(error)], made.state);
+    return failed([problemFrom(error, VM)], made.state);
   } finally {
     surroundings.forgetLooks();
   }
@@ -53,7 +54,7 @@ async function make(surroundings: Surroundings, context: VmContext, solo: SoloVm
   const { address } = solo.vm;
   await withSession(surroundings, solo, context.sessionLabel(), async (session) => {
     try {
-      made.problems = await carryOut(session, address, await session.plan({ asIncomplete: true }));
+      made.problems = await carryOut(session, await session.plan({ asIncomplete: true }), VM);
     } finally {
       made.state = session.state.vms[address];
     }

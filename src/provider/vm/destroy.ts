@@ -1,10 +1,11 @@
 /** Removing a VM: only the very one of the state, with its disks. */
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, PrivateState } from '../provider.ts';
+import { carryOut } from '../run/outcome.ts';
 import type { VmContext } from './context.ts';
 import { memoryOfState } from './memory.ts';
-import { carryOut } from './outcome.ts';
 import { readPrivate } from './private-state.ts';
+import { VM } from './schema.ts';
 import { withSession } from './solo-session.ts';
 import { wantedVm } from './wanted-vm.ts';
 
@@ -17,7 +18,7 @@ export async function destroyVm(context: VmContext, prior: CtyObject, bytes: Pri
     await context.leftovers(surroundings).settle(remembered);
     const problems = await withSession(surroundings, solo, context.sessionLabel(), async (session) => {
       const running = prior.stop_on_destroy === true ? 'stop' : 'shutdown';
-      return carryOut(session, vm.address, await session.planDestroy({ running }));
+      return carryOut(session, await session.planDestroy({ running }), VM);
     });
     if (problems.length > 0) return { state: prior, private: bytes, diagnostics: problems };
     return { state: null, private: undefined, diagnostics: [] };

@@ -30,7 +30,8 @@ export async function importVmState(context: VmContext, id: string): Promise<Imp
   };
 }
 
-async function findVm(surroundings: Surroundings, id: string): Promise<VmObserved> {
+/** By `node/vmid`, `vmid` or name. */
+export async function findVm(surroundings: Surroundings, id: string): Promise<VmObserved> {
   const { looks, signal } = surroundings;
   const listed = await listVms(looks, signal);
   const matches = listed.filter((vm) => isMeant(vm, id.trim()));

@@ -97,10 +97,10 @@ async function incompleteIn(
   return { vmid, node, name, nonce: line.nonce, lock: vm.lock, uuid: vm.uuid };
 }
 
-type Mark = Ownership & { readonly nonce: string };
+export type Mark = Ownership & { readonly nonce: string };
 
 /** A clone copies the line of its source, with the source's id. */
-function isMark(line: Ownership, vmid: number, owner: string): line is Mark {
+export function isMark(line: Ownership, vmid: number, owner: string): line is Mark {
   return line.incomplete === true && line.nonce !== undefined && line.vmid === vmid && line.stack === owner;
 }
 

@@ -27,13 +27,18 @@ export class Leftovers {
   /** Before a creation: what may still be on its way is waited for. */
   async find(query: IncompleteQuery): Promise<IncompleteVm | undefined> {
     const { work, signal } = this.#surroundings;
+    const found = await findIncomplete(work, await this.list(), query, signal);
+    if (found) await this.settle(found);
+    return found;
+  }
+
+  /** What there was when everything on its way had ended, and nothing of this process had begun. */
+  list(): Promise<readonly ListedVm[]> {
     this.#settled ??= this.#settleCreations();
     this.#settled.catch(() => {
       this.#settled = undefined;
     });
-    const found = await findIncomplete(work, await this.#settled, query, signal);
-    if (found) await this.settle(found);
-    return found;
+    return this.#settled;
   }
 
   /** Before anything else is done to a VM that is there; says which tasks had to end. */
@@ -76,7 +81,7 @@ export class Leftovers {
 const isCreation = (upid: Upid) => /^qm(clone|create)$/.test(parseUpid(upid)?.type ?? '');
 
 /** What the engine begins; a backup or a console by the same token is none of its business. */
-const OWN_TYPES = /^(qm(clone|create|config|start|stop|shutdown|destroy|igrate)|resize)$/;
+const OWN_TYPES = /^(qm(clone|create|config|start|stop|shutdown|destroy|igrate|template)|resize)$/;
 
 /** By this very token. */
 async function runningTasks(pve: Pve, node: string, signal: AbortSignal): Promise<readonly Upid[]> {

@@ -1,15 +1,15 @@
 /** `PlanResourceChange`: what a VM will be, and whether that can work. It depends on nothing but its inputs and the cluster. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { Canceled, toDiagnostic } from '../../base/errors.ts';
 import { observe } from '../../engine/observe.ts';
-import { type PlanResult, planStack } from '../../engine/plan.ts';
+import type { PlanResult } from '../../engine/plan.ts';
 import { planDestroy } from '../../engine/plan-destroy.ts';
 import type { Plan } from '../../engine/plan-types.ts';
-import { checkPrivileges } from '../../engine/privileges/check.ts';
-import { explainUnseen } from '../../engine/privileges/unseen.ts';
 import type { VmState } from '../../state/stack-state.ts';
+import { attribute } from '../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { PlanRequest, PlanResponse, PrivateState, ProviderDiagnostic } from '../provider.ts';
+import { checked, isPostponed, planWithEngine } from '../run/checks.ts';
+import { problemOf } from '../run/outcome.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { diagnosticAt } from '../values/diagnostics.ts';
 import { equalValues } from '../values/equal.ts';
@@ -18,10 +18,9 @@ import { COMPUTED_ATTRIBUTES, UNKNOWN_COMPUTED, unsettledBy } from './computed.t
 import type { VmContext } from './context.ts';
 import { memoryOfIncomplete } from './incomplete.ts';
 import { memoryOfState, textOf } from './memory.ts';
-import { problemOf } from './outcome.ts';
 import { readPrivate, type VmPrivate } from './private-state.ts';
 import { replacements, replacementWarning } from './replacement.ts';
-import { USER_ATTRIBUTES, VM_SCHEMA } from './schema.ts';
+import { USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
 import { PASSWORD_FIELD, secretsOf } from './secrets.ts';
 import { type SoloVm, soloStack, soloState } from './solo-session.ts';
 import { keptFor } from './switched-off.ts';
@@ -47,7 +46,9 @@ export async function planVmChange(context: VmContext, request: PlanRequest): Pr
 async function planCreation(context: VmContext, config: CtyObject, attributes: CtyObject): Promise<PlanResponse> {
   const planned = objectOf(Object.entries({ ...attributes, ...UNKNOWN_COMPUTED, vmid: attributes.vmid ?? UNKNOWN }));
   const wanted = wantedVm(config, { exists: false });
-  const diagnostics = await checked(context, async (surroundings) => creationFindings(context, surroundings, wanted));
+  const diagnostics = await checked(context.surroundings, VM_SCHEMA.attributes, async (surroundings) =>
+    creationFindings(context, surroundings, wanted),
+  );
   return { planned, requiresReplace: [], private: undefined, diagnostics };
 }
 
@@ -77,7 +78,7 @@ async function creationFindings(
       ? undefined
       : { ...memoryOfIncomplete(leftover), uuid: leftover.uuid, phase: 'incomplete' };
   const result = await enginePlan(context, surroundings, soloOf(wanted, remembered));
-  return [...notes, ...findingsOf(result, wanted)];
+  return [...notes, ...findingsOf(context, result, wanted)];
 }
 
 interface UpdateRequest extends PlanRequest {
@@ -117,9 +118,9 @@ async function planUpdate(
   const diagnostics =
     replaced.length > 0
       ? replaced.map(replacementWarning)
-      : await checked(context, async (surroundings) => {
+      : await checked(context.surroundings, VM_SCHEMA.attributes, async (surroundings) => {
           if (isOpen(wanted, ['name', 'node'])) return [];
-          return findingsOf(await enginePlan(context, surroundings, solo), wanted);
+          return findingsOf(context, await enginePlan(context, surroundings, solo), wanted);
         });
   return { planned, requiresReplace: replaced.map(({ path }) => path), private: bytes, diagnostics };
 }
@@ -134,7 +135,7 @@ async function planRemoval(
   if (!prior) return { ...response, diagnostics: [] };
   context.doom(prior);
   const solo = soloOf(wantedVm(prior, { exists: true }), memoryOfState(prior, kept));
-  const diagnostics = await checked(context, async (surroundings) => {
+  const diagnostics = await checked(context.surroundings, VM_SCHEMA.attributes, async (surroundings) => {
     const { looks, signal, clock } = surroundings;
     const stack = soloStack(surroundings, solo);
     const state = soloState(stack.name, solo);
@@ -151,32 +152,41 @@ function soloOf(wanted: WantedVm, remembered: VmState | undefined): SoloVm {
 
 /** What the host knows is not lost, and one of its VMs may be about to make room for this one. */
 async function enginePlan(context: VmContext, surroundings: Surroundings, solo: SoloVm): Promise<PlanResult> {
-  const { looks, signal, clock } = surroundings;
   const stack = soloStack(surroundings, solo);
   const state = soloState(stack.name, solo);
-  const observed = await observe({ pve: looks, stack, state, signal });
-  const takenIds = new Set([...observed.takenIds].filter((vmid) => !context.willBeFree(vmid, solo.vm.fields.name)));
-  const claimants = new Map([...observed.claimants].filter(([vmid]) => !context.isKnown(vmid)));
-  const seen = { ...observed, takenIds, claimants };
-  const result = planStack({ stack, state, observed: seen, secrets: new Map(), now: clock.now() });
-  if (!result.ok) {
-    return { ok: false, problems: await explainUnseen({ pve: looks, stack, problems: result.problems, signal }) };
-  }
-  const { plan } = result;
-  const { version } = observed;
-  const { missing, notChecked } = await checkPrivileges({ pve: looks, plan, stack, version, observed: seen, signal });
-  if (missing.length > 0) return { ok: false, problems: missing };
-  return { ok: true, plan: { ...plan, warnings: [...plan.warnings, ...notChecked] } };
+  return planWithEngine(surroundings, { stack, state, secrets: new Map() }, (observed) => ({
+    ...observed,
+    takenIds: new Set([...observed.takenIds].filter((vmid) => !context.willBeFree(vmid, solo.vm.fields.name))),
+    claimants: new Map([...observed.claimants].filter(([vmid]) => !context.isKnown(vmid))),
+  }));
 }
 
-function findingsOf(result: PlanResult, wanted: WantedVm): ProviderDiagnostic[] {
+function findingsOf(context: VmContext, result: PlanResult, wanted: WantedVm): ProviderDiagnostic[] {
   if (!result.ok) {
-    return result.problems.filter((problem) => !isPostponed(problem, wanted)).map(problemOf);
+    return result.problems
+      .filter((problem) => !isPostponed(problem, wanted.unknown))
+      .map((problem) => (isTemplateToCome(context, problem, wanted) ? templateToCome(wanted) : problemOf(problem, VM)));
   }
   return [
     ...result.plan.warnings.map((warning) => diagnosticAt(warning, VM_SCHEMA.attributes)),
     ...restartWarning(result.plan),
   ];
+}
+
+/** The template is not there yet, and a resource of the same run makes it first. */
+function isTemplateToCome(context: VmContext, { code, where }: Diagnostic, { vm }: WantedVm): boolean {
+  // Where nothing is there yet, it looks as if nothing could be seen.
+  const isAbout = where?.field === 'clone.template' && (code === 'MISSING_REFERENCE' || code === 'PRIVILEGE_MISSING');
+  return isAbout && context.isTemplatePlanned(vm.fields.clone?.template ?? '');
+}
+
+function templateToCome({ vm }: WantedVm): ProviderDiagnostic {
+  return {
+    severity: 'warning',
+    summary: 'The template is made in the same run',
+    detail: `${vm.fields.name} is a clone of "${vm.fields.clone?.template}", which is not there yet: whether the two fit together shows when it is.`,
+    path: [attribute('clone')],
+  };
 }
 
 function restartWarning({ changes }: Plan): ProviderDiagnostic[] {
@@ -209,36 +219,8 @@ function restartNote(state: CtyObject): ProviderDiagnostic[] {
   return [{ severity: 'warning', summary: 'Restart pending', detail }];
 }
 
-/** A check that rests on a value which is not known yet is made at apply. */
-function isPostponed({ where }: Diagnostic, { unknown }: WantedVm): boolean {
-  const field = where?.field ?? '';
-  const isTouched = unknown.some((path) => field === path || field.startsWith(`${path}.`));
-  // Which devices there will be is part of the question what may stand in a boot order.
-  const devices = ['disks', 'nics', 'usb', 'pci'];
-  return isTouched || (field.startsWith('boot') && unknown.some((path) => devices.includes(path)));
-}
-
 function isOpen({ unknown }: WantedVm, paths: readonly string[]): boolean {
   return paths.some((path) => unknown.includes(path));
-}
-
-/** As `plan_checks` says: errors, warnings, or nothing at all. Without a server nothing can be checked. */
-async function checked(
-  context: VmContext,
-  check: (surroundings: Surroundings) => Promise<ProviderDiagnostic[]>,
-): Promise<ProviderDiagnostic[]> {
-  const { surroundings } = context;
-  if (!surroundings || surroundings.planChecks === 'off') return [];
-  try {
-    return soften(surroundings, await check(surroundings));
-  } catch (error) {
-    if (error instanceof Canceled) throw error;
-    return soften(surroundings, [diagnosticAt(toDiagnostic(error), VM_SCHEMA.attributes)]);
-  }
-}
-
-function soften({ planChecks }: Surroundings, found: ProviderDiagnostic[]): ProviderDiagnostic[] {
-  return planChecks === 'warn' ? found.map((each) => ({ ...each, severity: 'warning' })) : found;
 }
 
 /** The value of a secret shows nowhere, so its digest must. */

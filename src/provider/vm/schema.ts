@@ -1,39 +1,31 @@
 /** The schema of `proxwright_vm`: the field table of a VM, and what only makes sense in a host's configuration. */
+
+import type { Subject } from '../run/outcome.ts';
+import { type TimeoutWords, timeoutsAttribute } from '../run/timeouts.ts';
 import { vmFieldAttributes, withNested } from '../schema/from-fields.ts';
 import type { Attribute, Attributes, Schema } from '../schema/model.ts';
 import { COMPUTED_ATTRIBUTES } from './computed.ts';
 
-function optional(type: 'string' | 'bool', description: string): Attribute {
-  return { type: { kind: 'value', type }, given: 'optional', description };
-}
-
-/** Bounds of single waits, by the name they have in the provider's `rollout.timeouts`. */
-export const TIMEOUTS = ['clone', 'start', 'ready', 'shutdown', 'lock'] as const;
-
-const timeouts: Attribute = {
-  type: {
-    kind: 'nested',
-    nesting: 'single',
-    attributes: {
-      clone: optional('string', 'Making the VM and its disks.'),
-      start: optional('string', 'Starting it.'),
-      ready: optional('string', 'Waiting until it is ready.'),
-      shutdown: optional('string', 'Shutting it down.'),
-      lock: optional('string', 'All waiting for locks of one act.'),
-    },
-  },
-  given: 'optional',
-  description:
-    'How long each wait may last for this VM; what is left out is as the provider’s `rollout.timeouts` says.',
+export const TIMEOUTS: TimeoutWords = {
+  clone: 'Making the VM and its disks.',
+  start: 'Starting it.',
+  ready: 'Waiting until it is ready.',
+  shutdown: 'Shutting it down.',
+  lock: 'All waiting for locks of one act.',
 };
 
 /** What configures how the VM is handled here and has no place in the field table. */
 const HANDLING: Attributes = {
-  timeouts,
-  stop_on_destroy: optional('bool', 'Switch the VM off when it is destroyed, instead of shutting it down first.'),
+  timeouts: timeoutsAttribute(TIMEOUTS, 'VM'),
+  stop_on_destroy: {
+    type: { kind: 'value', type: 'bool' },
+    given: 'optional',
+    description: 'Switch the VM off when it is destroyed, instead of shutting it down first.',
+  },
 };
 
-const passwordWriteOnly: Attribute = {
+/** Inside `cloud_init`. */
+export const PASSWORD_WRITE_ONLY: Attribute = {
   type: { kind: 'value', type: 'string' },
   given: 'optional',
   description:
@@ -44,7 +36,7 @@ const passwordWriteOnly: Attribute = {
 
 /** Everything a user may set. */
 export const USER_ATTRIBUTES: Attributes = {
-  ...withNested(vmFieldAttributes(), 'cloud_init', { password_wo: passwordWriteOnly }),
+  ...withNested(vmFieldAttributes(), 'cloud_init', { password_wo: PASSWORD_WRITE_ONLY }),
   ...HANDLING,
 };
 
@@ -54,3 +46,5 @@ export const VM_SCHEMA: Schema = {
     'A virtual machine: cloned from a template, made from an image, or made empty. What the configuration does not mention stays as the template or the server has it.',
   attributes: { ...USER_ATTRIBUTES, ...COMPUTED_ATTRIBUTES },
 };
+
+export const VM: Subject = { noun: 'VM', attributes: VM_SCHEMA.attributes };

@@ -2,6 +2,7 @@
 import { Secret } from '../../base/secret.ts';
 import { whereOf } from '../../engine/where.ts';
 import { secretDigest } from '../../resources/vm/secret-digest.ts';
+import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
 import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
 import type { ResolvedVm } from '../../spec/types.ts';
 import type { CtyObject } from '../cty/value.ts';
@@ -40,4 +41,14 @@ export async function secretsOf(surroundings: Surroundings, config: CtyObject, v
 /** What the state shows of them. */
 export function digestOf(secrets: VmSecrets): string | null {
   return secrets.get(PASSWORD_FIELD)?.digest ?? null;
+}
+
+/** Documents of one's own, which a guest is told by a drive of ours. */
+export async function documentsOf(surroundings: Surroundings, vm: ResolvedVm): Promise<VmSecrets> {
+  const documents = secretFieldsOf(vm.fields).filter(({ isDocument }) => isDocument);
+  const read = documents.map(async ({ path, reference }): Promise<[string, ResolvedSecret]> => {
+    const value = await surroundings.readDocument(reference, whereOf(vm, path));
+    return [path, { value, digest: digested(surroundings, value) }];
+  });
+  return new Map(await Promise.all(read));
 }

@@ -9,9 +9,11 @@ import { wanted } from '../../engine/vm-wishes.ts';
 import type { Pve } from '../../pve/index.ts';
 import { diffVm } from '../../resources/vm/diff.ts';
 import { writtenHa } from '../../resources/vm/ha.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
+import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
+import type { ResolvedVm } from '../../spec/types.ts';
 import type { VmState } from '../../state/stack-state.ts';
 import type { CtyObject } from '../cty/value.ts';
+import type { Attributes } from '../schema/model.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { fromFields } from '../values/from-fields.ts';
 import { refreshedAttributes } from '../values/refreshed.ts';
@@ -66,9 +68,20 @@ export interface Refreshed {
   readonly restartPending: readonly string[];
 }
 
+/** Who it is that is looked at, as the engine has it, and the attributes of its resource. */
+export interface Looked {
+  readonly vm: ResolvedVm;
+  readonly attributes: Attributes;
+}
+
 /** What the state says, corrected by what the VM is. */
-export function refreshed(state: CtyObject, sight: SeenVm, solo: SoloVm, stackName: string): Refreshed {
-  const { vm } = wantedVm(state, { exists: true });
+export function refreshed(
+  state: CtyObject,
+  sight: SeenVm,
+  solo: SoloVm,
+  stackName: string,
+  { vm, attributes }: Looked = { vm: wantedVm(state, { exists: true }).vm, attributes: USER_ATTRIBUTES },
+): Refreshed {
   const input = {
     stackName,
     vm,
@@ -80,11 +93,11 @@ export function refreshed(state: CtyObject, sight: SeenVm, solo: SoloVm, stackNa
   };
   const { vmid, uuid } = sight.vm;
   const last = solo.remembered?.lastApplied;
-  const diff = diffVm(wanted(input, { vmid, uuid }), sight.vm, last);
+  const diff = diffVm(wanted(input, { vmid, uuid }, effectiveValues(sight.vm)), sight.vm, last);
   const differing = [...diff.differences, ...haDifferences(vm, sight.observed, vmid, last)]
     .map(({ path }) => path)
     .filter((path) => path !== 'ownership');
   const found = { ...fieldsOfVm(sight.vm).written, ha: writtenHa(foundHa(sight.observed, vmid)) };
-  const actual = fromFields(found, USER_ATTRIBUTES);
+  const actual = fromFields(found, attributes);
   return { attributes: refreshedAttributes({ state, actual, differing }), restartPending: diff.restartPending };
 }

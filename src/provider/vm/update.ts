@@ -1,22 +1,16 @@
 /** Changing a VM that stands. */
-import type { CtyObject } from '../cty/value.ts';
-import type { ApplyResult, PrivateState, ProviderDiagnostic } from '../provider.ts';
+import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
+import { carryOut, problemFrom } from '../run/outcome.ts';
+import type { UpdateRequest } from '../run/resource.ts';
 import type { VmContext } from './context.ts';
 import { memoryOfState } from './memory.ts';
-import { carryOut, problemFrom } from './outcome.ts';
 import { readPrivate } from './private-state.ts';
 import { type Applied, finished, halfDone, seenAfter } from './result.ts';
+import { VM } from './schema.ts';
 import { secretsOf } from './secrets.ts';
 import { withSession } from './solo-session.ts';
 import { isSwitchOff, keptFor } from './switched-off.ts';
 import { wantedVm } from './wanted-vm.ts';
-
-export interface UpdateRequest {
-  readonly prior: CtyObject;
-  readonly planned: CtyObject;
-  readonly config: CtyObject;
-  readonly private: PrivateState;
-}
 
 export async function updateVm(context: VmContext, request: UpdateRequest): Promise<ApplyResult> {
   const { prior, planned, config } = request;
@@ -39,7 +33,7 @@ export async function updateVm(context: VmContext, request: UpdateRequest): Prom
       context.sessionLabel(),
       async (session) => {
         try {
-          found = await carryOut(session, vm.address, await session.plan());
+          found = await carryOut(session, await session.plan(), VM);
         } finally {
           state = session.state.vms[vm.address] ?? state;
         }
@@ -47,7 +41,7 @@ export async function updateVm(context: VmContext, request: UpdateRequest): Prom
     );
     if (found.length === 0) return finished(surroundings, applied(), await seenAfter(surroundings, applied()));
   } catch (error) {
-    found = [problemFrom(error)];
+    found = [problemFrom(error, VM)];
   } finally {
     surroundings.forgetLooks();
   }

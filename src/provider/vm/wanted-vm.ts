@@ -1,9 +1,8 @@
 /** A configuration of the host as a VM the engine can work with. */
-import { parseDuration } from '../../base/units.ts';
 import type { ResolvedVm, Rollout } from '../../spec/types.ts';
 import { type CtyObject, isObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
-import { problemAt } from '../values/diagnostics.ts';
+import { readTimeouts } from '../run/timeouts.ts';
 import { parseFields } from '../values/parse-fields.ts';
 import { toFields } from '../values/to-fields.ts';
 import { ownerAddress } from './owner.ts';
@@ -23,28 +22,13 @@ export function wantedVm(config: CtyObject, options: { readonly exists: boolean 
   const address = ownerAddress(typeof config.name === 'string' ? config.name : 'unnamed');
   const values = toFields(config);
   const parsed = parseFields(values, { attributes, address, exists: options.exists });
-  const { timeouts, problems } = readTimeouts(config);
+  const { timeouts, problems } = readTimeouts(config, TIMEOUTS, attributes);
   return {
     vm: withWriteOnlyPassword(parsed.vm, config),
     timeouts,
     unknown: values.unknown,
     problems: [...parsed.problems, ...problems],
   };
-}
-
-function readTimeouts(config: CtyObject): Pick<WantedVm, 'timeouts' | 'problems'> {
-  const written = isObject(config.timeouts) ? config.timeouts : {};
-  const problems: ProviderDiagnostic[] = [];
-  const entries = TIMEOUTS.flatMap((name): [string, number][] => {
-    const text = written[name];
-    if (typeof text !== 'string') return [];
-    const ms = parseDuration(text);
-    if (ms !== undefined) return [[`${name}Ms`, ms]];
-    const detail = `"${text}" is not a duration; write for example 30s, 5m or 1h30m.`;
-    problems.push(problemAt(`timeouts.${name}`, detail, VM_SCHEMA.attributes));
-    return [];
-  });
-  return { timeouts: Object.fromEntries(entries), problems };
 }
 
 /** The value of a write-only attribute, which only a configuration has. */
@@ -56,7 +40,7 @@ export function writeOnlyPassword(config: CtyObject): string | undefined {
 /** The engine asks only whether there is a password; where it comes from is settled here. */
 const WRITE_ONLY_REFERENCE = { env: 'password_wo' } as const;
 
-function withWriteOnlyPassword(vm: ResolvedVm, config: CtyObject): ResolvedVm {
+export function withWriteOnlyPassword(vm: ResolvedVm, config: CtyObject): ResolvedVm {
   if (writeOnlyPassword(config) === undefined) return vm;
   const cloudInit = { ...vm.fields.cloud_init, password: WRITE_ONLY_REFERENCE };
   return { ...vm, fields: { ...vm.fields, cloud_init: cloudInit } };

@@ -11,6 +11,7 @@ import type { Surroundings } from '../../../src/provider/surroundings.ts';
 import { vmResource } from '../../../src/provider/vm/resource.ts';
 import { shareReads } from '../../../src/pve/http/shared-reads.ts';
 import { type Credentials, createPve, type Pve, parseToken, passwordCredentials } from '../../../src/pve/index.ts';
+import type { ImageSources } from '../../../src/resources/file/context.ts';
 import { IdReservations } from '../../../src/resources/vm/ids.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
 import {
@@ -72,6 +73,10 @@ export class VmBench {
   readonly requests: string[] = [];
   readonly logs: string[] = [];
   readonly secrets: Record<string, string> = {};
+  /** The door to local files, for images that are sent. */
+  imageSources: ImageSources = () => {
+    throw new Error('This bench has no local files.');
+  };
   /** Called before a request is sent. */
   onRequest: (line: string) => void = () => {};
   #processes = 0;
@@ -151,7 +156,9 @@ export class VmBench {
       signal: abort.signal,
       lanes: sharedLanes(rollout, { pve: work, clock }),
       ids: new IdReservations(),
+      withImageSources: (send) => send(this.imageSources),
       readSecret: async (reference) => new Secret('env' in reference ? (this.secrets[reference.env] ?? '') : ''),
+      readDocument: async (reference) => new Secret('text' in reference ? reference.text : ''),
     };
     const resource = vmResource(() => surroundings);
     return {

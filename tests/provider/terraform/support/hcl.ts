@@ -16,7 +16,12 @@ ${lines(provider)}}
 }
 
 export function vm(label: string, attributes: Attributes, more = ''): string {
-  return `resource "proxwright_vm" "${label}" {\n${lines(attributes)}${more}}\n`;
+  return resource('proxwright_vm', label, attributes, more);
+}
+
+/** Any other resource of ours. */
+export function resource(type: string, label: string, attributes: Attributes, more = ''): string {
+  return `resource "${type}" "${label}" {\n${lines(attributes)}${more}}\n`;
 }
 
 export function data(type: string, label: string, attributes: Attributes = {}): string {

@@ -1,0 +1,28 @@
+/** `proxwright_image`: the calls of the host, each to its file. */
+import type { ResourceType } from '../provider.ts';
+import { resourceOf } from '../run/resource.ts';
+import type { SurroundingsOf } from '../surroundings.ts';
+import { ImageContext } from './context.ts';
+import { createImage } from './create.ts';
+import { destroyImage } from './destroy.ts';
+import { importImageState } from './import.ts';
+import { planImageChange } from './plan.ts';
+import { readImageState } from './read.ts';
+import { IMAGE, IMAGE_SCHEMA } from './schema.ts';
+import { updateImage } from './update.ts';
+import { wantedImage } from './wanted-image.ts';
+
+export function imageResource(surroundingsOf: SurroundingsOf): ResourceType {
+  const context = new ImageContext(surroundingsOf);
+  return resourceOf({
+    noun: IMAGE.noun,
+    schema: IMAGE_SCHEMA,
+    validate: (config) => wantedImage(config).problems,
+    read: (request) => readImageState(context, request),
+    plan: (request) => planImageChange(context, request),
+    create: (planned, config) => createImage(context, planned, config),
+    update: (request) => updateImage(context, request),
+    destroy: (prior, bytes) => destroyImage(context, prior, bytes),
+    import: (id) => importImageState(context, id),
+  });
+}
