@@ -1,15 +1,14 @@
 /** The secrets of a stack: each is read once, and known by a digest that can be kept. */
 import type { Address } from '../base/address.ts';
-import { SpecError, StateError } from '../base/errors.ts';
+import { StateError } from '../base/errors.ts';
 import { randomHex } from '../base/random.ts';
 import { machinesOf } from '../engine/machines.ts';
+import { refuseUnread } from '../engine/unread-documents.ts';
 import { whereOf } from '../engine/where.ts';
 import { readDocument, readSecret } from '../local/secret.ts';
-import { userDataProblem } from '../resources/seed/documents.ts';
 import { secretDigest } from '../resources/vm/secret-digest.ts';
 import { secretFieldsOf } from '../resources/vm/secret-fields.ts';
 import type { ResolvedSecret } from '../resources/vm/wanted.ts';
-import type { ResolvedVm } from '../spec/index.ts';
 import type { StateStore } from '../state/store.ts';
 import type { CommandHost } from './command-host.ts';
 import type { StackHost } from './opened-stack.ts';
@@ -40,18 +39,11 @@ export async function resolveSecrets(stackHost: StackHost, host: CommandHost): P
       resolved = { value, digest: secretDigest(salt, value) };
       known.set(source, resolved);
     }
-    if (path === 'cloud_init.user_data') refuseUnread(vm, resolved);
+    refuseUnread(vm, path, resolved.value);
     const ofVm = result.get(vm.address) ?? new Map<string, ResolvedSecret>();
     result.set(vm.address, ofVm.set(path, resolved));
   }
   return result;
-}
-
-/** What its guest would pass over without a word is refused before anything is made. */
-function refuseUnread(vm: ResolvedVm, { value }: ResolvedSecret): void {
-  const detail = userDataProblem(vm.fields.guest, value.reveal());
-  if (detail === undefined) return;
-  throw new SpecError({ code: 'BAD_VALUE', where: whereOf(vm, 'cloud_init.user_data'), detail });
 }
 
 /** Kept with the state, because digests can only be compared under the same salt. */

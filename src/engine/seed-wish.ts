@@ -18,6 +18,8 @@ export interface SeedSubject {
   readonly base: ReadonlyMap<string, string>;
   /** Undefined while the VM is not there. */
   readonly uuid: string | undefined;
+  /** The volume that was made last; it counts where nobody has read the documents. */
+  readonly remembered?: string | undefined;
 }
 
 /** Undefined where Proxmox's own drive does. */
@@ -30,8 +32,8 @@ export function seedPlace(subject: SeedSubject): SeedPlace | undefined {
   const displaced = drivesOf(base).find(({ kind, key }) => kind === 'cloud-init' && key !== slot)?.key;
   return {
     slot,
-    file: `${storage}:iso/${fileName(seed, subject)}`,
-    digest: digestOf(subject.secrets),
+    file: fileOf(seed, storage, subject),
+    digest: documentsDigest(subject.secrets),
     ...(displaced !== undefined && { displaced }),
   };
 }
@@ -46,11 +48,13 @@ export function seedSlot({ cloud_init, disks = {} }: VmFields, base: ReadonlyMap
   const drives = drivesOf(base);
   const ours = heldSeed(base);
   const theirs = drives.find(({ kind }) => kind === 'cloud-init');
-  const free = CLOUD_INIT_SLOTS.find((slot) => !base.has(slot) && !(slot in disks));
+  const isEmpty = (slot: string) => drives.find(({ key }) => key === slot)?.file === 'none';
+  const free = CLOUD_INIT_SLOTS.find((slot) => !(slot in disks) && (!base.has(slot) || isEmpty(slot)));
   return cloud_init?.slot ?? ours?.key ?? theirs?.key ?? free ?? 'ide2';
 }
 
-function fileName(fields: SeedFields, { fields: vm, secrets, base, uuid }: SeedSubject): string {
+function fileOf(fields: SeedFields, storage: string, subject: SeedSubject): string {
+  const { fields: vm, secrets, base, uuid, remembered } = subject;
   const given = Object.entries(vm.nics ?? {}).flatMap(([slot, { mac }]) => (mac === undefined ? [] : [[slot, mac]]));
   const macs: Record<string, string> = { ...macsOf(base), ...Object.fromEntries(given) };
   const told: Partial<Record<(typeof OWN_DOCUMENTS)[number] | 'password', Secret>> = {};
@@ -60,13 +64,14 @@ function fileName(fields: SeedFields, { fields: vm, secrets, base, uuid }: SeedS
   }
   const isTold = fields.own.every((name) => told[name]) && (!fields.hasPassword || told.password);
   const hasCards = Object.keys(fields.nics).every((slot) => macs[slot] !== undefined);
+  if (!isTold && remembered !== undefined) return remembered;
   // A card without a MAC address comes into being by this very plan, and the file after it.
-  if (uuid === undefined || !isTold || !hasCards) return `proxwright-${fields.name}-to-come.iso`;
-  return seedOf({ fields, macs, uuid, secrets: told }).fileName;
+  if (uuid === undefined || !isTold || !hasCards) return `${storage}:iso/proxwright-${fields.name}-to-come.iso`;
+  return `${storage}:iso/${seedOf({ fields, macs, uuid, secrets: told }).fileName}`;
 }
 
 /** Of the documents alone; what else is told stands beside it. */
-function digestOf(secrets: ReadonlyMap<string, ResolvedSecret>): string {
+export function documentsDigest(secrets: ReadonlyMap<string, ResolvedSecret>): string {
   const documents = OWN_DOCUMENTS.map((name) => secrets.get(`cloud_init.${name}`)?.digest ?? '');
   return createHash('sha256').update(JSON.stringify(documents)).digest('hex');
 }

@@ -78,7 +78,13 @@ function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, 
   return wantedConfig(fields, {
     ownershipLine: printOwnership({ stack: stackName, address, vmid, uuid }),
     pciMappings: pciMappingsFor(bareVm(address, fields), sight),
-    seed: seedPlace({ fields, secrets: new Map(), base: observed.current, uuid }),
+    seed: seedPlace({
+      fields,
+      secrets: new Map(),
+      base: observed.current,
+      uuid,
+      remembered: heldSeed(observed.current)?.file,
+    }),
   });
 }
 

@@ -73,6 +73,12 @@ export function wanted(
     ownershipLine: line,
     secrets,
     pciMappings: pciMappingsFor(vm, input.observed),
-    seed: seedPlace({ fields: vm.fields, secrets, base, uuid: identity?.uuid }),
+    seed: seedPlace({
+      fields: vm.fields,
+      secrets,
+      base,
+      uuid: identity?.uuid,
+      remembered: input.remembered?.seed?.volid,
+    }),
   });
 }

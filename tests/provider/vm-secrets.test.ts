@@ -1,47 +1,12 @@
 /** Passwords reach the VM and nothing the host keeps: neither state nor plan nor the bytes it stores unseen. */
 import { describe, expect, it } from 'vitest';
-import { encodeMsgpack } from '../../src/provider/cty/encode.ts';
-import type { CtyObject } from '../../src/provider/cty/value.ts';
-import type { PrivateState, ResourceType } from '../../src/provider/provider.ts';
-import { objectType } from '../../src/provider/schema/model.ts';
 import { make, SMALL, told } from './support/small-vms.ts';
 import { type Config, ToyHost } from './support/toy-host.ts';
 import { VmBench } from './support/vm-bench.ts';
+import { watched } from './support/watched.ts';
 
 const FIRST = 'correct horse battery staple';
 const SECOND = 'troubadour and three';
-
-/** Everything that a host gets to see of a resource, as the bytes it would keep. */
-function watched(resource: ResourceType): { readonly resource: ResourceType; readonly kept: string[] } {
-  const kept: string[] = [];
-  const type = objectType(resource.schema.attributes);
-  const keep = (value: CtyObject | null, bytes: PrivateState) => {
-    kept.push(Buffer.from(encodeMsgpack(value, type)).toString('latin1'), Buffer.from(bytes ?? []).toString('latin1'));
-  };
-  return {
-    kept,
-    resource: {
-      ...resource,
-      read: async (request) => {
-        const result = await resource.read(request);
-        keep(result.state, result.private);
-        return result;
-      },
-      plan: async (request) => {
-        const result = await resource.plan(request);
-        keep(result.planned, result.private);
-        kept.push(JSON.stringify(result.diagnostics));
-        return result;
-      },
-      apply: async (request) => {
-        const result = await resource.apply(request);
-        keep(result.state, result.private);
-        kept.push(JSON.stringify(result.diagnostics));
-        return result;
-      },
-    },
-  };
-}
 
 describe.each([
   ['a reference', (): Config => ({ ...SMALL, cloud_init: { password: { env: 'PASSWORD' } } })],

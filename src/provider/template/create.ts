@@ -4,17 +4,17 @@ import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { problemFrom } from '../run/outcome.ts';
 import type { VmContext } from '../vm/context.ts';
+import { secretsOf } from '../vm/secrets.ts';
 import { type Built, build } from './build.ts';
 import { finished } from './result.ts';
 import { TEMPLATE } from './schema.ts';
-import { templateSecrets } from './secrets.ts';
 import { knownRecipe, wantedTemplate } from './wanted-template.ts';
 
 export async function createTemplate(context: VmContext, planned: CtyObject, config: CtyObject): Promise<ApplyResult> {
   const surroundings = context.requireSurroundings();
   const wanted = wantedTemplate(config);
   if (wanted.problems.length > 0) return failed(wanted.problems, undefined);
-  const secrets = await templateSecrets(surroundings, config, wanted.template);
+  const secrets = await secretsOf(surroundings, config, wanted.template.vm);
   const recipe = knownRecipe(wanted, secrets) ?? '';
   try {
     const built = await build(context, surroundings, { wanted, secrets, recipe, current: undefined, retired: [] });

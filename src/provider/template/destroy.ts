@@ -1,6 +1,6 @@
 /** Removing a template with its earlier versions. Those that linked clones still rest on stay, and are named. */
 import type { Address } from '../../base/address.ts';
-import { retiredAddress } from '../../engine/templates/plan-template.ts';
+import { retiredAddress } from '../../engine/templates/versions.ts';
 import type { VmState } from '../../state/stack-state.ts';
 import { emptyState } from '../../state/stack-state.ts';
 import type { CtyObject } from '../cty/value.ts';

@@ -17,13 +17,13 @@ import { plannedAttributes } from '../values/planned.ts';
 import type { VmContext } from '../vm/context.ts';
 import { listVms } from '../vm/incomplete.ts';
 import type { VmSecrets } from '../vm/secrets.ts';
+import { secretsOf } from '../vm/secrets.ts';
 import type { Job } from './build.ts';
 import { findLeftover, memoryOfLeftover } from './leftover.ts';
 import { memoryOfState, stateOf, versionOf } from './memory.ts';
 import { isOutdated } from './outdated.ts';
 import { readPrivate, type TemplatePrivate } from './private-state.ts';
 import { COMPUTED_ATTRIBUTES, TEMPLATE, TEMPLATE_SCHEMA, USER_ATTRIBUTES } from './schema.ts';
-import { templateSecrets } from './secrets.ts';
 import { isOpen, knownRecipe, type WantedTemplate, wantedTemplate } from './wanted-template.ts';
 
 export async function planTemplateChange(context: VmContext, request: PlanRequest): Promise<PlanResponse> {
@@ -40,7 +40,7 @@ export async function planTemplateChange(context: VmContext, request: PlanReques
   });
   const wanted = wantedTemplate(config);
   const { surroundings } = context;
-  const secrets: VmSecrets = surroundings ? await templateSecrets(surroundings, config, wanted.template) : new Map();
+  const secrets: VmSecrets = surroundings ? await secretsOf(surroundings, config, wanted.template.vm) : new Map();
   const needsSecret = !surroundings && secretFieldsOf(wanted.template.vm.fields).length > 0;
   const recipe = needsSecret || wanted.problems.length > 0 ? undefined : knownRecipe(wanted, secrets);
   const wish = { context, request, attributes, wanted, secrets, recipe, kept };

@@ -4,6 +4,7 @@ import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { problemFrom } from '../run/outcome.ts';
 import type { UpdateRequest } from '../run/resource.ts';
 import type { VmContext } from '../vm/context.ts';
+import { secretsOf } from '../vm/secrets.ts';
 import { build } from './build.ts';
 import { unfinishedNote } from './create.ts';
 import { memoryOfState } from './memory.ts';
@@ -11,7 +12,6 @@ import { isOutdated } from './outdated.ts';
 import { readPrivate } from './private-state.ts';
 import { finished } from './result.ts';
 import { TEMPLATE } from './schema.ts';
-import { templateSecrets } from './secrets.ts';
 import { knownRecipe, wantedTemplate } from './wanted-template.ts';
 
 export async function updateTemplate(context: VmContext, request: UpdateRequest): Promise<ApplyResult> {
@@ -25,7 +25,7 @@ export async function updateTemplate(context: VmContext, request: UpdateRequest)
   const kept = readPrivate(request.private);
   const { retired, owner } = kept;
   const current = memoryOfState(prior, kept);
-  const secrets = await templateSecrets(surroundings, config, wanted.template);
+  const secrets = await secretsOf(surroundings, config, wanted.template.vm);
   const recipe = knownRecipe(wanted, secrets) ?? '';
   if (!isOutdated({ prior, planned, kept, recipe })) {
     return finished({ planned, config, current, recipe, retired, ...(owner !== undefined && { owner }) });

@@ -27,6 +27,8 @@ export function memoryOfState(state: CtyObject, kept: VmPrivate): VmState {
     secrets: {},
     macs: textsOf(state.macs),
     addresses: addressesOf(state),
+    ...(kept.seed && { seed: kept.seed }),
+    ...(kept.oldSeeds && { oldSeeds: kept.oldSeeds }),
   };
 }
 

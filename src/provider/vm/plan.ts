@@ -4,6 +4,7 @@ import { observe } from '../../engine/observe.ts';
 import type { PlanResult } from '../../engine/plan.ts';
 import { planDestroy } from '../../engine/plan-destroy.ts';
 import type { Plan } from '../../engine/plan-types.ts';
+import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
 import type { VmState } from '../../state/stack-state.ts';
 import { attribute } from '../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
@@ -21,7 +22,7 @@ import { memoryOfState, textOf } from './memory.ts';
 import { readPrivate, type VmPrivate } from './private-state.ts';
 import { replacements, replacementWarning } from './replacement.ts';
 import { USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
-import { PASSWORD_FIELD, secretsOf } from './secrets.ts';
+import { appliedDigests, secretsOf } from './secrets.ts';
 import { type SoloVm, soloStack, soloState } from './solo-session.ts';
 import { keptFor } from './switched-off.ts';
 import { type WantedVm, wantedVm } from './wanted-vm.ts';
@@ -231,9 +232,9 @@ async function haveSecretsChanged(
   kept: VmPrivate,
 ): Promise<boolean> {
   const { surroundings } = context;
-  if (!surroundings || !vm.fields.cloud_init?.password) return false;
-  const secrets = await secretsOf(surroundings, config, vm);
-  return secrets.get(PASSWORD_FIELD)?.digest !== kept.applied[PASSWORD_FIELD];
+  if (!surroundings || secretFieldsOf(vm.fields).length === 0) return false;
+  const digests = appliedDigests(vm, await secretsOf(surroundings, config, vm));
+  return Object.entries(digests).some(([path, digest]) => kept.applied[path] !== digest);
 }
 
 function given(object: CtyObject, name: string): CtyValue {

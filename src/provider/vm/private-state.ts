@@ -3,6 +3,7 @@
  * what was applied. Secrets are in it as digests only.
  */
 import { z } from 'zod';
+import { vmPatchSchema } from '../../state/stack-state.ts';
 import type { PrivateState } from '../provider.ts';
 
 const VERSION = 1;
@@ -17,6 +18,9 @@ const schema = z.object({
   managed: z.array(z.string()),
   /** Field path → value, as the engine remembers it. */
   applied: z.record(z.string(), z.json()),
+  /** The volume with documents of one's own, and others of the VM that may still be there. */
+  seed: vmPatchSchema.shape.seed,
+  oldSeeds: vmPatchSchema.shape.oldSeeds,
 });
 
 export type VmPrivate = Omit<z.output<typeof schema>, 'version'>;

@@ -89,7 +89,9 @@ function powerOf(state: VmState, prior: CtyObject): CtyValue {
 
 function keptOf({ config, state }: Applied, switchedOff = false): Uint8Array {
   const managed = managedPaths(USER_ATTRIBUTES, config);
-  return writePrivate({ ...(switchedOff && { switchedOff }), managed, applied: state.lastApplied });
+  const { seed, oldSeeds, lastApplied } = state;
+  const documents = { ...(seed && { seed }), ...(oldSeeds?.length && { oldSeeds }) };
+  return writePrivate({ ...(switchedOff && { switchedOff }), managed, applied: lastApplied, ...documents });
 }
 
 function filledIn(attributes: CtyObject, computed: CtyObject): CtyObject {

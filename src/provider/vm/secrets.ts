@@ -1,15 +1,17 @@
 /** The secrets of a VM: read where the configuration says, known to the host only by a digest. */
+import { createHash } from 'node:crypto';
 import { Secret } from '../../base/secret.ts';
+import { documentsDigest } from '../../engine/seed-wish.ts';
+import { refuseUnread } from '../../engine/unread-documents.ts';
 import { whereOf } from '../../engine/where.ts';
+import { ownDocuments } from '../../resources/seed/fields.ts';
 import { secretDigest } from '../../resources/vm/secret-digest.ts';
-import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
+import { type SecretField, secretFieldsOf } from '../../resources/vm/secret-fields.ts';
 import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
 import type { ResolvedVm } from '../../spec/types.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { writeOnlyPassword } from './wanted-vm.ts';
-
-export const PASSWORD_FIELD = 'cloud_init.password';
 
 export type VmSecrets = ReadonlyMap<string, ResolvedSecret>;
 
@@ -29,26 +31,45 @@ function digested(surroundings: Surroundings, value: Secret): string {
   return digest;
 }
 
+/** The password, and documents of one's own that a guest is told by a drive of ours. */
 export async function secretsOf(surroundings: Surroundings, config: CtyObject, vm: ResolvedVm): Promise<VmSecrets> {
-  const reference = vm.fields.cloud_init?.password;
-  if (!reference) return new Map();
-  const given = writeOnlyPassword(config);
-  const value =
-    given === undefined ? await surroundings.readSecret(reference, whereOf(vm, PASSWORD_FIELD)) : new Secret(given);
-  return new Map([[PASSWORD_FIELD, { value, digest: digested(surroundings, value) }]]);
-}
-
-/** What the state shows of them. */
-export function digestOf(secrets: VmSecrets): string | null {
-  return secrets.get(PASSWORD_FIELD)?.digest ?? null;
-}
-
-/** Documents of one's own, which a guest is told by a drive of ours. */
-export async function documentsOf(surroundings: Surroundings, vm: ResolvedVm): Promise<VmSecrets> {
-  const documents = secretFieldsOf(vm.fields).filter(({ isDocument }) => isDocument);
-  const read = documents.map(async ({ path, reference }): Promise<[string, ResolvedSecret]> => {
-    const value = await surroundings.readDocument(reference, whereOf(vm, path));
-    return [path, { value, digest: digested(surroundings, value) }];
+  const read = secretFieldsOf(vm.fields).map(async (field): Promise<[string, ResolvedSecret]> => {
+    const value = await valueOf(surroundings, config, vm, field);
+    refuseUnread(vm, field.path, value);
+    return [field.path, { value, digest: digested(surroundings, value) }];
   });
   return new Map(await Promise.all(read));
+}
+
+async function valueOf(
+  surroundings: Surroundings,
+  config: CtyObject,
+  vm: ResolvedVm,
+  { path, reference, isDocument }: SecretField,
+): Promise<Secret> {
+  const where = whereOf(vm, path);
+  if (isDocument || 'text' in reference) return surroundings.readDocument(reference, where);
+  const given = writeOnlyPassword(config);
+  return given === undefined ? surroundings.readSecret(reference, where) : new Secret(given);
+}
+
+/** What the state shows of them; of several one digest for all. */
+export function digestOf(secrets: VmSecrets): string | null {
+  const [first, ...others] = [...secrets.values()].map(({ digest }) => digest);
+  if (first === undefined) return null;
+  return others.length === 0
+    ? first
+    : createHash('sha256')
+        .update([first, ...others].join(' '))
+        .digest('hex');
+}
+
+/** What is remembered of them once they were applied, by field path: documents have one digest between them. */
+export function appliedDigests({ fields }: ResolvedVm, secrets: VmSecrets): Readonly<Record<string, string>> {
+  const [document] = ownDocuments(fields.cloud_init);
+  const password = secrets.get('cloud_init.password')?.digest;
+  return {
+    ...(password !== undefined && { 'cloud_init.password': password }),
+    ...(document !== undefined && { [`cloud_init.${document}`]: documentsDigest(secrets) }),
+  };
 }

@@ -158,7 +158,10 @@ export class VmBench {
       ids: new IdReservations(),
       withImageSources: (send) => send(this.imageSources),
       readSecret: async (reference) => new Secret('env' in reference ? (this.secrets[reference.env] ?? '') : ''),
-      readDocument: async (reference) => new Secret('text' in reference ? reference.text : ''),
+      readDocument: async (reference) => {
+        if ('text' in reference) return new Secret(reference.text);
+        return new Secret('env' in reference ? (this.secrets[reference.env] ?? '') : '');
+      },
     };
     const resource = vmResource(() => surroundings);
     return {

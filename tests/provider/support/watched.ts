@@ -1,0 +1,37 @@
+/** A resource whose every word to the host is kept, for tests of what must never be among them. */
+import { encodeMsgpack } from '../../../src/provider/cty/encode.ts';
+import type { CtyObject } from '../../../src/provider/cty/value.ts';
+import type { PrivateState, ResourceType } from '../../../src/provider/provider.ts';
+import { objectType } from '../../../src/provider/schema/model.ts';
+
+/** Everything that a host gets to see of a resource, as the bytes it would keep. */
+export function watched(resource: ResourceType): { readonly resource: ResourceType; readonly kept: string[] } {
+  const kept: string[] = [];
+  const type = objectType(resource.schema.attributes);
+  const keep = (value: CtyObject | null, bytes: PrivateState) => {
+    kept.push(Buffer.from(encodeMsgpack(value, type)).toString('latin1'), Buffer.from(bytes ?? []).toString('latin1'));
+  };
+  return {
+    kept,
+    resource: {
+      ...resource,
+      read: async (request) => {
+        const result = await resource.read(request);
+        keep(result.state, result.private);
+        return result;
+      },
+      plan: async (request) => {
+        const result = await resource.plan(request);
+        keep(result.planned, result.private);
+        kept.push(JSON.stringify(result.diagnostics));
+        return result;
+      },
+      apply: async (request) => {
+        const result = await resource.apply(request);
+        keep(result.state, result.private);
+        kept.push(JSON.stringify(result.diagnostics));
+        return result;
+      },
+    },
+  };
+}
