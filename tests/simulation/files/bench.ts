@@ -4,27 +4,19 @@
  */
 import { createHash } from 'node:crypto';
 import type { Address } from '../../../src/base/address.ts';
-import { ProxwrightError } from '../../../src/base/errors.ts';
+import type { ProxwrightError } from '../../../src/base/errors.ts';
 import type { ImageSource } from '../../../src/base/image-source.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { Transport, WireRequest } from '../../../src/base/transport.ts';
-import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../../../src/engine/retry.ts';
-import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
+import type { Pve } from '../../../src/pve/index.ts';
 import { FILE_ACTIONS, type OpenFileStep, settleFile } from '../../../src/resources/file/actions/index.ts';
 import type { FileContext } from '../../../src/resources/file/context.ts';
 import type { FileMemory } from '../../../src/resources/file/memory.ts';
 import type { FileActionName, FileInputs } from '../../../src/resources/file/steps.ts';
 import { IdReservations } from '../../../src/resources/vm/ids.ts';
-import {
-  createSimulator,
-  defaultWorld,
-  type FaultPlan,
-  type FaultRuleInput,
-  ruleFaults,
-  type Simulator,
-} from '../../../src/simulator/index.ts';
-import type { RemoteFile, Volume, World } from '../../../src/simulator/world/world.ts';
+import type { FaultPlan, FaultRuleInput } from '../../../src/simulator/index.ts';
+import type { RemoteFile, Volume } from '../../../src/simulator/world/world.ts';
+import { MortalBench } from '../support/mortal-bench.ts';
 
 export const IMAGE = 'image.noble' as Address; // images have addresses of their own
 export const URL_OF_IMAGE = 'https://images.example/noble.qcow2';
@@ -70,30 +62,17 @@ export function bytesSource(bytes: Uint8Array = BYTES): ImageSource {
   };
 }
 
-export class FileBench {
-  readonly clock = new VirtualClock();
-  readonly simulator: Simulator;
-  readonly faults: FaultPlan;
+export class FileBench extends MortalBench {
   pve: Pve;
-  readonly requests: WireRequest[] = [];
   readonly logs: string[] = [];
   readonly progress: [string, number | undefined][] = [];
   files = new Map<string, FileMemory>();
   open: OpenFileStep | undefined;
   source: ImageSource = bytesSource();
   timeouts: FileContext['timeouts'];
-  points = 0;
-  killAt: number | undefined;
-  #kill: () => void = () => {};
 
   constructor(faults: FaultPlan | readonly FaultRuleInput[] = [], seed = 'files', token = TOKEN) {
-    this.faults = 'rules' in faults ? faults : ruleFaults(faults);
-    this.simulator = createSimulator({
-      world: defaultWorld(),
-      clock: this.clock,
-      random: seededRandom(seed),
-      faults: this.faults,
-    });
+    super(faults, seed);
     this.world.downloads.set(URL_OF_IMAGE, remoteFile());
     this.timeouts = {
       cloneMs: 1_800_000,
@@ -103,10 +82,6 @@ export class FileBench {
       imageMs: 3_600_000,
     };
     this.pve = this.connect(token);
-  }
-
-  get world(): World {
-    return this.simulator.world;
   }
 
   context(): FileContext {
@@ -127,11 +102,11 @@ export class FileBench {
       memory: () => undefined,
       memoryOf: () => undefined,
       intend: (intent) =>
-        this.#journal(() => {
+        this.journal(() => {
           this.open = { action: this.open?.action ?? '', intent: JSON.parse(JSON.stringify(intent)), upid: undefined };
         }),
       attach: (upid) =>
-        this.#journal(() => {
+        this.journal(() => {
           if (this.open) this.open = { ...this.open, upid };
         }),
       learn: async () => {},
@@ -140,7 +115,7 @@ export class FileBench {
       progress: (text, percent) => void this.progress.push([text, percent]),
       file: (key) => this.files.get(key),
       learnFile: (key, file) =>
-        this.#journal(() => {
+        this.journal(() => {
           if (file === null) this.files.delete(key);
           else this.files.set(key, JSON.parse(JSON.stringify(file)) as FileMemory);
         }),
@@ -152,7 +127,7 @@ export class FileBench {
   async step<Name extends FileActionName>(action: Name, input: FileInputs[Name]): Promise<void> {
     this.open = { action, intent: undefined, upid: undefined };
     await FILE_ACTIONS[action](this.context(), JSON.parse(JSON.stringify(input)) as FileInputs[Name]);
-    await this.#journal(() => {
+    await this.journal(() => {
       this.open = undefined;
     });
   }
@@ -162,23 +137,7 @@ export class FileBench {
   }
 
   async failure<Name extends FileActionName>(action: Name, input: FileInputs[Name]): Promise<ProxwrightError> {
-    const error = await this.run(action, input).then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    if (error instanceof ProxwrightError) return error;
-    throw new Error(`expected ${action} to fail with an error of ours, got ${String(error)}`);
-  }
-
-  /** Runs `work` until it ends or is killed; true when it was killed. */
-  async mortally(work: () => Promise<void>): Promise<boolean> {
-    this.points = 0;
-    const killed = new Promise<'killed'>((resolve) => {
-      this.#kill = () => resolve('killed');
-    });
-    const outcome = await this.clock.run(() => Promise.race([work().then(() => 'ended' as const), killed]));
-    this.killAt = undefined;
-    return outcome === 'killed';
+    return this.failureOf(action, () => this.step(action, input));
   }
 
   /** What the next run does first, in a new process. */
@@ -196,49 +155,8 @@ export class FileBench {
     return (volumes?.get(node) ?? volumes?.get(''))?.get(name);
   }
 
-  tasks(type: string): string[] {
-    return [...this.world.tasks.values()].filter((task) => task.type === type).map((task) => task.exitStatus ?? 'runs');
-  }
-
-  /** Method and path of everything that was sent, polls of tasks and the login aside. */
-  sent(): string[] {
-    return this.requests
-      .map(({ method, target }) => `${method} ${target.replace('/api2/json/nodes', '').replace(/\?.*/, '')}`)
-      .filter((line) => !/\/tasks\/[^/]+\/(status|log)$|\/version$/.test(line));
-  }
-
-  connect(token = TOKEN): Pve {
-    return createPve({
-      transport: this.#mortal(this.simulator.transport()),
-      credentials: parseToken(token),
-      clock: this.clock,
-      random: seededRandom('client'),
-    });
-  }
-
-  #mortal(transport: Transport): Transport {
-    return {
-      send: async (request, options) => {
-        await this.#point();
-        this.requests.push(request);
-        const answer = await transport.send(request, options);
-        await this.#point();
-        return answer;
-      },
-      close: () => transport.close(),
-    };
-  }
-
-  async #journal(write: () => void): Promise<void> {
-    await this.#point();
-    write();
-    await this.#point();
-  }
-
-  /** Whoever is killed here never comes back, and nothing cleans up after it. */
-  async #point(): Promise<void> {
-    if (++this.points !== this.killAt) return;
-    this.#kill();
-    await new Promise<never>(() => {});
+  /** Everything here is below /nodes. */
+  override sent(): string[] {
+    return super.sent().map((line) => line.replace(' /nodes/', ' /'));
   }
 }
