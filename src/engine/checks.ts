@@ -7,6 +7,7 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
 import { printByteSize } from '../base/units.ts';
 import { hasEndpoint } from '../pve/compatibility.ts';
+import { ownDocuments } from '../resources/seed/fields.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { nothingToBootFrom } from './boot-source.ts';
@@ -58,10 +59,14 @@ function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings
   );
 }
 
+export function hasNode({ fields }: ResolvedVm, { nodes }: Observed): boolean {
+  return nodes.get(fields.node)?.online === true;
+}
+
 function checkNode(vm: ResolvedVm, observed: Observed, { problems }: Findings): boolean {
+  if (hasNode(vm, observed)) return true;
   const { node } = vm.fields;
   const found = observed.nodes.get(node);
-  if (found?.online) return true;
   const names = [...observed.nodes.keys()];
   const guess = closest(node, names);
   problems.push(
@@ -102,7 +107,7 @@ interface StorageUse {
 }
 
 function storageUses({ vm, creating }: CheckSubject): StorageUse[] {
-  const { clone, disks = {}, efi, tpm } = vm.fields;
+  const { clone, disks = {}, efi, tpm, cloud_init: cloudInit } = vm.fields;
   const uses: StorageUse[] = [];
   const add = (path: string, storage: string | undefined, format?: string) => {
     if (storage !== undefined) uses.push({ path, storage, format, content: 'images' });
@@ -113,6 +118,10 @@ function storageUses({ vm, creating }: CheckSubject): StorageUse[] {
     if (typeof disk.iso === 'string') {
       uses.push({ path: `disks.${slot}.iso`, storage: disk.iso.split(':')[0] ?? '', content: 'iso' });
     }
+  }
+  if (cloudInit?.storage !== undefined) {
+    const content = ownDocuments(cloudInit).length > 0 ? 'iso' : 'images';
+    uses.push({ path: 'cloud_init.storage', storage: cloudInit.storage, content });
   }
   add('efi.storage', efi?.storage);
   add('tpm.storage', tpm?.storage);

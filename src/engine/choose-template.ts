@@ -10,7 +10,12 @@ import { whereOf } from './where.ts';
 
 export type TemplateChoice =
   | { readonly ok: true; readonly template: TemplateCandidate; readonly vm: VmObserved }
-  | { readonly ok: false; readonly problem: Diagnostic };
+  | {
+      readonly ok: false;
+      readonly problem: Diagnostic;
+      /** On another node it might be none. */
+      readonly restsOnNode?: boolean;
+    };
 
 export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoice {
   const reference = vm.fields.clone?.template ?? '';
@@ -30,6 +35,7 @@ export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoi
   const { template } = choice;
   return {
     ok: false,
+    restsOnNode: true,
     problem: new SpecError({
       code: 'MISSING_REFERENCE',
       where,
@@ -71,11 +77,9 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
   }
   if (second) {
     const all = (here.length > 0 ? here : templates).map((each) => `${each.vmid} on ${each.node}`).join(', ');
-    return refusal(
-      where,
-      `"${reference}" names several templates: ${all}.`,
-      `Name the template by its id: ${question.byId}`,
-    );
+    const several = `"${reference}" names several templates: ${all}.`;
+    const refused = refusal(where, several, `Name the template by its id: ${question.byId}`);
+    return { ...refused, restsOnNode: here.length === 0 };
   }
   if (chosen.vm.ok) return { ok: true, template: chosen, vm: chosen.vm.value };
   return {
@@ -89,7 +93,7 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
   };
 }
 
-function refusal(where: Where, detail: string, hint: string): TemplateChoice {
+function refusal(where: Where, detail: string, hint: string): TemplateChoice & { readonly ok: false } {
   return { ok: false, problem: new SpecError({ code: 'MISSING_REFERENCE', detail, hint, where }).diagnostic };
 }
 

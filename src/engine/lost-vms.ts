@@ -53,6 +53,11 @@ export function lostVms(stackName: string, wanted: readonly ResolvedVm[], observ
   });
 }
 
+/** Its line names the address that wants its place, and it has the id that the file gives, if any. */
+export function isVeryOne({ address, vmid, wantedBy }: LostVm): boolean {
+  return address === wantedBy.address && (wantedBy.fields.vmid ?? vmid) === vmid;
+}
+
 /** Undefined where the line is not ours, or was copied from another VM. */
 function addressIn(stackName: string, vm: VmObserved): string | undefined {
   const owner = findOwnership(vm.current.get('description') ?? '');

@@ -10,7 +10,7 @@ import { stripOwnership } from '../resources/vm/ownership.ts';
 import { packDesired, withoutSeed } from '../resources/vm/packed.ts';
 import { type CloneInput, vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedVm } from '../spec/types.ts';
-import { checkVm, type Findings } from './checks.ts';
+import { checkVm, type Findings, hasNode } from './checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
 import { applied, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
 
@@ -19,7 +19,8 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   const { fields } = vm;
   const template: TemplateChoice | undefined = fields.clone && chooseTemplate(vm, observed);
   if (template && !template.ok) {
-    findings.problems.push(template.problem);
+    // Of a node that is not there, the node itself is all that can be said.
+    if (!template.restsOnNode || hasNode(vm, observed)) findings.problems.push(template.problem);
     checkVm({ vm, base: undefined, creating: true }, observed, findings);
     return undefined;
   }

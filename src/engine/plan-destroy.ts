@@ -90,11 +90,13 @@ function removalOfFiles(
     changes: files.map(
       (file): Change => ({
         address: file.address as Address,
-        kind: 'delete',
+        kind: file.foreign ? 'forget' : 'delete',
         name: file.volid,
         node: file.node,
         vmid: undefined,
-        reason: 'The stack is destroyed with everything it brought.',
+        reason: file.foreign
+          ? 'It was there before the stack, and stays; it is forgotten.'
+          : 'The stack is destroyed with everything it brought.',
         ...UNDETAILED,
       }),
     ),

@@ -13,7 +13,7 @@ import type { StackState } from '../state/stack-state.ts';
 import { checkRoom, checkVm, type Findings } from './checks.ts';
 import { fingerprint, vmFingerprint } from './fingerprint.ts';
 import { type ImagePlan, planImages } from './images/plan-images.ts';
-import { lostProblem, lostVms } from './lost-vms.ts';
+import { isVeryOne, lostProblem, lostVms } from './lost-vms.ts';
 import { machinesOf } from './machines.ts';
 import { withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
@@ -43,6 +43,8 @@ export interface PlanInput {
   readonly replace?: readonly string[];
   /** The ownership lines go on saying that the VMs are not complete: their maker has more to do than this plan knows. */
   readonly asIncomplete?: boolean;
+  /** A VM counts as lost only where its line names the address and, where the file gives an id, the VM has it. */
+  readonly strictClaims?: boolean;
 }
 
 export type PlanResult =
@@ -70,7 +72,7 @@ export function planStack(given: PlanInput): PlanResult {
     stack.name,
     selected.filter(({ address }) => isToBeMade(state, observed, address)),
     observed,
-  );
+  ).filter((each) => !given.strictClaims || isVeryOne(each));
   findings.problems.push(...lostProblem(lost));
   for (const vm of selected) {
     // Whether its id is free, and all the rest, is no question while it may be there already.
@@ -171,7 +173,7 @@ function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: 
   return { change, steps };
 }
 
-/** Templates that are selected themselves, and those that selected VMs are cloned from. */
+/** Templates that are selected themselves, and those that selected VMs are about to be cloned from. */
 function planTemplates(
   input: PlanInput,
   state: StackState,
@@ -179,7 +181,9 @@ function planTemplates(
   findings: Findings,
 ): TemplatePlan[] {
   const { stack, observed, replace = [] } = input;
-  const needed = new Set(neededTemplates(stack, vms));
+  const isAnew = (address: Address) => replace.some((selector) => covers(selector, address));
+  const toMake = vms.filter(({ address }) => isToBeMade(state, observed, address) || isAnew(address));
+  const needed = new Set(neededTemplates(stack, toMake));
   return stack.templates.flatMap((template) => {
     const { address } = template.vm;
     if (!isSelected(input.only, address) && !needed.has(template)) return [];
@@ -191,7 +195,7 @@ function planTemplates(
         observed,
         secrets: input.secrets.get(address) ?? new Map<string, ResolvedSecret>(),
         recipe: recipeOf(template, stack, input.secrets),
-        replace: replace.some((selector) => covers(selector, address)),
+        replace: isAnew(address),
       },
       findings,
     );

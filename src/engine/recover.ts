@@ -17,7 +17,7 @@ import { knownAddresses } from './known-addresses.ts';
 import { observeHa } from './observe-ha.ts';
 import { readPciMappings } from './observe-pci.ts';
 import { takeOver } from './take-over.ts';
-import { retiredAddress } from './templates/plan-template.ts';
+import { retiredAddress } from './templates/versions.ts';
 
 export interface ClusterInput {
   readonly pve: Pve;

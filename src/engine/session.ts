@@ -39,7 +39,7 @@ import type { ProgressListener } from './progress.ts';
 import { nextRunId } from './run-id.ts';
 import { RunMemory } from './run-memory.ts';
 import { type RunSurroundings, stepContext } from './step-context.ts';
-import { retiredAddress } from './templates/plan-template.ts';
+import { retiredAddress } from './templates/versions.ts';
 import { unsaved } from './unsaved.ts';
 
 export interface SessionDoors {
@@ -72,6 +72,8 @@ export interface PlanOptions {
   readonly replace?: readonly string[];
   /** The ownership lines go on saying that the VMs are not complete. */
   readonly asIncomplete?: boolean;
+  /** A VM counts as lost only where its line names the address and, where the file gives an id, the VM has it. */
+  readonly strictClaims?: boolean;
   /** Off: the plan is made whatever the token may do; the server refuses then, perhaps halfway. */
   readonly checkPrivileges?: boolean;
 }

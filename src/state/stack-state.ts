@@ -42,7 +42,7 @@ const facts = {
   /** The one that a drive is to hold, and the digest of what is in it. */
   seed: z.strictObject({ ...seedFile, digest: z.string() }).optional(),
   /** Others of this VM that may still be there. */
-  oldSeeds: z.array(z.strictObject(seedFile)).optional(),
+  oldSeeds: z.array(z.strictObject({ ...seedFile, stuck: z.literal(true).optional() })).optional(),
 };
 
 const maps = {
@@ -84,6 +84,8 @@ export const fileStateSchema = z.strictObject({
   ctime: z.number().optional(),
   /** Whether all of it has arrived is not known. */
   incomplete: z.literal(true).optional(),
+  /** It was there before, and is not ours to remove. */
+  foreign: z.literal(true).optional(),
 });
 
 export type FileState = z.output<typeof fileStateSchema>;

@@ -1,7 +1,6 @@
 /** Shows a run while it works: drawn on a terminal, plain lines with times elsewhere, JSON lines with --json. */
 
 import type { Clock } from '../../base/clock.ts';
-import { counted } from '../../base/count.ts';
 import { Canceled } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Progress, ProgressListener } from '../../engine/progress.ts';
@@ -98,9 +97,4 @@ export function jsonView(timeline: Timeline, print: (object: Readonly<Record<str
     },
     end: async () => {},
   };
-}
-
-/** `3 VMs in 14s`. */
-export function printCount(count: number, tookMs: number): string {
-  return `${counted(count, 'VM')} in ${printDuration(tookMs)}`;
 }

@@ -1,4 +1,5 @@
 /** The course of a run for an incident report: what the journal says, with times relative to its beginning. Pure. */
+import { counted } from '../../base/count.ts';
 import { printDuration } from '../../base/units.ts';
 import type { RunEvent } from '../../state/events.ts';
 import { firstLine } from './words.ts';
@@ -21,7 +22,7 @@ export function timeline(events: readonly RunEvent[], noticedAt: string): Moment
     const moment = (address: string, what: string): Moment => ({ at: `+${printDuration(now - start)}`, address, what });
     switch (event.event) {
       case 'runStarted':
-        return [moment('', `${event.command} begins, ${event.steps.length} steps planned`)];
+        return [moment('', `${event.command} begins, ${counted(event.steps.length, 'step')} planned`)];
       case 'stepStarted': {
         // A step says again what it is about to do; it began the first time.
         if (steps.has(event.step)) return [];

@@ -12,7 +12,7 @@ import { standings } from './incident-standing.ts';
 import { timeline } from './incident-timeline.ts';
 import { codeBlock, codeSpan, listed, tableHead, tableRow } from './markdown.ts';
 import type { Differing } from './record.ts';
-import { printed, serverWords, taskLogLines } from './words.ts';
+import { firstLine, isFromServer, printed, serverWords, taskLogLines } from './words.ts';
 
 export interface IncidentInput {
   readonly runId: string;
@@ -129,7 +129,7 @@ function rootCause(input: IncidentInput): string[] {
     '- **Five whys:**',
     ...whys.map(({ question, answer }, index) => `  ${index + 1}. **${question}** ${answer}`),
     '',
-    '**Technical cause**, in the words of the server:',
+    `**Technical cause**${[...input.problems.values()].some(isFromServer) ? ', in the words of the server' : ''}:`,
     '',
     ...technicalCause(input),
   ];
@@ -171,7 +171,12 @@ function knownWhys({ problems, remaining }: IncidentInput): Why[] {
       question: 'Why did the run fail?',
       answer: `Because ${step}${address || 'the run'} failed: ${summary} (${codeSpan(code)})${others}.`,
     },
-    { question: 'Why did that fail?', answer: `Because the server said ${codeSpan(serverWords(problem))}.` },
+    {
+      question: 'Why did that fail?',
+      answer: isFromServer(problem)
+        ? `Because the server said ${codeSpan(serverWords(problem))}.`
+        : `Because of this: ${codeSpan(firstLine(problem.detail))}`,
+    },
     ...(log === undefined
       ? []
       : [

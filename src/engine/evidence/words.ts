@@ -12,6 +12,11 @@ export function firstLine(text: string): string {
   return shortened(text.split('\n')[0]?.trim() ?? '');
 }
 
+/** A file of ours that cannot be read, for instance, is nothing a server said. */
+export function isFromServer({ where, detail }: Pick<Diagnostic, 'where' | 'detail'>): boolean {
+  return (where?.endpoint ?? where?.request ?? where?.upid) !== undefined || /"[^"]+"/.test(detail);
+}
+
 /** What the server said stands in quotes; without them it is our own sentence. */
 export function serverWords({ detail, summary }: Pick<Diagnostic, 'detail' | 'summary'>): string {
   const quoted = /"([^"]+)"/.exec(detail)?.[0];

@@ -54,6 +54,6 @@ async function readFiles(pve: Pve, node: string, storage: string, signal: AbortS
     return { ok: true, value: new Map(volumes.map(({ volid, size, ctime }) => [volid, { sizeBytes: size, ctime }])) };
   } catch (error) {
     if (!(error instanceof AuthError && error.code === 'PRIVILEGE_MISSING')) throw error;
-    return { ok: false, needs: `Datastore.AllocateTemplate or Datastore.Audit on /storage/${storage}` };
+    return { ok: false, needs: `Datastore.Audit or Datastore.AllocateSpace on /storage/${storage}` };
   }
 }

@@ -67,7 +67,7 @@ function verdictOn(site: ImageSite, version: ServerVersion, state: StackState, i
   const { image } = site;
   if (!found) return { kind: 'create', reason: makingReason(image) };
   if (isReplaced) return { kind: 'replace', reason: 'It is deleted and brought again, as asked for.' };
-  const remembered = state.files[fileKey(site.node, volumeOf(image))];
+  const remembered = rememberedAt(site, state);
   if (!remembered) {
     if (isChecked(image)) return { kind: 'update', reason: 'It is there already; Proxmox compares its checksum.' };
     return { kind: 'none', reason: 'It is there already.', warning: unchecked(site) };
@@ -79,6 +79,13 @@ function verdictOn(site: ImageSite, version: ServerVersion, state: StackState, i
   return isChecked(image) && !isSumKnown(image, remembered)
     ? { kind: 'update', reason: 'Its checksum is new in the file; Proxmox compares it.' }
     : { kind: 'none', reason: 'It is there, as it was brought.' };
+}
+
+/** On shared storage another node may have brought it: the one that does the work now need not be the one that did. */
+function rememberedAt({ image, node, isShared }: ImageSite, { files }: StackState): FileState | undefined {
+  const volid = volumeOf(image);
+  const known = files[fileKey(node, volid)];
+  return known ?? (isShared ? Object.values(files).find((file) => file.volid === volid) : undefined);
 }
 
 /** Only what Proxmox fetches itself, as it is, can it compare without our sending the whole file. */
@@ -201,7 +208,7 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
       detail: isRead
         ? `Node ${node} has no storage "${storage}" that the token may see.`
         : `The storages of node ${node} cannot be read, so nobody can say whether "${storage}" is there.`,
-      hint: 'Correct the name, or grant Datastore.AllocateTemplate on it: proxwright permissions',
+      hint: 'Correct the name, or grant Datastore.Audit and Datastore.AllocateTemplate on it: proxwright permissions',
     }).diagnostic;
   }
   if (!row.enabled || !row.active) {

@@ -22,7 +22,7 @@ export interface Requirement {
 }
 
 /** A privilege for each of these is worth a second thought. */
-const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
+const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'Datastore.Allocate', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
 
 /** The same need, said by many, is one requirement. */
 export class RequirementList {

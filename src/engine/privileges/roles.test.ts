@@ -73,6 +73,19 @@ describe('the smallest roles', () => {
     expect(acl.filter(({ role }) => role === 'Proxwright-VM-Strong').map(({ path }) => path)).toEqual(['/vms/402']);
   });
 
+  it('let files be removed where files are, and not where disks are', () => {
+    const { roles, acl } = smallestRoles(
+      [
+        requirement(['Datastore.Allocate'], '/storage/local'),
+        requirement(['Datastore.AllocateTemplate'], '/storage/local'),
+        requirement(['Datastore.AllocateSpace'], '/storage/tank'),
+      ],
+      { version: PVE9 },
+    );
+    const strong = roles.find(({ privileges }) => privileges.includes('Datastore.Allocate'));
+    expect(acl.filter(({ role }) => role === strong?.name).map(({ path }) => path)).toEqual(['/storage/local']);
+  });
+
   it('stand on /vms where they are to outlive the VMs, with the templates apart', () => {
     const { acl } = smallestRoles([...TEMPLATE, requirement(['VM.Allocate'], '/vms/401')], {
       version: PVE9,

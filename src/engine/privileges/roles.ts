@@ -44,7 +44,15 @@ export interface RoleOptions {
 const DEFAULT_NAME = 'Proxwright';
 
 /** They reach beyond what the role is for, so they are never handed to somebody who did not ask. */
-const APART = new Set(['Sys.Modify', 'Sys.Console', 'Mapping.Modify', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
+const APART = new Set([
+  'Sys.Modify',
+  'Sys.Console',
+  // On a storage for disks it would be the right to change and delete everybody's.
+  'Datastore.Allocate',
+  'Mapping.Modify',
+  'VM.GuestAgent.Unrestricted',
+  'VM.Monitor',
+]);
 
 export function smallestRoles(requirements: readonly Requirement[], options: RoleOptions): RoleSet {
   const places = placesOf(requirements, options);

@@ -9,6 +9,7 @@ import type { Pve } from '../../pve/client.ts';
 import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
 import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
+import { machinesOf } from '../machines.ts';
 import { assumedNeeds } from './assumed.ts';
 import { checkNeeds } from './check.ts';
 import { Grants, isRealRoot } from './grants.ts';
@@ -130,9 +131,14 @@ function unseen(
 }
 
 function sightOf({ code, where }: Diagnostic, stack: ResolvedStack): Sight | undefined {
-  const vm = stack.vms.find(({ address }) => address === where?.address);
-  if (!vm || (code !== 'MISSING_REFERENCE' && code !== 'PRIVILEGE_MISSING')) return undefined;
+  if (code !== 'MISSING_REFERENCE' && code !== 'PRIVILEGE_MISSING') return undefined;
   const parts = where?.field?.split('.') ?? [];
+  const image = stack.images.find(({ address }) => address === where?.address);
+  if (image && parts[0] === 'storage') {
+    return sightOfStorage(image.fields.storage, ['Datastore.Audit', 'Datastore.AllocateSpace']);
+  }
+  const vm = machinesOf(stack).find(({ address }) => address === where?.address);
+  if (!vm) return undefined;
   return templateSight(vm, parts) ?? bridgeSight(vm, parts) ?? storageSight(vm, parts);
 }
 
@@ -163,15 +169,18 @@ function storageSight({ fields }: ResolvedVm, parts: readonly string[]): Sight |
   const disk = owner === 'disks' ? fields.disks?.[slot] : undefined;
   const storage =
     disk === undefined
-      ? { clone: fields.clone?.storage, efi: fields.efi?.storage, tpm: fields.tpm?.storage }[owner ?? '']
+      ? {
+          clone: fields.clone?.storage,
+          efi: fields.efi?.storage,
+          tpm: fields.tpm?.storage,
+          cloud_init: fields.cloud_init?.storage,
+        }[owner ?? '']
       : name === 'iso'
         ? String(disk.iso).split(':')[0]
         : disk.storage;
-  return storage === undefined
-    ? undefined
-    : {
-        what: `the storage "${storage}"`,
-        privileges: ['Datastore.AllocateSpace', 'Datastore.Audit'],
-        path: { path: `/storage/${storage}` },
-      };
+  return storage === undefined ? undefined : sightOfStorage(storage, ['Datastore.AllocateSpace', 'Datastore.Audit']);
+}
+
+function sightOfStorage(storage: string, privileges: Sight['privileges']): Sight {
+  return { what: `the storage "${storage}"`, privileges, path: { path: `/storage/${storage}` } };
 }

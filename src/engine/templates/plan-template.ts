@@ -3,32 +3,35 @@
  * built beside the old one, which gives up the name only when the new one is complete, and stays, because linked clones
  * rest on its disks. Pure.
  */
-import { type Address, addressOf } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ConflictError, SpecError, StateError } from '../../base/errors.ts';
 import { templateFaults } from '../../resources/template/health.ts';
-import type { RetireInput } from '../../resources/template/steps.ts';
-import type { DesiredConfig } from '../../resources/vm/desired.ts';
-import { parseDrive } from '../../resources/vm/disks.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../resources/vm/ownership.ts';
 import { packDesired, withoutSeed } from '../../resources/vm/packed.ts';
-import { printPropertyOf } from '../../resources/vm/parts.ts';
-import { cloned, created, emptyVm, UNKNOWN_VMID, wishesOf, written } from '../../resources/vm/privileges/forecast.ts';
+import {
+  cloned,
+  created,
+  emptyVm,
+  type Owner,
+  UNKNOWN_VMID,
+  wishesOf,
+} from '../../resources/vm/privileges/forecast.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../../resources/vm/steps.ts';
-import { configureWrites } from '../../resources/vm/writes.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../../spec/types.ts';
 import type { StackState, VmState } from '../../state/stack-state.ts';
 import { checkVm, type Findings } from '../checks.ts';
 import { pickTemplate } from '../choose-template.ts';
 import { templateKey } from '../observe.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
-import { creationDifferences, sizesWanted } from '../plan-creation.ts';
+import { creationDifferences } from '../plan-creation.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../plan-types.ts';
 import { identityProblem } from '../plan-vm.ts';
 import { seedStep, type VmPlan, type VmPlanInput, wanted } from '../vm-wishes.ts';
 import { whereOf } from '../where.ts';
+import { candidateOf, finished } from './foreseen.ts';
 import { finalFields, guestOf, stepsOfTemplate } from './steps-of-template.ts';
+import { buildVm, type Former, formerOf, holderOf, retiredAddress, retireInput } from './versions.ts';
 
 export interface TemplatePlanInput extends Pick<VmPlanInput, 'stackName' | 'observed' | 'secrets'> {
   readonly template: ResolvedTemplate;
@@ -92,28 +95,6 @@ function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan 
   return undefined;
 }
 
-/** Whoever has the template's name on its node, and is none of its versions. */
-function holderOf({ template: { name, vm }, state, observed }: TemplatePlanInput): TemplateCandidate | undefined {
-  const candidates = observed.templates.get(templateKey(name)) ?? [];
-  const isOurs = (vmid: number) =>
-    state.vms[vm.address]?.vmid === vmid || state.vms[retiredAddress(name, vmid)] !== undefined;
-  return candidates.find(({ node, vmid }) => node === vm.fields.node && !isOurs(vmid));
-}
-
-/** An earlier version that still has the name: read, because the list of guests lags. */
-function formerOf({ template: { name, vm }, state, observed }: TemplatePlanInput): Former | undefined {
-  return Object.values(state.vms).flatMap(({ vmid, node }): Former[] => {
-    const address = retiredAddress(name, vmid);
-    const found = state.vms[address] && observed.vms.get(address);
-    const hasName = found?.kind === 'present' && found.vm.current.get('name') === name;
-    return hasName && node === vm.fields.node ? [{ address, vmid }] : [];
-  })[0];
-}
-
-export function retiredAddress(name: string, vmid: number): Address {
-  return addressOf('retired', name, String(vmid));
-}
-
 function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
   const former = { address: retiredAddress(input.template.name, old.vmid), vmid: old.vmid };
   const reason = `${input.replace ? 'It is made anew, as asked for' : 'Its recipe changed'}: a new version is built beside ${old.vmid}, which stays for its linked clones.`;
@@ -132,12 +113,6 @@ function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): 
   return { ...built, steps };
 }
 
-/** The version that has the name, and perhaps the id, now. */
-interface Former {
-  readonly address: Address;
-  readonly vmid: number;
-}
-
 interface Making {
   readonly kind: ChangeKind;
   readonly reason: string;
@@ -147,7 +122,7 @@ interface Making {
 
 function build(input: TemplatePlanInput, making: Making, findings: Findings): TemplatePlan | undefined {
   const { template, observed, recipe } = input;
-  const vm = buildVm(template, observed, making.former);
+  const vm = buildVm(input, making.former);
   if (seedStep(vm) && !template.install) {
     findings.problems.push(unfit(template, SEEDED));
     return undefined;
@@ -168,7 +143,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
     : { create: createInput(vm, withoutSeed(packDesired(wishes.built.values())), recipe) };
   const vmid = expectedId(vm, observed);
   const bare = emptyVm(vmid, vm.fields.node);
-  const owner = { stack: input.stackName, address: vm.address };
+  const owner = ownerOf(input);
   const made =
     'clone' in make
       ? cloned(base, make.clone, bare, owner)
@@ -194,7 +169,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
       wishes,
       retire,
     }),
-    foreseen: candidateOf(template, finished(input, made, wishes.finalised)),
+    foreseen: candidateOf(template, finished(made, wishes.finalised, owner)),
   };
 }
 
@@ -212,14 +187,14 @@ function goOn(
   actual: VmObserved,
   findings: Findings,
 ): TemplatePlan | undefined {
-  const { template, observed } = input;
+  const { template } = input;
   const holder = holderOf(input);
   if (holder) {
     findings.problems.push(stranger(template, holder));
     return undefined;
   }
   const former = formerOf(input);
-  const vm = buildVm(template, observed, former);
+  const vm = buildVm(input, former);
   const wishes = wishesFor(input, vm, actual);
   const steps = stepsOfTemplate({
     template,
@@ -231,44 +206,11 @@ function goOn(
     retire: former && retireInput(template, former),
   });
   const change = changeOf(template, 'complete', 'An earlier run did not finish it.', actual.vmid);
-  return { change, steps, foreseen: candidateOf(template, finished(input, actual, wishes.finalised)) };
+  return { change, steps, foreseen: candidateOf(template, finished(actual, wishes.finalised, ownerOf(input))) };
 }
 
-/** What its clones will find, once everything is as wanted: without its medium, with disks of the size they get. */
-function finished({ stackName, template }: TemplatePlanInput, vm: VmObserved, desired: DesiredConfig): VmObserved {
-  const owner = { stack: stackName, address: template.vm.address };
-  const wishes = wishesOf(packDesired(desired.values()), owner, vm);
-  const made = configureWrites(wishes, vm).reduce((each, write) => written(each, write, wishes), vm);
-  const current = new Map(made.current);
-  for (const { slot, sizeBytes } of sizesWanted(desired)) {
-    const text = current.get(slot);
-    const drive = text === undefined ? undefined : parseDrive(slot, text);
-    if (!drive || (drive.sizeBytes ?? 0) >= sizeBytes) continue;
-    current.set(slot, printPropertyOf(slot, drive.value.with('size', `${Math.ceil(sizeBytes / 1024)}K`)));
-  }
-  return { ...made, current };
-}
-
-/** While an earlier version has the name, another one; and an id of its own. */
-function buildVm(template: ResolvedTemplate, observed: Observed, former: Former | undefined): ResolvedVm {
-  const { vm, name } = template;
-  if (!former) return vm;
-  const { vmid, ...fields } = vm.fields;
-  const given = vmid === undefined ? vm.vmids : Array.from({ length: VERSIONS }, (_, index) => vmid + index);
-  const free = given?.filter((id) => !observed.guests.has(id));
-  return { ...vm, fields: { ...fields, name: shortened(name, '-next') }, ...(free && { vmids: free }) };
-}
-
-/** Ids behind a template's own that later versions of it may take. */
-const VERSIONS = 100;
-const MAX_NAME = 63;
-
-function shortened(name: string, suffix: string): string {
-  return `${name.slice(0, MAX_NAME - suffix.length).replace(/[-.]+$/, '')}${suffix}`;
-}
-
-function retireInput({ name }: ResolvedTemplate, former: Former): RetireInput {
-  return { former: former.address, name: shortened(name, `-retired-${former.vmid}`) };
+function ownerOf({ stackName, template }: TemplatePlanInput): Owner {
+  return { stack: stackName, address: template.vm.address };
 }
 
 function wishesFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserved) {
@@ -335,17 +277,6 @@ function sourceOf({ template, observed }: TemplatePlanInput, { problems }: Findi
   });
   if (!choice.ok) problems.push(choice.problem);
   return choice.ok ? { candidate: choice.template, vm: choice.vm } : undefined;
-}
-
-function candidateOf({ name, vm }: ResolvedTemplate, made: VmObserved): TemplateCandidate {
-  return {
-    vmid: made.vmid,
-    node: vm.fields.node,
-    name,
-    isTemplate: true,
-    vm: { ok: true, value: made },
-    address: vm.address,
-  };
 }
 
 function changeOf({ vm, name }: ResolvedTemplate, kind: ChangeKind, reason: string, vmid: number | undefined): Change {

@@ -26,8 +26,11 @@ export function placeOfVolume(volid: string): { storage: string; content: ImageC
   return { storage, content: content === 'iso' ? 'iso' : 'import', file };
 }
 
+/** Of a file name, on every usual file system. */
+export const MOST_CHARACTERS = 255;
+
 export function isAcceptableName(content: ImageContent, file: string): boolean {
-  return ACCEPTED[content].test(file) && file.length <= 255;
+  return ACCEPTED[content].test(file) && file.length <= MOST_CHARACTERS;
 }
 
 /**

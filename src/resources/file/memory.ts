@@ -17,6 +17,8 @@ export interface FileMemory {
    * Size and time are those that are expected, not those of the storage.
    */
   readonly incomplete?: true | undefined;
+  /** It was there before we came, and is used as it is: whoever brought it removes it. */
+  readonly foreign?: true | undefined;
 }
 
 /** One name may stand in the local storages of several nodes. */

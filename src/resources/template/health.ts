@@ -37,7 +37,8 @@ function diskFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
       { detail, hint: 'Give it a disk with an image: disks: { scsi0: { image: …, storage: … } }.', field: 'disks' },
     ];
   }
-  const order = parseBootOrder(values.get('boot') ?? '');
+  const boot = values.get('boot');
+  const order = boot === undefined ? undefined : parseBootOrder(boot);
   // Without an order, and with one of the older kind, Proxmox finds the disk by itself.
   if (order?.kind !== 'order') return [];
   const [device] = order.devices;

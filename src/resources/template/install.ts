@@ -5,12 +5,13 @@
 import { invariant } from '../../base/assert.ts';
 import { TaskError } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
-import { isUpid } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { knownVm, look, vmName } from '../vm/actions/look.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { patiently } from '../vm/actions/rounds.ts';
 import type { TemplateMemory } from '../vm/memory.ts';
+import type { VmObserved } from '../vm/observed.ts';
+import { propertyOf } from '../vm/parts.ts';
 import type { InstallInput } from './steps.ts';
 
 /** An installation lasts minutes; to see its end some seconds late costs nothing. */
@@ -19,7 +20,7 @@ const POLL_MS = 5_000;
 export const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => {
   if (memoryOf(context).install === 'done') return;
   if (memoryOf(context).install === undefined) {
-    await startVm(context, { mayBeUnderWay: true });
+    if (!(await wasStarted(context))) await startOnce(context);
     await learnInstall(context, 'running');
   }
   const startedAt = context.clock.now();
@@ -36,13 +37,36 @@ export const installTemplate: Action<InstallInput> = async (context, { timeoutMs
   context.log.log('debug', `${context.address}: switched itself off`, { waitedMs: context.clock.now() - startedAt });
 };
 
-/** A run that died between the start and writing it down: its task tells. */
-export async function settleInstall(context: ActionContext, upid: string | undefined): Promise<void> {
-  const memory = context.memory();
-  if (!isUpid(upid) || memory?.template === undefined || memory.template.install !== undefined) return;
-  const { exitstatus } = await context.pve.node(memory.node).tasks.status(upid, { signal: context.signal });
-  if (exitstatus !== undefined && !/^(OK|WARNINGS)/.test(exitstatus)) return;
-  await learnInstall(context, 'running');
+/** A start that is said to have failed may have gone far enough; a second one would come when the work is done. */
+async function startOnce(context: ActionContext): Promise<void> {
+  try {
+    await startVm(context, { mayBeUnderWay: true });
+  } catch (error) {
+    if (!(error instanceof TaskError)) throw error;
+    const vm = await patiently(context, () => look(context));
+    if (!(await patiently(context, () => isRunning(context, vm)))) throw error;
+    context.log.log('warn', `${context.address}: its start failed, but it runs: ${error.diagnostic.detail}`);
+  }
+}
+
+/**
+ * By a run that died before it had written it down. It may be off again by now: then only the node's list of tasks knows
+ * that it has done its work, and started once more it would boot what it has installed, and never switch itself off.
+ */
+async function wasStarted(context: ActionContext): Promise<boolean> {
+  const vm = await patiently(context, () => look(context));
+  if (await patiently(context, () => isRunning(context, vm))) return true;
+  const { node, vmid } = vm;
+  const tasks = await patiently(context, () =>
+    context.pve.node(node).tasks.list({ source: 'all', vmid, typefilter: 'qmstart' }, { signal: context.signal }),
+  );
+  const isGood = (status: string | undefined) => /^(OK|WARNINGS)/.test(status ?? '');
+  return tasks.some(({ starttime, status }) => starttime >= madeAt(vm) && isGood(status));
+}
+
+/** By the clock of its node, in seconds: whatever had the id before is not meant. */
+function madeAt({ current }: VmObserved): number {
+  return Number(propertyOf('meta', current.get('meta')).get('ctime') ?? Number.POSITIVE_INFINITY);
 }
 
 function memoryOf(context: ActionContext): TemplateMemory {

@@ -14,6 +14,8 @@ export interface SeedFile {
   /** One name may stand in the local storages of several nodes. */
   readonly node: string;
   readonly volid: string;
+  /** It could not be removed when it was to go, and that was said; it is tried again when there is something else to do. */
+  readonly stuck?: true | undefined;
 }
 
 export interface VmMemory {

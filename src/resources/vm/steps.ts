@@ -126,10 +126,6 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.destroy': 'remove',
 };
 
-export function isVmStep(step: Step): step is Step<VmActionName, VmInputs[VmActionName]> {
-  return step.action in STAGE_OF;
-}
-
 /** `vm.web/clone`; several steps of one kind are told apart by `part`: `vm.web/resize/scsi0`. */
 export function vmStep<Name extends VmActionName>(
   address: Address,

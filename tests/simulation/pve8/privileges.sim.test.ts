@@ -12,8 +12,8 @@ import { type AgentRequest, agentPrivileges } from '../../../src/resources/vm/pr
 import { createSimulator, seededRandom, VirtualClock } from '../../../src/simulator/index.ts';
 import { knownReleases, RELEASES } from '../../../src/simulator/world/releases.ts';
 import { resolved, TOKEN_SECRET } from '../engine/support/scene.ts';
-import { firstPicture, runPhase } from '../privileges/support/bench.ts';
-import { SCENARIOS, type Scenario } from '../privileges/support/scenarios.ts';
+import { firstPicture, runPhase, type Scenario } from '../privileges/support/bench.ts';
+import { SCENARIOS } from '../privileges/support/scenarios.ts';
 import { worldFileOf, worldOf } from './support/worlds.ts';
 
 /** The oldest of each kind of server is followed through whole lives, the others through their beginnings. */
@@ -45,7 +45,7 @@ async function askedFor(version: string): Promise<Set<string>> {
 
 /** Files to import came with 8.3. */
 function isPossible({ phases }: Scenario, version: string): boolean {
-  return isSince(version, '8.3') || !phases.some(({ stack }) => stack.includes('import_from'));
+  return isSince(version, '8.3') || !phases.some(({ stack }) => /import_from|content: import/.test(stack));
 }
 
 describe.each(knownReleases())('on Proxmox VE %s', (version) => {

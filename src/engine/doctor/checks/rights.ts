@@ -20,6 +20,8 @@ export function checkPrivileges({
       return { ...found, details: [...details.filter((line) => line !== TO_TYPE), ...(index === 0 ? notes : [])] };
     });
   }
+  // Without a plan nobody knows; what stands in its way is said below.
+  if (!result.ok && check.requirements.length === 0) return [];
   if (result.ok && result.plan.steps.length === 0) {
     return [
       say.good('The plan has nothing to do, so it needs nothing.', {

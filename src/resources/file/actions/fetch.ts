@@ -81,6 +81,7 @@ async function send(
   await context.intend({ ...placeOf(input), sentAt: context.clock.now() });
   context.progress(before === 'absent' ? 'download' : 'compare');
   const { signal, timeouts } = context;
+  const known = context.file(keyOf(input));
   try {
     const upid = await context.pve
       .node(node)
@@ -100,7 +101,8 @@ async function send(
   } catch (error) {
     return afterFailure(context, input, course, before, error);
   }
-  await remember(context, input, await lookAfter(context, input), input);
+  const isForeign = before === 'there' && (known?.foreign ?? !known);
+  await remember(context, input, await lookAfter(context, input), { ...input, ...(isForeign && { foreign: true }) });
   return 'done';
 }
 
@@ -146,7 +148,7 @@ async function adopt(context: FileContext, input: FetchImageInput, entry: Volume
     'warn',
     `${context.address}: ${volidOf(input)} was there already and is taken as it is: ${why}. To fetch it anew: proxwright apply --replace ${context.address}`,
   );
-  await remember(context, input, entry, input);
+  await remember(context, input, entry, { ...input, foreign: true });
   return 'done';
 }
 
@@ -185,9 +187,17 @@ function begun(context: FileContext, input: FetchImageInput): FileMemory {
   };
 }
 
-/** A download leaves nothing under the name unless it ended well, so a beginning that failed need not be remembered. */
+/**
+ * A download leaves nothing under the name unless it ended well, so a beginning that failed need not be remembered. What
+ * failed may have been the look at what has come, though: then the file is ours, and the next run sees to it.
+ */
 async function forgetAbsent(context: FileContext, input: FetchImageInput): Promise<void> {
-  if (context.file(keyOf(input))?.incomplete) await context.learnFile(keyOf(input), null);
+  if (!context.file(keyOf(input))?.incomplete) return;
+  const isGone = await lookFor(context, input).then(
+    (entry) => entry === undefined,
+    () => false,
+  );
+  if (isGone) await context.learnFile(keyOf(input), null);
 }
 
 function unreachableSource(input: FetchImageInput, error: unknown): unknown {

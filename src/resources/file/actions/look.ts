@@ -28,9 +28,9 @@ export async function remember(
   context: FileContext,
   place: FilePlace,
   entry: VolumeEntry,
-  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512'>,
+  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512' | 'foreign'>,
 ): Promise<void> {
-  const { url, sha256, sha512 } = source;
+  const { url, sha256, sha512, foreign } = source;
   await context.learnFile(keyOf(place), {
     address: context.address,
     node: place.node,
@@ -40,6 +40,7 @@ export async function remember(
     ...(sha512 !== undefined && { sha512 }),
     sizeBytes: entry.size ?? 0,
     ...(entry.ctime !== undefined && { ctime: entry.ctime }),
+    ...(foreign && { foreign }),
   });
 }
 

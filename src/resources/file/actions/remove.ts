@@ -1,4 +1,7 @@
-/** `image.remove`: takes a file of ours out of its storage. One that is gone already is fine; another one is not touched. */
+/**
+ * `image.remove`: takes a file of ours out of its storage. One that is gone already is fine; another one is not touched, and
+ * one that was there before us is only forgotten.
+ */
 import { ConflictError, type ProxwrightError, TaskError } from '../../../base/errors.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
 import type { FileAction, FileContext } from '../context.ts';
@@ -11,8 +14,8 @@ const REMOVE_MS = 10 * 60_000;
 
 export const removeImage: FileAction<RemoveImageInput> = (context, input) =>
   inFileRounds(context, 'remove', async () => {
-    const entry = await lookFor(context, input);
     const memory = context.file(keyOf(input));
+    const entry = memory?.foreign ? undefined : await lookFor(context, input);
     if (entry && memory && !memory.incomplete && !isSameFile(memory, entry)) throw notOurs(context, input);
     if (entry && !memory) throw notOurs(context, input);
     if (entry) {

@@ -172,7 +172,7 @@ async function adopt(
     'warn',
     `${context.address}: ${volidOf(place)} was there already with the same length and is taken as it is; its content was not compared. To send it anew: proxwright apply --replace ${context.address}`,
   );
-  await remember(context, place, entry, { sha256: image.sha256, url });
+  await remember(context, place, entry, { sha256: image.sha256, url, foreign: true });
 }
 
 /** A copy of an earlier run, or one whose answer was lost. How it ended shows in the storage. */

@@ -58,8 +58,8 @@ export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
   await context.intend({ unseed: old.map(({ volid }) => volid) });
   const kept: SeedFile[] = [];
   for (const file of old) {
-    const isGone = !held.has(file.volid) && (await removeFile(context, file));
-    if (!isGone) kept.push(file);
+    if (held.has(file.volid)) kept.push(file);
+    else if (!(await removeFile(context, file))) kept.push({ ...file, stuck: true });
   }
   await context.learn({ oldSeeds: kept });
 };
@@ -134,7 +134,8 @@ async function sizeOf(context: ActionContext, { node, volid }: SeedFile): Promis
   return found && (found.size ?? 0);
 }
 
-function heldVolumes({ current, pending }: VmObserved): Set<string> {
+/** What its drives hold, or will. */
+export function heldVolumes({ current, pending }: Pick<VmObserved, 'current' | 'pending'>): Set<string> {
   return new Set([...drivesOf(current), ...drivesOf(pending)].map(({ file }) => file));
 }
 

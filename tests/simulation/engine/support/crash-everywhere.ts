@@ -5,7 +5,7 @@
 import { beforehand, failuresOf } from './invariants.ts';
 import { STRANGERS } from './lab-world.ts';
 import { differences, pictureOf } from './picture.ts';
-import { Scene, type Snapshot } from './scene.ts';
+import { Scene, type SceneOptions, type Snapshot } from './scene.ts';
 import { FIVE_VMS } from './stacks.ts';
 
 const OTHERS = new Set<number>(STRANGERS);
@@ -15,6 +15,7 @@ const SETTLED_MS = 120_000;
 export interface Operation {
   readonly name: string;
   readonly from: Snapshot | undefined;
+  readonly options?: SceneOptions | undefined;
   readonly run: (scene: Scene) => ReturnType<Scene['apply']>;
   /** What is wrong after the operation was carried through. */
   readonly complaints: (scene: Scene, before: ReturnType<typeof beforehand>) => Promise<string[]>;
@@ -27,7 +28,7 @@ export interface Operation {
 }
 
 export async function crashEverywhere(operation: Operation): Promise<string[]> {
-  const begin = () => new Scene({ ...(operation.from && { from: operation.from }) });
+  const begin = () => new Scene({ ...operation.options, ...(operation.from && { from: operation.from }) });
   const whole = begin();
   const calm = beforehand(whole);
   assertCalm(failuresOf(await operation.run(whole)));
@@ -39,10 +40,12 @@ export async function crashEverywhere(operation: Operation): Promise<string[]> {
   const expected = picture(whole);
   const counts = (scene: Scene) => operation.tasks.map((type) => `${type} ${scene.tasks(type)}`);
   const failures: string[] = [];
+  let kills = 0;
   for (let killAt = 1; killAt <= points.length; killAt += operation.stride ?? 1) {
     const scene = begin();
     const before = beforehand(scene);
     scene.killAt = killAt;
+    kills++;
     const end = await operation.run(scene);
     // Some successors come at once, some when everything the dead run began has ended.
     if (killAt % 3 === 0) await scene.clock.advance(60_000);
@@ -55,7 +58,7 @@ export async function crashEverywhere(operation: Operation): Promise<string[]> {
   const requests = points.filter((label) => /^before [A-Z]+ \//.test(label)).length;
   const writes = points.length / 2 - requests;
   process.stdout.write(
-    `${operation.name}: killed at ${points.length} points, before and after ${requests} requests and ${writes} writes to the store\n`,
+    `${operation.name}: killed at ${kills} of ${points.length} points, before and after ${requests} requests and ${writes} writes to the store\n`,
   );
   return failures;
 }

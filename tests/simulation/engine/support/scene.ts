@@ -35,6 +35,7 @@ import {
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';
+import { recallState } from '../../../../src/state/recall.ts';
 import type { StackState } from '../../../../src/state/stack-state.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
@@ -251,7 +252,8 @@ export class Scene {
       const vm = stack.vms.find(({ fields }) => fields.name === config.current.get('name'));
       return vm ? [[vmid, vm.address] as const] : [];
     });
-    const { vms } = await this.state(stack.name);
+    // Of a run that was killed, the journal knows more.
+    const { vms } = (await recallState(this.store, stack.name)).state;
     return new Map([
       ...byName,
       ...Object.entries(vms).map(([address, { vmid }]) => [vmid, address as Address] as const),
@@ -296,7 +298,7 @@ export function resolved(text: string): ResolvedStack {
   return stack;
 }
 
-function secretsOf(stack: ResolvedStack): Map<Address, Map<string, ResolvedSecret>> {
+export function secretsOf(stack: ResolvedStack): Map<Address, Map<string, ResolvedSecret>> {
   return new Map(
     machinesOf(stack).map(({ address, fields }) => [
       address,

@@ -23,7 +23,8 @@ import {
   type WorldFile,
 } from '../../../../src/simulator/index.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';
-import { resolved } from '../../engine/support/scene.ts';
+import { resolved, secretsOf } from '../../engine/support/scene.ts';
+import { SOURCES } from '../../from-bare/support/sent-image.ts';
 
 const ADMIN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 const USER = 'prov@pve';
@@ -46,7 +47,14 @@ export interface Picture {
 /** One command of an operator. */
 export type Phase =
   | { readonly kind: 'apply'; readonly stack: string; readonly options?: PlanOptions }
-  | { readonly kind: 'destroy'; readonly stack: string };
+  | { readonly kind: 'destroy'; readonly stack: string; readonly all?: boolean };
+
+/** A life in phases; each begins where the one before ended. */
+export interface Scenario {
+  readonly name: string;
+  readonly world?: (file: WorldFile) => WorldFile;
+  readonly phases: readonly (Phase & { readonly name: string })[];
+}
 
 export interface PhaseEnd {
   readonly plan: Plan | undefined;
@@ -114,20 +122,21 @@ export async function runPhase(from: Picture, phase: Phase, options: RunOptions 
       ports: { isOpen: async (address, port) => isPortOpen(simulator.runtime, address, port) },
       signal,
       stack,
-      secrets: new Map(),
+      sources: SOURCES,
+      secrets: secretsOf(stack),
       owner: { who: 'tester', host: 'here', pid: 1, command: phase.kind },
     });
     try {
       const planned = await (phase.kind === 'apply'
         ? session.plan({ ...phase.options, checkPrivileges: false })
-        : session.planDestroy({ running: 'stop', checkPrivileges: false }));
+        : session.planDestroy({ running: 'stop', all: phase.all === true, checkPrivileges: false }));
       if (!planned.ok) {
         const problems = await explainUnseen({ pve, stack, problems: planned.problems, signal });
         return { plan: undefined, problems, check: undefined, outcome: 'refused' };
       }
       const { plan } = planned;
       const replace = phase.kind === 'apply' ? phase.options?.replace : undefined;
-      const observed = await observe({ pve, stack, state: session.state, signal, replace });
+      const observed = await observe({ pve, stack, state: session.state, signal, replace, secrets: secretsOf(stack) });
       const check = await checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal, thorough });
       const isRefused = manner === 'obey' && check.missing.length > 0;
       if (isRefused || !execute) return { plan, problems: check.missing, check, outcome: 'refused' };

@@ -1,14 +1,8 @@
 /** Lives of VMs that together take every kind of step, in the fields and combinations that ask for something of their own. */
 import type { WorldFile } from '../../../../src/simulator/index.ts';
 import { LAB_WORLD } from '../../engine/support/lab-world.ts';
-import type { Phase } from './bench.ts';
-import { stackOf } from './bench.ts';
-
-export interface Scenario {
-  readonly name: string;
-  readonly world?: (file: WorldFile) => WorldFile;
-  readonly phases: readonly (Phase & { readonly name: string })[];
-}
+import { type Scenario, stackOf } from './bench.ts';
+import { SCENARIOS_FROM_BARE } from './scenarios-from-bare.ts';
 
 const apply = (name: string, vms: string) => ({ kind: 'apply' as const, name, stack: stackOf(vms) });
 const destroy = (name: string, vms: string) => ({ kind: 'destroy' as const, name, stack: stackOf(vms) });
@@ -68,7 +62,7 @@ const MAPPED = `  gpu:
 `;
 const BY_ADDRESS = MAPPED.replace('mapping: gpu', 'device: "0000:01:00"');
 
-export const SCENARIOS: readonly Scenario[] = [
+const SCENARIOS_OF_VMS: readonly Scenario[] = [
   {
     name: 'a cloned VM',
     phases: [
@@ -113,6 +107,8 @@ export const SCENARIOS: readonly Scenario[] = [
     ],
   },
 ];
+
+export const SCENARIOS: readonly Scenario[] = [...SCENARIOS_OF_VMS, ...SCENARIOS_FROM_BARE];
 
 /** A release of the server, with what differs in its world. */
 export interface ServerKind {

@@ -1,0 +1,48 @@
+/** A node that is not there is told as such: nothing that would only follow from it is told beside it. */
+import { describe, expect, it } from 'vitest';
+import { buildWorld } from '../../../src/simulator/index.ts';
+import { LAB_WORLD } from './support/lab-world.ts';
+import { type RunEnd, Scene } from './support/scene.ts';
+
+const stack = (node: string, template = 'ubuntu-24.04') => `
+version: 1
+stack: lab
+vms:
+  web: { name: web, node: ${node}, clone: { template: ${template} } }
+`;
+
+/** The template of that name on pve1 alone; the laboratory has one on each node. */
+function oneTemplate(): Scene {
+  const { 9010: _second, ...vms } = LAB_WORLD.vms ?? {};
+  return new Scene({ world: ({ now }) => buildWorld({ ...LAB_WORLD, vms }, { now, file: 'one template' }) });
+}
+
+const NOWHERE = 'node: There is no node "pve9"; the cluster has pve1, pve2.';
+
+const told = (end: RunEnd) =>
+  end.kind === 'refused' ? end.problems.map(({ where, detail }) => `${where?.field}: ${detail}`) : [end.kind];
+
+describe('a VM on a node that is not there', () => {
+  it('is not told that its template stands elsewhere', async () => {
+    expect(told(await oneTemplate().plan(stack('pve9')))).toEqual([NOWHERE]);
+  });
+
+  it('is not told that its template stands on several other nodes', async () => {
+    expect(told(await new Scene().plan(stack('pve9')))).toEqual([NOWHERE]);
+  });
+
+  it('is told that its template is nowhere at all, which is a mistake of its own', async () => {
+    expect(told(await new Scene().plan(stack('pve9', 'ubuntu-25.04')))).toEqual([
+      expect.stringContaining('clone.template: No visible VM is called "ubuntu-25.04"'),
+      NOWHERE,
+    ]);
+  });
+});
+
+describe('a VM on a node that is there', () => {
+  it('is told that its template stands elsewhere', async () => {
+    expect(told(await oneTemplate().plan(stack('pve2')))).toEqual([
+      expect.stringContaining('clone.template: Template "ubuntu-24.04" (9000) is on pve1, its disks are local there'),
+    ]);
+  });
+});
