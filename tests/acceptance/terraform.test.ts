@@ -3,45 +3,31 @@
  * imported, destroyed. The steps follow from each other; whatever was made is removed.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { findHostPrograms, type RunResult, Workspace } from '../../src/provider/testing/terraform.ts';
-import { bundleProvider } from '../../tools/provider/bundle.ts';
-import { ADDRESS, packageVersion, programName } from '../../tools/provider/platforms.ts';
+import { findHostPrograms, type RunResult, type Workspace } from '../../src/provider/testing/terraform.ts';
 import { Account } from './account.ts';
 import { leftovers, removeLeftovers } from './engine/leftovers.ts';
 import { findTarget, type Target } from './engine/target.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
 import { stepsOf } from './steps.ts';
 import { configuration, LABELS, type Wishes } from './terraform/configuration.ts';
+import { type InstalledWorkspace, installedWorkspace } from './terraform/installed-workspace.ts';
 
 const FIRST: Wishes = { memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
 const SECOND: Wishes = { memory: '192MiB', tags: ['acceptance', 'changed'], moreGib: 2 };
-const CONNECTION = /^(PROXMOX_|PM_)/;
 
 const [host] = await findHostPrograms();
 const account = new Account();
 const name = `acceptance-${randomBytes(4).toString('hex')}`;
-const bin = mkdtempSync(join(tmpdir(), 'proxwright-acceptance-'));
 let server: AcceptanceServer;
 let target: Target;
-let workspace: Workspace | undefined;
+let installed: InstalledWorkspace | undefined;
 
 beforeAll(async () => {
   server = await openServer();
   target = await findTarget(server.pve, process.env);
   if (!host) return;
-  await bundleProvider(join(bin, programName(packageVersion(), '.cjs')));
-  // The workspace hides the user's settings; those of the server are what this is about.
-  const own = Object.entries(process.env).filter((entry): entry is [string, string] => CONNECTION.test(entry[0]));
-  workspace = await Workspace.create({
-    host,
-    address: ADDRESS,
-    installation: { kind: 'dev-override', directory: bin },
-    environment: { ...Object.fromEntries(own), ...server.environment },
-  });
+  installed = await installedWorkspace(host, server);
   account.checked(
     `${host.name} ${host.version}: template ${target.template} on ${target.node}, ids from ${target.ids.first}`,
   );
@@ -51,19 +37,18 @@ afterAll(async () => {
   try {
     if (target) for (const line of await removeLeftovers(server.pve, target, name)) account.checked(line);
   } finally {
-    await workspace?.remove();
-    rmSync(bin, { recursive: true, force: true });
+    await installed?.remove();
     account.print();
     await server?.close();
   }
 });
 
 const next = stepsOf(account, {
-  missing: () => (workspace ? undefined : 'neither terraform nor tofu is on the PATH'),
+  missing: () => (installed ? undefined : 'neither terraform nor tofu is on the PATH'),
 });
 
 function step(title: string, act: (terraform: Workspace) => Promise<string>): void {
-  next(title, () => act(workspace as Workspace)); // without one it is skipped
+  next(title, () => act((installed as InstalledWorkspace).workspace)); // without one it is skipped
 }
 
 const write = (terraform: Workspace, wishes: Wishes, withoutClone = false) =>

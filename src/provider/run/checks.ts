@@ -39,7 +39,7 @@ export async function planWithEngine(
   expected: (observed: Observed) => Observed = (observed) => observed,
 ): Promise<PlanResult> {
   const observed = expected(await observe({ pve: looks, stack, state, secrets, signal }));
-  const result = planStack({ stack, state, observed, secrets, now: clock.now() });
+  const result = planStack({ stack, state, observed, secrets, now: clock.now(), strictClaims: true });
   if (!result.ok) {
     return { ok: false, problems: await explainUnseen({ pve: looks, stack, problems: result.problems, signal }) };
   }

@@ -44,16 +44,29 @@ export function problemFrom(error: unknown, subject: Subject): ProviderDiagnosti
 }
 
 export function problemOf(diagnostic: Diagnostic, subject: Subject): ProviderDiagnostic {
-  const told = diagnostic.code === 'STATE_LOST' ? inTermsOfState(diagnostic, subject) : diagnostic;
-  return diagnosticAt(told, subject.attributes);
+  return diagnosticAt(inTermsOfHost(diagnostic, subject), subject.attributes);
 }
+
+function inTermsOfHost(diagnostic: Diagnostic, subject: Subject): Diagnostic {
+  if (diagnostic.code === 'STATE_LOST') return inTermsOfState(diagnostic, subject);
+  // The host does not order what it destroys and what it makes, unless one depends on the other.
+  if (diagnostic.code === 'VMID_TAKEN') return { ...diagnostic, hint: `${diagnostic.hint} ${OTHER_ADDRESS}` };
+  return diagnostic;
+}
+
+const OTHER_ADDRESS =
+  'If it is the same VM under another address, say so in a moved block; if this very run destroys it, apply again.';
 
 /** The way back into a stack's own state is no way into the host's. */
 function inTermsOfState(diagnostic: Diagnostic, { noun }: Subject): Diagnostic {
+  const other = noun === 'VM' ? 'another name, or a vmid of its own' : 'another name';
   return {
     ...diagnostic,
     summary: `A ${noun} of this name is not in the state`,
-    hint: 'If it is the one this resource means, take it over: terraform import ADDRESS NODE/VMID. If both are meant to be there, give this one another name, or delete the line that begins with "proxwright:" from the notes of the other.',
+    hint:
+      'If it is the one this resource means, take it over: terraform import ADDRESS NODE/VMID. ' +
+      `If it is being replaced with create_before_destroy, it still has the name: take create_before_destroy out, or give the new one ${other}. ` +
+      `If both are meant to be there, give this one ${other}, or delete the line that begins with "proxwright:" from the notes of the other.`,
   };
 }
 

@@ -54,7 +54,7 @@ async function make(surroundings: Surroundings, context: VmContext, solo: SoloVm
   const { address } = solo.vm;
   await withSession(surroundings, solo, context.sessionLabel(), async (session) => {
     try {
-      made.problems = await carryOut(session, await session.plan({ asIncomplete: true }), VM);
+      made.problems = await carryOut(session, await session.plan({ asIncomplete: true, strictClaims: true }), VM);
     } finally {
       made.state = session.state.vms[address];
     }

@@ -1,6 +1,7 @@
 /** `PlanResourceChange`: what a VM will be, and whether that can work. It depends on nothing but its inputs and the cluster. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { observe } from '../../engine/observe.ts';
+import type { Observed } from '../../engine/observed.ts';
 import type { PlanResult } from '../../engine/plan.ts';
 import { planDestroy } from '../../engine/plan-destroy.ts';
 import type { Plan } from '../../engine/plan-types.ts';
@@ -17,12 +18,14 @@ import { equalValues } from '../values/equal.ts';
 import { plannedAttributes } from '../values/planned.ts';
 import { COMPUTED_ATTRIBUTES, UNKNOWN_COMPUTED, unsettledBy } from './computed.ts';
 import type { VmContext } from './context.ts';
-import { memoryOfIncomplete } from './incomplete.ts';
+import { type IncompleteVm, memoryOfIncomplete } from './incomplete.ts';
 import { memoryOfState, textOf } from './memory.ts';
+import { keepsNameAndId, namesakeWarnings } from './namesakes.ts';
+import { ownerName } from './owner.ts';
 import { readPrivate, type VmPrivate } from './private-state.ts';
 import { replacements, replacementWarning } from './replacement.ts';
 import { USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
-import { appliedDigests, secretsOf } from './secrets.ts';
+import { appliedDigests, documentProblems, secretsOf } from './secrets.ts';
 import { type SoloVm, soloStack, soloState } from './solo-session.ts';
 import { keptFor } from './switched-off.ts';
 import { type WantedVm, wantedVm } from './wanted-vm.ts';
@@ -48,7 +51,7 @@ async function planCreation(context: VmContext, config: CtyObject, attributes: C
   const planned = objectOf(Object.entries({ ...attributes, ...UNKNOWN_COMPUTED, vmid: attributes.vmid ?? UNKNOWN }));
   const wanted = wantedVm(config, { exists: false });
   const diagnostics = await checked(context.surroundings, VM_SCHEMA.attributes, async (surroundings) =>
-    creationFindings(context, surroundings, wanted),
+    creationFindings(context, surroundings, config, wanted),
   );
   return { planned, requiresReplace: [], private: undefined, diagnostics };
 }
@@ -57,29 +60,36 @@ async function planCreation(context: VmContext, config: CtyObject, attributes: C
 async function creationFindings(
   context: VmContext,
   surroundings: Surroundings,
+  config: CtyObject,
   wanted: WantedVm,
 ): Promise<ProviderDiagnostic[]> {
   const { fields } = wanted.vm;
-  if (isOpen(wanted, ['name', 'node', 'clone', 'clone.template'])) return [];
+  // A file that is not there must not come to light when an image has been brought and a template built.
+  const findings = (await documentProblems(surroundings, config, wanted.vm))
+    .filter((problem) => !isPostponed(problem, wanted.unknown))
+    .map((problem) => problemOf(problem, VM));
+  if (isOpen(wanted, ['name', 'node', 'clone', 'clone.template'])) return findings;
   const query = { name: fields.name, ...(fields.vmid !== undefined && { vmid: fields.vmid }) };
   const leftover = await context.leftovers(surroundings).glance(query);
-  const notes: ProviderDiagnostic[] = leftover
-    ? [
-        {
-          severity: 'warning',
-          summary: 'An earlier run left this VM incomplete',
-          detail: `VM ${leftover.vmid} on ${leftover.node} was being made as "${fields.name}". It will be completed, not made again.`,
-        },
-      ]
-    : [];
+  if (leftover) findings.push(completionNote(leftover));
   // Whether it is finished cannot be seen while a task works on it; apply waits for that.
-  if (leftover?.lock !== undefined) return notes;
+  if (leftover?.lock !== undefined) return findings;
   const remembered: VmState | undefined =
     leftover?.uuid === undefined
       ? undefined
       : { ...memoryOfIncomplete(leftover), uuid: leftover.uuid, phase: 'incomplete' };
-  const result = await enginePlan(context, surroundings, soloOf(wanted, remembered));
-  return [...notes, ...findingsOf(context, result, wanted)];
+  const result = await enginePlan(context, surroundings, soloOf(wanted, remembered), (observed) =>
+    findings.push(...namesakeWarnings(ownerName(surroundings.work), wanted.vm, observed)),
+  );
+  return [...findings, ...findingsOf(context, result, wanted)];
+}
+
+function completionNote({ vmid, node, name }: IncompleteVm): ProviderDiagnostic {
+  return {
+    severity: 'warning',
+    summary: 'An earlier run left this VM incomplete',
+    detail: `VM ${vmid} on ${node} was being made as "${name}". It will be completed, not made again.`,
+  };
 }
 
 interface UpdateRequest extends PlanRequest {
@@ -118,7 +128,7 @@ async function planUpdate(
   const solo = soloOf(wanted, memoryOfState(prior, kept));
   const diagnostics =
     replaced.length > 0
-      ? replaced.map(replacementWarning)
+      ? replaced.map((each) => replacementWarning(each, keepsNameAndId(planned, prior)))
       : await checked(context.surroundings, VM_SCHEMA.attributes, async (surroundings) => {
           if (isOpen(wanted, ['name', 'node'])) return [];
           return findingsOf(context, await enginePlan(context, surroundings, solo), wanted);
@@ -152,14 +162,23 @@ function soloOf(wanted: WantedVm, remembered: VmState | undefined): SoloVm {
 }
 
 /** What the host knows is not lost, and one of its VMs may be about to make room for this one. */
-async function enginePlan(context: VmContext, surroundings: Surroundings, solo: SoloVm): Promise<PlanResult> {
+async function enginePlan(
+  context: VmContext,
+  surroundings: Surroundings,
+  solo: SoloVm,
+  onSeen: (observed: Observed) => void = () => {},
+): Promise<PlanResult> {
   const stack = soloStack(surroundings, solo);
   const state = soloState(stack.name, solo);
-  return planWithEngine(surroundings, { stack, state, secrets: new Map() }, (observed) => ({
-    ...observed,
-    takenIds: new Set([...observed.takenIds].filter((vmid) => !context.willBeFree(vmid, solo.vm.fields.name))),
-    claimants: new Map([...observed.claimants].filter(([vmid]) => !context.isKnown(vmid))),
-  }));
+  return planWithEngine(surroundings, { stack, state, secrets: new Map() }, (observed) => {
+    const expected = {
+      ...observed,
+      takenIds: new Set([...observed.takenIds].filter((vmid) => !context.willBeFree(vmid, solo.vm.fields.name))),
+      claimants: new Map([...observed.claimants].filter(([vmid]) => !context.isKnown(vmid))),
+    };
+    onSeen(expected);
+    return expected;
+  });
 }
 
 function findingsOf(context: VmContext, result: PlanResult, wanted: WantedVm): ProviderDiagnostic[] {

@@ -30,11 +30,15 @@ export function replacements(planned: CtyObject, prior: CtyObject): Replacement[
   });
 }
 
-export function replacementWarning({ path, reason }: Replacement): ProviderDiagnostic {
+/** `inPlace`: the successor has the name and the id of the VM. */
+export function replacementWarning({ path, reason }: Replacement, inPlace: boolean): ProviderDiagnostic {
+  const order = inPlace
+    ? ' In that order: with create_before_destroy the new VM needs another name, or a vmid of its own.'
+    : '';
   return {
     severity: 'warning',
     summary: 'This VM will be replaced',
-    detail: `${reason}. The VM and its disks are destroyed, and a new VM is made.`,
+    detail: `${reason}. The VM and its disks are destroyed, and a new VM is made.${order}`,
     path: path.slice(0, 1),
   };
 }

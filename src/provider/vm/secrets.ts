@@ -1,5 +1,7 @@
 /** The secrets of a VM: read where the configuration says, known to the host only by a digest. */
 import { createHash } from 'node:crypto';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { toDiagnostic } from '../../base/errors.ts';
 import { Secret } from '../../base/secret.ts';
 import { documentsDigest } from '../../engine/seed-wish.ts';
 import { refuseUnread } from '../../engine/unread-documents.ts';
@@ -34,14 +36,40 @@ function digested(surroundings: Surroundings, value: Secret): string {
 /** The password, and documents of one's own that a guest is told by a drive of ours. */
 export async function secretsOf(surroundings: Surroundings, config: CtyObject, vm: ResolvedVm): Promise<VmSecrets> {
   const read = secretFieldsOf(vm.fields).map(async (field): Promise<[string, ResolvedSecret]> => {
-    const value = await valueOf(surroundings, config, vm, field);
-    refuseUnread(vm, field.path, value);
+    const value = await usableValue(surroundings, config, vm, field);
     return [field.path, { value, digest: digested(surroundings, value) }];
   });
   return new Map(await Promise.all(read));
 }
 
-async function valueOf(
+/** What is wrong with documents that a VM which is not made yet is to be told by. */
+export async function documentProblems(
+  surroundings: Surroundings,
+  config: CtyObject,
+  vm: ResolvedVm,
+): Promise<Diagnostic[]> {
+  const documents = secretFieldsOf(vm.fields).filter(({ isDocument }) => isDocument);
+  const found = documents.map((field) =>
+    usableValue(surroundings, config, vm, field).then(
+      () => [],
+      (error: unknown) => [toDiagnostic(error)],
+    ),
+  );
+  return (await Promise.all(found)).flat();
+}
+
+async function usableValue(
+  surroundings: Surroundings,
+  config: CtyObject,
+  vm: ResolvedVm,
+  field: SecretField,
+): Promise<Secret> {
+  const value = await valueGiven(surroundings, config, vm, field);
+  refuseUnread(vm, field.path, value);
+  return value;
+}
+
+async function valueGiven(
   surroundings: Surroundings,
   config: CtyObject,
   vm: ResolvedVm,

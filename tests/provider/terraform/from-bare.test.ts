@@ -116,6 +116,18 @@ describe.each(HOSTS)('a bare host under $name $version', PATIENCE, (host) => {
     expect(scene.requests.filter((line) => /^(POST|PUT|DELETE)/.test(line) && !line.includes('/access/'))).toEqual([]);
   });
 
+  it('is told before an image is brought that a document is missing', async () => {
+    const told = { ...WEB, cloud_init: { storage: 'local', user_data: { file: 'user-data.yaml' } } };
+    await scene.write(image(), template(), vm('web', told));
+    const refused = await scene.apply();
+    expect(problems(refused)).toEqual([
+      expect.stringContaining('File cannot be read: "user-data.yaml" cannot be read as a document'),
+    ]);
+    expect(volumes()).toEqual([]);
+    await scene.workspace.write('user-data.yaml', '#cloud-config\nfinal_message: up\n');
+    await settle(image(), template(), vm('web', told));
+  });
+
   it('hands over what is there already', async () => {
     await settle(image(), template());
     const stated = await scene.run(['state', 'rm', 'proxwright_image.noble', 'proxwright_template.base']);

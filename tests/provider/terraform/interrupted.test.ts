@@ -4,7 +4,6 @@
  *
  * `npm test` takes some pairs of a moment and a way; PROXWRIGHT_KILL_POINTS=all takes every pair with every host.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,13 +12,12 @@ import type { Installation, Running } from '../../../src/provider/testing/terraf
 import { bundleProvider } from '../../../tools/provider/bundle.ts';
 import { ref, SMALL, SOURCE, vm } from './support/hcl.ts';
 import { HOSTS, ONE_HOST, PATIENCE } from './support/hosts.ts';
+import { hasProcesses, pidOf, providerPidOf } from './support/provider-process.ts';
 import { problems, Scene } from './support/scene.ts';
 
 const APPLY = ['apply', '-json', '-input=false', '-auto-approve'];
 const VERSION = '0.1.0';
 const isThorough = process.env.PROXWRIGHT_KILL_POINTS === 'all';
-const hasProcesses = process.platform === 'linux';
-if (!hasProcesses) process.stderr.write('skipped: killing a provider alone, whose process is looked up in /proc\n');
 
 /** Three VMs with disks to grow. */
 const THREE = vm('web', {
@@ -47,13 +45,13 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 type Victim = (running: Running) => void;
 
 const ALONE: readonly (readonly [name: string, strike: Victim])[] = [
-  ['kill -9 of the provider', ({ child }) => process.kill(childOf(pidOf(child.pid)), 'SIGKILL')],
+  ['kill -9 of the provider', (running) => process.kill(providerPidOf(running), 'SIGKILL')],
 ];
 
 const VICTIMS: readonly (readonly [name: string, strike: Victim])[] = [
-  ['Ctrl-C', ({ child }) => process.kill(-pidOf(child.pid), 'SIGINT')],
-  ['kill -9 of the host', ({ child }) => process.kill(pidOf(child.pid), 'SIGKILL')],
-  ['kill -9 of both', ({ child }) => process.kill(-pidOf(child.pid), 'SIGKILL')],
+  ['Ctrl-C', (running) => process.kill(-pidOf(running), 'SIGINT')],
+  ['kill -9 of the host', (running) => process.kill(pidOf(running), 'SIGKILL')],
+  ['kill -9 of both', (running) => process.kill(-pidOf(running), 'SIGKILL')],
   ...(hasProcesses ? ALONE : []),
 ];
 
@@ -63,22 +61,6 @@ const MOMENTS: readonly [name: string, line: RegExp][] = [
   ['in the middle of configuring', /^PUT .*\/config$/],
   ['when a VM starts', /^POST .*\/status\/start$/],
 ];
-
-function pidOf(pid: number | undefined): number {
-  if (pid === undefined) throw new Error('the host did not start');
-  return pid;
-}
-
-/** The process that the host has started. */
-function childOf(pid: number): number {
-  const threads = readdirSync(`/proc/${pid}/task`);
-  const children = threads.flatMap((thread) =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  );
-  const [child] = children;
-  if (child === undefined) throw new Error('the host has no provider');
-  return child;
-}
 
 /** Applies and strikes when the request comes that the moment names. */
 async function interrupted(strike: Victim, moment: RegExp, command: readonly string[] = APPLY): Promise<void> {
@@ -124,7 +106,7 @@ describe.each(HOSTS)('an apply under $name $version', PATIENCE, (host) => {
 });
 
 describe.each(ONE_HOST)('a VM that stands under $name $version', PATIENCE, (host) => {
-  const killAll: Victim = ({ child }) => process.kill(-pidOf(child.pid), 'SIGKILL');
+  const killAll: Victim = (running) => process.kill(-pidOf(running), 'SIGKILL');
   const web = { ...SMALL, vmid: 410, disks: { scsi0: { size: '4GiB' } } };
 
   it('is changed and destroyed by the next run where one was killed', async () => {

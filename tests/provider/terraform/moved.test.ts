@@ -5,10 +5,11 @@ import { createProvider } from '../../../src/provider/index.ts';
 import type { Provider, ResourceType } from '../../../src/provider/provider.ts';
 import { reattach } from '../../../src/provider/testing/reattach.ts';
 import { vm } from './support/hcl.ts';
-import { ONE_HOST, PATIENCE } from './support/hosts.ts';
+import { HOSTS, PATIENCE } from './support/hosts.ts';
 import { problems, Scene } from './support/scene.ts';
 
-const OTHER = 'registry.terraform.io/bpg/proxmox';
+/** OpenTofu reads the first in a state of Terraform as the second. */
+const OTHERS = ['registry.terraform.io/bpg/proxmox', 'registry.opentofu.org/bpg/proxmox'] as const;
 const MOVED = 'moved {\n  from = proxmox_virtual_environment_vm.old\n  to   = proxwright_vm.web\n}\n';
 
 function given(type: 'string' | 'number') {
@@ -52,14 +53,14 @@ function stateOf(vmid: number): string {
         mode: 'managed',
         type: 'proxmox_virtual_environment_vm',
         name: 'old',
-        provider: `provider["${OTHER}"]`,
+        provider: `provider["${OTHERS[0]}"]`,
         instances: [instance],
       },
     ],
   });
 }
 
-describe.each(ONE_HOST)('a VM of another provider under $name $version', PATIENCE, (host) => {
+describe.each(HOSTS)('a VM of another provider under $name $version', PATIENCE, (host) => {
   let scene: Scene;
   afterEach(() => scene.close());
 
@@ -68,9 +69,9 @@ describe.each(ONE_HOST)('a VM of another provider under $name $version', PATIENC
     const ours = await reattach(
       await createProvider({ log: silentLogger, environment: scene.environment, directory: scene.workspace.directory }),
     );
-    const theirs = await reattach(otherProvider(), OTHER);
-    const both = [ours, theirs].map(({ environment }) => JSON.parse(environment.TF_REATTACH_PROVIDERS) as object);
-    const environment = { TF_REATTACH_PROVIDERS: JSON.stringify(Object.assign({}, ...both)) };
+    const theirs = await Promise.all(OTHERS.map((address) => reattach(otherProvider(), address)));
+    const all = [ours, ...theirs].map(({ environment }) => JSON.parse(environment.TF_REATTACH_PROVIDERS) as object);
+    const environment = { TF_REATTACH_PROVIDERS: JSON.stringify(Object.assign({}, ...all)) };
     try {
       await scene.workspace.write('terraform.tfstate', stateOf(150));
       await scene.write(MOVED, vm('web', { name: 'others-150', node: 'pve1', memory: '512MiB', cpu: { cores: 1 } }));
@@ -82,8 +83,7 @@ describe.each(ONE_HOST)('a VM of another provider under $name $version', PATIENC
       expect((await scene.plan()).code).toBe(0);
       expect(scene.requests.filter((line) => !line.startsWith('GET'))).toEqual([]);
     } finally {
-      ours.close();
-      theirs.close();
+      for (const served of [ours, ...theirs]) served.close();
     }
   });
 });

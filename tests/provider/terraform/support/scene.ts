@@ -134,7 +134,7 @@ export class Scene {
 
   async run(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<RunResult> {
     if (!this.#isServedHere) return this.workspace.run(args, environment);
-    const attached = await this.#attach(args[0] ?? '', environment);
+    const attached = await this.#attach(args, environment);
     try {
       return await this.workspace.run(args, { ...environment, ...attached.environment });
     } finally {
@@ -147,14 +147,17 @@ export class Scene {
     return this.workspace.start(args);
   }
 
-  async #attach(command: string, environment: Readonly<Record<string, string>>) {
+  async #attach(args: readonly string[], environment: Readonly<Record<string, string>>) {
+    // A host goes to the folder it is told before it starts a provider.
+    const [, folder = '.'] = /^-chdir=(.*)$/.exec(args[0] ?? '') ?? [];
+    const command = args.find((arg) => !arg.startsWith('-'));
     // A plan waits for nothing, and what it has read must not grow old while a busy machine goes on with it.
     const clock = command === 'plan' ? systemClock : this.simulator.runtime.clock;
     const provider = await createProvider({
       log: silentLogger,
       clock,
       environment: { ...this.environment, ...environment },
-      directory: this.workspace.directory,
+      directory: join(this.workspace.directory, folder),
       ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
     });
     return reattach(provider);
