@@ -4,7 +4,7 @@ import { printDuration } from '../base/units.ts';
 import { stackOutputs } from '../engine/outputs/outputs.ts';
 import type { StackState } from '../state/stack-state.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from './command-host.ts';
-import { countedKinds } from './counted-kinds.ts';
+import { countedKinds, partOf } from './counted-kinds.ts';
 import type { StackHost } from './opened-stack.ts';
 import type { Execution } from './stack-session.ts';
 import { paintFor } from './views/paint.ts';
@@ -44,7 +44,7 @@ export function conclude(
     );
   } else if (code === EXIT_CANCELED) {
     const [done, stopped] = [count('done'), count('canceled')];
-    const standing = `${done} of ${countedKinds(outcomes.keys())} ${inNumber(done, 'is', 'are')} done, ${counted(stopped, 'was', 'were')} stopped on the way`;
+    const standing = `${partOf(done, outcomes.keys())} ${inNumber(done, 'is', 'are')} done, ${counted(stopped, 'was', 'were')} stopped on the way`;
     terminal.log('warn', `Stopped: ${standing}. Nothing was undone; proxwright ${command} goes on from here.`);
   } else {
     const parts = [
@@ -56,7 +56,7 @@ export function conclude(
     const hard = command === 'destroy' ? ', and with --stop it pulls the plug of VMs that do not shut down' : '';
     terminal.log(
       'error',
-      `${count('done')} of ${countedKinds(outcomes.keys())} done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here${hard}.`,
+      `${partOf(count('done'), outcomes.keys())} done; ${words.join(', ')}. What stands is kept; proxwright ${command} goes on from here${hard}.`,
     );
   }
   return code;

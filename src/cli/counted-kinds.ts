@@ -17,3 +17,11 @@ export function countedKinds(addresses: Iterable<string>): string {
   const last = parts.pop() ?? counted(0, 'VM');
   return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`;
 }
+
+/** `1 of 2 VMs`, and of several kinds `1 of 3 (2 VMs and 1 image)`: else it would be one of the VMs. */
+export function partOf(count: number, addresses: Iterable<string>): string {
+  const all = [...addresses];
+  const words = countedKinds(all);
+  const isMixed = new Set(all.map((address) => kindOf(address) ?? 'vm')).size > 1;
+  return isMixed ? `${count} of ${all.length} (${words})` : `${count} of ${words}`;
+}

@@ -21,6 +21,11 @@ export class RunMemory {
     return this.#state.vms[address];
   }
 
+  /** Whether anything was written down in this run. */
+  get hasEvents(): boolean {
+    return this.#journal.events.length > 0;
+  }
+
   /** What this run began and cannot tell the end of. */
   get openSteps(): readonly OpenStep[] {
     return openSteps(this.#journal.events);

@@ -88,6 +88,7 @@ export class Session {
   readonly #memory: RunMemory;
   readonly #run: RunSurroundings;
   #observed: Observed | undefined;
+  #hasExecuted = false;
 
   private constructor(input: SessionInput, lock: StoreLock, runId: string, memory: RunMemory) {
     this.#input = input;
@@ -186,6 +187,7 @@ export class Session {
   async execute(plan: Plan): Promise<ExecuteResult> {
     const { stack, signal, ports, owner, lanes } = this.#input;
     await this.#assertFresh(plan);
+    this.#hasExecuted = true;
     await this.#memory.record({
       event: 'runStarted',
       runId: this.runId,
@@ -229,7 +231,14 @@ export class Session {
   }
 
   async close(): Promise<void> {
-    await this.#lock.release();
+    try {
+      // What an earlier run left was settled and is saved; a journal that stays open would announce work for the next one.
+      if (!this.#hasExecuted && this.#memory.hasEvents && this.#memory.openSteps.length === 0) {
+        await this.#memory.record({ event: 'runEnded', outcome: 'done' });
+      }
+    } finally {
+      await this.#lock.release();
+    }
   }
 
   /** What was told to a VM that is gone is for nobody any more. */
@@ -292,6 +301,8 @@ export class Session {
     const address = step.address as Address; // the journal holds addresses
     const identity = { id: `${step.step}/settle`, address, action: step.action };
     const context = stepContext(this.#run, identity, { last: undefined }, this.#input.signal);
+    // A download that still runs may take minutes.
+    this.#input.log.log('info', `${address}: an earlier run did not end ${step.action}; finding out what became of it`);
     if (step.action.startsWith('image.')) {
       const { outcome } = await settleFile(context, step);
       this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${outcome}`);

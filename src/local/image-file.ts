@@ -11,6 +11,7 @@ import type { PrepareOptions, ReadyImage } from '../base/image-source.ts';
 import type { Compression } from '../resources/file/file.ts';
 import type { DeclaredSums } from '../resources/file/steps.ts';
 import { type UnpackOptions, unpacked } from './image-unpack.ts';
+import { reasonOf } from './text-file.ts';
 
 export interface LocalImage extends DeclaredSums {
   readonly path: string;
@@ -154,7 +155,7 @@ async function fileFacts(path: string): Promise<{ readonly size: number }> {
 function unreadable(path: string, cause: unknown): SpecError {
   return new SpecError({
     code: 'UNREADABLE_FILE',
-    detail: `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}.`,
+    detail: `${path} cannot be read: ${reasonOf(cause)}.`,
     hint: 'Check the path; it counts from the directory of the stack file.',
     ...(cause instanceof Error && { cause }),
   });

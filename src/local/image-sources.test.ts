@@ -1,6 +1,6 @@
 /** Local files and downloads as they are prepared for sending, with a real web server and real files. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -97,6 +97,15 @@ describe('a local file', () => {
     await prepare({ kind: 'file', path: 'disk.raw.gz', compression: 'gz' });
     expect(await readdir(join(directory, 'cache'))).toHaveLength(1);
     await sources[0]?.close();
+    expect(await readdir(join(directory, 'cache'))).toEqual([]);
+  });
+
+  it('clears away what a run that died had unpacked', async () => {
+    const remains = join(directory, 'cache', 'unpacked-abcdef');
+    await mkdir(remains, { recursive: true });
+    await utimes(remains, 1, 1);
+    await writeFile(join(directory, 'disk.raw'), IMAGE);
+    await prepare({ kind: 'file', path: 'disk.raw' });
     expect(await readdir(join(directory, 'cache'))).toEqual([]);
   });
 

@@ -38,7 +38,7 @@ export function createImageSources(options: ImageSourcesOptions): ImageSources {
 
   const prepare = async (origin: ImageOrigin, how: PrepareOptions): Promise<ReadyImage> => {
     await mkdir(options.cacheDirectory, { recursive: true, mode: 0o700 });
-    if (origin.kind === 'download') await makeRoom(options);
+    await makeRoom(options);
     const image = await localImage(origin, options, how);
     const folder = origin.compression === undefined ? '' : await mkdtemp(join(options.cacheDirectory, 'unpacked-'));
     if (folder !== '') unpackedIn.push(folder);

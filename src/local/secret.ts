@@ -19,42 +19,63 @@ export interface SecretSources {
 
 /** The end of its last line is none of a secret, though it stands in every file. */
 export async function readSecret(reference: SecretReference, sources: SecretSources, where?: Where): Promise<Secret> {
-  const text = await readDocument(reference, sources, where);
+  const text = await follow(reference, sources, where, 'secret');
   return 'env' in reference ? text : new Secret(withoutLineEnd(text.reveal()));
 }
 
 /** To the last byte; a document that is no secret may stand in the reference itself. */
 export async function readDocument(
   reference: SecretReference | { readonly text: string },
-  { environment, directory }: SecretSources,
+  sources: SecretSources,
   where?: Where,
 ): Promise<Secret> {
-  if ('text' in reference) return new Secret(reference.text);
-  if ('env' in reference) return fromEnvironment(reference.env, environment, where);
+  return 'text' in reference ? new Secret(reference.text) : follow(reference, sources, where, 'document');
+}
+
+/** How messages call what is looked for. */
+type Noun = 'secret' | 'document';
+
+async function follow(
+  reference: SecretReference,
+  { environment, directory }: SecretSources,
+  where: Where | undefined,
+  noun: Noun,
+): Promise<Secret> {
+  if ('env' in reference) return fromEnvironment(reference.env, environment, where, noun);
   if ('file' in reference) {
     const text = await readTextFile(
       resolve(directory, reference.file),
-      'a secret',
-      'Put the secret there, or name another file in the stack.',
+      `a ${noun}`,
+      `Put the ${noun} there, or name another file in the stack.`,
       reference.file,
     );
     return new Secret(text);
   }
-  return fromCommand(reference.command, directory, where);
+  return fromCommand(reference.command, directory, where, noun);
 }
 
-function fromEnvironment(name: string, environment: SecretSources['environment'], where: Where | undefined): Secret {
+function fromEnvironment(
+  name: string,
+  environment: SecretSources['environment'],
+  where: Where | undefined,
+  noun: Noun,
+): Secret {
   const value = environment[name];
   if (value) return new Secret(value);
   throw new SpecError({
     code: 'MISSING_REFERENCE',
     ...(where && { where }),
-    detail: `The environment variable ${name}, which holds a secret, is not set.`,
+    detail: `The environment variable ${name}, which holds a ${noun}, is not set.`,
     hint: `Set it: export ${name}=…`,
   });
 }
 
-async function fromCommand(command: readonly string[], directory: string, where: Where | undefined): Promise<Secret> {
+async function fromCommand(
+  command: readonly string[],
+  directory: string,
+  where: Where | undefined,
+  noun: Noun,
+): Promise<Secret> {
   const [program = '', ...args] = command;
   try {
     const { stdout } = await promisify(execFile)(program, args, { cwd: directory, timeout: COMMAND_TIMEOUT_MS });
@@ -65,7 +86,7 @@ async function fromCommand(command: readonly string[], directory: string, where:
     throw new SpecError({
       code: 'MISSING_REFERENCE',
       ...(where && { where }),
-      detail: `The command "${program}", which prints a secret, failed (${reason}).`,
+      detail: `The command "${program}", which prints a ${noun}, failed (${reason}).`,
       hint: `Run it by hand to see why, in ${directory === '.' ? 'the working directory' : directory}.`,
     });
   }

@@ -8,16 +8,21 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'you may not read it',
 };
 
+/** Completes "cannot be read: …". */
+export function reasonOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+}
+
 /** `purpose` completes "cannot be read as …": `a world`. `shown` is the name in messages. */
 export async function readTextFile(path: string, purpose: string, hint?: string, shown = path): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     throw new SpecError({
       code: 'UNREADABLE_FILE',
       where: { file: shown },
-      detail: `"${shown}" cannot be read as ${purpose}: ${REASONS[code] ?? String(error)}.`,
+      detail: `"${shown}" cannot be read as ${purpose}: ${reasonOf(error)}.`,
       ...(hint !== undefined && { hint }),
       cause: error,
     });

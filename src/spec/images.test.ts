@@ -168,6 +168,26 @@ describe('the rules for images', () => {
       '4:110 error BAD_VALUE: The image is packed (zst), and Proxmox unpacks only ISO content while it downloads. | Write via: upload; Proxwright then fetches and unpacks it, and sends what comes out.',
     ],
     [
+      'a name that no file system takes',
+      `${importFields}, file: ${'a'.repeat(250)}.qcow2`,
+      '4:103 error BAD_VALUE: In the storage the file would have a name of 256 characters; more than 255 are not possible.',
+    ],
+    [
+      'no address at all',
+      'url: somewhere, content: import, storage: local',
+      '4:18 error BAD_VALUE: "url" must be an address that begins with https:// or http://; it is "somewhere".',
+    ],
+    [
+      'a download of ours that nobody could check',
+      'url: "http://x.org/a.qcow2", via: upload, content: import, storage: local',
+      '4:18 error BAD_VALUE: The address is not encrypted and no checksum is given, so nobody could tell whether the right file arrives. | Use https, or write sha256: ….',
+    ],
+    [
+      'a password in the address',
+      'url: "https://me:hunter2@x.org/a.qcow2", content: import, storage: local',
+      '4:18 error BAD_VALUE: The address holds a password, and everybody who sees a plan or the log of a node would see it. | Fetch the file yourself and name it: path: ./FILE.',
+    ],
+    [
       'a sum that is none',
       `${importFields}, sha256: abc`,
       '4:105 error BAD_VALUE: "sha256" is "abc": a SHA-256 sum is 64',

@@ -181,6 +181,7 @@ function expectation(issue: Issue, node: Located): string {
     case 'not_multiple_of':
       return `a multiple of ${amount(issue.divisor, 'number', node)}`;
     case 'invalid_format':
+      if (issue.format === 'url') return 'an address that begins with https:// or http://';
       return `text of the form ${'pattern' in issue ? issue.pattern : issue.format}`;
     case 'invalid_union':
       return alternatives(issue.errors, node);

@@ -59,7 +59,11 @@ export function readTemplates(entry: Entry | undefined, context: TemplateContext
 }
 
 /** Every reference in it has been replaced. */
-export function readTemplate(name: string, { keyAt, value }: Entry, context: TemplateContext): readonly TemplateCandidate[] {
+export function readTemplate(
+  name: string,
+  { keyAt, value }: Entry,
+  context: TemplateContext,
+): readonly TemplateCandidate[] {
   const { findings } = context;
   if (value.kind !== 'map') {
     if (value.kind !== 'unknown') {

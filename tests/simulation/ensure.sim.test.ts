@@ -2,6 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { runDestroy } from '../../src/cli/commands/destroy.ts';
 import { runEnsure } from '../../src/cli/commands/ensure.ts';
+import { runStateList, runStateShow } from '../../src/cli/commands/state.ts';
 import { madeUpChecksums, WELL_KNOWN_URLS } from '../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../src/simulator/world/bare-world.ts';
 import { type Bench, openBench } from './support/command-bench.ts';
@@ -37,6 +38,10 @@ it('brings the image alone, then the template, and afterwards has nothing to do'
   expect(image).toMatchObject({ code: 0, said: expect.stringContaining('Applied: 1 image in') });
   expect(await files(on)).toEqual(['local:import/debian-12-generic-amd64.qcow2']);
   expect(await on.outside.node('vmhost').vms.list()).toEqual([]);
+  const listed = await on.run((host) => runStateList({}, host));
+  expect(listed.out).toContain('image.debian["vmhost"]  local:import/debian-12-generic-amd64.qcow2');
+  const shown = await on.run((host) => runStateShow('image.debian["vmhost"]', {}, host));
+  expect(shown.out).toContain(debian12);
 
   const template = await on.run((host) => runEnsure('template', ['debian-12'], YES, host));
   expect(template).toMatchObject({ code: 0, said: expect.stringContaining('Applied: 1 template in') });
@@ -52,6 +57,13 @@ it('brings along what a template is made from', async () => {
   const on = await bare();
   const { code, said } = await on.run((host) => runEnsure('template', [], YES, host));
   expect([code, said]).toEqual([0, expect.stringContaining('Applied: 1 template and 1 image in')]);
+});
+
+it('asks for --yes of the command that was typed', async () => {
+  const on = await bare();
+  const { code, said } = await on.run((host) => runEnsure('image', ['debian'], {}, host));
+  expect(code).toBe(1);
+  expect(said).toContain('Then: proxwright image ensure debian --yes');
 });
 
 it('knows its names, and says when there is nothing of the kind', async () => {

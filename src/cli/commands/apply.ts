@@ -6,7 +6,7 @@ import { type Change, isEmpty, type Plan } from '../../engine/plan-types.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
 import { conclude } from '../conclusion.ts';
 import { isYes, needsYes } from '../consent.ts';
-import { countedKinds } from '../counted-kinds.ts';
+import { partOf } from '../counted-kinds.ts';
 import { passDoctor, passValidate, requireHealth } from '../evidence/first-stages.ts';
 import type { StageEnd } from '../evidence/gate.ts';
 import { draftIncident, problemOfRun } from '../evidence/incident-file.ts';
@@ -24,6 +24,8 @@ import { concludeVerification } from './verify.ts';
 export interface ApplyOptions extends PlanningOptions, EvidenceOptions {
   readonly yes?: boolean;
   readonly verify?: boolean;
+  /** The command that was typed, where it was another one. */
+  readonly typed?: string;
 }
 
 export async function runApply(
@@ -31,7 +33,8 @@ export async function runApply(
   options: ApplyOptions,
   outerHost: CommandHost,
 ): Promise<ExitCode> {
-  if (!options.yes && !outerHost.canAsk) throw needsYes(planFile === undefined ? 'apply' : `apply ${planFile}`);
+  const typed = options.typed ?? (planFile === undefined ? 'apply' : `apply ${planFile}`);
+  if (!options.yes && !outerHost.canAsk) throw needsYes(typed);
   // Evidence is kept of what was proven; an apply alone proves nothing.
   const proof = new Proof('apply', options.verify ? options : { ...options, evidence: false }, outerHost, planFile);
   return proof.recorded(async () => {
@@ -96,7 +99,7 @@ async function carryOut({ proof, stackHost, run }: Work, plan: Plan): Promise<Ex
     if (code === 1) await draftIncident({ plan, problems }, proof, stackHost, run);
     const done = [...outcomes.values()].filter((outcome) => outcome === 'done').length;
     const stopped = code === EXIT_CANCELED ? ', then it was stopped' : '';
-    const words = `${done} of ${countedKinds(outcomes.keys())} done${stopped}.`;
+    const words = `${partOf(done, outcomes.keys())} done${stopped}.`;
     return { value: code, words, isFailed: code !== 0, problems: [...problems.values()] };
   });
 }

@@ -6,7 +6,7 @@ import type { CommandHost, ExitCode } from '../command-host.ts';
 import { openStack } from '../stack-host.ts';
 import { type ApplyOptions, runApply } from './apply.ts';
 
-export type EnsureOptions = Omit<ApplyOptions, 'only' | 'verify'>;
+export type EnsureOptions = Omit<ApplyOptions, 'only' | 'verify' | 'typed'>;
 
 export async function runEnsure(
   kind: 'image' | 'template',
@@ -22,7 +22,8 @@ export async function runEnsure(
   }
   for (const name of names) if (!known.includes(name)) throw unknownName(kind, name, known);
   const chosen = names.length > 0 ? names : known;
-  return runApply(undefined, { ...options, only: chosen.map((name) => `${kind}.${name}`) }, host);
+  const typed = [kind, 'ensure', ...names].join(' ');
+  return runApply(undefined, { ...options, typed, only: chosen.map((name) => `${kind}.${name}`) }, host);
 }
 
 function knownNames(kind: 'image' | 'template', { images, templates }: ResolvedStack): string[] {

@@ -28,8 +28,8 @@ export function offlineReport(
   if (!/^\d+\.\d+(\.\d+)?$/.test(options.pve)) throw badRelease(options.pve);
   const { needs, notes } = assumed({ stackHost, version, lifecycle: options.lifecycle === true }, host);
   const roles = smallestRoles(needs.requirements, { version, vms, ...(options.name && { name: options.name }) });
-  const holder = { principal: options.for ?? knownPrincipal(host) ?? PLACEHOLDER };
-  const isUnknown = holder.principal === PLACEHOLDER;
+  const principal = options.for ?? knownPrincipal(host);
+  const holder = { principal: principal ?? PLACEHOLDER };
   const scope = options.lifecycle ? 'lifecycle' : 'plan';
   return {
     stack: stack.name,
@@ -40,7 +40,9 @@ export function offlineReport(
     notes: [
       ...notes,
       ...(scope === 'lifecycle' ? moveNotes(roles) : []),
-      ...(isUnknown ? [`Name the token it is for: --for 'user@realm!token'. ${PLACEHOLDER} stands for it.`] : []),
+      ...(principal === undefined
+        ? [`Name the token it is for: --for 'user@realm!token'. ${PLACEHOLDER} stands for it.`]
+        : []),
     ],
     roles,
     commands: pveumCommands(roles, holder),

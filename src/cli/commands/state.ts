@@ -1,4 +1,4 @@
-/** `proxwright state`: what is remembered of the stack's VMs — to look at, to correct, to let go. */
+/** `proxwright state`: what is remembered of the stack's VMs, templates and images — to look at, to correct, to let go. */
 import { counted } from '../../base/count.ts';
 import { knownVm, moveAddress } from '../../engine/state-edit.ts';
 import { recallState } from '../../state/recall.ts';
@@ -24,10 +24,10 @@ export async function runStateList(options: StateOptions, host: CommandHost): Pr
   const { stack, store } = await openStack(options, host);
   const { state, unfinished } = await recallState(store, stack.name);
   if (host.json) host.terminal.result(JSON.stringify(state));
-  else if (Object.keys(state.vms).length === 0)
+  else if (Object.keys(state.vms).length + Object.keys(state.files).length === 0)
     host.terminal.log(
       'info',
-      'The state knows no VM. Make them: proxwright apply. If it was lost: proxwright state recover',
+      'The state knows nothing yet. Make it so: proxwright apply. If it was lost: proxwright state recover',
     );
   else for (const line of renderList(state, host)) host.terminal.result(line);
   if (unfinished.length > 0) host.terminal.log('warn', 'An earlier run has not ended: proxwright apply takes it up.');
@@ -35,7 +35,7 @@ export async function runStateList(options: StateOptions, host: CommandHost): Pr
 }
 
 function renderList(state: StackState, host: CommandHost): string[] {
-  const rows = Object.entries(state.vms).map(([address, vm]) => [
+  const machines = Object.entries(state.vms).map(([address, vm]) => [
     address,
     vm.name,
     String(vm.vmid || ''),
@@ -43,6 +43,15 @@ function renderList(state: StackState, host: CommandHost): string[] {
     vm.phase,
     vm.uuid ?? '',
   ]);
+  const files = Object.values(state.files).map(({ address, volid, node, incomplete }) => [
+    address,
+    volid,
+    '',
+    node,
+    incomplete ? 'incomplete' : 'complete',
+    '',
+  ]);
+  const rows = [...files, ...machines];
   return renderTable(['address', 'name', 'id', 'node', 'phase', 'uuid'], rows, paintFor(host.stdout));
 }
 
@@ -50,6 +59,12 @@ function renderList(state: StackState, host: CommandHost): string[] {
 export async function runStateShow(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
   const { stack, store } = await openStack(options, host);
   const { state } = await recallState(store, stack.name);
+  const file = Object.values(state.files).find((each) => each.address === address);
+  if (file) {
+    if (host.json) host.terminal.result(JSON.stringify(file));
+    else for (const line of [paintFor(host.stdout)('bold', address), ...pairs(file)]) host.terminal.result(line);
+    return 0;
+  }
   const vm = knownVm(state, address);
   if (host.json) host.terminal.result(JSON.stringify(vm));
   else for (const line of renderVm(address, vm, host)) host.terminal.result(line);

@@ -39,7 +39,7 @@ templates:                                      # built once, under this name an
       slot: ide0
       user_data: { file: ./worker.yaml }
     extra: { reboot: 0 }                        # Talos reboots when it is installed; this makes it switch off instead
-    install: { timeout: 30m }                   # until then it must have
+    install: { timeout: 30m }                   # by then it must have switched itself off
 
 vms:
   worker:

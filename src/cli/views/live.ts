@@ -20,6 +20,7 @@ export interface LiveArea {
   end(): void;
 }
 
+// Of a terminal that does not know its size, or says that it has none.
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
@@ -30,7 +31,7 @@ export function createLiveArea(stream: TerminalOutput): LiveArea {
   const block = (lines: readonly string[]) => lines.map((line) => `${line}\n`).join('');
   return {
     get height() {
-      return Math.max(1, (stream.rows ?? DEFAULT_ROWS) - 2);
+      return Math.max(1, (stream.rows || DEFAULT_ROWS) - 2);
     },
     output: {
       isTTY: true,
@@ -38,7 +39,7 @@ export function createLiveArea(stream: TerminalOutput): LiveArea {
       write: (text) => stream.write(`${erasure()}${text}${block(drawn)}`),
     },
     draw: (lines) => {
-      const fitting = lines.map((line) => cutVisible(line, (stream.columns ?? DEFAULT_COLUMNS) - 1));
+      const fitting = lines.map((line) => cutVisible(line, (stream.columns || DEFAULT_COLUMNS) - 1));
       const text = `${erasure()}${block(fitting)}`;
       drawn = fitting;
       stream.write(text);

@@ -57,6 +57,11 @@ describe('the lines of a run under way', () => {
     `);
   });
 
+  it('count what there is, not only VMs', () => {
+    const timeline = new Timeline([address('image.noble'), A, B]);
+    expect(frame(timeline, 1_000).at(-1)).toContain('0 of 3 (2 VMs and 1 image) ended');
+  });
+
   it('expect by the percentage of the task where there is one', () => {
     const copying = timelineAfter([
       ...EVENTS,
@@ -126,6 +131,12 @@ describe('the block at the bottom of a terminal', () => {
       },
     };
   }
+
+  it('takes the usual width where the terminal says that it has none', () => {
+    const { area, taken } = terminal(0);
+    area.draw(['something to see']);
+    expect(taken()).toContain('something to see');
+  });
 
   it('is drawn over itself', () => {
     const { area, taken } = terminal();

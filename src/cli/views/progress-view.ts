@@ -1,8 +1,8 @@
-/** The lines of a run under way, for a terminal: one for each VM, and a total. */
+/** The lines of a run under way, for a terminal: one for each VM, template and image, and a total. */
 
 import type { Instant } from '../../base/clock.ts';
-import { counted } from '../../base/count.ts';
 import { printDuration } from '../../base/units.ts';
+import { partOf } from '../counted-kinds.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
 import type { Timeline, VmStatus, VmTimeline } from './timeline.ts';
 
@@ -37,7 +37,10 @@ export function renderProgress(frame: ProgressFrame): string[] {
   const lines = shown.map((vm) => renderVm(vm, width, frame));
   const ended = vms.filter(({ endedAt }) => endedAt !== undefined).length;
   const more = fits ? [] : [paint('dim', `  … and ${vms.length - shown.length} more`)];
-  const total = `${ended} of ${counted(vms.length, 'VM')} ended, ${printDuration(now - startedAt)} elapsed`;
+  const total = `${partOf(
+    ended,
+    vms.map(({ address }) => address),
+  )} ended, ${printDuration(now - startedAt)} elapsed`;
   return [...lines, ...more, paint('bold', `  ${total}`)];
 }
 

@@ -180,6 +180,19 @@ As far as the run knows, at 2026-02-17T14:03:15.000Z. Nothing was undone.
     expect(text).toMatch(new RegExp(`\\| vm\\.db \\| .* \\| ${words} \\|`));
   });
 
+  it('does not put into the mouth of the server what went wrong here', () => {
+    const problem = {
+      severity: 'error',
+      code: 'UNREADABLE_FILE',
+      summary: 'File cannot be read',
+      detail: 'disk.raw cannot be read: there is no such file.',
+      where: { address: 'image.disk', step: 'send' },
+    } as const;
+    const text = renderIncident(incident({ problems: new Map([['image.disk', problem]]) }));
+    expect(text).toContain('Because of this: `disk.raw cannot be read: there is no such file.`');
+    expect(text).not.toContain('server');
+  });
+
   it('has a name by its day and its run', () => {
     expect(incidentName(incident())).toBe('INC-2026-02-17-20260217T140300Z-abcdef.md');
   });

@@ -115,7 +115,7 @@ class Wait {
       if (this.#checks.settleMs === 0 || (await this.#hasSettled(looks, pulse, signal))) break;
     }
     const waitedMs = clock.now() - this.#startedAt;
-    log.log('info', `${this.#target.address}: ready after ${printDuration(waitedMs)}`, { waitedMs });
+    log.log('info', `${this.#target.address}: ready after ${printDuration(waitedMs)}`);
     return { addresses: seen.addresses, waitedMs };
   }
 

@@ -48,6 +48,13 @@ export const FILE_PHRASES: readonly Phrase[] = [
   },
   {
     ...file('DOWNLOAD_FAILED'),
+    pattern: exact('download failed: exit code 4$'),
+    sample: 'download failed: exit code 4',
+    source: 'wget: the network failed, before the first byte or after many; the log of the task shows where',
+    hint: 'The connection of the node broke off again and again, or there is none. Apply again; if it stays, let Proxwright fetch and send it, which goes on where it was: via: upload.',
+  },
+  {
+    ...file('DOWNLOAD_FAILED'),
     pattern: exact('download failed: '),
     sample: 'download failed: Connecting to 10.0.0.9:443... failed: Connection refused.',
     source: 'wget, passed on by pve-common Tools.pm download_file_from_url',

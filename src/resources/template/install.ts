@@ -84,6 +84,6 @@ function stillRunning(context: ActionContext, vm: { vmid: number; node: string }
     code: 'TASK_TIMEOUT',
     detail: `${vmName(vm)} was started to install itself and has not switched itself off within ${printDuration(timeoutMs)}.`,
     where: { address: context.address },
-    hint: 'Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by install: { timeout: … }.',
+    hint: `Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by install: { timeout: … }. Do not switch it off by hand, which would count as installed; to begin anew: proxwright destroy --only '${context.address}' --stop`,
   });
 }

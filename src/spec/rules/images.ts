@@ -1,5 +1,11 @@
 /** What an image must be so that it can get into its storage and be used there. */
-import { acceptableName, imageVolid, isAcceptableName, isUnpackedByServer } from '../../resources/file/file.ts';
+import {
+  acceptableName,
+  imageVolid,
+  isAcceptableName,
+  isUnpackedByServer,
+  MOST_CHARACTERS,
+} from '../../resources/file/file.ts';
 import { imageCompression } from '../../resources/image/names.ts';
 import type { ResolvedImage } from '../types.ts';
 import type { Complaint, ImageRule } from './rule.ts';
@@ -33,6 +39,33 @@ export const viaFitsSource: ImageRule = {
   },
 };
 
+/** The download of ours refuses it anyway, but only in the middle of a run. */
+export const downloadIsProven: ImageRule = {
+  reads: ['url', 'via', 'sha256', 'sha512'],
+  *check({ fields: { url, via, sha256, sha512 } }) {
+    if (via !== 'upload' || url === undefined || !/^http:/i.test(url) || (sha256 ?? sha512) !== undefined) return;
+    yield {
+      path: 'url',
+      detail:
+        'The address is not encrypted and no checksum is given, so nobody could tell whether the right file arrives.',
+      hint: 'Use https, or write sha256: ….',
+    };
+  },
+};
+
+/** An address stands in plans, in the state, in the server's task log. */
+export const urlHoldsNoPassword: ImageRule = {
+  reads: ['url'],
+  *check({ fields: { url } }) {
+    if (url === undefined || !URL.canParse(url) || new URL(url).password === '') return;
+    yield {
+      path: 'url',
+      detail: 'The address holds a password, and everybody who sees a plan or the log of a node would see it.',
+      hint: 'Fetch the file yourself and name it: path: ./FILE.',
+    };
+  },
+};
+
 /** Proxmox unpacks ISO content only, and not every kind of it; a packed disk image would be stored as it is. */
 export const imageIsUnpacked: ImageRule = {
   reads: ['url', 'path', 'via', 'content', 'compression'],
@@ -61,6 +94,14 @@ export const imageNameIsAccepted: ImageRule = {
     const path = fields.file === undefined ? sourcePath(fields) : 'file';
     if (file === '') {
       yield { path, detail: 'This gives the file in the storage no name.', hint: `Write file: ${example(content)}.` };
+      return;
+    }
+    if (file.length > MOST_CHARACTERS) {
+      yield {
+        path,
+        detail: `In the storage the file would have a name of ${file.length} characters; more than ${MOST_CHARACTERS} are not possible.`,
+        hint: `Give it another name: file: ${example(content)}.`,
+      };
       return;
     }
     yield {

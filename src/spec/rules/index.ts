@@ -20,10 +20,12 @@ import { extraKeysAreFree } from './extra.ts';
 import { efiNeedsOvmf, pcieNeedsQ35 } from './firmware.ts';
 import { haAgreesWithPower } from './ha.ts';
 import {
+  downloadIsProven,
   imageIsUnpacked,
   imageNameIsAccepted,
   oneSource,
   unused,
+  urlHoldsNoPassword,
   viaFitsSource,
   volumesAreDistinct,
 } from './images.ts';
@@ -93,7 +95,14 @@ const TEMPLATE_RULES: readonly TemplateRule[] = [
   systemHasOneOrigin,
 ];
 
-const IMAGE_RULES: readonly ImageRule[] = [imageIsUnpacked, imageNameIsAccepted, oneSource, viaFitsSource];
+const IMAGE_RULES: readonly ImageRule[] = [
+  imageIsUnpacked,
+  imageNameIsAccepted,
+  oneSource,
+  viaFitsSource,
+  downloadIsProven,
+  urlHoldsNoPassword,
+];
 
 export interface Judged {
   readonly vms: readonly Candidate[];

@@ -149,6 +149,8 @@ describe('permissions', () => {
     const nine = await run((host) => runPermissions({ lifecycle: true, pve: '9.2', for: 'ci@pve!run' }, host), nowhere);
     expect(nine).toMatchObject({ code: 0, out: expect.stringContaining("--tokens 'ci@pve!run'") });
     expect(nine.out).toContain('VM.GuestAgent.Audit');
+    const named = { lifecycle: true, pve: '9.2', for: 'deploy@pve!proxwright' };
+    expect((await run((host) => runPermissions(named, host), nowhere)).out).not.toContain('stands for it');
     const eight = await run((host) => runPermissions({ lifecycle: true, pve: '8.4' }, host), nowhere);
     expect(eight.out).toContain('VM.Monitor');
     expect(eight.out).not.toContain('GuestAgent');

@@ -71,6 +71,12 @@ describe('privileges', () => {
     ]);
   });
 
+  it('are not counted where no plan could be made', () => {
+    const unknown = rights();
+    const none = { ...unknown, check: { ...unknown.check, requirements: [] } };
+    expect(check(none, { ok: false, problems: [] })).toEqual([]);
+  });
+
   it('that are missing come with the lines that ask for them and the commands', () => {
     expect(check(rights({ missing: [missing], notes: ['A guess.'] }))).toEqual([
       {

@@ -32,7 +32,7 @@ describe('storage', () => {
     const vm = vmOf(401, { scsi0: 'tank:vm-401-disk-0,size=30G' });
     const observed = { ...rows({}), vms: new Map([['vm.web' as Address, { kind: 'present', vm } as const]]) };
     expect(checkStorages(patient({ observed, stack: grown('40GiB') }))[0]?.words).toContain('takes 10 GiB');
-    expect(checkStorages(patient({ observed, stack: grown('30GiB') }))[0]?.words).toContain('takes none');
+    expect(checkStorages(patient({ observed, stack: grown('30GiB') }))[0]?.words).toContain('makes no disks');
   });
 
   it.each([

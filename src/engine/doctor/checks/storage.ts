@@ -45,7 +45,7 @@ function judge(row: StorageRow, node: string, bytes: number): Finding {
     return say.warning(`${storage} does not say how much room it has.`, { remedy: `On ${node}: pvesm status` });
   }
   const room = `${storage} has ${roughSize(availableBytes)} free`;
-  if (bytes === 0) return say.good(`${room}; the plan takes none of it.`);
+  if (bytes === 0) return say.good(`${room}; the plan makes no disks there.`);
   const words = `${room}; the plan takes ${roughSize(bytes)}`;
   if (bytes <= availableBytes) return say.good(`${words}.`);
   const remedy = 'Free some room, make fewer or smaller disks, or spread them: clone.storage, disks.….storage';

@@ -1,0 +1,26 @@
+/** A run that only takes up what an earlier one left, and then has nothing else to do, or is refused. */
+import { expect, it } from 'vitest';
+import { unfinishedRuns } from '../../../src/state/journal.ts';
+import { Scene } from './support/scene.ts';
+
+const STACK = `
+version: 1
+stack: lab
+vms:
+  web: { name: web, node: pve1, vmid: 401, power: stopped, clone: { template: ubuntu-24.04 } }
+`;
+
+it('ends its journal, so that nobody is told of a run that has not ended', async () => {
+  const whole = new Scene();
+  await whole.apply(STACK);
+  const cloned = whole.points.findIndex((point) => point.includes('/clone'));
+  expect(cloned).toBeGreaterThan(0);
+
+  const scene = new Scene();
+  scene.killAt = cloned + 2;
+  expect((await scene.apply(STACK)).kind).toBe('killed');
+  expect(await unfinishedRuns(scene.store)).toHaveLength(1);
+  await scene.plan(STACK);
+  expect(await unfinishedRuns(scene.store)).toEqual([]);
+  expect(scene.logs.filter((line) => line.includes('finding out what became of it'))).toHaveLength(1);
+});
