@@ -107,8 +107,9 @@ class Execution {
     try {
       outcome = (await this.#dependenciesHold(address, steps)) ? await this.#work(address, steps) : 'skipped';
     } catch (error) {
-      outcome = isCancel(error, signal) ? 'canceled' : 'failed';
+      outcome = isCancel(error, signal) ? 'canceled' : isStillNeeded(address, error) ? 'done' : 'failed';
       if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
+      if (outcome === 'done') run.log.log('warn', `${address} is kept: linked clones rest on its disks.`);
     } finally {
       this.#lanes.readiness.skip(address);
     }
@@ -245,6 +246,11 @@ function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step
   if (kindOf(vm.address) !== 'vm') return false;
   const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
   return isStarted || (vm.fields.power === 'running' && remembered.lastApplied.power !== 'running');
+}
+
+/** An earlier version of a template goes when nothing rests on it any more, and not before. */
+function isStillNeeded(address: Address, error: unknown): boolean {
+  return kindOf(address) === 'retired' && error instanceof ProxwrightError && error.code === 'IN_USE';
 }
 
 function isCancel(error: unknown, signal: AbortSignal): boolean {

@@ -79,6 +79,7 @@ export const fileStateSchema = z.strictObject({
   url: z.string().optional(),
   sha256: z.string().optional(),
   sha512: z.string().optional(),
+  declared: z.string().optional(),
   /** With the time it was made, what the storage tells of a file without reading it. */
   sizeBytes: z.number(),
   ctime: z.number().optional(),

@@ -136,6 +136,19 @@ describe('an image that is there', () => {
     expect(kindOf({ stack, site: { found: THERE }, remembered: { sha256: SHA256.toUpperCase() } })).toBe('none');
   });
 
+  it.each([
+    ['a file', 'path: ./noble.qcow2', 'sha256', SHA256],
+    ['a packed file', `url: "${URL}.xz", file: noble.qcow2, via: upload`, 'declared', SHA512],
+  ])('that was sent as %s is refused where another sum is declared now', (_, origin, name, sum) => {
+    const algorithm = sum === SHA256 ? 'sha256' : 'sha512';
+    const stack = stackOf(`${origin}, content: import, storage: local, ${algorithm}: ${sum}`);
+    const [url] = stack.images.map(({ fields }) => fields.url);
+    const judge = (remembered: string) =>
+      planned({ stack, site: { found: THERE }, remembered: { url, [name]: remembered } });
+    expect(codesOf(judge('ef'.repeat(sum.length / 2)).problems)).toEqual(['CONFIG_CHANGED']);
+    expect(judge(sum)).toMatchObject({ problems: [], plans: [{ change: { kind: 'none' } }] });
+  });
+
   it('is the same where its sum has left the file', () => {
     expect(kindOf({ site: { found: THERE }, remembered: { sha256: SHA256 } })).toBe('none');
   });

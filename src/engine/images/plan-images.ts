@@ -8,7 +8,13 @@ import { AuthError, ConflictError, SpecError } from '../../base/errors.ts';
 import { behaves, type ServerVersion } from '../../pve/compatibility.ts';
 import { imageVolid, isUnpackedByServer } from '../../resources/file/file.ts';
 import { fileKey, isSameFile } from '../../resources/file/memory.ts';
-import { type FilePlace, fileStep, type ImageOrigin } from '../../resources/file/steps.ts';
+import {
+  type DeclaredSums,
+  declaredChecksum,
+  type FilePlace,
+  fileStep,
+  type ImageOrigin,
+} from '../../resources/file/steps.ts';
 import { imageCompression } from '../../resources/image/names.ts';
 import type { Step } from '../../resources/step.ts';
 import type { ResolvedImage } from '../../spec/types.ts';
@@ -100,7 +106,7 @@ function changedSince(
   found: { readonly sizeBytes: number | undefined; readonly ctime: number | undefined },
 ): string | undefined {
   const isSent = howOf(fields) === 'image.send';
-  // Of what we sent, the sum of its bytes is remembered; what the file declares is that of the packed file.
+  if (isSent && isDeclaredAnew(fields, remembered)) return 'the checksum changed';
   if (!isSent && (differs(remembered.sha256, fields.sha256) || differs(remembered.sha512, fields.sha512))) {
     return 'the checksum changed';
   }
@@ -110,6 +116,13 @@ function changedSince(
   return isSameFile(remembered, { size: found.sizeBytes, ctime: found.ctime })
     ? undefined
     : 'somebody changed the file';
+}
+
+/** Of what we sent, the sum of its bytes is remembered, and beside it what was declared: perhaps that of the packed file. */
+function isDeclaredAnew(fields: ResolvedImage['fields'], { declared, sha256 }: FileState): boolean {
+  const now = declaredChecksum(fields as DeclaredSums)?.value; // what is absent there is undefined here
+  if (declared !== undefined || imageCompression(fields) !== undefined) return differs(declared, now);
+  return differs(sha256, fields.sha256);
 }
 
 /** Only what is known on both sides can be told apart: a sum that comes into the file or leaves it changes no bytes. */
@@ -243,7 +256,7 @@ function unchecked({ image, node }: ImageSite): Diagnostic {
     severity: 'warning',
     code: 'NOT_CHECKED',
     summary: 'Not checked',
-    detail: `${volumeOf(image)} is on ${node} already, and nobody can say what is in it: it was not brought by this stack, and ${
+    detail: `${volumeOf(image)} is on ${node} already, and nobody can say what is in it: nobody remembers bringing it, and ${
       (image.fields.sha256 ?? image.fields.sha512)
         ? 'its checksum is that of the packed file'
         : 'the file gives no checksum'

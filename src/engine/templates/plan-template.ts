@@ -70,7 +70,7 @@ export function planTemplate(input: TemplatePlanInput, findings: Findings): Temp
       : supersede(input, remembered, findings);
   }
   if (memory?.finished) return supersede(input, remembered, findings);
-  return memory?.recipe === recipe
+  return memory?.recipe === recipe && !input.replace
     ? goOn(input, remembered, found.vm, findings)
     : startOver(input, remembered, findings);
 }
@@ -101,9 +101,10 @@ function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): 
   return build(input, { kind: 'supersede', reason, former }, findings);
 }
 
-/** A half-built one of another recipe is worth nothing to anybody. */
+/** A half-built one of another recipe, or of which nobody knows what became of it, is worth nothing to anybody. */
 function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
-  const reason = 'Its recipe changed before an earlier run had finished it; it is built anew.';
+  const why = input.replace ? 'As asked for' : 'Its recipe changed before an earlier run had finished it';
+  const reason = `${why}: it is built anew.`;
   const former = formerOf(input);
   const built = build(input, { kind: 'replace', reason, freedId: old.vmid, ...(former && { former }) }, findings);
   if (!built) return undefined;

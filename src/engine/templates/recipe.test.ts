@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Secret } from '../../base/secret.ts';
 import { resolvedStack, secretsOf } from '../testing/cluster.ts';
 import { outdatedTemplates, recipeOf } from './recipe.ts';
 
@@ -44,6 +45,21 @@ describe('the recipe of a template', () => {
   ])('changes with %s', (_, from, to) => {
     expect(TEXT).toContain(from);
     expect(recipe(TEXT.replace(from, to))).not.toBe(recipe());
+  });
+
+  it('changes with what stands in a file of its own, and with whether it installs itself', () => {
+    const stack = resolvedStack(TEXT);
+    const [template] = stack.templates;
+    if (!template) throw new Error('the stack of the test has a template');
+    const told = (text: string) =>
+      new Map([[template.vm.address, new Map([['cloud_init.user_data', { value: new Secret(text), digest: '' }]])]]);
+    const { install: _, ...resting } = template;
+    const recipes = [
+      recipeOf(template, stack, told('one')),
+      recipeOf(template, stack, told('two')),
+      recipeOf(resting, stack, told('one')),
+    ];
+    expect(new Set(recipes).size).toBe(3);
   });
 
   it.each([

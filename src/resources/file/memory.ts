@@ -8,6 +8,8 @@ export interface FileMemory {
   /** What was asked for; of a file that we sent, what its bytes had. */
   readonly sha256?: string | undefined;
   readonly sha512?: string | undefined;
+  /** Of a file that we sent: the sum that was declared of it, which may be that of a packed one. */
+  readonly declared?: string | undefined;
   /** With the time it was made, what the storage tells of a file without reading it. */
   readonly sizeBytes: number;
   /** Seconds since the Unix epoch, by the clock of the node. */

@@ -3,7 +3,7 @@
  * written down before it is waited for: found switched off later, it has done its work and is not started again.
  */
 import { invariant } from '../../base/assert.ts';
-import { TaskError } from '../../base/errors.ts';
+import { ReadyError, TaskError } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { knownVm, look, vmName } from '../vm/actions/look.ts';
@@ -33,9 +33,27 @@ export const installTemplate: Action<InstallInput> = async (context, { timeoutMs
     if (context.clock.now() >= deadline) throw stillRunning(context, vm, timeoutMs);
     await context.clock.sleep(Math.min(POLL_MS, deadline - context.clock.now()), context.signal);
   }
+  await assertUntouched(context);
   await learnInstall(context, 'done');
   context.log.log('debug', `${context.address}: switched itself off`, { waitedMs: context.clock.now() - startedAt });
 };
+
+/** Off by its own hand is installed; off by somebody else's says nothing. */
+async function assertUntouched(context: ActionContext): Promise<void> {
+  const vm = await patiently(context, () => look(context));
+  const { node, vmid } = vm;
+  const tasks = await patiently(context, () =>
+    context.pve.node(node).tasks.list({ source: 'all', vmid }, { signal: context.signal }),
+  );
+  const stop = tasks.find(({ type, starttime }) => /^qm(stop|shutdown)$/.test(type) && starttime >= madeAt(vm));
+  if (!stop) return;
+  throw new ReadyError({
+    code: 'CHECK_FAILED',
+    detail: `${vmName(vm)} was switched off by ${stop.user} (${stop.type}) while it installed itself, so nobody can say whether it had finished.`,
+    where: { address: context.address },
+    hint: `Build it anew: proxwright apply --replace ${context.address}`,
+  });
+}
 
 /** A start that is said to have failed may have gone far enough; a second one would come when the work is done. */
 async function startOnce(context: ActionContext): Promise<void> {
@@ -84,6 +102,6 @@ function stillRunning(context: ActionContext, vm: { vmid: number; node: string }
     code: 'TASK_TIMEOUT',
     detail: `${vmName(vm)} was started to install itself and has not switched itself off within ${printDuration(timeoutMs)}.`,
     where: { address: context.address },
-    hint: `Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by install: { timeout: … }. Do not switch it off by hand, which would count as installed; to begin anew: proxwright destroy --only '${context.address}' --stop`,
+    hint: `Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by install: { timeout: … }. To begin anew: proxwright apply --replace ${context.address}`,
   });
 }

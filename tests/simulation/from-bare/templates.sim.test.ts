@@ -114,9 +114,9 @@ describe('a changed recipe', () => {
   it('of a retired version nothing is deleted without --allow-delete, and nothing that linked clones rest on', async () => {
     const { scene, before } = await standing();
     expect(failuresOf(await scene.apply(CHANGED))).toEqual([]);
-    const refused = await scene.apply(CHANGED, { allowDelete: true });
-    expect(failuresOf(refused)).toHaveLength(1);
-    expect(failuresOf(refused)[0]).toMatch(/linked clone|base volume/);
+    // It was asked for, and stays all the same: that is no failure.
+    expect(failuresOf(await scene.apply(CHANGED, { allowDelete: true }))).toEqual([]);
+    expect(scene.world.vms.has(9000)).toBe(true);
     expect(await complaintsAfter(scene, CHANGED, before, { retired: 1 })).toEqual([]);
   });
 
@@ -266,6 +266,28 @@ describe('an installation', () => {
     expect(failuresOf(end)[0]).toContain('has not switched itself off within 10s');
     await scene.clock.advance(1_800_000);
     expect(await complaintsAfter(scene, text, before)).toEqual([]);
+  });
+
+  it('that somebody broke off is not taken for finished; it is built anew on request', async () => {
+    const text = talosStack().replace('install: { timeout: 30m }', 'install: { timeout: 10s }');
+    const scene = new Scene({ world: hostWorld });
+    const before = strangersPicture(scene.world);
+    expect(codesOf(await scene.apply(text))).toEqual(['TASK_TIMEOUT']);
+    await scene.clock.run(async () => {
+      const outside = createPve({
+        transport: scene.simulator.transport(),
+        credentials: parseToken(`root@pam!admin=${TOKEN_SECRET}`),
+        clock: scene.clock,
+        random: seededRandom('outside'),
+      });
+      await outside.tasks.wait(await outside.node('vmhost').vm(9000).status.stop());
+    });
+    const end = await scene.apply(text);
+    expect(codesOf(end)).toEqual(['CHECK_FAILED']);
+    expect(failuresOf(end)[0]).toContain('was switched off by root@pam');
+    const patient = talosStack();
+    expect(failuresOf(await scene.apply(patient, { replace: ['template.talos-base'] }))).toEqual([]);
+    expect(await complaintsAfter(scene, patient, before)).toEqual([]);
   });
 
   it('that is over when the run which began it was killed at once is not begun again', async () => {

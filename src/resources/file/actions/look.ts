@@ -28,9 +28,9 @@ export async function remember(
   context: FileContext,
   place: FilePlace,
   entry: VolumeEntry,
-  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512' | 'foreign'>,
+  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512' | 'declared' | 'foreign'>,
 ): Promise<void> {
-  const { url, sha256, sha512, foreign } = source;
+  const { url, sha256, sha512, declared, foreign } = source;
   await context.learnFile(keyOf(place), {
     address: context.address,
     node: place.node,
@@ -38,6 +38,7 @@ export async function remember(
     ...(url !== undefined && { url }),
     ...(sha256 !== undefined && { sha256 }),
     ...(sha512 !== undefined && { sha512 }),
+    ...(declared !== undefined && { declared }),
     sizeBytes: entry.size ?? 0,
     ...(entry.ctime !== undefined && { ctime: entry.ctime }),
     ...(foreign && { foreign }),

@@ -7,7 +7,7 @@ import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
 import type { FileAction, FileContext } from '../context.ts';
 import { type FileMemory, isSameFile } from '../memory.ts';
-import { type FilePlace, keyOf, placeOf, type SendImageInput, volidOf } from '../steps.ts';
+import { declaredChecksum, type FilePlace, keyOf, placeOf, type SendImageInput, volidOf } from '../steps.ts';
 import { bounded } from './bounded.ts';
 import { hasEnded, isOver } from './endings.ts';
 import { differs, explained } from './explain.ts';
@@ -24,7 +24,8 @@ export const sendImage: FileAction<SendImageInput> = async (context, input) => {
     }),
   );
   const url = origin.kind === 'download' ? origin.url : undefined;
-  await sendBytes(context, input, image, { replace: input.replace === true, url });
+  const declared = declaredChecksum(origin)?.value;
+  await sendBytes(context, input, image, { replace: input.replace === true, url, declared });
 };
 
 interface SendOptions {
@@ -32,6 +33,8 @@ interface SendOptions {
   readonly replace: boolean;
   /** Where the bytes came from, to be remembered. */
   readonly url?: string | undefined;
+  /** What the file declares of it. */
+  readonly declared?: string | undefined;
 }
 
 async function sendBytes(
@@ -69,7 +72,8 @@ async function round(
     case 'right':
       return 'done';
     case 'arrived':
-      if (entry) await remember(context, place, entry, { sha256: image.sha256, url: options.url });
+      if (entry)
+        await remember(context, place, entry, { url: options.url, declared: options.declared, sha256: image.sha256 });
       return 'done';
     case 'like ours':
       if (entry) await adopt(context, place, entry, image, options);
@@ -104,7 +108,12 @@ function verdictOn(
   return isSameSize ? 'like ours' : 'other';
 }
 
-async function send(context: FileContext, place: FilePlace, image: ReadyImage, { url }: SendOptions): Promise<void> {
+async function send(
+  context: FileContext,
+  place: FilePlace,
+  image: ReadyImage,
+  { url, declared }: SendOptions,
+): Promise<void> {
   const { sha256, sizeBytes } = image;
   const { signal, timeouts } = context;
   await context.learnFile(keyOf(place), {
@@ -113,6 +122,7 @@ async function send(context: FileContext, place: FilePlace, image: ReadyImage, {
     volid: volidOf(place),
     ...(url !== undefined && { url }),
     sha256,
+    ...(declared !== undefined && { declared }),
     sizeBytes,
     incomplete: true,
   });
@@ -127,7 +137,7 @@ async function send(context: FileContext, place: FilePlace, image: ReadyImage, {
   await follow(context, upid, { what: 'copy into the storage', timeoutMs: timeouts.imageMs });
   const entry = await lookAfter(context, place);
   if (entry.size !== sizeBytes) throw differs(context, place, arrivedOtherwise(entry, sizeBytes));
-  await remember(context, place, entry, { sha256, url });
+  await remember(context, place, entry, { sha256, url, declared });
 }
 
 /**
@@ -166,13 +176,13 @@ async function adopt(
   place: FilePlace,
   entry: VolumeEntry,
   image: ReadyImage,
-  { url }: SendOptions,
+  { url, declared }: SendOptions,
 ): Promise<void> {
   context.log.log(
     'warn',
     `${context.address}: ${volidOf(place)} was there already with the same length and is taken as it is; its content was not compared. To send it anew: proxwright apply --replace ${context.address}`,
   );
-  await remember(context, place, entry, { sha256: image.sha256, url, foreign: true });
+  await remember(context, place, entry, { sha256: image.sha256, url, declared, foreign: true });
 }
 
 /** A copy of an earlier run, or one whose answer was lost. How it ended shows in the storage. */
