@@ -14,6 +14,7 @@ import { recallState } from '../state/recall.ts';
 import type { StackState } from '../state/stack-state.ts';
 import { AlreadyShown, type CommandHost } from './command-host.ts';
 import { connect } from './connect.ts';
+import { withLocalImages } from './local-images.ts';
 import type { StackHost } from './opened-stack.ts';
 import { resolveSecrets, type SecretsByVm } from './secrets.ts';
 import { checkSelectors } from './selectors.ts';
@@ -76,7 +77,7 @@ export async function look(stackHost: StackHost, host: CommandHost, pve: Pve, op
   const input = { stack: { ...stack, vms, templates }, state: without(state, unknown), observed, secrets };
   const planned = planStack({ ...input, now: host.clock.now(), ...options });
   const result = planned.ok
-    ? planned
+    ? await withLocalImages(planned, stackHost)
     : { ...planned, problems: await explainUnseen({ pve, stack, problems: planned.problems }) };
   if (openRuns.length > 0) {
     host.terminal.log('warn', 'An earlier run has not ended, or is still under way: proxwright apply takes it up.');

@@ -2,6 +2,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { runDestroy } from '../../src/cli/commands/destroy.ts';
 import { runEnsure } from '../../src/cli/commands/ensure.ts';
+import { runPlan } from '../../src/cli/commands/plan.ts';
 import { runStateList, runStateShow } from '../../src/cli/commands/state.ts';
 import { madeUpChecksums, WELL_KNOWN_URLS } from '../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../src/simulator/world/bare-world.ts';
@@ -86,4 +87,17 @@ it('keeps both when the stack is destroyed, and says so, unless all is asked for
   const all = await on.run((host) => runDestroy({ ...YES, all: true }, host));
   expect(all).toMatchObject({ code: 0, said: expect.stringContaining('Destroyed: 1 template and 1 image in') });
   expect([await files(on), await on.outside.node('vmhost').vms.list()]).toEqual([[], []]);
+});
+
+it('refuses to begin where a file that is to be sent is not there, with its line', async () => {
+  const on = await bare(STACK.replace(/url: "[^"]*"/, 'path: ./missing.qcow2').replace(/, sha256: [0-9a-f]+/, ''));
+  for (const command of [runEnsure.bind(undefined, 'image', [], YES), runPlan.bind(undefined, {})]) {
+    const { code, said } = await on.run((host) => command(host));
+    expect(code).toBe(1);
+    expect(said).toContain('The image ./missing.qcow2 is to be sent, and there is no such file that can be read here.');
+    expect(said).toContain('stack.yaml:4:');
+  }
+  expect(on.has('incidents')).toBe(false);
+  on.write('missing.qcow2', 'no longer');
+  expect((await on.run((host) => runPlan({}, host))).code).toBe(0);
 });

@@ -11,6 +11,7 @@ import { passDoctor, passValidate, requireHealth } from '../evidence/first-stage
 import type { StageEnd } from '../evidence/gate.ts';
 import { draftIncident, problemOfRun } from '../evidence/incident-file.ts';
 import { type EvidenceOptions, Proof } from '../evidence/proof.ts';
+import { withLocalImages } from '../local-images.ts';
 import type { StackHost } from '../opened-stack.ts';
 import { writeOutputFiles } from '../output-files.ts';
 import { readPlan } from '../plan-file.ts';
@@ -63,7 +64,7 @@ async function planAndApply(work: Work): Promise<ExitCode> {
   const plan = await proof.gate.pass('plan', host, async (stageHost) => {
     checkPlanning(options, stackHost.stack, session.state);
     const watched = { ...run, host: stageHost };
-    const made = givenPlan ? await permitted(givenPlan, watched) : await makePlan(options, watched);
+    const made = givenPlan ? await permitted(givenPlan, watched) : await makePlan(options, stackHost, watched);
     return { value: made, words: isEmpty(made) ? 'Nothing to do.' : `${counted(made.steps.length, 'step')} to do.` };
   });
   proof.known.plan = plan;
@@ -115,8 +116,8 @@ async function permitted(plan: Plan, { session, host }: StackRun): Promise<Plan>
 }
 
 /** Whoever sits at a terminal is asked what the file does not allow by itself; everybody else says --allow-… */
-async function makePlan(options: ApplyOptions, { session, host }: StackRun): Promise<Plan> {
-  const plan = requirePlan(await session.plan(planOptions(options)), host);
+async function makePlan(options: ApplyOptions, stackHost: StackHost, { session, host }: StackRun): Promise<Plan> {
+  const plan = requirePlan(await withLocalImages(await session.plan(planOptions(options)), stackHost), host);
   if (options.yes || !host.canAsk) return plan;
   const listed = (changes: readonly Change[]) => changes.map(({ address, name }) => `${address} (${name})`).join(', ');
   const kept = plan.changes.filter(({ kind }) => kind === 'keep');

@@ -73,7 +73,7 @@ describe('an image', () => {
   it('that goes through this machine needs no way out of the node', () => {
     expect(say([site(`url: "${URL}", via: upload, sha256: ${SUM}`), site('path: ./debian-12.qcow2')])).toEqual([
       { verdict: 'good', words: `${ADDRESS} is fetched here and sent: ${URL}` },
-      { verdict: 'good', words: `${ADDRESS} is sent from here: ./debian-12.qcow2` },
+      { verdict: 'good', words: `${ADDRESS} is sent from here: ./debian-12.qcow2. Whether it is there, plan tells.` },
     ]);
   });
 

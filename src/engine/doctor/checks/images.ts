@@ -33,7 +33,7 @@ export function checkImages({
 
 function judge(site: ImageSite, address: Address, downloads: Examination['downloads']): Finding[] {
   const { url, path, via, storage } = site.image.fields;
-  if (path !== undefined) return [say.good(`${address} is sent from here: ${path}`)];
+  if (path !== undefined) return [say.good(`${address} is sent from here: ${path}. Whether it is there, plan tells.`)];
   if (via === 'upload') return [say.good(`${address} is fetched here and sent: ${url}`)];
   const answer = downloads.get(address);
   if (!answer) return [];
