@@ -54,7 +54,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       const visited = await visit(after.world, STACK(), { state: await readState(store, 'lab'), now: after.now });
       expect(words(visited)).toEqual([]);
       expect(visited.of('plan')).toMatchObject([{ words: '1 VM, nothing to do.' }]);
-      expect(visited.of('storage')).toMatchObject([{ words: expect.stringContaining('takes none') }]);
+      expect(visited.of('storage')).toMatchObject([{ words: expect.stringContaining('makes no disks') }]);
       expect(visited.of('capacity')[0]?.words).toContain('0 B are planned');
       expect(visited.of('neighbours')).toMatchObject([{ verdict: 'good' }]);
     });
