@@ -8,6 +8,7 @@ import type { VmFields } from '../../../../src/resources/vm/fields.ts';
 import { propertyOf } from '../../../../src/resources/vm/parts.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';
+import { readRuns } from '../../../../src/state/journal.ts';
 import { STRANGERS } from './lab-world.ts';
 import { orphans, ourVms, strangersPicture, volumesOf } from './picture.ts';
 import { GUEST_PASSWORD, type RunEnd, resolved, type Scene, TOKEN_SECRET } from './scene.ts';
@@ -86,6 +87,7 @@ export async function worldComplaints(
   const found: string[] = [];
   const ours = ourVms(world, strangers);
   const { vms } = await scene.state(stack.name);
+  const changedMacs = macsThatChanged(await readRuns(scene.store));
   const wanted = stack.vms.map(({ fields }) => fields.name).sort();
   const names = ours.map(({ config }) => config.current.get('name') ?? '?').sort();
   if (JSON.stringify(names) !== JSON.stringify(wanted)) found.push(`VMs are ${names}, wanted ${wanted}`);
@@ -102,6 +104,9 @@ export async function worldComplaints(
     if (current.has('lock')) found.push(`${address}: locked (${current.get('lock')})`);
     if (fields.power === 'running' && !vm.process) found.push(`${address} does not run`);
     if (current.has('net0') && remembered.macs.net0 === undefined) found.push(`${address}: its MAC is not remembered`);
+    for (const slot of changedMacs.get(address) ?? []) {
+      if (fields.nics?.[slot]?.mac === undefined) found.push(`${address}: MAC of ${slot} changed`);
+    }
     for (const [slot, mac] of Object.entries(remembered.macs)) {
       if (propertyOf(slot, current.get(slot)).get('macaddr') !== mac) found.push(`${address}: MAC of ${slot} changed`);
     }
@@ -180,4 +185,22 @@ async function leaks(scene: Scene): Promise<string[]> {
   return texts
     .filter((text) => SECRETS.some((secret) => text.includes(secret)))
     .map((text) => `a secret is told: ${text.slice(0, 200)}`);
+}
+
+/** Slots that a VM has had more than one MAC address in since it was made, by what the runs have learned. */
+function macsThatChanged(runs: Awaited<ReturnType<typeof readRuns>>): Map<string, Set<string>> {
+  const first = new Map<string, Record<string, string>>();
+  const changed = new Map<string, Set<string>>();
+  for (const event of runs.flatMap(({ events }) => events)) {
+    if (!('patch' in event) || !event.patch || !('address' in event.patch)) continue;
+    const { address, vm } = event.patch;
+    if (vm === null) first.delete(address);
+    if (!vm?.macs) continue;
+    const known = first.get(address) ?? {};
+    for (const [slot, mac] of Object.entries(vm.macs)) {
+      if ((known[slot] ?? mac) !== mac) changed.set(address, (changed.get(address) ?? new Set()).add(slot));
+    }
+    first.set(address, { ...vm.macs, ...known });
+  }
+  return changed;
 }
