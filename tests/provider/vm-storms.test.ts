@@ -1,9 +1,11 @@
 /** Trouble of every kind behind Terraform's door: a creation ends done or is completed later, and never twice. */
+
 import { expect, it } from 'vitest';
 import { FAULT_KINDS } from '../../src/simulator/index.ts';
+import { seedsOf } from '../support/thoroughness.ts';
 import { vmStorm } from './support/vm-storm.ts';
 
-const SEEDS = 60;
+const SEEDS = seedsOf(60, 25);
 
 it(`a storm of any of ${SEEDS} seeds is survived by the VMs of a configuration`, { timeout: 300_000 }, async () => {
   const failures: string[] = [];

@@ -2,7 +2,9 @@
  * Kills a provider process at every point of an operation — each request before and after its effect — and lets the host go
  * on with a fresh one: it refreshes, plans and applies, and the world must be as without the kill, with nothing made twice.
  */
+
 import { differences } from '../../simulation/engine/support/picture.ts';
+import { strideOf } from '../../support/thoroughness.ts';
 import { type Config, hasErrors, type Instance, type Outcome, ToyHost } from './toy-host.ts';
 import { type Snapshot, VmBench } from './vm-bench.ts';
 import { changedIdentities, identities, othersPicture, ownPicture, worldComplaints } from './vm-invariants.ts';
@@ -26,7 +28,7 @@ export interface Operation {
 const SETTLED_MS = 120_000;
 
 /** `every` leaves points out, beginning with the first. */
-export async function killEverywhere(operation: Operation, every = 1): Promise<string[]> {
+export async function killEverywhere(operation: Operation, every = strideOf(3)): Promise<string[]> {
   const whole = begin(operation);
   const calmBefore = othersPicture(whole.world);
   const calm = await attempt(whole, operation, undefined);

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Installation, Running } from '../../../src/provider/testing/terraform.ts';
 import { bundleProvider } from '../../../tools/provider/bundle.ts';
+import { IS_THOROUGH } from '../../support/thoroughness.ts';
 import { ref, SMALL, SOURCE, vm } from './support/hcl.ts';
 import { HOSTS, ONE_HOST, PATIENCE } from './support/hosts.ts';
 import { hasProcesses, pidOf, providerPidOf } from './support/provider-process.ts';
@@ -17,7 +18,6 @@ import { problems, Scene } from './support/scene.ts';
 
 const APPLY = ['apply', '-json', '-input=false', '-auto-approve'];
 const VERSION = '0.1.0';
-const isThorough = process.env.PROXWRIGHT_KILL_POINTS === 'all';
 
 /** Three VMs with disks to grow. */
 const THREE = vm('web', {
@@ -81,7 +81,7 @@ describe.each(HOSTS)('an apply under $name $version', PATIENCE, (host) => {
   const cases = VICTIMS.flatMap(([how, strike]) => MOMENTS.map(([when, moment]) => ({ how, when, strike, moment })));
   // Every way and every moment with the first host, every way with the others.
   const step = host === HOSTS[0] ? 2 : MOMENTS.length + 1;
-  const chosen = isThorough ? cases : cases.filter((_, index) => index % step === 0);
+  const chosen = IS_THOROUGH ? cases : cases.filter((_, index) => index % step === 0);
 
   it.each(chosen)('is interrupted by $how $when, and the next one ends as if nothing had happened', async (each) => {
     scene = await Scene.open({ host, installation: installed });

@@ -7,7 +7,7 @@ import { type Running, Workspace } from '../../../src/provider/testing/terraform
 import { createPve, fingerprintTrust, type Pve, parseEndpoint, parseToken } from '../../../src/pve/index.ts';
 import { ensureBuilt, type RunningCommand, startCommand } from '../../e2e/built-command.ts';
 import { SMALL, SOURCE, settings, vm } from './support/hcl.ts';
-import { HOSTS, PATIENCE } from './support/hosts.ts';
+import { ONE_HOST, PATIENCE } from './support/hosts.ts';
 import { type Installed, installProvider } from './support/installed.ts';
 import { hasProcesses, providerPidOf } from './support/provider-process.ts';
 import { problems } from './support/scene.ts';
@@ -93,7 +93,7 @@ async function strikeAt({ isNow }: Moment, running: Running): Promise<boolean> {
   return false;
 }
 
-describe.skipIf(!hasProcesses).each(HOSTS)('a provider that is killed under $name $version', PATIENCE, (host) => {
+describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $name $version', PATIENCE, (host) => {
   it.each(MOMENTS)('$when leaves nothing that the next apply does not take up', async (moment) => {
     const lines = await simulator.firstLines(3);
     const environment = Object.fromEntries(

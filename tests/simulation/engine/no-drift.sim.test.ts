@@ -2,6 +2,7 @@
  * No false drift and no missed drift, over all fields: whatever valid VM is applied, the next plan is empty and a second
  * apply writes nothing; and whichever managed field somebody else changes, the plan shows that field and no other.
  */
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/base/secret.ts';
@@ -18,12 +19,13 @@ import { type ForeignChange, foreignChanges } from '../../../src/resources/vm/te
 import { wantedConfig } from '../../../src/resources/vm/wanted.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
 import type { ResolvedVm } from '../../../src/spec/types.ts';
+import { seedsOf } from '../../support/thoroughness.ts';
 import { driftWorld, SURROUNDINGS, stackOf } from './support/drift-world.ts';
 import { isStored } from './support/foreign-edit.ts';
 import { failuresOf } from './support/invariants.ts';
 import { GUEST_PASSWORD, type RunEnd, Scene } from './support/scene.ts';
 
-const STACKS_PER_TEMPLATE = 40;
+const STACKS_PER_TEMPLATE = seedsOf(40, 16);
 const SECRETS = new Map([
   ['cloud_init.password', { value: new Secret(GUEST_PASSWORD), digest: 'digest-of-the-password' }],
 ]);

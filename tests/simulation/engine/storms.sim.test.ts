@@ -2,12 +2,14 @@
  * Trouble of every kind, in every kind of step, and drawn from seeds: whatever strikes, runs end with errors of ours only,
  * and once it is over the next apply converges with nothing lost, doubled or left behind.
  */
+
 import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS } from '../../../src/simulator/index.ts';
+import { seedsOf } from '../../support/thoroughness.ts';
 import { cell, EXCUSED, isPossible, SCENARIOS } from './support/cells.ts';
 import { replayCommand, shortestFailure, storm } from './support/storm.ts';
 
-const SEEDS = 150;
+const SEEDS = seedsOf(150, 60);
 /** Of what a fault could strike within the step, the first few. */
 const PLACES = [1, 2, 3];
 

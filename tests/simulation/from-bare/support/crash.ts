@@ -1,4 +1,5 @@
 /** Kills a run that begins with a bare host, or with what an earlier one made of it, wherever it can be killed. */
+import { strideOf } from '../../../support/thoroughness.ts';
 import { crashEverywhere } from '../../engine/support/crash-everywhere.ts';
 import { failuresOf } from '../../engine/support/invariants.ts';
 import { pictureOf } from '../../engine/support/picture.ts';
@@ -7,7 +8,6 @@ import { filesOf, ourVms, strangersPicture } from './invariants.ts';
 import { STRANGERS } from './worlds.ts';
 
 /** Every point takes minutes; by default some of them are drawn, others in each story. */
-const isThorough = process.env.PROXWRIGHT_KILL_POINTS === 'all';
 const STRIDE = 19;
 
 export interface Story {
@@ -41,7 +41,7 @@ export async function crashes(story: Story): Promise<string[]> {
     name: story.name,
     from,
     options: story.options,
-    stride: isThorough ? 1 : STRIDE,
+    stride: strideOf(STRIDE),
     run: story.run,
     complaints: async (scene) => [...(await story.complaints(scene, before)), ...fetchedTwice(scene)],
     picture: ({ world }) => facts(world),
