@@ -107,9 +107,10 @@ class Execution {
     try {
       outcome = (await this.#dependenciesHold(address, steps)) ? await this.#work(address, steps) : 'skipped';
     } catch (error) {
-      outcome = isCancel(error, signal) ? 'canceled' : isStillNeeded(address, error) ? 'done' : 'failed';
-      if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
-      if (outcome === 'done') run.log.log('warn', `${address} is kept: linked clones rest on its disks.`);
+      const isKept = isStillNeeded(address, error);
+      outcome = isCancel(error, signal) ? 'canceled' : isKept ? 'done' : 'failed';
+      const problem = toDiagnostic(error);
+      if (outcome !== 'canceled') this.#problems.set(address, isKept ? { ...problem, severity: 'warning' } : problem);
     } finally {
       this.#lanes.readiness.skip(address);
     }
