@@ -1,6 +1,6 @@
 /** `proxwright verify`: is the last apply still true? validate → doctor → plan; changes nothing, and leaves evidence. */
 import { inNumber } from '../../base/count.ts';
-import { differingOf } from '../../engine/evidence/record.ts';
+import { comparedVm, differingOf } from '../../engine/evidence/record.ts';
 import { evidenceOf, type VmEvidence } from '../../engine/evidence.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
@@ -85,16 +85,10 @@ function comparedLines({ plan, compared, pve }: Verification, passed: boolean): 
       principal: pve.principal,
       fingerprints: plan.fingerprints,
     },
-    ...plan.changes.map(({ address, name, vmid, node, kind, differences, restartPending }) => ({
+    ...plan.changes.map((change) => ({
       type: 'vm',
-      address,
-      name,
-      vmid: vmid ?? null,
-      node,
-      verdict: kind === 'none' ? 'as the file says' : kind,
-      ...compared.get(address),
-      differences,
-      restartPending,
+      ...comparedVm(change, compared),
+      differences: change.differences,
     })),
     ...plan.warnings.map((warning) => ({ type: 'not-checked', warning })),
     { type: 'verdict', verified: passed },

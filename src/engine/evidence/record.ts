@@ -134,7 +134,13 @@ export function differingOf({ changes }: Plan): Differing[] {
 const differs = ({ kind }: Change) => kind !== 'none' && kind !== 'keep';
 
 function comparedOf({ changes }: Plan, compared: ReadonlyMap<string, VmEvidence>): ComparedVm[] {
-  return changes.map(({ address, name, vmid, node, kind, restartPending }) => ({
+  return changes.map((change) => comparedVm(change, compared));
+}
+
+/** What was found out about one VM. */
+export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvidence>): ComparedVm {
+  const { address, name, vmid, node, kind, restartPending } = change;
+  return {
     address,
     name,
     vmid: vmid ?? null,
@@ -142,5 +148,5 @@ function comparedOf({ changes }: Plan, compared: ReadonlyMap<string, VmEvidence>
     verdict: kind === 'none' ? 'as the file says' : kind,
     ...compared.get(address),
     restartPending,
-  }));
+  };
 }

@@ -2,23 +2,11 @@
  * Hosts as they are right after their installation: storage and bridges, and not one VM, template or image. What they can
  * download is in `well-known-downloads.ts`.
  */
-import { DEFAULT_WORLD } from './default-world.ts';
+import { DEFAULT_WORLD, GPU } from './default-world.ts';
 import { WELL_KNOWN_DOWNLOADS } from './well-known-downloads.ts';
 import type { WorldFile } from './world-file.ts';
 
 type NodeFile = WorldFile['nodes'][string];
-
-const GPU = {
-  id: '0000:01:00.0',
-  class: '0x030000',
-  vendor: '0x10de',
-  device: '0x2204',
-  vendor_name: 'NVIDIA Corporation',
-  device_name: 'GA102 [GeForce RTX 3090]',
-  subsystem_vendor: '0x1458',
-  subsystem_device: '0x403b',
-  iommu_group: 14,
-};
 
 /** What a deployment that also brings its images and templates needs beside the role of the default world. */
 const IMAGE_PRIVILEGES = ['Datastore.Allocate', 'Mapping.Audit', 'Mapping.Modify', 'Sys.AccessNetwork', 'Sys.Modify'];

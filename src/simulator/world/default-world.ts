@@ -61,7 +61,8 @@ function node(number: 1 | 2, pci: NodeFile['pci'] = []): NodeFile {
   };
 }
 
-const GPU = {
+/** A card that can be passed on. */
+export const GPU = {
   id: '0000:01:00.0',
   class: '0x030000',
   vendor: '0x10de',
