@@ -138,7 +138,7 @@ class Execution {
   async #work(address: Address, steps: readonly Step[]): Promise<VmOutcome> {
     const { run, signal, stack } = this.#input;
     run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'waiting' });
-    const begun = await this.#lanes.places.run(signal, async () => {
+    const begun = await this.#lanes.places.run(async () => {
       if (this.#stopping) return false;
       run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'working' });
       const sight: { last: VmObserved | undefined } = { last: undefined };
@@ -150,7 +150,7 @@ class Execution {
         throw error;
       }
       return true;
-    });
+    }, signal);
     if (!begun) return 'skipped';
     const outcome = await this.#waitForReadiness(address, steps);
     await this.#rememberPower(address);

@@ -3,15 +3,16 @@
  * and the one look at a node that serves all who wait there.
  */
 import type { Clock } from '../base/clock.ts';
+import { Limiter } from '../base/limiter.ts';
 import type { Pve } from '../pve/index.ts';
 import type { ResolvedStack, Rollout } from '../spec/types.ts';
-import { Queue, RolloutQueues } from './queues.ts';
+import { RolloutQueues } from './queues.ts';
 import { type ReadinessSchedule, readinessByArrival, readinessSchedule, waitOrder } from './ready/schedule.ts';
 import { GuestSigns } from './ready/signs.ts';
 
 export interface Lanes {
   readonly queues: RolloutQueues;
-  readonly places: Queue;
+  readonly places: Limiter;
   readonly readiness: ReadinessSchedule;
   readonly signs: GuestSigns;
 }
@@ -34,7 +35,7 @@ export function sharedLanes(rollout: Rollout, doors: LaneDoors): Lanes {
 function commonLanes(rollout: Rollout, { pve, clock }: LaneDoors): Omit<Lanes, 'readiness'> {
   return {
     queues: new RolloutQueues(rollout, clock),
-    places: new Queue(rollout.limits.vms),
+    places: new Limiter(rollout.limits.vms),
     signs: new GuestSigns(pve, clock),
   };
 }

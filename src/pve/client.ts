@@ -1,5 +1,6 @@
 /** Puts a client together out of the four doors, credentials and limits. */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { Limiter } from '../base/limiter.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Transport } from '../base/transport.ts';
@@ -12,12 +13,11 @@ import type { PveVersion } from './api/version.ts';
 import { type CallOptions, Exchange } from './exchange.ts';
 import { type Credentials, principalOf } from './http/credentials.ts';
 import type { Endpoint } from './http/endpoint.ts';
-import { Gate } from './http/gate.ts';
 import { createHttpsTransport } from './http/https-transport.ts';
 import { Session } from './http/session.ts';
 import type { Trust } from './http/trust.ts';
 import { Api } from './request.ts';
-import { DEFAULT_POLL_LIMITS, TaskScheduler, type TaskSchedulerLimits } from './tasks/scheduler.ts';
+import { DEFAULT_POLL_LIMITS, PollLimiter, type PollLimits } from './tasks/poll-limiter.ts';
 import { TaskWaiter } from './tasks/wait.ts';
 
 export interface PveLimits {
@@ -25,7 +25,7 @@ export interface PveLimits {
   readonly requests: number;
   /** Calls to guest agents at once. */
   readonly agentCalls: number;
-  readonly polls: TaskSchedulerLimits;
+  readonly polls: PollLimits;
 }
 
 export const DEFAULT_LIMITS: PveLimits = { requests: 6, agentCalls: 2, polls: DEFAULT_POLL_LIMITS };
@@ -66,11 +66,11 @@ export function createPve(options: PveOptions): Pve {
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const endpoint = 'transport' in options ? (options.endpoint ?? 'the server') : options.connection.endpoint.url;
   const transport = 'transport' in options ? options.transport : createHttpsTransport(options.connection);
-  const gate = new Gate(limits.requests);
-  const exchange = new Exchange({ transport, endpoint, gate, clock, logger, random: random.fork('retries') });
+  const limiter = new Limiter(limits.requests);
+  const exchange = new Exchange({ transport, endpoint, limiter, clock, logger, random: random.fork('retries') });
   const session = new Session({ exchange, credentials, clock, logger });
-  const api = new Api(session, logger, new Gate(limits.agentCalls));
-  const scheduler = new TaskScheduler(clock, limits.polls);
+  const api = new Api(session, logger, new Limiter(limits.agentCalls));
+  const scheduler = new PollLimiter(clock, limits.polls);
   const uploads = random.fork('uploads');
   const principal = principalOf(credentials);
   return {

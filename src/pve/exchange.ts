@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { type Clock, throwIfCanceled } from '../base/clock.ts';
 import { Canceled, type ProxwrightError } from '../base/errors.ts';
+import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { Secret } from '../base/secret.ts';
@@ -19,7 +20,6 @@ import {
 } from '../base/transport.ts';
 import { type Answer, type Reading, readAnswer } from './answer.ts';
 import { errorFromTransport, type RequestContext } from './errors/failures.ts';
-import type { Gate } from './http/gate.ts';
 import type { ApiPath } from './path.ts';
 import { encodeForm, type FormParams } from './wire/form.ts';
 
@@ -46,7 +46,7 @@ export interface Call {
 export interface ExchangeParts {
   readonly transport: Transport;
   readonly endpoint: string;
-  readonly gate: Gate;
+  readonly limiter: Limiter;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -96,10 +96,10 @@ export class Exchange {
   }
 
   async #attempt(context: RequestContext, wire: WireRequest, options: CallOptions): Promise<Reading> {
-    const { transport, gate } = this.#parts;
+    const { transport, limiter } = this.#parts;
     let underWay = false;
     try {
-      const response: WireResponse = await gate.run(() => {
+      const response: WireResponse = await limiter.run(() => {
         throwIfCanceled(options.signal);
         underWay = true;
         return transport.send(wire, options);

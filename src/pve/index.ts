@@ -50,7 +50,7 @@ export {
 export { type Endpoint, parseEndpoint } from './http/endpoint.ts';
 export { createHttpsTransport, type HttpsTransportOptions } from './http/https-transport.ts';
 export { caTrust, fingerprintTrust, systemTrust, type Trust } from './http/trust.ts';
+export type { PollLimits } from './tasks/poll-limiter.ts';
 export type { TaskProgress } from './tasks/progress.ts';
-export type { TaskSchedulerLimits } from './tasks/scheduler.ts';
 export type { TaskResult, TaskWaiter, WaitOptions } from './tasks/wait.ts';
 export * from './wire/index.ts';

@@ -3,11 +3,11 @@
  * encoding, limits, retries, errors) happens on the way.
  */
 import type { ZodType } from 'zod';
+import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
 import { decodeAnswer } from './answer.ts';
 import { upidShape } from './api/shapes.ts';
 import type { Call, CallOptions } from './exchange.ts';
-import type { Gate } from './http/gate.ts';
 import type { Session } from './http/session.ts';
 import type { ApiPath } from './path.ts';
 import type { FormParams } from './wire/form.ts';
@@ -16,13 +16,13 @@ import type { Upid } from './wire/upid.ts';
 export class Api {
   readonly #session: Session;
   readonly #logger: Logger;
-  /** Agent calls block one of the server's three workers for up to 3 s each, so they have a narrower gate. */
-  readonly agentGate: Gate;
+  /** Agent calls block one of the server's three workers for up to 3 s each, so they have a narrower limiter. */
+  readonly agentLimiter: Limiter;
 
-  constructor(session: Session, logger: Logger, agentGate: Gate) {
+  constructor(session: Session, logger: Logger, agentLimiter: Limiter) {
     this.#session = session;
     this.#logger = logger;
-    this.agentGate = agentGate;
+    this.agentLimiter = agentLimiter;
   }
 
   get<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions): Promise<T> {

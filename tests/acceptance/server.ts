@@ -4,11 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { Limiter } from '../../src/base/limiter.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import { scaledClock } from '../../src/base/scaled-clock.ts';
 import { Exchange } from '../../src/pve/exchange.ts';
-import { Gate } from '../../src/pve/http/gate.ts';
 import { Session } from '../../src/pve/http/session.ts';
 import {
   type Credentials,
@@ -117,8 +117,8 @@ function open(connection: Connection, { isLive, environment, closeServer }: Surr
 function openApi({ endpoint, trust, credentials, clock }: Connection): ReturnType<AcceptanceServer['openApi']> {
   const transport = createHttpsTransport({ endpoint, trust });
   const { requests, agentCalls } = DEFAULT_LIMITS;
-  const parts = { transport, endpoint: endpoint.url, gate: new Gate(requests), clock, logger: silentLogger };
+  const parts = { transport, endpoint: endpoint.url, limiter: new Limiter(requests), clock, logger: silentLogger };
   const exchange = new Exchange({ ...parts, random: systemRandom });
   const session = new Session({ exchange, credentials, clock, logger: silentLogger });
-  return { api: new Api(session, silentLogger, new Gate(agentCalls)), close: () => transport.close() };
+  return { api: new Api(session, silentLogger, new Limiter(agentCalls)), close: () => transport.close() };
 }

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../../base/address.ts';
 import { canceledBy, throwIfCanceled } from '../../base/clock.ts';
-import { Queue } from '../queues.ts';
+import { Limiter } from '../../base/limiter.ts';
 
 export interface ReadinessSchedule {
   /** Begins `wait` when it is this VM's turn. */
@@ -19,8 +19,8 @@ export function readinessSchedule(mode: 'sequential' | 'parallel', order: readon
 
 /** The same for VMs whose number nobody knows beforehand: one at a time, first come, first served. */
 export function readinessByArrival(mode: 'sequential' | 'parallel'): ReadinessSchedule {
-  const line = new Queue(mode === 'parallel' ? Number.POSITIVE_INFINITY : 1);
-  return { run: (_, wait, signal = new AbortController().signal) => line.run(signal, wait), skip: () => {} };
+  const line = new Limiter(mode === 'parallel' ? Number.POSITIVE_INFINITY : 1);
+  return { run: (_, wait, signal = new AbortController().signal) => line.run(wait, signal), skip: () => {} };
 }
 
 /** A VM that is not in `order` waits for nobody. */

@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { canceledBy } from '../../base/clock.ts';
+import { Limiter } from '../../base/limiter.ts';
 import {
   isStreamBody,
   type SendOptions,
@@ -17,7 +18,6 @@ import {
 } from '../../base/transport.ts';
 import { ConnectionAgent, IDLE_MS } from './connection-agent.ts';
 import type { Endpoint } from './endpoint.ts';
-import { Gate } from './gate.ts';
 import { sendStream } from './send-stream.ts';
 import { systemTrust, type Trust } from './trust.ts';
 
@@ -38,14 +38,14 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
   const { trust = systemTrust, connectTimeoutMs = 10_000, idleMs = IDLE_MS } = options;
   const agent = new ConnectionAgent({ host, port, trust, connectTimeoutMs }, idleMs);
   // The agent counts a connection only once it is open; counting exchanges bounds connections from the first moment.
-  const gate = new Gate(options.maxConnections ?? 16);
+  const limiter = new Limiter(options.maxConnections ?? 16);
   const limits = {
     timeoutMs: options.defaultTimeoutMs ?? 60_000,
     maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
   };
   return {
     send: (request, sendOptions = {}) =>
-      gate.run(() => exchange({ agent, host, port, ...limits }, request, sendOptions), sendOptions.signal),
+      limiter.run(() => exchange({ agent, host, port, ...limits }, request, sendOptions), sendOptions.signal),
     close: async () => agent.destroy(),
   };
 }

@@ -13,8 +13,8 @@ import type { Api } from '../request.ts';
 import { parseUpid, type Upid } from '../wire/upid.ts';
 import { readExitStatus, readLastLogLine, type TaskEnd } from './exit-status.ts';
 import { lastLines, linesAfter } from './log.ts';
+import type { PollLimiter } from './poll-limiter.ts';
 import { fractionIn, type TaskProgress } from './progress.ts';
-import type { TaskScheduler } from './scheduler.ts';
 import {
   durationText,
   type TaskContext,
@@ -49,7 +49,7 @@ export interface TaskWaiterParts {
   readonly api: Api;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly scheduler: TaskScheduler;
+  readonly scheduler: PollLimiter;
   readonly endpoint: string;
   readonly principal: string;
 }

@@ -1,6 +1,6 @@
 /**
  * `/nodes/{node}/qemu/{vmid}/agent`: talking to the guest agent. A silent agent costs the server 3 s of one of its three
- * workers with each question, so all of these go through the client's narrow gate for agent calls.
+ * workers with each question, so all of these go through the client's limiter for agent calls.
  */
 import { z } from 'zod';
 import { ApiError } from '../../../../base/errors.ts';
@@ -107,7 +107,7 @@ export class VmAgent {
 
   #call<T>(call: Call, shape: z.ZodType<T>, options?: CallOptions): Promise<T> {
     const { api } = this.#scope;
-    return api.agentGate.run(() => api.call(call, shape, options), options?.signal);
+    return api.agentLimiter.run(() => api.call(call, shape, options), options?.signal);
   }
 
   #path(command: string) {

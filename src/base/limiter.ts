@@ -1,12 +1,12 @@
-/** Lets a limited number of things happen at once; the others wait in the order in which they came. */
-import { canceledBy, throwIfCanceled } from '../../base/clock.ts';
+/** At most `limit` things at once, first come, first served. The one limiter that client, engine and readiness share. */
+import { canceledBy, throwIfCanceled } from './clock.ts';
 
-export class Gate {
+export class Limiter {
   readonly #waiting: Array<() => void> = [];
   #free: number;
 
   constructor(limit: number) {
-    this.#free = limit;
+    this.#free = Math.max(1, limit);
   }
 
   async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -38,7 +38,7 @@ export class Gate {
     });
   }
 
-  /** The place goes straight to the next in line, so that a newcomer cannot slip in between. */
+  /** Hands the place straight to the next in line, so that a newcomer cannot slip in between. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) next();

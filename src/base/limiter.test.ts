@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { Canceled } from './errors.ts';
+import { Limiter } from './limiter.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+describe('a limiter', () => {
+  it('never exceeds its limit and serves everyone in the end', async () => {
+    const clock = new VirtualClock();
+    const limiter = new Limiter(3);
+    let inside = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++inside);
+      await clock.sleep(10);
+      inside--;
+    };
+    await clock.run(() => Promise.all(Array.from({ length: 10 }, () => limiter.run(work))));
+    expect(most).toBe(3);
+    expect(inside).toBe(0);
+  });
+
+  it('serves in the order of arrival', async () => {
+    const clock = new VirtualClock();
+    const limiter = new Limiter(1);
+    const served: number[] = [];
+    const work = (number: number) => async () => {
+      served.push(number);
+      await clock.sleep(10);
+    };
+    await clock.run(() => Promise.all([1, 2, 3, 4].map((number) => limiter.run(work(number)))));
+    expect(served).toEqual([1, 2, 3, 4]);
+  });
+
+  it('hands the place on when work fails', async () => {
+    const limiter = new Limiter(1);
+    await expect(limiter.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await limiter.run(async () => 'next')).toBe('next');
+  });
+
+  it('drops a canceled waiter without losing its place', async () => {
+    const clock = new VirtualClock();
+    const limiter = new Limiter(1);
+    const stop = new AbortController();
+    const served: string[] = [];
+    await clock.run(async () => {
+      const first = limiter.run(() => clock.sleep(10));
+      const second = limiter.run(async () => served.push('second'), stop.signal);
+      const third = limiter.run(async () => served.push('third'));
+      stop.abort();
+      await expect(second).rejects.toBeInstanceOf(Canceled);
+      await Promise.all([first, third]);
+    });
+    expect(served).toEqual(['third']);
+  });
+});
