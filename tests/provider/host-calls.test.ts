@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { decodeMsgpack } from '../../src/provider/cty/decode.ts';
-import { encodeMsgpack } from '../../src/provider/cty/encode.ts';
+import { decodeMsgpack, encodeMsgpack } from '../../src/provider/cty/codec.ts';
 import { type CtyObject, objectOf, UNKNOWN } from '../../src/provider/cty/value.ts';
 import { frame } from '../../src/provider/host/grpc-frame.ts';
 import {
@@ -188,7 +187,7 @@ describe('a defect in the provider', () => {
     const config = { msgpack: encodeMsgpack('text', 'string') };
     const { diagnostics } = await host.call(Provider.method.validateResourceConfig, { typeName, config });
     expect(diagnostics).toMatchObject([
-      { summary: 'Internal error', detail: expect.stringContaining('an object is needed') },
+      { summary: 'Internal error', detail: expect.stringContaining('expected an object') },
     ]);
   });
 });

@@ -2,10 +2,9 @@
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeMsgpack } from './decode.ts';
-import { encodeMsgpack } from './encode.ts';
-import { CtyError } from './error.ts';
+import { decodeMsgpack, encodeMsgpack } from './codec.ts';
 import { numberFromText, textOfNumber } from './number.ts';
+import { CtyError } from './path.ts';
 import { digits, typedValues } from './testing/arbitraries.ts';
 import { type CtyValue, Decimal, isObject } from './value.ts';
 

@@ -2,13 +2,12 @@
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CtyError } from './error.ts';
 import { decodeJson, fromJson } from './json.ts';
 import { parseJson } from './json-text.ts';
 import { textOfNumber } from './number.ts';
+import { CtyError } from './path.ts';
 import { knownTypedValues } from './testing/arbitraries.ts';
-import type { CtyType } from './type.ts';
-import { type CtyValue, Decimal, isObject, objectOf } from './value.ts';
+import { type CtyType, type CtyValue, Decimal, isObject, objectOf } from './value.ts';
 
 const decoded = (text: string, type: CtyType) => decodeJson(Buffer.from(text), type);
 
@@ -78,9 +77,9 @@ describe('stored values', () => {
   });
 
   it('are refused with their place', () => {
-    expect(() => decoded('{"tags":[[]]}', type)).toThrow('tags[0]: a string is needed here');
+    expect(() => decoded('{"tags":[[]]}', type)).toThrow('tags[0]: expected a string');
     expect(() => decoded('{"count":"many"}', type)).toThrow(CtyError);
-    expect(() => decoded('[]', type)).toThrow('an object is needed here');
+    expect(() => decoded('[]', type)).toThrow('expected an object');
   });
 
   it('carry their type where it is not fixed', () => {

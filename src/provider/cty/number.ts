@@ -1,14 +1,14 @@
 /**
- * Numbers of the host's language have hundreds of bits; the same one may arrive as an integer, a float or digits. Here each
- * gets its one form, and its digits without an exponent on the way back.
+ * Numbers of the host's language have hundreds of bits, and the same number may arrive as an integer, a float or digits.
+ * Here each number gets its one form, and its digits without an exponent on the way back.
  */
 import { type CtyNumber, Decimal } from './value.ts';
 
-/** Digits that the host keeps; more would only let a short text fill the memory. */
+/** More digits than the host keeps. Without a limit, a short text with a large exponent could fill the memory. */
 const DIGITS_LIMIT = 2_000;
 const NUMBER_TEXT = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/;
 
-/** Undefined where the text is not a number, or one beyond any use. */
+/** Undefined where the text is not a number, or has too many digits. */
 export function numberFromText(text: string): CtyNumber | undefined {
   const parts = partsOf(text);
   if (parts === undefined) return undefined;
@@ -19,7 +19,7 @@ export function numberFromText(text: string): CtyNumber | undefined {
   return plainDigits(near) === digits ? near : new Decimal(digits);
 }
 
-/** Undefined for infinities and what is not a number. */
+/** Undefined for infinities and NaN. */
 export function numberFromFloat(float: number): CtyNumber | undefined {
   if (!Number.isFinite(float)) return undefined;
   return Number.isInteger(float) ? canonicalInteger(BigInt(float)) : float;
@@ -30,7 +30,7 @@ export function canonicalInteger(integer: bigint): CtyNumber {
   return Number.isSafeInteger(near) ? near : integer;
 }
 
-/** All digits, no exponent; undefined for infinities and what is not a number. */
+/** All digits, no exponent. Undefined for infinities and NaN. */
 export function textOfNumber(number: CtyNumber): string | undefined {
   if (number instanceof Decimal) {
     const parts = partsOf(number.text);

@@ -1,8 +1,7 @@
 /** Problems in the words of the protocol, at places the host can find. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { Bug, ProxwrightError } from '../../base/errors.ts';
-import { formatPath } from '../cty/error.ts';
-import type { AttributePath, PathStep } from '../cty/path.ts';
+import { type AttributePath, formatPath, type PathStep } from '../cty/path.ts';
 import {
   type AttributePath_StepSchema,
   type AttributePath as AttributePathMessage,

@@ -1,12 +1,10 @@
 /** Values between the protocol's messages and the provider, by the type of their schema. */
 import { create } from '@bufbuild/protobuf';
-import { decodeMsgpack } from '../cty/decode.ts';
-import { encodeMsgpack } from '../cty/encode.ts';
-import { CtyError } from '../cty/error.ts';
+import { decodeMsgpack, encodeMsgpack } from '../cty/codec.ts';
 import { decodeJson, fromJson } from '../cty/json.ts';
 import { type Json, parseJson } from '../cty/json-text.ts';
-import type { CtyType } from '../cty/type.ts';
-import { type CtyObject, type CtyValue, isObject } from '../cty/value.ts';
+import { CtyError } from '../cty/path.ts';
+import { type CtyObject, type CtyType, type CtyValue, isObject } from '../cty/value.ts';
 import { type DynamicValue, DynamicValueSchema, type RawState } from '../protocol/generated/tfplugin6.generated.ts';
 import { objectType, type Schema } from '../schema/model.ts';
 
@@ -25,7 +23,7 @@ function typeOf(schema: Schema): CtyType {
 export function readObject(message: DynamicValue | undefined, schema: Schema): CtyObject | null {
   const value = readValue(message, typeOf(schema));
   if (value === null || isObject(value)) return value;
-  throw new CtyError([], 'an object is needed here');
+  throw new CtyError([], 'expected an object');
 }
 
 /** A configuration, which always is an object. */

@@ -2,8 +2,7 @@
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { decodeMsgpack } from '../../../src/provider/cty/decode.ts';
-import { encodeMsgpack } from '../../../src/provider/cty/encode.ts';
+import { decodeMsgpack, encodeMsgpack } from '../../../src/provider/cty/codec.ts';
 import { type CtyObject, type CtyValue, isObject, isWhollyKnown, objectOf } from '../../../src/provider/cty/value.ts';
 import { createProvider, type ProviderDoors } from '../../../src/provider/index.ts';
 import type { Provider, ProviderDiagnostic } from '../../../src/provider/provider.ts';

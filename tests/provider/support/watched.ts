@@ -1,5 +1,5 @@
 /** A resource whose every word to the host is kept, for tests of what must never be among them. */
-import { encodeMsgpack } from '../../../src/provider/cty/encode.ts';
+import { encodeMsgpack } from '../../../src/provider/cty/codec.ts';
 import type { CtyObject } from '../../../src/provider/cty/value.ts';
 import type { PrivateState, ResourceType } from '../../../src/provider/provider.ts';
 import { objectType } from '../../../src/provider/schema/model.ts';
