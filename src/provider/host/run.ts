@@ -8,12 +8,11 @@ import type { Logger } from '../../base/log.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { Provider } from '../provider.ts';
 import { createCertificate } from './certificate.ts';
-import { installCrashHandlers } from './crash.ts';
 import type { GrpcServer } from './grpc-server.ts';
 import { type Environment, type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
 import { createHclog, logLevelOf } from './hclog.ts';
 import { type Listener, listen } from './listen.ts';
-import { announce, guardStdout, installSignalHandlers, writeStderr } from './own-process.ts';
+import { announce, guardStdout, installCrashHandlers, installSignalHandlers, writeStderr } from './process.ts';
 import type { ServeOptions } from './serve.ts';
 
 /** What the process gives to the provider that runs in it. */

@@ -68,13 +68,19 @@ export function configure(provider: Provider, written: Written = {}): Promise<re
 }
 
 /** Validates and reads; a state must be wholly known, fit its type and echo what was written, as the host demands. */
-export async function readData(provider: Provider, type: string, written: Written = {}): Promise<Answer> {
+export async function readData(
+  provider: Provider,
+  type: string,
+  written: Written = {},
+  call: AbortSignal = new AbortController().signal,
+): Promise<Answer> {
   const source = provider.dataSources.get(type);
   if (!source) throw new Error(`there is no data source ${type}`);
   const { attributes } = source.schema;
   const config = complete(written, attributes);
   const refused = await source.validate(config);
-  const { state, diagnostics } = refused.length > 0 ? { state: null, diagnostics: refused } : await source.read(config);
+  const { state, diagnostics } =
+    refused.length > 0 ? { state: null, diagnostics: refused } : await source.read(config, call);
   if (state) assertAcceptable(state, written, attributes);
   return { state, diagnostics, told: diagnostics.map(told) };
 }

@@ -15,19 +15,19 @@ export function watched(resource: ResourceType): { readonly resource: ResourceTy
     kept,
     resource: {
       ...resource,
-      read: async (request) => {
-        const result = await resource.read(request);
+      read: async (request, call) => {
+        const result = await resource.read(request, call);
         keep(result.state, result.private);
         return result;
       },
-      plan: async (request) => {
-        const result = await resource.plan(request);
+      plan: async (request, call) => {
+        const result = await resource.plan(request, call);
         keep(result.planned, result.private);
         kept.push(JSON.stringify(result.diagnostics));
         return result;
       },
-      apply: async (request) => {
-        const result = await resource.apply(request);
+      apply: async (request, call) => {
+        const result = await resource.apply(request, call);
         keep(result.state, result.private);
         kept.push(JSON.stringify(result.diagnostics));
         return result;
