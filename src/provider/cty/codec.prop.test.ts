@@ -18,7 +18,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('gives back every value whose type travels with it', () => {
+  it('gives back every value that carries its type', () => {
     fc.assert(
       fc.property(typedValues, ({ value }) => {
         deepStrictEqual(decodeMsgpack(encodeMsgpack(value, 'dynamic'), 'dynamic'), value);
@@ -26,7 +26,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('is written the same way again', () => {
+  it('encodes a decoded value to the same bytes', () => {
     fc.assert(
       fc.property(typedValues, ({ type, value }) => {
         const bytes = Buffer.from(encodeMsgpack(value, type));
@@ -35,7 +35,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('refuses every cut of a message with an error of its own', () => {
+  it('refuses every message that is cut, with a CtyError', () => {
     fc.assert(
       fc.property(typedValues, fc.double({ min: 0, max: 1, noNaN: true }), ({ type, value }, share) => {
         const bytes = encodeMsgpack(value, type);
@@ -45,7 +45,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('refuses foreign bytes with an error of its own, if at all', () => {
+  it('refuses arbitrary bytes with a CtyError, if it refuses them', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), typedValues, (bytes, { type }) => {
         try {
@@ -57,7 +57,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('makes no object with a prototype', () => {
+  it('creates no object with a prototype', () => {
     fc.assert(
       fc.property(typedValues, ({ type, value }) => {
         expect(hasPrototype(decodeMsgpack(encodeMsgpack(value, type), type))).toBe(false);
