@@ -14,7 +14,8 @@ describe('isObject', () => {
 
 describe('isWhollyKnown', () => {
   it('finds an unknown value at any depth', () => {
-    for (const value of [UNKNOWN, [1, UNKNOWN], { a: 1, b: UNKNOWN }, { a: [{ b: [UNKNOWN] }] }]) {
+    const values: CtyValue[] = [UNKNOWN, [1, UNKNOWN], { a: 1, b: UNKNOWN }, { a: [{ b: [UNKNOWN] }] }];
+    for (const value of values) {
       expect(isWhollyKnown(value)).toBe(false);
     }
   });
