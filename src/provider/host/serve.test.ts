@@ -1,4 +1,4 @@
-/** The bytes and names that stand by hand in `serve.ts`, against the declarations. */
+/** The bytes and names written by hand in `serve.ts`, compared with the declarations. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import {
@@ -13,12 +13,12 @@ import { pluginMethods } from './serve.ts';
 const methods = pluginMethods({ onShutdown: () => {}, onHostGone: () => {} });
 
 describe('the services of the process', () => {
-  it('are those that are declared', () => {
+  it('are the declared ones', () => {
     const declared = [GRPCBroker, GRPCStdio, GRPCController, Health].flatMap((service) => service.methods.map(pathOf));
     expect([...methods.keys()]).toEqual(declared);
   });
 
-  it('answer that all is well', async () => {
+  it('report that the provider is serving', async () => {
     const health = methods.get('/grpc.health.v1.Health/Check');
     const reply =
       health?.kind === 'unary' ? await health.handle(new Uint8Array(), new AbortController().signal) : undefined;
