@@ -246,9 +246,9 @@ describe('the connection', () => {
       host.open(pathOf(Provider.method.applyResourceChange), frame(request)),
     );
     for (const call of calls) call.on('error', () => {});
-    await vi.waitFor(() => expect(attached.pendingCalls).toBe(20));
+    await vi.waitFor(() => expect(attached.pendingCalls).toBe(20), { timeout: 30_000 });
     for (const call of calls) call.close(constants.NGHTTP2_CANCEL);
-    await vi.waitFor(() => expect(attached.pendingCalls).toBe(0));
+    await vi.waitFor(() => expect(attached.pendingCalls).toBe(0), { timeout: 30_000 });
   });
 
   it('stops what is under way', async () => {
