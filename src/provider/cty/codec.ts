@@ -5,16 +5,7 @@
 import { MsgpackReader, MsgpackWriter, type Piece } from './msgpack.ts';
 import { canonicalInteger, numberFromFloat, numberFromText, textOfNumber } from './number.ts';
 import { type AttributePath, attribute, CtyError, index, key } from './path.ts';
-import {
-  type CtyNumber,
-  type CtyType,
-  type CtyValue,
-  Decimal,
-  isObject,
-  objectOf,
-  typeFromJson,
-  UNKNOWN,
-} from './value.ts';
+import { type CtyNumber, type CtyType, type CtyValue, isObject, objectOf, typeFromJson, UNKNOWN } from './value.ts';
 
 type Structure = Exclude<CtyType, string>;
 
@@ -91,8 +82,7 @@ function writeStructure(writer: MsgpackWriter, value: CtyValue, type: Structure,
 }
 
 function writeNumber(writer: MsgpackWriter, value: CtyValue, path: AttributePath): void {
-  const isNumber = typeof value === 'number' || typeof value === 'bigint' || value instanceof Decimal;
-  const text = isNumber ? textOfNumber(value) : undefined;
+  const text = textOfNumber(value);
   if (text === undefined) throw misfit('a number', kindOf(value), path);
   const integer = text.includes('.') ? undefined : BigInt(text);
   // Fractions travel as digits, not as floats: the host would take the float's binary value for the exact one.
@@ -181,7 +171,7 @@ function typeFromText(text: string, path: AttributePath): CtyType {
   try {
     json = JSON.parse(text);
   } catch {
-    json = undefined;
+    // Undefined is not a type either.
   }
   return typeFromJson(json, path);
 }

@@ -158,7 +158,7 @@ export class MsgpackWriter {
     if (length < 32) this.#byte(0xa0 | length);
     else this.#sized(0xd9, length);
     const at = this.#reserve(length);
-    this.#bytes.write(text, at, 'utf8');
+    this.#bytes.write(text, at);
   }
 
   binary(bytes: Uint8Array): void {

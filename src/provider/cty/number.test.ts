@@ -119,11 +119,19 @@ describe('textOfNumber', () => {
     [new Decimal('1.50'), '1.5'],
     [new Decimal('-1e-3'), '-0.001'],
     [new Decimal('2.0'), '2'],
+    [new Decimal('-0.0'), '0'],
+    [new Decimal('-0.5'), '-0.5'],
+    [new Decimal('-10'), '-10'],
+    [new Decimal('0100.0010'), '100.001'],
   ])('writes %s without an exponent', (number, text) => {
     expect(textOfNumber(number)).toBe(text);
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, new Decimal('x')])('refuses %s', (number) => {
     expect(textOfNumber(number)).toBeUndefined();
+  });
+
+  it.each([null, '1', true, [], {}])('refuses %j, which is not a number', (value) => {
+    expect(textOfNumber(value)).toBeUndefined();
   });
 });

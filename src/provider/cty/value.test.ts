@@ -60,6 +60,7 @@ describe('typeFromJson', () => {
     '["tuple",["text"]]',
     '["object",null]',
     '["object","string"]',
+    '["object",1]',
     '["object",["string"]]',
     '["object",{"a":"text"}]',
     '["other","string"]',
