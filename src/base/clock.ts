@@ -37,3 +37,14 @@ export function canceledBy(signal?: AbortSignal): Canceled {
 export function throwIfCanceled(signal?: AbortSignal): void {
   if (signal?.aborted) throw canceledBy(signal);
 }
+
+/** Stops waiting for shared work when the signal fires, and leaves the work to those who still wait for it. */
+export function orCanceled<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(canceledBy(signal));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

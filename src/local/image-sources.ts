@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, orCanceled } from '../base/clock.ts';
 import { FileError } from '../base/errors.ts';
 import type { ImageSource, PrepareOptions, ReadyImage } from '../base/image-source.ts';
 import { declaredChecksum, type ImageOrigin } from '../resources/file/steps.ts';
@@ -61,8 +61,11 @@ export function createImageSources(options: ImageSourcesOptions): ImageSources {
         own.catch(() => preparations.delete(key));
         return own;
       }
-      const image = await underWay.catch(() => undefined);
-      // Somebody else's attempt failed, perhaps only because they were stopped: now it is our turn.
+      const image = await orCanceled(
+        underWay.catch(() => undefined),
+        how.signal,
+      );
+      // The attempt of another caller failed, perhaps only because it was cancelled. Try again.
       if (image) return image;
     }
   };

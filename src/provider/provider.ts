@@ -1,6 +1,7 @@
 /**
  * What the protocol asks of a provider, without the protocol: values are plain data, problems are diagnostics, nothing here
- * knows of gRPC. The host side (`host/`) translates; resources and data sources implement.
+ * knows of gRPC. `host/` translates; resources and data sources implement. Calls that ask a server get a signal that fires
+ * when the host has given up the call.
  */
 import type { AttributePath } from './cty/path.ts';
 import type { CtyObject } from './cty/value.ts';
@@ -44,10 +45,10 @@ export interface ResourceType {
   /** From the JSON an earlier version stored to an object of the current schema; attributes that are missing become null. */
   upgrade(request: { readonly version: number; readonly state: unknown }): Promise<UpgradeResult>;
   /** Null where the object is gone. */
-  read(request: ReadRequest): Promise<ReadResult>;
-  plan(request: PlanRequest): Promise<PlanResponse>;
-  apply(request: ApplyRequest): Promise<ApplyResult>;
-  import(id: string): Promise<ImportResult>;
+  read(request: ReadRequest, call: AbortSignal): Promise<ReadResult>;
+  plan(request: PlanRequest, call: AbortSignal): Promise<PlanResponse>;
+  apply(request: ApplyRequest, call: AbortSignal): Promise<ApplyResult>;
+  import(id: string, call: AbortSignal): Promise<ImportResult>;
   /** From another provider's resource, where that can be translated. */
   move?(request: MoveRequest): Promise<ImportResult>;
 }
@@ -116,7 +117,10 @@ export interface DataSource {
   readonly schema: Schema;
   validate(config: CtyObject): Promise<readonly ProviderDiagnostic[]>;
   /** Wholly known; echoes the arguments. */
-  read(config: CtyObject): Promise<{
+  read(
+    config: CtyObject,
+    call: AbortSignal,
+  ): Promise<{
     readonly state: CtyObject | null;
     readonly diagnostics: readonly ProviderDiagnostic[];
   }>;

@@ -2,6 +2,7 @@
  * What all resources and data sources of a configured provider share: the clients, the lines they wait in, the signal that
  * stops them. One process serves one command, and its resources are many.
  */
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../base/clock.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { Logger } from '../base/log.ts';
@@ -28,7 +29,7 @@ export interface Surroundings {
   readonly random: Random;
   readonly log: Logger;
   readonly ports: PortProbe;
-  /** Ctrl-C. */
+  /** Fires on Ctrl-C and, within a call, when the host has given up the call. */
   readonly signal: AbortSignal;
   readonly lanes: Lanes;
   readonly ids: IdReservations;
@@ -41,3 +42,15 @@ export interface Surroundings {
 
 /** Undefined while the provider's own configuration holds values that are known only after apply. */
 export type SurroundingsOf = () => Surroundings | undefined;
+
+/** The same for one call, whose signal fires on Ctrl-C and with `call`. */
+export function surroundingsDuring(call: AbortSignal, surroundingsOf: SurroundingsOf): SurroundingsOf {
+  return () => {
+    const surroundings = surroundingsOf();
+    if (!surroundings) return undefined;
+    const signal = AbortSignal.any([surroundings.signal, call]);
+    // Every request of the call listens to it, and they are many.
+    setMaxListeners(0, signal);
+    return { ...surroundings, signal };
+  };
+}

@@ -38,12 +38,11 @@ function unreadableAnswer(context: RequestContext, what: string): ConnectError {
 }
 
 /**
- * An answer that many share is read once: the very same response is the same envelope, and the same data the same shape,
- * because a request — path and parameters — belongs to one handle. Without this, a hundred readers of one long list would
- * each read all of it.
+ * An answer that many callers share is decoded once per schema. Without this, a hundred readers of one long list would each
+ * decode all of it. Schemas of lists are constants for this reason: a new schema would decode again.
  */
 const envelopes = new WeakMap<WireResponse, ReturnType<typeof parseEnvelope>>();
-const shapes = new WeakMap<object, unknown>();
+const decoded = new WeakMap<object, WeakMap<ZodType, unknown>>();
 
 function envelopeOf(response: WireResponse): ReturnType<typeof parseEnvelope> {
   const envelope = envelopes.get(response) ?? parseEnvelope(response.body);
@@ -67,15 +66,21 @@ function parseEnvelope(body: string): { data: unknown; total: number | undefined
 /** The data in the shape that we rely on. Unknown keys stay; a wrong shape is an error that says what and where. */
 export function decodeAnswer<T>(answer: Answer, schema: ZodType<T>): T {
   const { data } = answer;
-  const isShared = typeof data === 'object' && data !== null;
-  if (isShared && shapes.has(data)) return shapes.get(data) as T; // what this very shape made of it
+  const known = typeof data === 'object' && data !== null ? decodedFrom(data) : undefined;
+  if (known?.has(schema)) return known.get(schema) as T; // what this very schema made of this very data
   const result = schema.safeParse(data);
   if (result.success) {
-    if (isShared) shapes.set(data, result.data);
+    known?.set(schema, result.data);
     return result.data;
   }
   const issues = result.error.issues
     .slice(0, 3)
     .map((issue) => `${['data', ...issue.path].join('.')}: ${issue.message}`);
   throw badAnswer(answer.context, `${issues.join('; ')}.`);
+}
+
+function decodedFrom(data: object): WeakMap<ZodType, unknown> {
+  const known = decoded.get(data) ?? new WeakMap<ZodType, unknown>();
+  decoded.set(data, known);
+  return known;
 }

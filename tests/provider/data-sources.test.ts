@@ -417,6 +417,19 @@ describe('several data sources of one process', () => {
     });
   });
 
+  it('end soon when the host gives up the call, and the others go on', async () => {
+    const bench = new ProviderBench();
+    await bench.run(async () => {
+      const provider = await bench.process();
+      const call = new AbortController();
+      const canceled = readData(provider, 'proxwright_nodes', {}, call.signal);
+      const other = readData(provider, 'proxwright_nodes');
+      call.abort();
+      expect((await canceled).diagnostics).toMatchObject([{ summary: 'Canceled' }]);
+      expect((await other).diagnostics).toEqual([]);
+    });
+  });
+
   it('need a configuration that is known', async () => {
     const bench = new ProviderBench();
     await bench.run(async () => {

@@ -1,14 +1,17 @@
 /** Every call of the protocol against the toy provider, by a small host of our own. */
 import { mkdtemp, rm } from 'node:fs/promises';
+import { constants } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
-import { decodeMsgpack } from '../../src/provider/cty/decode.ts';
-import { encodeMsgpack } from '../../src/provider/cty/encode.ts';
+import { decodeMsgpack, encodeMsgpack } from '../../src/provider/cty/codec.ts';
 import { type CtyObject, objectOf, UNKNOWN } from '../../src/provider/cty/value.ts';
-import { frame } from '../../src/provider/host/grpc-frame.ts';
+import { pathOf } from '../../src/provider/host/calls.ts';
+import { frame } from '../../src/provider/host/grpc-wire.ts';
 import {
+  ApplyResourceChange_RequestSchema,
   Diagnostic_Severity,
   type DynamicValue,
   Provider,
@@ -188,7 +191,7 @@ describe('a defect in the provider', () => {
     const config = { msgpack: encodeMsgpack('text', 'string') };
     const { diagnostics } = await host.call(Provider.method.validateResourceConfig, { typeName, config });
     expect(diagnostics).toMatchObject([
-      { summary: 'Internal error', detail: expect.stringContaining('an object is needed') },
+      { summary: 'Internal error', detail: expect.stringContaining('expected an object') },
     ]);
   });
 });
@@ -227,10 +230,25 @@ describe('the connection', () => {
 
   it('refuses broken messages and lives on', async () => {
     const path = '/tfplugin6.Provider/ConfigureProvider';
-    expect(await host.callRaw(path, Buffer.from([0, 0]))).toMatchObject({ status: 12 });
+    expect(await host.callRaw(path, Buffer.from([0, 0]))).toMatchObject({ status: 13 });
     expect(await host.callRaw(path, Buffer.from([1, 0, 0, 0, 0]))).toMatchObject({ status: 12 });
     expect(await host.callRaw(path, frame(Buffer.from([0xff])))).toMatchObject({ status: 13 });
     expect(await host.callRaw('/grpc.health.v1.Health/Check', frame(new Uint8Array()))).toMatchObject({ status: 0 });
+  });
+
+  it('ends the work of calls that the host has given up', async () => {
+    const config = value(objectOf([['name', 'slow']]));
+    const request = toBinary(
+      ApplyResourceChange_RequestSchema,
+      create(ApplyResourceChange_RequestSchema, { typeName, priorState: value(null), plannedState: config, config }),
+    );
+    const calls = Array.from({ length: 20 }, () =>
+      host.open(pathOf(Provider.method.applyResourceChange), frame(request)),
+    );
+    for (const call of calls) call.on('error', () => {});
+    await vi.waitFor(() => expect(attached.pendingCalls).toBe(20), { timeout: 30_000 });
+    for (const call of calls) call.close(constants.NGHTTP2_CANCEL);
+    await vi.waitFor(() => expect(attached.pendingCalls).toBe(0), { timeout: 30_000 });
   });
 
   it('stops what is under way', async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCertificate } from '../../src/provider/host/certificate.ts';
-import { frame } from '../../src/provider/host/grpc-frame.ts';
+import { frame } from '../../src/provider/host/grpc-wire.ts';
 import { MAGIC_COOKIE } from '../../src/provider/host/handshake.ts';
 import { Provider } from '../../src/provider/protocol/generated/tfplugin6.generated.ts';
 import { HostClient } from '../../src/provider/testing/host-client.ts';

@@ -30,9 +30,12 @@ describe('an image of Terraform', () => {
     await bench.run(async () => {
       const { images } = bench.hosts();
       const config = { ...NOBLE, url: UNKNOWN };
-      const { planned } = await images.resource.plan(requestFor(images, config));
+      const { planned } = await images.resource.plan(requestFor(images, config), images.call);
       expect(planned).toMatchObject({ id: NOBLE_VOLUME, size_bytes: UNKNOWN });
-      const open = await images.resource.plan(requestFor(images, { ...NOBLE, storage: UNKNOWN, node: UNKNOWN }));
+      const open = await images.resource.plan(
+        requestFor(images, { ...NOBLE, storage: UNKNOWN, node: UNKNOWN }),
+        images.call,
+      );
       expect(open).toMatchObject({ planned: { id: UNKNOWN }, diagnostics: [] });
     });
   });

@@ -30,8 +30,8 @@ describe('an id that has become another VM', () => {
       const { state: prior, private: bytes } = instance ?? {};
       if (!prior) throw new Error('nothing is in the state');
       const removal = { prior, proposed: null, config: null, private: bytes };
-      expect(hasErrors((await resource.plan(removal)).diagnostics)).toBe(true);
-      const destroyed = await resource.apply({ prior, planned: null, config: null, private: bytes });
+      expect(hasErrors((await resource.plan(removal, host.call)).diagnostics)).toBe(true);
+      const destroyed = await resource.apply({ prior, planned: null, config: null, private: bytes }, host.call);
       expect(hasErrors(destroyed.diagnostics)).toBe(true);
       expect(destroyed.state).toBe(prior);
       expect(bench.world.vms.get(450)?.config).toBe(stranger);

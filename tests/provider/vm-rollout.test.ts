@@ -90,6 +90,26 @@ describe('Ctrl-C', () => {
     });
   });
 
+  it('of one call leaves the other calls of the process alone', async () => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const { host, resource } = bench.process();
+      const call = new AbortController();
+      host.call = call.signal;
+      const other = new ToyHost(resource);
+      bench.onRequest = (line) => {
+        if (/\/agent\/ping/.test(line)) call.abort();
+      };
+      const [stopped, made] = await Promise.all([
+        host.apply(WAITED_FOR),
+        other.apply({ ...WAITED_FOR, name: 'other' }),
+      ]);
+      expect(stopped.diagnostics.map(({ summary }) => summary)).toEqual(['Stopped', 'An incomplete VM stays']);
+      expect(made.diagnostics).toEqual([]);
+      expect(other.state.name).toBe('other');
+    });
+  });
+
   it('when everything is done and the mark goes loses nothing', async () => {
     const bench = new VmBench();
     await bench.run(async () => {

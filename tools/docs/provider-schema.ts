@@ -1,5 +1,5 @@
 /** The "Schema" section of a provider's reference page, as registries lay it out. */
-import type { CtyType } from '../../src/provider/cty/type.ts';
+import type { CtyType } from '../../src/provider/cty/value.ts';
 import type { Attribute, Attributes, AttributeType } from '../../src/provider/schema/model.ts';
 
 const WRITE_ONLY = 'https://developer.hashicorp.com/terraform/language/resources/ephemeral#write-only-arguments';

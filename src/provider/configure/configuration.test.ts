@@ -8,7 +8,7 @@ import type { Secret } from '../../base/secret.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import type { HttpsTransportOptions } from '../../pve/index.ts';
 import { afterLogin, ok, scriptedTransport } from '../../pve/testing/scripted-transport.ts';
-import { encodeMsgpack } from '../cty/encode.ts';
+import { encodeMsgpack } from '../cty/codec.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { type Attributes, objectType } from '../schema/model.ts';

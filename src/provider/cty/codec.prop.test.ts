@@ -2,10 +2,9 @@
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeMsgpack } from './decode.ts';
-import { encodeMsgpack } from './encode.ts';
-import { CtyError } from './error.ts';
+import { decodeMsgpack, encodeMsgpack } from './codec.ts';
 import { numberFromText, textOfNumber } from './number.ts';
+import { CtyError } from './path.ts';
 import { digits, typedValues } from './testing/arbitraries.ts';
 import { type CtyValue, Decimal, isObject } from './value.ts';
 
@@ -19,7 +18,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('gives back every value whose type travels with it', () => {
+  it('gives back every value that carries its type', () => {
     fc.assert(
       fc.property(typedValues, ({ value }) => {
         deepStrictEqual(decodeMsgpack(encodeMsgpack(value, 'dynamic'), 'dynamic'), value);
@@ -27,7 +26,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('is written the same way again', () => {
+  it('encodes a decoded value to the same bytes', () => {
     fc.assert(
       fc.property(typedValues, ({ type, value }) => {
         const bytes = Buffer.from(encodeMsgpack(value, type));
@@ -36,7 +35,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('refuses every cut of a message with an error of its own', () => {
+  it('refuses every message that is cut, with a CtyError', () => {
     fc.assert(
       fc.property(typedValues, fc.double({ min: 0, max: 1, noNaN: true }), ({ type, value }, share) => {
         const bytes = encodeMsgpack(value, type);
@@ -46,7 +45,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('refuses foreign bytes with an error of its own, if at all', () => {
+  it('refuses arbitrary bytes with a CtyError, if it refuses them', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), typedValues, (bytes, { type }) => {
         try {
@@ -58,7 +57,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('makes no object with a prototype', () => {
+  it('creates no object with a prototype', () => {
     fc.assert(
       fc.property(typedValues, ({ type, value }) => {
         expect(hasPrototype(decodeMsgpack(encodeMsgpack(value, type), type))).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * Reads JSON without losing digits: numbers take their canonical form (`number.ts`), objects have no prototype. A state
- * file may hold numbers that `JSON.parse` would round, and each rounded one would be a change in every plan.
+ * Parses JSON without losing digits: numbers take their canonical form (`number.ts`), objects have no prototype. A state
+ * file may hold numbers that `JSON.parse` would round, and each rounded number would show as a change in every plan.
  */
 import { numberFromText } from './number.ts';
 import type { Decimal } from './value.ts';
@@ -54,7 +54,7 @@ class Scanner {
 
   expectEnd(): void {
     this.#skipSpace();
-    if (this.#at !== this.#text.length) throw this.#refusal('more text than one value has');
+    if (this.#at !== this.#text.length) throw this.#refusal('there is more text than one value');
   }
 
   #object(depth: number): JsonObject {
@@ -63,7 +63,7 @@ class Scanner {
       this.#skipSpace();
       const name = this.#string();
       this.#skipSpace();
-      if (!this.#takes(':')) throw this.#refusal('a colon is missing');
+      if (!this.#takes(':')) throw this.#refusal('expected a colon');
       object[name] = this.value(depth + 1);
     });
     return object;
@@ -87,19 +87,19 @@ class Scanner {
     this.#skipSpace();
     if (this.#takes(',')) return true;
     if (this.#takes(end)) return false;
-    throw this.#refusal(`a comma or ${end} is missing`);
+    throw this.#refusal(`expected a comma or ${end}`);
   }
 
-  /** Finds the closing quote; what lies between is an affair of `JSON.parse`, which knows the escapes. */
+  /** Finds the closing quote. `JSON.parse` decodes what lies between, because it knows the escapes. */
   #string(): string {
     const start = this.#at;
-    if (!this.#takes('"')) throw this.#refusal('a string is missing');
+    if (!this.#takes('"')) throw this.#refusal('expected a string');
     for (;;) {
       PLAIN_CHARACTERS.lastIndex = this.#at;
       PLAIN_CHARACTERS.test(this.#text);
       this.#at = PLAIN_CHARACTERS.lastIndex;
       if (this.#takes('"')) return JSON.parse(this.#text.slice(start, this.#at)) as string; // begins and ends with a quote
-      if (this.#at >= this.#text.length) throw this.#refusal('a string does not end');
+      if (this.#at >= this.#text.length) throw this.#refusal('the string does not end');
       this.#at += 2;
     }
   }
@@ -108,7 +108,7 @@ class Scanner {
     NUMBER.lastIndex = this.#at;
     const token = NUMBER.exec(this.#text)?.[0];
     const number = token === undefined ? undefined : numberFromText(token);
-    if (token === undefined || number === undefined) throw this.#refusal('not a value');
+    if (token === undefined || number === undefined) throw this.#refusal('expected a value');
     this.#at += token.length;
     return number;
   }
@@ -125,7 +125,7 @@ class Scanner {
     this.#at = SPACE.lastIndex;
   }
 
-  /** Says where and never what: the text may hold secrets. */
+  /** Says where, but never quotes the text: it may hold secrets. */
   #refusal(reason: string): SyntaxError {
     return new SyntaxError(`JSON at character ${this.#at}: ${reason}`);
   }

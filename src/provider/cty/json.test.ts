@@ -1,14 +1,13 @@
-/** Stored JSON as values, digits and odd keys included. */
+/** Stored JSON as values, including long numbers and unusual keys. */
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CtyError } from './error.ts';
 import { decodeJson, fromJson } from './json.ts';
 import { parseJson } from './json-text.ts';
 import { textOfNumber } from './number.ts';
+import { CtyError } from './path.ts';
 import { knownTypedValues } from './testing/arbitraries.ts';
-import type { CtyType } from './type.ts';
-import { type CtyValue, Decimal, isObject, objectOf } from './value.ts';
+import { type CtyType, type CtyValue, Decimal, isObject, objectOf } from './value.ts';
 
 const decoded = (text: string, type: CtyType) => decodeJson(Buffer.from(text), type);
 
@@ -46,8 +45,40 @@ describe('reading JSON', () => {
     },
   );
 
-  it('refuses bottomless nesting instead of dying of it', () => {
+  it.each([
+    ['', 'JSON at character 0: expected a value'],
+    ['[1,]', 'JSON at character 3: expected a value'],
+    ['{"a" 1}', 'JSON at character 5: expected a colon'],
+    ['{a:1}', 'JSON at character 1: expected a string'],
+    ['[1 2]', 'JSON at character 3: expected a comma or ]'],
+    ['{"a":1 "b":2}', 'JSON at character 7: expected a comma or }'],
+    ['"a', 'JSON at character 2: the string does not end'],
+    ['1 2', 'JSON at character 2: there is more text than one value'],
+  ])('says where %j is wrong', (text, message) => {
+    expect(() => parseJson(text)).toThrow(new SyntaxError(message));
+  });
+
+  it('accepts space wherever JSON does', () => {
+    expect(parseJson(' \t\n\r{ "a" : [ 1 , true ] , "b" : { } , "c" : [ ] } \n')).toEqual(
+      objectOf([
+        ['a', [1, true]],
+        ['b', objectOf([])],
+        ['c', []],
+      ]),
+    );
+  });
+
+  it('reads the three words, and nothing that only begins like them', () => {
+    expect(parseJson('[true,false,null]')).toEqual([true, false, null]);
+    expect(() => parseJson('truex')).toThrow(SyntaxError);
+  });
+
+  it('refuses bottomless nesting instead of overflowing the stack', () => {
     expect(() => parseJson('['.repeat(100_000))).toThrow('nested too deeply');
+    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+    expect(() => parseJson(nested(501))).not.toThrow();
+    expect(() => parseJson(nested(502))).toThrow('nested too deeply');
+    expect(() => parseJson(`${'{"a":'.repeat(501)}1${'}'.repeat(501)}`)).toThrow('nested too deeply');
   });
 
   it('agrees with JSON.parse wherever that loses nothing', () => {
@@ -78,9 +109,60 @@ describe('stored values', () => {
   });
 
   it('are refused with their place', () => {
-    expect(() => decoded('{"tags":[[]]}', type)).toThrow('tags[0]: a string is needed here');
+    expect(() => decoded('{"tags":[[]]}', type)).toThrow('tags[0]: expected a string');
     expect(() => decoded('{"count":"many"}', type)).toThrow(CtyError);
-    expect(() => decoded('[]', type)).toThrow('an object is needed here');
+    expect(() => decoded('[]', type)).toThrow('expected an object');
+  });
+
+  it.each<[string, CtyType, CtyValue]>([
+    ['"x"', 'string', 'x'],
+    ['"e\u0301"', 'string', '\u00e9'],
+    ['true', 'string', 'true'],
+    ['1.50', 'string', '1.5'],
+    ['9007199254740993123', 'string', '9007199254740993123'],
+    ['3.14159265358979323846', 'string', '3.14159265358979323846'],
+    ['"12"', 'number', 12],
+    ['"3.14159265358979323846"', 'number', new Decimal('3.14159265358979323846')],
+    ['3.14159265358979323846', 'number', new Decimal('3.14159265358979323846')],
+    ['9007199254740993123', 'number', 9007199254740993123n],
+    ['true', 'bool', true],
+    ['"true"', 'bool', true],
+    ['false', 'bool', false],
+    ['"false"', 'bool', false],
+    ['null', 'bool', null],
+    ['[1,"2"]', ['tuple', ['number', 'number']], [1, 2]],
+    ['{"e\u0301":1}', ['map', 'number'], objectOf([['\u00e9', 1]])],
+  ])('%s is read as %j', (text, anyType, value) => {
+    expect(decoded(text, anyType)).toEqual(value);
+  });
+
+  it.each<[string, CtyType, string]>([
+    ['{}', 'string', 'expected a string'],
+    ['true', 'number', 'expected a number'],
+    ['"x"', 'bool', 'expected a bool'],
+    ['1', 'bool', 'expected a bool'],
+    ['{}', ['list', 'string'], 'expected a list'],
+    ['1', ['set', 'string'], 'expected a set'],
+    ['[1]', ['tuple', ['number', 'number']], 'expected a tuple of 2'],
+    ['{}', ['tuple', []], 'expected a tuple of 0'],
+    ['[]', ['map', 'string'], 'expected a map'],
+    ['1.00000000000000000001', ['map', 'string'], 'expected a map'],
+    ['"x"', ['object', {}], 'expected an object'],
+    ['1', 'dynamic', 'expected a type with its value'],
+    ['{"type":"text","value":1}', 'dynamic', 'the value comes with something that is not a type'],
+    ['[[1],["x"]]', ['list', ['list', 'number']], '[1][0]: expected a number'],
+    ['[1,"x"]', ['tuple', ['number', 'number']], '[1]: expected a number'],
+    ['{"a":"x"}', ['map', 'number'], '["a"]: expected a number'],
+    ['{"a":{"b":"x"}}', ['object', { a: ['object', { b: 'number' }] }], 'a.b: expected a number'],
+  ])('%s is refused as %j', (text, anyType, message) => {
+    expect(() => decoded(text, anyType)).toThrow(message);
+    expect(() => decoded(text, anyType)).toThrow(CtyError);
+  });
+
+  it('do not take an inherited property for an attribute', () => {
+    expect(fromJson({}, ['object', Object.fromEntries([['toString', 'string'] as const])])).toEqual(
+      objectOf([['toString', null]]),
+    );
   });
 
   it('carry their type where it is not fixed', () => {

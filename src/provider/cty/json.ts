@@ -1,13 +1,12 @@
 /**
- * JSON to values, led by their type. Lenient as stored data needs it: attributes that the type lacks are dropped, missing
- * ones become null. Where a type asks for a string, number or bool, the other spellings of the same thing are accepted.
+ * JSON to values, guided by their type. Lenient, because stored data may be old: attributes that the type lacks are dropped
+ * and missing ones become null. Strings, numbers and bools are accepted in each other's spelling, as the host does it.
  */
-import { CtyError } from './error.ts';
+
 import { type Json, parseJson } from './json-text.ts';
 import { canonicalInteger, numberFromFloat, numberFromText, textOfNumber } from './number.ts';
-import { type AttributePath, attribute, index, key } from './path.ts';
-import { type CtyType, typeFromJson } from './type.ts';
-import { type CtyNumber, type CtyValue, Decimal, objectOf } from './value.ts';
+import { type AttributePath, attribute, CtyError, index, key } from './path.ts';
+import { type CtyNumber, type CtyType, type CtyValue, Decimal, objectOf, typeFromJson } from './value.ts';
 
 export function decodeJson(bytes: Uint8Array, type: CtyType): CtyValue {
   return fromJson(parseJson(Buffer.from(bytes).toString('utf8')), type);
@@ -30,7 +29,7 @@ export function fromJson(json: unknown, type: CtyType, path: AttributePath = [])
       throw misfit('a bool', path);
     case 'dynamic': {
       if (!isRecord(json)) throw misfit('a type with its value', path);
-      return fromJson(json.value, typeFromJson(JSON.stringify(json.type)), path);
+      return fromJson(json.value, typeFromJson(json.type, path), path);
     }
     default:
       return structureFromJson(json, type, path);
@@ -42,12 +41,12 @@ function structureFromJson(json: unknown, type: Exclude<CtyType, string>, path: 
     case 'list':
     case 'set':
       if (!Array.isArray(json)) throw misfit(`a ${type[0]}`, path);
-      return json.map((element, place) => fromJson(element, type[1], [...path, index(place)]));
+      return json.map((element, position) => fromJson(element, type[1], [...path, index(position)]));
     case 'tuple':
       if (!Array.isArray(json) || json.length !== type[1].length) {
         throw misfit(`a tuple of ${type[1].length}`, path);
       }
-      return type[1].map((elementType, place) => fromJson(json[place], elementType, [...path, index(place)]));
+      return type[1].map((elementType, position) => fromJson(json[position], elementType, [...path, index(position)]));
     case 'map':
       if (!isRecord(json)) throw misfit('a map', path);
       return objectOf(
@@ -87,6 +86,6 @@ function isRecord(json: unknown): json is Readonly<Record<string, Json>> {
   return typeof json === 'object' && json !== null && !Array.isArray(json) && !(json instanceof Decimal);
 }
 
-function misfit(wanted: string, path: AttributePath): CtyError {
-  return new CtyError(path, `${wanted} is needed here`);
+function misfit(expected: string, path: AttributePath): CtyError {
+  return new CtyError(path, `expected ${expected}`);
 }

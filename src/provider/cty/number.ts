@@ -1,14 +1,14 @@
 /**
- * Numbers of the host's language have hundreds of bits; the same one may arrive as an integer, a float or digits. Here each
- * gets its one form, and its digits without an exponent on the way back.
+ * Numbers of the host's language have hundreds of bits, and the same number may arrive as an integer, a float or digits.
+ * Here each number gets its one form, and its digits without an exponent on the way back.
  */
-import { type CtyNumber, Decimal } from './value.ts';
+import { type CtyNumber, type CtyValue, Decimal } from './value.ts';
 
-/** Digits that the host keeps; more would only let a short text fill the memory. */
+/** More digits than the host keeps. Without a limit, a short text with a large exponent could fill the memory. */
 const DIGITS_LIMIT = 2_000;
 const NUMBER_TEXT = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,9}))?$/;
 
-/** Undefined where the text is not a number, or one beyond any use. */
+/** Undefined where the text is not a number, or has too many digits. */
 export function numberFromText(text: string): CtyNumber | undefined {
   const parts = partsOf(text);
   if (parts === undefined) return undefined;
@@ -19,7 +19,7 @@ export function numberFromText(text: string): CtyNumber | undefined {
   return plainDigits(near) === digits ? near : new Decimal(digits);
 }
 
-/** Undefined for infinities and what is not a number. */
+/** Undefined for infinities and NaN. */
 export function numberFromFloat(float: number): CtyNumber | undefined {
   if (!Number.isFinite(float)) return undefined;
   return Number.isInteger(float) ? canonicalInteger(BigInt(float)) : float;
@@ -30,20 +30,19 @@ export function canonicalInteger(integer: bigint): CtyNumber {
   return Number.isSafeInteger(near) ? near : integer;
 }
 
-/** All digits, no exponent; undefined for infinities and what is not a number. */
-export function textOfNumber(number: CtyNumber): string | undefined {
-  if (number instanceof Decimal) {
-    const parts = partsOf(number.text);
-    return parts && joined(parts);
-  }
-  return typeof number === 'bigint' ? String(number) : plainDigits(number);
+/** All digits, no exponent. Undefined for infinities, NaN and values that are not numbers. */
+export function textOfNumber(value: CtyValue): string | undefined {
+  if (value instanceof Decimal) return plainText(value.text);
+  if (typeof value === 'bigint') return String(value);
+  return typeof value === 'number' ? plainDigits(value) : undefined;
 }
 
 function plainDigits(number: number): string | undefined {
   if (!Number.isFinite(number)) return undefined;
-  if (Number.isInteger(number)) return String(BigInt(number));
-  const text = String(number);
-  if (!text.includes('e')) return text;
+  return Number.isInteger(number) ? String(BigInt(number)) : plainText(String(number));
+}
+
+function plainText(text: string): string | undefined {
   const parts = partsOf(text);
   return parts && joined(parts);
 }
@@ -63,26 +62,14 @@ function joined({ sign, whole, fraction }: Parts): string {
 function partsOf(text: string): Parts | undefined {
   const match = text.length <= DIGITS_LIMIT ? NUMBER_TEXT.exec(text) : null;
   if (!match) return undefined;
-  const [, sign, before = '', after = '', exponentText = '0'] = match;
+  const [, sign, before = '', after = '', exponentText] = match;
   if (before + after === '') return undefined;
-  const exponent = Number(exponentText);
+  const exponent = exponentText === undefined ? 0 : Number(exponentText);
   if (Math.abs(exponent) > DIGITS_LIMIT) return undefined;
   const digits = '0'.repeat(Math.max(0, -exponent)) + before + after + '0'.repeat(Math.max(0, exponent));
   const point = Math.max(0, -exponent) + before.length + exponent;
-  const whole = trimLeadingZeros(digits.slice(0, point));
-  const fraction = trimTrailingZeros(digits.slice(point));
+  const whole = digits.slice(0, point).replace(/^0+/, '') || '0';
+  const fraction = digits.slice(point).replace(/0+$/, '');
   const isZero = whole === '0' && fraction === '';
   return { sign: sign === '-' && !isZero ? '-' : '', whole, fraction };
-}
-
-function trimLeadingZeros(digits: string): string {
-  let from = 0;
-  while (from < digits.length - 1 && digits[from] === '0') from += 1;
-  return digits.slice(from) || '0';
-}
-
-function trimTrailingZeros(digits: string): string {
-  let to = digits.length;
-  while (to > 0 && digits[to - 1] === '0') to -= 1;
-  return digits.slice(0, to);
 }

@@ -1,4 +1,4 @@
-/** Where in a resource something stands: names of attributes, keys of maps, places in lists. */
+/** A place inside a value: attribute names, map keys, list positions. And the error that names such a place. */
 
 export type PathStep =
   | { readonly kind: 'attribute'; readonly name: string }
@@ -9,4 +9,24 @@ export type AttributePath = readonly PathStep[];
 
 export const attribute = (name: string): PathStep => ({ kind: 'attribute', name });
 export const key = (text: string): PathStep => ({ kind: 'key', key: text });
-export const index = (place: number): PathStep => ({ kind: 'index', index: place });
+export const index = (position: number): PathStep => ({ kind: 'index', index: position });
+
+/** As the host's language writes it: `disks["scsi0"].size`. */
+export function formatPath(path: AttributePath): string {
+  const text = path.map((step) => {
+    if (step.kind === 'attribute') return `.${step.name}`;
+    return step.kind === 'key' ? `[${JSON.stringify(step.key)}]` : `[${step.index}]`;
+  });
+  return text.join('').replace(/^\./, '');
+}
+
+/** A value that does not fit its type. */
+export class CtyError extends Error {
+  override readonly name = 'CtyError';
+  readonly path: AttributePath;
+
+  constructor(path: AttributePath, reason: string) {
+    super(path.length === 0 ? reason : `${formatPath(path)}: ${reason}`);
+    this.path = path;
+  }
+}

@@ -1,12 +1,13 @@
 /**
- * Values of the host's language as plain data. A set is an array whose order means nothing; maps and objects are records
- * without a prototype, because `__proto__` is a legal key. Numbers have one form each, so that equal numbers are equal here.
+ * Values and types of the host's language as plain data. A set is an array whose order means nothing. Maps and objects are
+ * records without a prototype, because `__proto__` is a legal key. Each number has one form, so equal numbers compare equal.
  */
+import { type AttributePath, CtyError } from './path.ts';
 
-/** Not known before apply. */
+/** A value that is not known before apply. */
 export const UNKNOWN = Symbol('unknown');
 
-/** A fraction that no JavaScript number is exactly. */
+/** A fraction that no JavaScript number equals. */
 export class Decimal {
   readonly text: string;
 
@@ -15,7 +16,7 @@ export class Decimal {
   }
 }
 
-/** A safe integer or an exact fraction as `number`, larger integers as `bigint`, the rest as their digits. */
+/** Safe integers and short fractions as `number`, larger integers as `bigint`, all others by their digits. */
 export type CtyNumber = number | bigint | Decimal;
 
 export type CtyValue = null | typeof UNKNOWN | string | boolean | CtyNumber | readonly CtyValue[] | CtyObject;
@@ -35,9 +36,32 @@ export function objectOf(entries: Iterable<readonly [string, CtyValue]>): CtyObj
   return object;
 }
 
-/** No unknown anywhere in it. */
+/** Whether nothing in the value is unknown. */
 export function isWhollyKnown(value: CtyValue): boolean {
   if (value === UNKNOWN) return false;
   if (Array.isArray(value)) return value.every(isWhollyKnown);
   return isObject(value) ? Object.values(value).every(isWhollyKnown) : true;
+}
+
+/** A type, in the form in which the protocol writes it as JSON. */
+export type CtyType =
+  | 'string'
+  | 'number'
+  | 'bool'
+  | 'dynamic'
+  | readonly ['list' | 'set' | 'map', CtyType]
+  | readonly ['object', Readonly<Record<string, CtyType>>]
+  | readonly ['tuple', readonly CtyType[]];
+
+/** The type that comes with the value at `path`, from parsed JSON. A list of optional attributes, if there is one, is skipped. */
+export function typeFromJson(json: unknown, path: AttributePath): CtyType {
+  if (json === 'string' || json === 'number' || json === 'bool' || json === 'dynamic') return json;
+  const [kind, inner]: readonly unknown[] = Array.isArray(json) ? json : [];
+  if (kind === 'list' || kind === 'set' || kind === 'map') return [kind, typeFromJson(inner, path)];
+  if (kind === 'tuple' && Array.isArray(inner)) return ['tuple', inner.map((type) => typeFromJson(type, path))];
+  if (kind === 'object' && typeof inner === 'object' && inner !== null && !Array.isArray(inner)) {
+    const entries = Object.entries(inner).map(([name, type]): [string, CtyType] => [name, typeFromJson(type, path)]);
+    return ['object', Object.fromEntries(entries)];
+  }
+  throw new CtyError(path, 'the value comes with something that is not a type');
 }

@@ -7,12 +7,11 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { asArguments, badValue, readArguments } from '../configure/arguments.ts';
 import { knownSurroundings } from '../configure/configuration.ts';
-import type { CtyType } from '../cty/type.ts';
-import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
+import { type CtyObject, type CtyType, type CtyValue, objectOf } from '../cty/value.ts';
 import type { DataSource, ProviderDiagnostic } from '../provider.ts';
 import { attributesOfFields } from '../schema/from-fields.ts';
 import type { Attribute, Attributes, Schema } from '../schema/model.ts';
-import type { SurroundingsOf } from '../surroundings.ts';
+import { type SurroundingsOf, surroundingsDuring } from '../surroundings.ts';
 import { diagnosticAt } from '../values/diagnostics.ts';
 import type { Look } from './inventory.ts';
 
@@ -49,11 +48,11 @@ export function dataSource<Table extends z.ZodType>(
   return {
     schema,
     validate: async (config) => argumentsOf(definition, config).problems.map(shown),
-    read: async (config) => {
+    read: async (config, call) => {
       const { value, problems } = argumentsOf(definition, config);
       if (!value || problems.length > 0) return failed(problems.map(shown));
       try {
-        const { looks, signal } = knownSurroundings(surroundingsOf);
+        const { looks, signal } = knownSurroundings(surroundingsDuring(call, surroundingsOf));
         const found = await definition.read(value, { pve: looks, signal });
         if ('problem' in found) return failed([shown(found.problem)]);
         const { values, warnings = [] } = found;

@@ -1,4 +1,4 @@
-/** The hand-written certificate, read by those who did not write it. */
+/** The hand-written certificate, checked with Node's own X.509 reader. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createCertificate } from './certificate.ts';
@@ -33,7 +33,7 @@ describe('the certificate', () => {
     expect(new X509Certificate(made.certificatePem).fingerprint256).toBe(read.fingerprint256);
   });
 
-  it('is another one every time', () => {
+  it('differs every time', () => {
     const other = new X509Certificate(createCertificate(NOW).certificate);
     expect(other.serialNumber).not.toBe(read.serialNumber);
     expect(other.publicKey.equals(read.publicKey)).toBe(false);

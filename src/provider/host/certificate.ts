@@ -1,6 +1,6 @@
 /**
- * A certificate for one connection, written in DER by hand: Node makes keys and signatures and no certificates, and the
- * libraries that do cost more time than everything else a start needs.
+ * A certificate for one connection, written in DER by hand. Node creates keys and signatures but no certificates, and the
+ * libraries that do take longer to load than everything else at the start.
  */
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { Instant } from '../../base/clock.ts';
@@ -13,9 +13,9 @@ export interface KeyAndCertificate {
 }
 
 const HOUR_MS = 3_600_000;
-/** Clocks of one machine agree; the hour is for a clock being set while we start. */
+/** Host and provider share a clock; the hour is for a clock that is set during the start. */
 const VALID_BEFORE_MS = HOUR_MS;
-/** No run lasts longer, and nobody else ever trusts it. */
+/** No run lasts longer, and no other program trusts the certificate. */
 const VALID_FOR_MS = 30 * 24 * HOUR_MS;
 
 const OID = {

@@ -1,8 +1,10 @@
 /**
  * The part of gRPC that a provider needs, on node:http2: calls with one message each way, and calls that are only held open.
- * Knows nothing of messages; bytes in, bytes out. No limit on their size: configurations may be large.
+ * Knows nothing of messages; bytes in, bytes out. A handler gets a signal that fires when nobody waits for its answer any
+ * more: the client cancelled the call, its deadline passed, or the connection is gone.
  */
 import {
+  constants,
   createSecureServer,
   createServer,
   type Http2SecureServer,
@@ -12,12 +14,21 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
-import { frame, unframe } from './grpc-frame.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { Canceled } from '../../base/errors.ts';
+import { BodyCollector, frame, STATUS, type Status, timeoutMs, type Unframed } from './grpc-wire.ts';
 
 export type Method =
-  | { readonly kind: 'unary'; handle(message: Uint8Array): Promise<Uint8Array>; afterReply?(): void }
-  /** Stays open until the host ends it; nothing is sent. */
+  | {
+      readonly kind: 'unary';
+      handle(message: Uint8Array, signal: AbortSignal): Promise<Uint8Array>;
+      afterReply?(): void;
+    }
+  /** Stays open until the client ends it; nothing is sent. */
   | { readonly kind: 'held'; onEnd?(): void };
+
+type UnaryMethod = Extract<Method, { kind: 'unary' }>;
+type HeldMethod = Extract<Method, { kind: 'held' }>;
 
 /** By path, `/package.Service/Method`. */
 export type Methods = ReadonlyMap<string, Method>;
@@ -25,34 +36,37 @@ export type Methods = ReadonlyMap<string, Method>;
 export interface TlsOptions {
   readonly certificatePem: string;
   readonly keyPem: string;
-  /** The only certificate a client may show. */
+  /** The only certificate that a client may show. */
   readonly clientCertificatePem: string;
 }
 
 export interface GrpcServerOptions {
   readonly methods: Methods;
   readonly tls?: TlsOptions;
-  /** The last connection is gone. */
+  /** The largest message that is accepted. */
+  readonly maxMessageBytes?: number;
+  /** Measures deadlines. */
+  readonly clock?: Clock;
+  /** Called when the last connection is gone. */
   readonly onLastSessionClosed?: () => void;
 }
 
 export interface GrpcServer {
   accept(socket: Socket): void;
-  /** Calls that have not been answered. */
+  /** Calls whose handlers have not ended. */
   readonly pendingCalls: number;
-  /** Somebody has connected. */
+  /** Whether a client has ever connected. */
   readonly hasBeenUsed: boolean;
   /** Ends every connection. */
   close(): void;
 }
 
-/** Numbers of gRPC's own. */
-const STATUS = { unimplemented: 12, internal: 13 } as const;
-
 const MEBIBYTE = 2 ** 20;
-/** A large message arrives in one go instead of in pieces of 64 KiB, each waited for. */
+/** The limit of providers made with HashiCorp's own kit, terraform-plugin-go. */
+const MAX_MESSAGE_BYTES = 256 * MEBIBYTE;
+/** A large message arrives in one go instead of in pieces of 64 KiB, each of them acknowledged. */
 const WINDOW_BYTES = 16 * MEBIBYTE;
-/** In MiB; the default of 10 would refuse what the host may well send. */
+/** In MiB. Node's default of 10 would refuse messages that a host may well send. */
 const SESSION_MEMORY_MIB = 4096;
 
 const HEADERS = { ':status': 200, 'content-type': 'application/grpc' } as const;
@@ -72,7 +86,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (sessions.size === 0) options.onLastSessionClosed?.();
     });
   });
-  // A client without the right certificate, or one that went away while greeting: its problem.
+  // A client without the right certificate, or one that left during the TLS handshake. The client sees the failure itself.
   server.on('tlsClientError', () => {});
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => stream.destroy());
@@ -81,7 +95,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     else if (method.kind === 'held') hold(stream, method);
     else {
       pendingCalls += 1;
-      void answer(stream, method).finally(() => {
+      void answer(stream, headers, method, options).finally(() => {
         pendingCalls -= 1;
       });
     }
@@ -120,17 +134,34 @@ function createHttp2Server(tls: TlsOptions | undefined): Http2Server | Http2Secu
   });
 }
 
-async function answer(stream: ServerHttp2Stream, method: Extract<Method, { kind: 'unary' }>): Promise<void> {
+/** Ends when the handler has ended and its answer, if anybody waits for it, is sent. */
+async function answer(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  method: UnaryMethod,
+  { maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock }: GrpcServerOptions,
+): Promise<void> {
+  const call = new AbortController();
+  // Also after a complete answer, when nobody listens to the signal any more.
+  stream.on('close', () => call.abort(new Canceled()));
+  const timeout = headers['grpc-timeout'];
+  const deadline = timeout === undefined ? undefined : timeoutMs(String(timeout));
+  if (timeout !== undefined && deadline === undefined) {
+    refuse(stream, STATUS.internal, `malformed grpc-timeout ${timeout}`);
+    return;
+  }
+  if (deadline !== undefined) endAtDeadline(stream, call, clock, deadline);
   try {
-    const message = unframe(await bytesOf(stream));
-    if (!message.ok) {
-      refuse(stream, STATUS.unimplemented, message.reason);
+    const body = await bodyOf(stream, maxMessageBytes);
+    if (call.signal.aborted) return;
+    if (!body.ok) {
+      refuse(stream, body.status, body.reason);
       return;
     }
-    const reply = await method.handle(message.message);
-    if (stream.destroyed || stream.closed) return;
+    const reply = await method.handle(body.message, call.signal);
+    if (!isOpen(stream)) return;
     stream.respond(HEADERS, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': String(STATUS.ok) }));
     await new Promise<void>((resolve) => {
       stream.on('close', resolve);
       stream.end(frame(reply));
@@ -141,21 +172,48 @@ async function answer(stream: ServerHttp2Stream, method: Extract<Method, { kind:
   }
 }
 
-function hold(stream: ServerHttp2Stream, method: Extract<Method, { kind: 'held' }>): void {
+function endAtDeadline(stream: ServerHttp2Stream, call: AbortController, clock: Clock, deadlineMs: number): void {
+  clock.sleep(deadlineMs, call.signal).then(
+    () => {
+      refuse(stream, STATUS.deadlineExceeded, `the deadline of ${deadlineMs} ms has passed`);
+      call.abort(new Canceled());
+    },
+    () => {}, // The call ended first.
+  );
+}
+
+function hold(stream: ServerHttp2Stream, method: HeldMethod): void {
   stream.respond(HEADERS, { waitForTrailers: true });
-  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+  stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': String(STATUS.ok) }));
   stream.resume();
   stream.on('close', () => method.onEnd?.());
 }
 
-async function bytesOf(stream: ServerHttp2Stream): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer); // no encoding is set
-  return Buffer.concat(chunks);
+/** The body of a call that is cancelled ends too, as far as it came. */
+function bodyOf(stream: ServerHttp2Stream, maxMessageBytes: number): Promise<Unframed> {
+  const body = new BodyCollector(maxMessageBytes);
+  return new Promise((resolve) => {
+    const onData = (chunk: Buffer) => {
+      const refusal = body.add(chunk);
+      if (!refusal) return;
+      // The rest flows past without being kept.
+      stream.off('data', onData).resume();
+      resolve(refusal);
+    };
+    stream.on('data', onData);
+    stream.on('end', () => resolve(body.finish()));
+    stream.on('close', () => resolve(body.finish()));
+  });
 }
 
-function refuse(stream: ServerHttp2Stream, status: number, message: string): void {
-  if (stream.destroyed || stream.closed || stream.headersSent) return;
+function isOpen(stream: ServerHttp2Stream): boolean {
+  return !stream.destroyed && !stream.closed && !stream.headersSent;
+}
+
+function refuse(stream: ServerHttp2Stream, status: Status, message: string): void {
+  if (!isOpen(stream)) return;
   const trailers = { 'grpc-status': String(status), 'grpc-message': encodeURIComponent(message) };
   stream.respond({ ...HEADERS, ...trailers }, { endStream: true });
+  // Tells a client that is still sending to stop.
+  stream.close(constants.NGHTTP2_NO_ERROR);
 }

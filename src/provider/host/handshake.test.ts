@@ -1,4 +1,4 @@
-/** The first line, and when there is none. */
+/** The handshake line, and who gets an explanation instead. */
 import { describe, expect, it } from 'vitest';
 import { type HandshakeRequest, handshakeLine, MAGIC_COOKIE, readHandshake } from './handshake.ts';
 
@@ -11,7 +11,7 @@ function requestOf(environment: Readonly<Record<string, string>>): HandshakeRequ
 }
 
 describe('what the host asks for', () => {
-  it('is nothing without its cookie: a person is told what this is', () => {
+  it('is refused without the cookie, with an explanation for a person', () => {
     for (const cookie of [undefined, '', 'other']) {
       const reading = readHandshake({ ...HOST, TF_PLUGIN_MAGIC_COOKIE: cookie });
       expect(reading).toMatchObject({
@@ -30,7 +30,7 @@ describe('what the host asks for', () => {
     }
   });
 
-  it('is encryption only where it shows a certificate', () => {
+  it('includes encryption only if the host shows a certificate', () => {
     expect(requestOf({}).clientCertificate).toBeUndefined();
     expect(requestOf({ PLUGIN_CLIENT_CERT: '' }).clientCertificate).toBeUndefined();
     expect(requestOf({ PLUGIN_CLIENT_CERT: 'PEM' }).clientCertificate).toBe('PEM');
@@ -48,18 +48,18 @@ describe('what the host asks for', () => {
   });
 });
 
-describe('the line', () => {
+describe('the handshake line', () => {
   it('has the certificate without padding', () => {
     const line = handshakeLine({ network: 'unix', address: '/d/s' }, Buffer.from('a'), { asksForMultiplexing: false });
     expect(line).toBe('1|6|unix|/d/s|grpc|YQ\n');
   });
 
-  it('has an empty field in its place where nothing is encrypted', () => {
+  it('has an empty field for the certificate without encryption', () => {
     const address = { network: 'tcp', address: '127.0.0.1:4000' } as const;
     expect(handshakeLine(address, undefined, { asksForMultiplexing: false })).toBe('1|6|tcp|127.0.0.1:4000|grpc|\n');
   });
 
-  it('has one field more for a host that asks about it', () => {
+  it('has one more field for a host that asks about multiplexing', () => {
     const { asksForMultiplexing } = requestOf({ PLUGIN_MULTIPLEX_GRPC: 'true' });
     expect(handshakeLine({ network: 'unix', address: 's' }, undefined, { asksForMultiplexing })).toBe(
       '1|6|unix|s|grpc||false\n',

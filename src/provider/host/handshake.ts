@@ -1,9 +1,9 @@
 /**
- * The first words between host and provider: what the host asks for in the environment, and the one line it is answered
- * with. Nothing here touches the process.
+ * The handshake between host and provider: what the host asks for in the environment, and the one line that answers it.
+ * Nothing here touches the process.
  */
 
-/** Not a secret: it only tells a host from a person who started the program by hand. */
+/** Not a secret: it only distinguishes a host from a person who starts the program by hand. */
 export const MAGIC_COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 
 const CORE_PROTOCOL = 1;
@@ -16,7 +16,7 @@ export interface HandshakeRequest {
   readonly clientCertificate: string | undefined;
   readonly socketDirectory: string | undefined;
   readonly ports: { readonly min: number; readonly max: number };
-  /** The host expects to be told whether several connections may share one. */
+  /** Whether the host expects the field that says if connections can be multiplexed. */
   readonly asksForMultiplexing: boolean;
 }
 
@@ -64,7 +64,7 @@ export function handshakeLine(
   certificate: Uint8Array | undefined,
   { asksForMultiplexing }: Pick<HandshakeRequest, 'asksForMultiplexing'>,
 ): string {
-  // The host's decoder refuses padding.
+  // The host's decoder rejects padding.
   const encoded = certificate ? Buffer.from(certificate).toString('base64').replace(/=+$/, '') : '';
   const fields = [CORE_PROTOCOL, PROTOCOL, network, address, 'grpc', encoded];
   return `${[...fields, ...(asksForMultiplexing ? ['false'] : [])].join('|')}\n`;
@@ -73,7 +73,7 @@ export function handshakeLine(
 function portRange(environment: Environment): HandshakeRequest['ports'] {
   const min = portOf(environment.PLUGIN_MIN_PORT);
   const max = portOf(environment.PLUGIN_MAX_PORT);
-  // Port 0 lets the system choose.
+  // Port 0 lets the operating system choose.
   return min === undefined || max === undefined || max < min ? { min: 0, max: 0 } : { min, max };
 }
 

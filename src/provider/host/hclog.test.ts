@@ -1,4 +1,4 @@
-/** Log lines as the host can read them, and none that it would drop. */
+/** Log lines in the form that the host reads, and only those that it shows. */
 import { describe, expect, it } from 'vitest';
 import type { LogLevel } from '../../base/log.ts';
 import { Secret } from '../../base/secret.ts';
@@ -19,7 +19,7 @@ describe('a line', () => {
     ]);
   });
 
-  it('never holds a secret, however it is spelled', () => {
+  it('never holds a secret, however it is encoded', () => {
     const secret = new Secret('a"b c');
     const { lines, log } = logger('debug', [secret]);
     log.log('info', 'with a"b c', { secret, url: 'x?p=a%22b%20c', error: new Error('bad a"b c') });
@@ -27,7 +27,7 @@ describe('a line', () => {
     expect(lines.join()).toContain('•••');
   });
 
-  it('stays whole where it would be too long for the host', () => {
+  it('is shortened before the host would cut it', () => {
     const { lines, log } = logger('debug');
     log.log('info', 'large', { blob: 'x'.repeat(100_000) });
     expect(JSON.parse(lines.join())).toMatchObject({ '@message': 'large (the rest is too long to be logged)' });
@@ -52,7 +52,7 @@ describe('the level', () => {
     expect(logLevelOf(environment)).toBe(level);
   });
 
-  it('keeps quieter lines from being built', () => {
+  it('keeps lines that are not shown from being built', () => {
     const { lines, log } = logger('warn');
     const fields = {
       get costly(): never {

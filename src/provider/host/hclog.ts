@@ -1,6 +1,6 @@
 /**
- * The log as the host reads it: one JSON object per line on standard error, from which it makes its own lines and filters
- * by TF_LOG_PROVIDER or TF_LOG.
+ * The log as the host reads it: one JSON object per line on standard error. The host turns each into a line of its own log
+ * and filters by TF_LOG_PROVIDER or TF_LOG.
  */
 import type { Clock } from '../../base/clock.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../../base/log.ts';
@@ -12,11 +12,11 @@ export interface HclogOptions {
   readonly clock: Clock;
   /** Undefined: nothing is logged. */
   readonly level: LogLevel | undefined;
-  /** Never shown, also where they come up inside another text. May grow. */
+  /** Redacted wherever they appear, also inside other text. May grow. */
   readonly secrets: Iterable<Secret>;
 }
 
-/** Longer lines are cut by the host into pieces that are no JSON. */
+/** The host cuts longer lines into pieces that are not JSON. */
 const LINE_BYTES_LIMIT = 60 * 1024;
 
 export function createHclog({ write, clock, level: threshold, secrets }: HclogOptions): Logger {
@@ -35,8 +35,8 @@ export function createHclog({ write, clock, level: threshold, secrets }: HclogOp
 }
 
 /**
- * What the host would show, so that nothing else is built; PROXMOX_LOG_LEVEL makes it quieter. Without a level of the host's
- * it decides alone, which is seen where the provider runs under a debugger.
+ * The level that the host shows, so that no other line is built. PROXMOX_LOG_LEVEL can make it quieter. Without a level of
+ * the host it decides alone, which matters when the provider runs under a debugger.
  */
 export function logLevelOf(environment: Environment): LogLevel | undefined {
   const own = environment.PROXMOX_LOG_LEVEL?.toLowerCase() ?? '';
@@ -50,16 +50,16 @@ export function logLevelOf(environment: Environment): LogLevel | undefined {
 
 function hostLevelOf(text: string): LogLevel | undefined {
   if (text === 'off') return undefined;
-  // `trace`, `json` and, as the host does it, everything it does not know mean all there is.
+  // `trace`, `json` and every unknown word mean all lines, as in the host.
   return isLogLevel(text) ? text : 'debug';
 }
 
-/** The host wants exactly six digits after the point and shows other lines raw. */
+/** The host expects exactly six digits after the point and shows other lines unparsed. */
 function timestamp(clock: Clock): string {
   return new Date(clock.now()).toISOString().replace('Z', '000Z');
 }
 
-/** Keys with an @ are the host's; `undefined` and what JSON cannot hold become text. */
+/** Keys that begin with @ belong to the host. Errors become their message. */
 function readable(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(fields).filter(([name, value]) => value !== undefined && !name.startsWith('@'));
   return Object.fromEntries(entries.map(([name, value]) => [name, value instanceof Error ? value.message : value]));

@@ -1,4 +1,4 @@
-/** Where the host reaches us, and that nothing stays behind. */
+/** Where the host reaches the provider, and that no files stay behind. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 describe('a socket', () => {
-  it('goes with its directory, also when asked twice', async () => {
+  it('is removed with its directory, also when asked twice', async () => {
     const { address, removeFiles } = await listening({ socketDirectory: undefined, ports: ANY_PORT }, 'linux');
     expect(existsSync(address)).toBe(true);
     removeFiles();
@@ -32,7 +32,7 @@ describe('a socket', () => {
     expect(existsSync(dirname(address))).toBe(false);
   });
 
-  it('is refused in a directory whose path no socket can have, and nothing is made there', async () => {
+  it('is refused in a directory whose path is too long for a socket, and creates nothing there', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'long-'));
     try {
       const socketDirectory = join(parent, 'x'.repeat(100));

@@ -1,4 +1,4 @@
-/** The place where the host reaches us: a socket in a directory of our own, or a port of this machine on Windows. */
+/** Where the host reaches the provider: a socket in a private directory, or a local port on Windows. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,11 @@ import type { Address, HandshakeRequest } from './handshake.ts';
 
 export interface Listener extends Address {
   readonly server: Server;
-  /** Leaves nothing on disk. May be called at any time, also twice. */
+  /** Removes the socket and its directory. Safe to call at any time, and twice. */
   removeFiles(): void;
 }
 
-/** What the strictest system allows for the path of a socket, its final zero byte left out. */
+/** What the strictest operating system allows for the path of a socket, without its final zero byte. */
 const PATH_BYTES_LIMIT = 103;
 
 export async function listen(
@@ -36,12 +36,12 @@ async function listenOnSocket(server: Server, parent: string | undefined): Promi
   return { network: 'unix', address, server, removeFiles };
 }
 
-/** Only its owner may enter it (mode 0700 by `mkdtemp`): that is what protects the socket. */
+/** `mkdtemp` creates it with mode 0700: only its owner may enter, which protects the socket. */
 function makeDirectory(parents: readonly string[]): string {
   const isShort = (parent: string) => Buffer.byteLength(join(parent, 'pw-XXXXXX', 's')) <= PATH_BYTES_LIMIT;
   const parent = parents.find(isShort);
   if (parent === undefined)
-    throw new Error(`The path ${parents[0]} is too long for a socket; name a shorter one in TMPDIR.`);
+    throw new Error(`The path ${parents[0]} is too long for a socket. Set TMPDIR to a shorter path.`);
   return mkdtempSync(join(parent, 'pw-'));
 }
 

@@ -1,13 +1,19 @@
-/** Every call of the protocol, passed on to the provider in its own terms. Those about resources have their own file. */
+/** Every call of the plugin protocol, passed on to the provider in the provider's own terms. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Provider, type ServerCapabilitiesSchema } from '../protocol/generated/tfplugin6.generated.ts';
-import type { ResourceType } from '../provider.ts';
+import type { Provider as ProviderContract, ProviderDiagnostic, ResourceType } from '../provider.ts';
+import { createGuard, type Guard, type GuardOptions, type Handlers, methodsOf, named } from './calls.ts';
 import type { Method } from './grpc-server.ts';
-import { createGuard, type Guard, type GuardOptions, messages, named } from './guard.ts';
-import { type ResourceCall, resourceHandlers } from './resource-handlers.ts';
-import { type Handlers, methodsOf } from './routes.ts';
-import { schemaMessage } from './schema-message.ts';
-import { readConfig, writeObject } from './values.ts';
+import {
+  diagnosticMessages,
+  pathMessage,
+  readConfig,
+  readObject,
+  readStored,
+  schemaMessage,
+  writeObject,
+  writeStored,
+} from './messages.ts';
 
 export function providerMethods(options: GuardOptions): ReadonlyMap<string, Method> {
   const guard = createGuard(options);
@@ -41,23 +47,28 @@ function providerHandlers(
     getFunctions: async () => ({}),
     validateProviderConfig: ({ config }) =>
       guard('ValidateProviderConfig', async (provider) => ({
-        diagnostics: messages(await provider.validate(readConfig(config, provider.schema)), provider.schema),
+        diagnostics: diagnosticMessages(await provider.validate(readConfig(config, provider.schema)), provider.schema),
       })),
     configureProvider: ({ config, terraformVersion: hostVersion }) =>
       guard('ConfigureProvider', async (provider) => {
         const request = { config: readConfig(config, provider.schema), hostVersion };
-        return { diagnostics: messages(await provider.configure(request), provider.schema) };
+        return { diagnostics: diagnosticMessages(await provider.configure(request), provider.schema) };
       }),
     validateDataResourceConfig: ({ typeName, config }) =>
       guard('ValidateDataResourceConfig', async ({ dataSources }) => {
         const source = named(dataSources, typeName);
-        return { diagnostics: messages(await source.validate(readConfig(config, source.schema)), source.schema) };
+        return {
+          diagnostics: diagnosticMessages(await source.validate(readConfig(config, source.schema)), source.schema),
+        };
       }),
-    readDataSource: ({ typeName, config }) =>
+    readDataSource: ({ typeName, config }, call) =>
       guard('ReadDataSource', async ({ dataSources }) => {
         const source = named(dataSources, typeName);
-        const { state, diagnostics } = await source.read(readConfig(config, source.schema));
-        return { state: writeObject(state, source.schema), diagnostics: messages(diagnostics, source.schema) };
+        const { state, diagnostics } = await source.read(readConfig(config, source.schema), call);
+        return {
+          state: writeObject(state, source.schema),
+          diagnostics: diagnosticMessages(diagnostics, source.schema),
+        };
       }),
     stopProvider: async () => {
       try {
@@ -72,4 +83,150 @@ function providerHandlers(
 
 function schemaMessages(things: ReadonlyMap<string, Pick<ResourceType, 'schema'>>) {
   return Object.fromEntries([...things].map(([name, { schema }]) => [name, schemaMessage(schema)]));
+}
+
+type ResourceCall =
+  | 'validateResourceConfig'
+  | 'upgradeResourceState'
+  | 'readResource'
+  | 'planResourceChange'
+  | 'applyResourceChange'
+  | 'importResourceState'
+  | 'moveResourceState';
+
+function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, ResourceCall> {
+  return {
+    validateResourceConfig: ({ typeName, config, clientCapabilities }) =>
+      guard('ValidateResourceConfig', async (provider) => {
+        const resource = resourceOf(provider, typeName);
+        const diagnostics = await resource.validate(readConfig(config, resource.schema), {
+          writeOnlyAttributes: clientCapabilities?.writeOnlyAttributesAllowed ?? false,
+        });
+        return { diagnostics: diagnosticMessages(diagnostics, resource.schema) };
+      }),
+
+    upgradeResourceState: ({ typeName, version, rawState }) =>
+      guard('UpgradeResourceState', async (provider) => {
+        const resource = resourceOf(provider, typeName);
+        const request = { version: Number(version), state: readStored(rawState) };
+        const { state, diagnostics } = await resource.upgrade(request);
+        return {
+          upgradedState: writeStored(state, resource.schema),
+          diagnostics: diagnosticMessages(diagnostics, resource.schema),
+        };
+      }),
+
+    readResource: ({ typeName, currentState, private: kept }, call) =>
+      guard(
+        'ReadResource',
+        async (provider) => {
+          const resource = resourceOf(provider, typeName);
+          const state = readObject(currentState, resource.schema);
+          // Nothing to read.
+          if (state === null) return { newState: writeObject(null, resource.schema), private: kept };
+          const result = await resource.read({ state, private: bytesOf(kept) }, call);
+          return {
+            newState: writeObject(result.state, resource.schema),
+            private: result.private ?? EMPTY,
+            diagnostics: diagnosticMessages(result.diagnostics, resource.schema),
+          };
+        },
+        () => ({ ...(currentState && { newState: currentState }), private: kept }),
+      ),
+
+    planResourceChange: (request, call) =>
+      guard('PlanResourceChange', async (provider) => {
+        const resource = resourceOf(provider, request.typeName);
+        const result = await resource.plan(
+          {
+            prior: readObject(request.priorState, resource.schema),
+            proposed: readObject(request.proposedNewState, resource.schema),
+            config: readObject(request.config, resource.schema),
+            private: bytesOf(request.priorPrivate),
+          },
+          call,
+        );
+        return {
+          plannedState: writeObject(result.planned, resource.schema),
+          requiresReplace: result.requiresReplace.map(pathMessage),
+          plannedPrivate: result.private ?? EMPTY,
+          diagnostics: diagnosticMessages(result.diagnostics, resource.schema),
+        };
+      }),
+
+    applyResourceChange: (request, call) =>
+      guard(
+        'ApplyResourceChange',
+        async (provider) => {
+          const resource = resourceOf(provider, request.typeName);
+          const result = await resource.apply(
+            {
+              prior: readObject(request.priorState, resource.schema),
+              planned: readObject(request.plannedState, resource.schema),
+              config: readObject(request.config, resource.schema),
+              private: bytesOf(request.plannedPrivate),
+            },
+            call,
+          );
+          return {
+            newState: writeObject(result.state, resource.schema),
+            private: result.private ?? EMPTY,
+            diagnostics: diagnosticMessages(result.diagnostics, resource.schema),
+          };
+        },
+        // The prior state is the last one known to be true. Without it the host would forget the object.
+        () => ({ ...(request.priorState && { newState: request.priorState }), private: request.plannedPrivate }),
+      ),
+
+    importResourceState: ({ typeName, id }, call) =>
+      guard('ImportResourceState', async (provider) => {
+        const resource = resourceOf(provider, typeName);
+        const result = await resource.import(id, call);
+        const diagnostics = diagnosticMessages(result.diagnostics, resource.schema);
+        if (result.state === null) return { diagnostics };
+        const state = writeObject(result.state, resource.schema);
+        return { importedResources: [{ typeName, state, private: result.private ?? EMPTY }], diagnostics };
+      }),
+
+    moveResourceState: (request) =>
+      guard('MoveResourceState', async (provider) => {
+        const { targetTypeName, sourceProviderAddress: sourceProvider, sourceTypeName: sourceType } = request;
+        const resource = resourceOf(provider, targetTypeName);
+        if (resource.move === undefined) {
+          return { diagnostics: diagnosticMessages([cannotMove(sourceType, targetTypeName)], resource.schema) };
+        }
+        const result = await resource.move({
+          sourceProvider,
+          sourceType,
+          sourceVersion: Number(request.sourceSchemaVersion),
+          sourceState: readStored(request.sourceState),
+        });
+        const diagnostics = diagnosticMessages(result.diagnostics, resource.schema);
+        if (result.state === null) return { diagnostics };
+        return {
+          targetState: writeObject(result.state, resource.schema),
+          targetPrivate: result.private ?? EMPTY,
+          diagnostics,
+        };
+      }),
+  };
+}
+
+const EMPTY = new Uint8Array();
+
+/** The protocol does not distinguish empty from absent. */
+function bytesOf(bytes: Uint8Array): Uint8Array | undefined {
+  return bytes.length === 0 ? undefined : bytes;
+}
+
+function resourceOf(provider: ProviderContract, typeName: string): ResourceType {
+  return named(provider.resources, typeName);
+}
+
+function cannotMove(sourceType: string, targetType: string): ProviderDiagnostic {
+  return {
+    severity: 'error',
+    summary: 'Resource cannot be moved',
+    detail: `${targetType} cannot take over a ${sourceType}. Import it, and remove the old one from the state.`,
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * The life of a provider's process, from the handshake to its end. Only what the handshake needs is loaded before it: the
- * host starts a provider two to five times for one command, and waits for that line each time.
+ * The life of a provider's process, from the handshake to its end. Before the handshake only what it needs is loaded: the
+ * host starts a provider two to five times for one command and waits for the handshake each time.
  */
 import type { Socket } from 'node:net';
 import { systemClock } from '../../base/clock.ts';
@@ -8,25 +8,24 @@ import type { Logger } from '../../base/log.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { Provider } from '../provider.ts';
 import { createCertificate } from './certificate.ts';
-import { installCrashHandlers } from './crash.ts';
 import type { GrpcServer } from './grpc-server.ts';
 import { type Environment, type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
 import { createHclog, logLevelOf } from './hclog.ts';
 import { type Listener, listen } from './listen.ts';
-import { announce, guardStdout, installSignalHandlers, writeStderr } from './own-process.ts';
+import { announce, guardStdout, installCrashHandlers, installSignalHandlers, writeStderr } from './process.ts';
 import type { ServeOptions } from './serve.ts';
 
-/** What the process gives to the provider that runs in it. */
+/** What the process gives to the provider. */
 export interface ProviderHost {
   readonly log: Logger;
   readonly environment: Environment;
-  /** Whatever is put in here is struck out of logs, internal errors and crashes. */
+  /** Redacted from logs, internal errors and crashes. May grow. */
   readonly secrets: Set<Secret>;
 }
 
-/** A host connects at once; one that has not after this time is gone. */
+/** A host connects at once; after this time it is gone. */
 const CONNECT_WITHIN_MS = 60_000;
-/** For calls under way to write down what they have made. */
+/** Time for pending calls to return what they have created. */
 const END_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 20;
 
@@ -66,19 +65,19 @@ export async function runProvider(loadRest: () => Promise<AfterHandshake>): Prom
     secrets,
     tls: identity && { ...identity, clientCertificatePem: request.clientCertificate ?? '' },
     events: {
-      // On the next turn of the loop, when the answer is on its way.
+      // On the next turn of the loop, after the answer is sent.
       onShutdown: () => setImmediate(() => process.exit(0)),
       onHostGone: once(() => endAfterHost(request, server, provider)),
     },
   });
   accept = (socket) => server.accept(socket);
   for (const socket of waiting) accept(socket);
-  // The host is busy connecting; what fails here is told by the first call that needs it.
+  // Load while the host connects. A failure is reported by the first call that needs the provider.
   provider().catch(() => {});
-  await endIfNobodyComes(request, server);
+  await endIfNoHostConnects(request, server);
 }
 
-/** Without TLS the provider was started by a person for debugging and outlives its hosts. */
+/** Without TLS a person started the provider for debugging, and it outlives its hosts. */
 async function endAfterHost(
   { clientCertificate }: HandshakeRequest,
   server: GrpcServer,
@@ -96,7 +95,7 @@ async function endAfterHost(
   process.exit(0);
 }
 
-async function endIfNobodyComes({ clientCertificate }: HandshakeRequest, server: GrpcServer): Promise<void> {
+async function endIfNoHostConnects({ clientCertificate }: HandshakeRequest, server: GrpcServer): Promise<void> {
   if (clientCertificate === undefined) return;
   await systemClock.sleep(CONNECT_WITHIN_MS);
   if (!server.hasBeenUsed) process.exit(0);

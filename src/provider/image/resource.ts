@@ -18,11 +18,11 @@ export function imageResource(surroundingsOf: SurroundingsOf): ResourceType {
     noun: IMAGE.noun,
     schema: IMAGE_SCHEMA,
     validate: (config) => wantedImage(config).problems,
-    read: (request) => readImageState(context, request),
-    plan: (request) => planImageChange(context, request),
-    create: (planned, config) => createImage(context, planned, config),
-    update: (request) => updateImage(context, request),
-    destroy: (prior, bytes) => destroyImage(context, prior, bytes),
-    import: (id) => importImageState(context, id),
+    read: (request, call) => readImageState(context.during(call), request),
+    plan: (request, call) => planImageChange(context.during(call), request),
+    create: ({ planned, config }, call) => createImage(context.during(call), planned, config),
+    update: (request, call) => updateImage(context.during(call), request),
+    destroy: (request, call) => destroyImage(context.during(call), request.prior, request.private),
+    import: (id, call) => importImageState(context.during(call), id),
   });
 }

@@ -16,6 +16,16 @@ import type {
 import type { Schema } from '../schema/model.ts';
 import { nothing, orDiagnostics } from './outcome.ts';
 
+export interface CreateRequest {
+  readonly planned: CtyObject;
+  readonly config: CtyObject;
+}
+
+export interface DestroyRequest {
+  readonly prior: CtyObject;
+  readonly private: PrivateState;
+}
+
 export interface UpdateRequest {
   readonly prior: CtyObject;
   readonly planned: CtyObject;
@@ -30,12 +40,12 @@ export interface ResourceCalls {
   validate(config: CtyObject, capabilities: HostCapabilities): readonly ProviderDiagnostic[];
   /** A state of an earlier version of the schema. */
   upgrade?(version: number, state: unknown): unknown;
-  read(request: ReadRequest): Promise<ReadResult>;
-  plan(request: PlanRequest): Promise<PlanResponse>;
-  create(planned: CtyObject, config: CtyObject): Promise<ApplyResult>;
-  update(request: UpdateRequest): Promise<ApplyResult>;
-  destroy(prior: CtyObject, bytes: PrivateState): Promise<ApplyResult>;
-  import(id: string): Promise<ImportResult>;
+  read(request: ReadRequest, call: AbortSignal): Promise<ReadResult>;
+  plan(request: PlanRequest, call: AbortSignal): Promise<PlanResponse>;
+  create(request: CreateRequest, call: AbortSignal): Promise<ApplyResult>;
+  update(request: UpdateRequest, call: AbortSignal): Promise<ApplyResult>;
+  destroy(request: DestroyRequest, call: AbortSignal): Promise<ApplyResult>;
+  import(id: string, call: AbortSignal): Promise<ImportResult>;
   move?(request: MoveRequest): Promise<ImportResult>;
 }
 
@@ -46,16 +56,16 @@ export function resourceOf(calls: ResourceCalls): ResourceType {
     schema,
     validate: async (config, capabilities) => calls.validate(config, capabilities),
     upgrade: async ({ version, state }) => ({ state: calls.upgrade?.(version, state) ?? state, diagnostics: [] }),
-    read: (request) =>
+    read: (request, call) =>
       orDiagnostics(
         subject,
-        () => calls.read(request),
+        () => calls.read(request, call),
         (diagnostics) => ({ state: request.state, private: request.private, diagnostics }),
       ),
-    plan: (request) =>
+    plan: (request, call) =>
       orDiagnostics(
         subject,
-        () => calls.plan(request),
+        () => calls.plan(request, call),
         (diagnostics) => ({
           planned: request.prior ?? request.proposed,
           requiresReplace: [],
@@ -63,20 +73,20 @@ export function resourceOf(calls: ResourceCalls): ResourceType {
           diagnostics,
         }),
       ),
-    apply: (request) =>
+    apply: (request, call) =>
       orDiagnostics(
         subject,
         async () => {
           const { prior, planned, config } = request;
-          if (prior && (!planned || !config)) return calls.destroy(prior, request.private);
+          if (prior && (!planned || !config)) return calls.destroy({ prior, private: request.private }, call);
           if (!planned || !config) return nothing([]);
           return prior
-            ? calls.update({ prior, planned, config, private: request.private })
-            : calls.create(planned, config);
+            ? calls.update({ prior, planned, config, private: request.private }, call)
+            : calls.create({ planned, config }, call);
         },
         (diagnostics) => ({ state: request.prior, private: request.private, diagnostics }),
       ),
-    import: (id) => orDiagnostics(subject, () => calls.import(id), nothing),
+    import: (id, call) => orDiagnostics(subject, () => calls.import(id, call), nothing),
     ...(move && { move: (request) => orDiagnostics(subject, () => move(request), nothing) }),
   };
 }

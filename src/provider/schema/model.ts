@@ -1,5 +1,5 @@
 /** The schema of a resource, a data source or the provider itself, as the protocol knows it. */
-import type { CtyType } from '../cty/type.ts';
+import type { CtyType } from '../cty/value.ts';
 
 export interface Schema {
   /** Raised when stored data must be migrated. */

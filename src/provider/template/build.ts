@@ -37,10 +37,14 @@ export async function build(context: VmContext, surroundings: Surroundings, job:
   const { wanted, recipe, current } = job;
   const { template } = wanted;
   const retired = [...job.retired, ...(current ? versionOf(current) : [])];
-  const leftovers = context.leftovers(surroundings);
+  const leftovers = context.leftovers();
   const known = new Set(retired.map(({ vmid }) => vmid));
-  const left = await findLeftover(surroundings, work, await leftovers.list(), { template, recipe, known });
-  if (left) await leftovers.settle(left.vm);
+  const left = await findLeftover(surroundings, work, await leftovers.list(surroundings.signal), {
+    template,
+    recipe,
+    known,
+  });
+  if (left) await leftovers.settle(left.vm, surroundings.signal);
   if (left?.kind === 'finished') {
     surroundings.log.log('info', `Template ${left.vm.vmid} was made from this recipe already.`);
     const isOurs = left.owner === ownerName(work);

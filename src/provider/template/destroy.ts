@@ -52,7 +52,7 @@ async function destroyOne(
   address: Address,
   remembered: VmState,
 ): Promise<readonly ProviderDiagnostic[]> {
-  await context.leftovers(surroundings).settle(remembered);
+  await context.leftovers().settle(remembered, surroundings.signal);
   const stack = stackOf(surroundings, {}, timeouts);
   const state = { ...emptyState(ownerName(surroundings.work)), vms: { [address]: remembered } };
   return withEngineRun(surroundings, { stack, state, secrets: new Map() }, context.sessionLabel(), async (session) =>

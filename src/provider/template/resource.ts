@@ -20,11 +20,11 @@ export function templateResource(context: VmContext): ResourceType {
       ...wantedTemplate(config).problems,
       ...writeOnlyProblems(config, capabilities, TEMPLATE_SCHEMA.attributes),
     ],
-    read: (request) => readTemplateState(context, request),
-    plan: (request) => planTemplateChange(context, request),
-    create: (planned, config) => createTemplate(context, planned, config),
-    update: (request) => updateTemplate(context, request),
-    destroy: (prior, bytes) => destroyTemplate(context, prior, bytes),
-    import: (id) => importTemplateState(context, id),
+    read: (request, call) => readTemplateState(context.during(call), request),
+    plan: (request, call) => planTemplateChange(context.during(call), request),
+    create: ({ planned, config }, call) => createTemplate(context.during(call), planned, config),
+    update: (request, call) => updateTemplate(context.during(call), request),
+    destroy: (request, call) => destroyTemplate(context.during(call), request.prior, request.private),
+    import: (id, call) => importTemplateState(context.during(call), id),
   });
 }

@@ -12,8 +12,8 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { frame, unframe } from '../host/grpc-frame.ts';
-import { pathOf } from '../host/routes.ts';
+import { pathOf } from '../host/calls.ts';
+import { frame, unframe } from '../host/grpc-wire.ts';
 
 export interface HostIdentity {
   readonly certificatePem: string;
@@ -27,6 +27,8 @@ export interface RawReply {
   readonly statusMessage: string;
   readonly message: Uint8Array | undefined;
 }
+
+type Headers = Readonly<Record<string, string>>;
 
 type TypedMethod<Input extends DescMessage, Output extends DescMessage> = DescMethod & {
   readonly input: Input;
@@ -67,24 +69,27 @@ export class HostClient {
     return fromBinary(method.output, reply.message);
   }
 
-  callRaw(path: string, framed: Uint8Array): Promise<RawReply> {
-    return replyOf(this.open(path, framed));
+  callRaw(path: string, framed: Uint8Array, headers: Headers = {}): Promise<RawReply> {
+    return replyOf(this.open(path, framed, headers));
   }
 
-  /** A call that is left open. */
-  open(path: string, framed?: Uint8Array): ClientHttp2Stream {
+  /** A call whose stream the caller watches. Without a message it stays open for writing. */
+  open(path: string, framed?: Uint8Array, headers: Headers = {}): ClientHttp2Stream {
     const stream = this.#session.request({
       ':method': 'POST',
       ':path': path,
       'content-type': 'application/grpc',
       te: 'trailers',
+      ...headers,
     });
     if (framed) stream.end(framed);
     return stream;
   }
 
-  close(): Promise<void> {
-    return new Promise((resolve) => {
+  /** Also after the provider has closed the connection, and twice. */
+  async close(): Promise<void> {
+    if (this.#session.destroyed) return;
+    await new Promise<void>((resolve) => {
       this.#session.once('close', resolve);
       this.#session.destroy();
     });

@@ -1,6 +1,6 @@
 /**
- * A provider served inside the test's own process, to which Terraform attaches instead of starting one: quick, and
- * breakpoints work. Also what `HostClient` connects to.
+ * A provider served inside the test's own process. Terraform attaches to it instead of starting one, which is fast and lets
+ * breakpoints work. `HostClient` connects to it too.
  */
 import { silentLogger } from '../../base/log.ts';
 import { listen } from '../host/listen.ts';
@@ -11,6 +11,8 @@ export interface Attached {
   readonly socketPath: string;
   /** What Terraform needs to find it. */
   readonly environment: { readonly TF_REATTACH_PROVIDERS: string };
+  /** Calls whose handlers have not ended. */
+  readonly pendingCalls: number;
   close(): void;
 }
 
@@ -36,6 +38,9 @@ export async function reattach(provider: Provider, address: string = PROVIDER_AD
   return {
     socketPath: listener.address,
     environment: { TF_REATTACH_PROVIDERS: JSON.stringify({ [address]: plugin }) },
+    get pendingCalls() {
+      return server.pendingCalls;
+    },
     close: () => {
       server.close();
       listener.server.close();

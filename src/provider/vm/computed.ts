@@ -4,8 +4,7 @@ import { storageOfVolume } from '../../pve/index.ts';
 import { drivesOf } from '../../resources/vm/disks.ts';
 import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
 import { macsOf, propertyOf } from '../../resources/vm/parts.ts';
-import type { CtyType } from '../cty/type.ts';
-import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
+import { type CtyObject, type CtyType, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { Attribute, Attributes } from '../schema/model.ts';
 
 function computed(type: CtyType, description: string): Attribute {

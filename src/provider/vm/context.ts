@@ -1,38 +1,53 @@
 /** What the calls on VMs and templates of one process share beside their surroundings. */
 import { knownSurroundings } from '../configure/configuration.ts';
 import type { CtyObject } from '../cty/value.ts';
-import type { Surroundings, SurroundingsOf } from '../surroundings.ts';
+import { type Surroundings, type SurroundingsOf, surroundingsDuring } from '../surroundings.ts';
 import { Leftovers } from './leftovers.ts';
 import { textOf, vmidOf } from './memory.ts';
 
+/** What all calls of the process know, whichever resource they are about. */
+class Knowledge {
+  readonly leftovers = new WeakMap<Surroundings, Leftovers>();
+  /** Ids of VMs that the host knows, with their names. */
+  readonly known = new Map<number, string>();
+  readonly doomed = new Set<number>();
+  /** Names and ids of templates that are to be made. */
+  readonly templates = new Set<string>();
+  sessions = 0;
+}
+
 export class VmContext {
   readonly #surroundingsOf: SurroundingsOf;
-  readonly #leftovers = new WeakMap<Surroundings, Leftovers>();
-  /** Ids of VMs that the host knows, with their names. */
-  readonly #known = new Map<number, string>();
-  readonly #doomed = new Set<number>();
-  /** Names and ids of templates that are to be made. */
-  readonly #templates = new Set<string>();
-  #sessions = 0;
+  /** Those of the process; they outlive a call. */
+  readonly #processSurroundingsOf: SurroundingsOf;
+  readonly #shared: Knowledge;
 
-  constructor(surroundingsOf: SurroundingsOf) {
+  constructor(surroundingsOf: SurroundingsOf, processSurroundingsOf = surroundingsOf, shared = new Knowledge()) {
     this.#surroundingsOf = surroundingsOf;
+    this.#processSurroundingsOf = processSurroundingsOf;
+    this.#shared = shared;
+  }
+
+  /** For one call: what the process knows, and surroundings that end with the call. */
+  during(call: AbortSignal): VmContext {
+    const process = this.#processSurroundingsOf;
+    return new VmContext(surroundingsDuring(call, process), process, this.#shared);
   }
 
   /** A VM of the host's state came by. */
   remember(state: CtyObject): void {
     const [vmid, name] = [vmidOf(state), textOf(state, 'name')];
-    if (vmid !== undefined && name !== undefined) this.#known.set(vmid, name);
+    if (vmid !== undefined && name !== undefined) this.#shared.known.set(vmid, name);
   }
 
   isKnown(vmid: number): boolean {
-    return this.#known.has(vmid);
+    return this.#shared.known.has(vmid);
   }
 
   /** It is planned to be destroyed, perhaps to make room for its successor. */
   doom(state: CtyObject): void {
     const vmid = vmidOf(state);
-    if (vmid !== undefined) this.#doomed.add(vmid);
+    if (vmid !== undefined) this.#shared.doomed.add(vmid);
   }
 
   /**
@@ -40,18 +55,18 @@ export class VmContext {
    * shows in nothing but a new VM with its id and name.
    */
   willBeFree(vmid: number, name: string): boolean {
-    return this.#doomed.has(vmid) || this.#known.get(vmid) === name;
+    return this.#shared.doomed.has(vmid) || this.#shared.known.get(vmid) === name;
   }
 
   /** A template of this name, and of this id where it is known, is planned to be made. */
   planTemplate(name: string, vmid: number | undefined): void {
-    this.#templates.add(name);
-    if (vmid !== undefined) this.#templates.add(String(vmid));
+    this.#shared.templates.add(name);
+    if (vmid !== undefined) this.#shared.templates.add(String(vmid));
   }
 
   /** Whether a template that is not there yet will be. The order of plans is that of the host's dependencies. */
   isTemplatePlanned(reference: string | number): boolean {
-    return this.#templates.has(String(reference));
+    return this.#shared.templates.has(String(reference));
   }
 
   /** Undefined while the provider's configuration is not known. */
@@ -64,15 +79,17 @@ export class VmContext {
     return knownSurroundings(this.#surroundingsOf);
   }
 
-  leftovers(surroundings: Surroundings): Leftovers {
-    const known = this.#leftovers.get(surroundings) ?? new Leftovers(surroundings);
-    this.#leftovers.set(surroundings, known);
-    return known;
+  /** Looked up once for all calls, so no single call's signal may end the lookup. */
+  leftovers(): Leftovers {
+    const process = knownSurroundings(this.#processSurroundingsOf);
+    const leftovers = this.#shared.leftovers.get(process) ?? new Leftovers(process);
+    this.#shared.leftovers.set(process, leftovers);
+    return leftovers;
   }
 
   /** A name for a run of the engine that no other run of this process has. */
   sessionLabel(): string {
-    this.#sessions++;
-    return `run ${this.#sessions}`;
+    this.#shared.sessions++;
+    return `run ${this.#shared.sessions}`;
   }
 }

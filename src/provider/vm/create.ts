@@ -23,7 +23,7 @@ export async function createVm(context: VmContext, planned: CtyObject, config: C
   const { vm, timeouts, problems } = wantedVm(config, { exists: false });
   if (problems.length > 0) return failed(problems);
   const { name, vmid } = vm.fields;
-  const leftover = await context.leftovers(surroundings).find({ name, vmid });
+  const leftover = await context.leftovers().find({ name, vmid }, surroundings.signal);
   if (leftover) surroundings.log.log('info', `Completing VM ${leftover.vmid}, which an earlier run left.`);
   const made: Made = { problems: [], state: leftover && memoryOfIncomplete(leftover) };
   const secrets = await secretsOf(surroundings, config, vm);

@@ -15,7 +15,7 @@ export async function destroyVm(context: VmContext, prior: CtyObject, bytes: Pri
   const remembered = memoryOfState(prior, readPrivate(bytes));
   const solo = { vm, timeouts, remembered, secrets: new Map() };
   try {
-    await context.leftovers(surroundings).settle(remembered);
+    await context.leftovers().settle(remembered, surroundings.signal);
     const problems = await withSession(surroundings, solo, context.sessionLabel(), async (session) => {
       const running = prior.stop_on_destroy === true ? 'stop' : 'shutdown';
       return carryOut(session, await session.planDestroy({ running }), VM);

@@ -70,7 +70,7 @@ async function creationFindings(
     .map((problem) => problemOf(problem, VM));
   if (isOpen(wanted, ['name', 'node', 'clone', 'clone.template'])) return findings;
   const query = { name: fields.name, ...(fields.vmid !== undefined && { vmid: fields.vmid }) };
-  const leftover = await context.leftovers(surroundings).glance(query);
+  const leftover = await context.leftovers().glance(query, surroundings.signal);
   if (leftover) findings.push(completionNote(leftover));
   // Whether it is finished cannot be seen while a task works on it; apply waits for that.
   if (leftover?.lock !== undefined) return findings;

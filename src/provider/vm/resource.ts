@@ -22,12 +22,15 @@ export function vmResource(surroundingsOf: SurroundingsOf, context = new VmConte
     schema: VM_SCHEMA,
     validate,
     upgrade: (version, state) => migrated(VM_MIGRATIONS, version, state),
-    read: async (request) => (await readMovedVm(context, request)) ?? readVmState(context, request),
-    plan: (request) => planVmChange(context, request),
-    create: (planned, config) => createVm(context, planned, config),
-    update: (request) => updateVm(context, request),
-    destroy: (prior, bytes) => destroyVm(context, prior, bytes),
-    import: (id) => importVmState(context, id),
+    read: async (request, call) => {
+      const during = context.during(call);
+      return (await readMovedVm(during, request)) ?? readVmState(during, request);
+    },
+    plan: (request, call) => planVmChange(context.during(call), request),
+    create: ({ planned, config }, call) => createVm(context.during(call), planned, config),
+    update: (request, call) => updateVm(context.during(call), request),
+    destroy: (request, call) => destroyVm(context.during(call), request.prior, request.private),
+    import: (id, call) => importVmState(context.during(call), id),
     move: moveVmState,
   });
 }

@@ -6,6 +6,7 @@ import { Secret } from '../../base/secret.ts';
 import { documentsDigest } from '../../engine/seed-wish.ts';
 import { refuseUnread } from '../../engine/unread-documents.ts';
 import { whereOf } from '../../engine/where.ts';
+import type { Pve } from '../../pve/index.ts';
 import { ownDocuments } from '../../resources/seed/fields.ts';
 import { secretDigest } from '../../resources/vm/secret-digest.ts';
 import { type SecretField, secretFieldsOf } from '../../resources/vm/secret-fields.ts';
@@ -17,17 +18,17 @@ import { writeOnlyPassword } from './wanted-vm.ts';
 
 export type VmSecrets = ReadonlyMap<string, ResolvedSecret>;
 
-/** Slow on purpose, so each value is digested once in a process. */
-const digests = new WeakMap<Surroundings, Map<string, string>>();
+/** Slow on purpose, so each value is digested once in a process, for each client. */
+const digests = new WeakMap<Pve, Map<string, string>>();
 
 /**
  * The salt has to be the same in every process and for a VM that is not made yet; it tells deployments apart, so that equal
  * passwords in two of them show no equal digests.
  */
-function digested(surroundings: Surroundings, value: Secret): string {
-  const { endpoint, principal } = surroundings.work;
-  const known = digests.get(surroundings) ?? new Map<string, string>();
-  digests.set(surroundings, known);
+function digested({ work }: Surroundings, value: Secret): string {
+  const { endpoint, principal } = work;
+  const known = digests.get(work) ?? new Map<string, string>();
+  digests.set(work, known);
   const digest = known.get(value.reveal()) ?? secretDigest(`${endpoint} ${principal}`, value);
   known.set(value.reveal(), digest);
   return digest;

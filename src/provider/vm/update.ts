@@ -25,7 +25,7 @@ export async function updateVm(context: VmContext, request: UpdateRequest): Prom
   let found: readonly ProviderDiagnostic[] = [];
   const applied = (): Applied => ({ planned, config, vm, state, secrets });
   try {
-    const ended = await context.leftovers(surroundings).settle(state);
+    const ended = await context.leftovers().settle(state, surroundings.signal);
     if (ended.some(isSwitchOff)) state = { ...state, lastApplied: { ...state.lastApplied, power: 'stopped' } };
     await withSession(
       surroundings,

@@ -13,6 +13,7 @@ const poolSchema = z.looseObject({
     z.array(z.looseObject({ id: z.string(), type: z.string(), vmid: maybe(numeric), storage: maybe(z.string()) })),
   ),
 });
+const poolsSchema = z.array(poolSchema);
 export type Pool = z.output<typeof poolSchema>;
 
 export class Pools {
@@ -23,12 +24,12 @@ export class Pools {
   }
 
   list(options?: CallOptions): Promise<Pool[]> {
-    return this.#api.get(apiPath`/pools`, z.array(poolSchema), {}, options);
+    return this.#api.get(apiPath`/pools`, poolsSchema, {}, options);
   }
 
   /** With its members. An unknown pool fails with `NOT_FOUND`. */
   async get(poolid: string, options?: CallOptions): Promise<Pool | undefined> {
-    return (await this.#api.get(apiPath`/pools`, z.array(poolSchema), { poolid }, options))[0];
+    return (await this.#api.get(apiPath`/pools`, poolsSchema, { poolid }, options))[0];
   }
 
   create(

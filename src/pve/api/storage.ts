@@ -14,6 +14,7 @@ const storageSchema = z.looseObject({
   shared: maybe(flag),
   disable: maybe(flag),
 });
+const storagesSchema = z.array(storageSchema);
 export type StorageDefinition = z.output<typeof storageSchema>;
 
 export class StorageDefinitions {
@@ -24,7 +25,7 @@ export class StorageDefinitions {
   }
 
   list(options?: CallOptions): Promise<StorageDefinition[]> {
-    return this.#api.get(apiPath`/storage`, z.array(storageSchema), {}, options);
+    return this.#api.get(apiPath`/storage`, storagesSchema, {}, options);
   }
 
   get(storage: string, options?: CallOptions): Promise<StorageDefinition> {

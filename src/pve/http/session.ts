@@ -2,7 +2,7 @@
  * Who we are for the length of a client's life. The first login is proved by one `GET /version` before anything else
  * goes out: a refused login costs 3 s at the server, so it is asked once, shared by all who wait, and remembered.
  */
-import { type Clock, canceledBy, type Instant } from '../../base/clock.ts';
+import { type Clock, type Instant, orCanceled } from '../../base/clock.ts';
 import { AuthError, type ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Answer, decodeAnswer } from '../answer.ts';
@@ -129,15 +129,4 @@ class Shared<T> {
     }
     return orCanceled(this.#underWay, signal);
   }
-}
-
-/** Stops waiting when the signal fires, and leaves the work to those who still wait for it. */
-function orCanceled<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(canceledBy(signal));
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -2,8 +2,8 @@
  * A transport that sends each read once, however many ask for it, until what was read is forgotten. For the times when
  * many callers look at the same cluster and nobody changes it. Failures and refusals by status are not remembered.
  */
-import { type Clock, canceledBy, throwIfCanceled } from '../../base/clock.ts';
-import type { SendOptions, Transport, WireResponse } from '../../base/transport.ts';
+import { type Clock, orCanceled, throwIfCanceled } from '../../base/clock.ts';
+import type { Transport, WireResponse } from '../../base/transport.ts';
 
 export interface SharedReads extends Transport {
   /** From here on everything is read anew; answers still on their way are not kept either. */
@@ -20,26 +20,17 @@ export function shareReads(transport: Transport, clock: Clock, maxAgeMs: number)
       if (options.signal) throwIfCanceled(options.signal);
       const kept = reads;
       const known = kept.get(request.target);
-      if (known && clock.now() - known.at <= maxAgeMs) return unlessCanceled(known.answer, options.signal);
+      if (known && clock.now() - known.at <= maxAgeMs) return orCanceled(known.answer, options.signal);
       // Without anybody's signal: who leaves must not take the answer away from the others.
       const answer = transport.send(request, { timeoutMs: options.timeoutMs });
       kept.set(request.target, { answer, at: clock.now() });
       const drop = () => kept.delete(request.target);
       answer.then(({ status }) => status === OK || drop(), drop);
-      return unlessCanceled(answer, options.signal);
+      return orCanceled(answer, options.signal);
     },
     forget: () => {
       reads = new Map();
     },
     close: () => transport.close(),
   };
-}
-
-async function unlessCanceled(answer: Promise<WireResponse>, signal: SendOptions['signal']): Promise<WireResponse> {
-  if (!signal) return answer;
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(canceledBy(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -2,8 +2,7 @@
 import { silentLogger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { decodeMsgpack } from '../../../src/provider/cty/decode.ts';
-import { encodeMsgpack } from '../../../src/provider/cty/encode.ts';
+import { decodeMsgpack, encodeMsgpack } from '../../../src/provider/cty/codec.ts';
 import { type CtyObject, type CtyValue, isObject, isWhollyKnown, objectOf } from '../../../src/provider/cty/value.ts';
 import { createProvider, type ProviderDoors } from '../../../src/provider/index.ts';
 import type { Provider, ProviderDiagnostic } from '../../../src/provider/provider.ts';
@@ -69,13 +68,19 @@ export function configure(provider: Provider, written: Written = {}): Promise<re
 }
 
 /** Validates and reads; a state must be wholly known, fit its type and echo what was written, as the host demands. */
-export async function readData(provider: Provider, type: string, written: Written = {}): Promise<Answer> {
+export async function readData(
+  provider: Provider,
+  type: string,
+  written: Written = {},
+  call: AbortSignal = new AbortController().signal,
+): Promise<Answer> {
   const source = provider.dataSources.get(type);
   if (!source) throw new Error(`there is no data source ${type}`);
   const { attributes } = source.schema;
   const config = complete(written, attributes);
   const refused = await source.validate(config);
-  const { state, diagnostics } = refused.length > 0 ? { state: null, diagnostics: refused } : await source.read(config);
+  const { state, diagnostics } =
+    refused.length > 0 ? { state: null, diagnostics: refused } : await source.read(config, call);
   if (state) assertAcceptable(state, written, attributes);
   return { state, diagnostics, told: diagnostics.map(told) };
 }

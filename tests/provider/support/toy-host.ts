@@ -25,6 +25,8 @@ export interface Outcome {
 export class ToyHost {
   readonly resource: ResourceType;
   instance: Instance | undefined;
+  /** Given to every call; a test that cancels calls puts its own here. */
+  call: AbortSignal = new AbortController().signal;
 
   constructor(resource: ResourceType) {
     this.resource = resource;
@@ -41,7 +43,7 @@ export class ToyHost {
 
   async refresh(): Promise<readonly ProviderDiagnostic[]> {
     if (!this.instance) return [];
-    const read = await this.resource.read(this.instance);
+    const read = await this.resource.read(this.instance, this.call);
     if (hasErrors(read.diagnostics)) return read.diagnostics;
     this.instance = read.state ? { state: read.state, private: read.private } : undefined;
     if (read.state && !isWhollyKnown(read.state)) throw new Error('A state that was read holds something unknown.');
@@ -71,7 +73,7 @@ export class ToyHost {
   }
 
   async import(id: string): Promise<readonly ProviderDiagnostic[]> {
-    const imported = await this.resource.import(id);
+    const imported = await this.resource.import(id, this.call);
     if (!imported.state) return imported.diagnostics;
     this.instance = { state: imported.state, private: imported.private };
     return [...imported.diagnostics, ...(await this.refresh())];
@@ -95,7 +97,7 @@ export class ToyHost {
       config: config && this.#complete(config),
       private: bytes ?? this.instance?.private,
     };
-    const result = await this.resource.apply(request);
+    const result = await this.resource.apply(request, this.call);
     if (result.state && !isWhollyKnown(result.state)) throw new Error('A state after apply holds something unknown.');
     if (result.state && planned && !hasErrors(result.diagnostics)) assertAsPlanned(planned, result.state);
     if (result.state && !prior && hasErrors(result.diagnostics)) {
@@ -111,12 +113,12 @@ export class ToyHost {
     const { attributes } = this.resource.schema;
     const proposed = complete && (prior ? merged(attributes, complete, prior) : complete);
     const request = { prior, proposed, config: complete, private: this.instance?.private };
-    const response = await this.resource.plan(request);
+    const response = await this.resource.plan(request, this.call);
     if (hasErrors(response.diagnostics)) {
       return { planned: null, private: undefined, outcome: outcomeOf('none', [], response.diagnostics) };
     }
     if (complete && response.planned) assertValidPlan(attributes, complete, prior, response.planned, '');
-    const again = await this.resource.plan(request);
+    const again = await this.resource.plan(request, this.call);
     if (!equalValues(again.planned, response.planned)) throw new Error('Two plans of the same thing differ.');
     const { planned, diagnostics } = response;
     if (!complete) return { planned: null, private: response.private, outcome: outcomeOf('delete', [], diagnostics) };

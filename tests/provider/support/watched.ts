@@ -1,5 +1,5 @@
 /** A resource whose every word to the host is kept, for tests of what must never be among them. */
-import { encodeMsgpack } from '../../../src/provider/cty/encode.ts';
+import { encodeMsgpack } from '../../../src/provider/cty/codec.ts';
 import type { CtyObject } from '../../../src/provider/cty/value.ts';
 import type { PrivateState, ResourceType } from '../../../src/provider/provider.ts';
 import { objectType } from '../../../src/provider/schema/model.ts';
@@ -15,19 +15,19 @@ export function watched(resource: ResourceType): { readonly resource: ResourceTy
     kept,
     resource: {
       ...resource,
-      read: async (request) => {
-        const result = await resource.read(request);
+      read: async (request, call) => {
+        const result = await resource.read(request, call);
         keep(result.state, result.private);
         return result;
       },
-      plan: async (request) => {
-        const result = await resource.plan(request);
+      plan: async (request, call) => {
+        const result = await resource.plan(request, call);
         keep(result.planned, result.private);
         kept.push(JSON.stringify(result.diagnostics));
         return result;
       },
-      apply: async (request) => {
-        const result = await resource.apply(request);
+      apply: async (request, call) => {
+        const result = await resource.apply(request, call);
         keep(result.state, result.private);
         kept.push(JSON.stringify(result.diagnostics));
         return result;

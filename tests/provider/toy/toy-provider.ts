@@ -99,7 +99,7 @@ function thing(store: Store, log: Logger, signal: AbortSignal): ResourceType {
       const isReplaced = prior !== null && prior.fixed !== config?.fixed;
       return { planned, requiresReplace: isReplaced ? [[attribute('fixed')]] : [], private: kept, diagnostics: [] };
     },
-    apply: async ({ prior, planned, config }) => {
+    apply: async ({ prior, planned, config }, call) => {
       const name = String((planned ?? prior)?.name);
       if (name.startsWith('noisy')) {
         // biome-ignore lint/suspicious/noConsole: what a careless dependency would do
@@ -110,7 +110,8 @@ function thing(store: Store, log: Logger, signal: AbortSignal): ResourceType {
       if (name.startsWith('bug')) throw new Error(`broken at ${String(config?.secret)}`);
       if (name.startsWith('crash') || name.startsWith('slow')) {
         writeFileSync(join(store.directory, 'waiting'), String(process.pid));
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        const ended = AbortSignal.any([signal, call]);
+        await new Promise<void>((resolve) => ended.addEventListener('abort', () => resolve()));
         return { state: prior, private: undefined, diagnostics: [error('Stopped', 'As you wished.')] };
       }
       if (planned === null) {

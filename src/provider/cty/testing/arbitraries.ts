@@ -1,8 +1,7 @@
 /** Any type and any value of it, for property tests of the codec. */
 import fc from 'fast-check';
 import { numberFromFloat, numberFromText } from '../number.ts';
-import type { CtyType } from '../type.ts';
-import { type CtyValue, objectOf, UNKNOWN } from '../value.ts';
+import { type CtyType, type CtyValue, objectOf, UNKNOWN } from '../value.ts';
 
 const keys = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', '', 'a', 'toString'),

@@ -1,7 +1,6 @@
 /** Random objects of a schema: few values for each type, so that two of them often agree or mean the same. */
 import fc from 'fast-check';
-import type { CtyType } from '../../cty/type.ts';
-import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../../cty/value.ts';
+import { type CtyObject, type CtyType, type CtyValue, objectOf, UNKNOWN } from '../../cty/value.ts';
 import type { Attribute, Attributes } from '../../schema/model.ts';
 
 export interface ArbitraryOptions {

@@ -10,6 +10,7 @@ const permissionsSchema = z.record(z.string(), z.record(z.string(), flag));
 export type Permissions = z.output<typeof permissionsSchema>;
 
 const roleSchema = z.looseObject({ roleid: z.string(), privs: commaList, special: maybe(flag) });
+const rolesSchema = z.array(roleSchema);
 export type Role = z.output<typeof roleSchema>;
 
 const aclEntrySchema = z.looseObject({
@@ -19,6 +20,7 @@ const aclEntrySchema = z.looseObject({
   roleid: z.string(),
   propagate: maybe(flag),
 });
+const aclSchema = z.array(aclEntrySchema);
 export type AclEntry = z.output<typeof aclEntrySchema>;
 
 const tokenSchema = z.looseObject({
@@ -27,6 +29,7 @@ const tokenSchema = z.looseObject({
   expire: maybe(numeric),
   comment: maybe(text),
 });
+const tokensSchema = z.array(tokenSchema);
 export type TokenEntry = z.output<typeof tokenSchema>;
 
 export interface AclChange {
@@ -53,11 +56,11 @@ export class Access {
   }
 
   roles(options?: CallOptions): Promise<Role[]> {
-    return this.#api.get(apiPath`/access/roles`, z.array(roleSchema), {}, options);
+    return this.#api.get(apiPath`/access/roles`, rolesSchema, {}, options);
   }
 
   acl(options?: CallOptions): Promise<AclEntry[]> {
-    return this.#api.get(apiPath`/access/acl`, z.array(aclEntrySchema), {}, options);
+    return this.#api.get(apiPath`/access/acl`, aclSchema, {}, options);
   }
 
   async addRole(params: { readonly roleid: string; readonly privs: string }, options?: CallOptions): Promise<void> {
@@ -75,6 +78,6 @@ export class Access {
   }
 
   tokens(userid: string, options?: CallOptions): Promise<TokenEntry[]> {
-    return this.#api.get(apiPath`/access/users/${userid}/token`, z.array(tokenSchema), {}, options);
+    return this.#api.get(apiPath`/access/users/${userid}/token`, tokensSchema, {}, options);
   }
 }

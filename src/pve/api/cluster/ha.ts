@@ -16,6 +16,7 @@ const resourceSchema = z.looseObject({
   comment: maybe(text),
   digest: maybe(z.string()),
 });
+const resourcesSchema = z.array(resourceSchema);
 export type HaResource = z.output<typeof resourceSchema>;
 
 export interface HaResourceParams {
@@ -36,7 +37,7 @@ export class HaResources {
   }
 
   list(options?: CallOptions): Promise<HaResource[]> {
-    return this.#api.get(apiPath`/cluster/ha/resources`, z.array(resourceSchema), { type: 'vm' }, options);
+    return this.#api.get(apiPath`/cluster/ha/resources`, resourcesSchema, { type: 'vm' }, options);
   }
 
   create(vmid: number, params: HaResourceParams = {}, options?: CallOptions): Promise<void> {

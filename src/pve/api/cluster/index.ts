@@ -23,6 +23,7 @@ const resourceSchema = z.looseObject({
   storage: maybe(z.string()),
   hastate: maybe(z.string()),
 });
+const resourcesSchema = z.array(resourceSchema);
 export type ClusterResource = z.output<typeof resourceSchema>;
 
 const statusEntrySchema = z.looseObject({
@@ -33,6 +34,7 @@ const statusEntrySchema = z.looseObject({
   local: maybe(flag),
   ip: maybe(z.string()),
 });
+const statusEntriesSchema = z.array(statusEntrySchema);
 export type ClusterStatusEntry = z.output<typeof statusEntrySchema>;
 
 const optionsSchema = z.looseObject({ mac_prefix: maybe(z.string()), 'allowed-tags': maybe(z.array(z.string())) });
@@ -64,11 +66,11 @@ export class Cluster {
     params: { readonly type?: 'vm' | 'storage' | 'node' | 'sdn' | undefined } = {},
     options?: CallOptions,
   ): Promise<ClusterResource[]> {
-    return this.#api.get(apiPath`/cluster/resources`, z.array(resourceSchema), { ...params }, options);
+    return this.#api.get(apiPath`/cluster/resources`, resourcesSchema, { ...params }, options);
   }
 
   status(options?: CallOptions): Promise<ClusterStatusEntry[]> {
-    return this.#api.get(apiPath`/cluster/status`, z.array(statusEntrySchema), {}, options);
+    return this.#api.get(apiPath`/cluster/status`, statusEntriesSchema, {}, options);
   }
 
   options(options?: CallOptions): Promise<ClusterOptions> {

@@ -15,6 +15,7 @@ const mappingSchema = z.looseObject({
   /** Only when asked with a node to check. */
   checks: maybe(z.array(z.looseObject({ severity: z.string(), message: z.string() }))),
 });
+const mappingsSchema = z.array(mappingSchema);
 export type DeviceMapping = z.output<typeof mappingSchema>;
 
 export class Mappings {
@@ -26,11 +27,11 @@ export class Mappings {
 
   /** Proxmox lets a VM name a mapping that does not exist, so whoever relies on one looks here first. */
   pci(params: { readonly 'check-node'?: string | undefined } = {}, options?: CallOptions): Promise<DeviceMapping[]> {
-    return this.#api.get(apiPath`/cluster/mapping/pci`, z.array(mappingSchema), { ...params }, options);
+    return this.#api.get(apiPath`/cluster/mapping/pci`, mappingsSchema, { ...params }, options);
   }
 
   usb(params: { readonly 'check-node'?: string | undefined } = {}, options?: CallOptions): Promise<DeviceMapping[]> {
-    return this.#api.get(apiPath`/cluster/mapping/usb`, z.array(mappingSchema), { ...params }, options);
+    return this.#api.get(apiPath`/cluster/mapping/usb`, mappingsSchema, { ...params }, options);
   }
 
   createPci(

@@ -19,6 +19,7 @@ const pciDeviceSchema = z.looseObject({
   iommugroup: maybe(numeric),
   mdev: maybe(flag),
 });
+const pciDevicesSchema = z.array(pciDeviceSchema);
 export type PciDevice = z.output<typeof pciDeviceSchema>;
 
 const usbDeviceSchema = z.looseObject({
@@ -30,6 +31,7 @@ const usbDeviceSchema = z.looseObject({
   manufacturer: maybe(text),
   usbpath: maybe(text),
 });
+const usbDevicesSchema = z.array(usbDeviceSchema);
 export type UsbDevice = z.output<typeof usbDeviceSchema>;
 
 /** The server leaves out bridges and memory controllers unless told otherwise. */
@@ -39,9 +41,9 @@ export function listPciDevices(
   params: { readonly 'pci-class-blacklist'?: string | undefined; readonly verbose?: boolean | undefined } = {},
   options?: CallOptions,
 ): Promise<PciDevice[]> {
-  return api.get(apiPath`/nodes/${node}/hardware/pci`, z.array(pciDeviceSchema), { ...params }, options);
+  return api.get(apiPath`/nodes/${node}/hardware/pci`, pciDevicesSchema, { ...params }, options);
 }
 
 export function listUsbDevices(api: Api, node: string, options?: CallOptions): Promise<UsbDevice[]> {
-  return api.get(apiPath`/nodes/${node}/hardware/usb`, z.array(usbDeviceSchema), {}, options);
+  return api.get(apiPath`/nodes/${node}/hardware/usb`, usbDevicesSchema, {}, options);
 }

@@ -23,6 +23,7 @@ const nodeEntrySchema = z.looseObject({
   mem: maybe(numeric),
   uptime: maybe(numeric),
 });
+const nodeEntriesSchema = z.array(nodeEntrySchema);
 export type NodeEntry = z.output<typeof nodeEntrySchema>;
 
 const nodeStatusSchema = z.looseObject({
@@ -40,7 +41,7 @@ const urlMetadataSchema = z.looseObject({
 });
 
 export function listNodes(api: Api, options?: CallOptions): Promise<NodeEntry[]> {
-  return api.get(apiPath`/nodes`, z.array(nodeEntrySchema), {}, options);
+  return api.get(apiPath`/nodes`, nodeEntriesSchema, {}, options);
 }
 
 export class NodeHandle {

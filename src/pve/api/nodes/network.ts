@@ -12,6 +12,7 @@ const interfaceSchema = z.looseObject({
   bridge_vlan_aware: maybe(flag),
   cidr: maybe(z.string()),
 });
+const interfacesSchema = z.array(interfaceSchema);
 export type NodeInterface = z.output<typeof interfaceSchema>;
 
 /** `any_bridge` lists whatever a NIC can be put on: bridges and, with SDN, vnets. */
@@ -21,5 +22,5 @@ export function listInterfaces(
   params: { readonly type?: string | undefined } = {},
   options?: CallOptions,
 ): Promise<NodeInterface[]> {
-  return api.get(apiPath`/nodes/${node}/network`, z.array(interfaceSchema), { ...params }, options);
+  return api.get(apiPath`/nodes/${node}/network`, interfacesSchema, { ...params }, options);
 }

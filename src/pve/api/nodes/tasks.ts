@@ -27,6 +27,7 @@ const taskEntrySchema = z.looseObject({
   /** `RUNNING` in the list of active tasks, else the exit status. */
   status: maybe(z.string()),
 });
+const taskEntriesSchema = z.array(taskEntrySchema);
 export type TaskEntry = z.output<typeof taskEntrySchema>;
 
 const logSchema = z.array(z.looseObject({ n: numeric, t: z.string() }));
@@ -52,7 +53,7 @@ export class NodeTasks {
   }
 
   list(filter: TaskFilter = {}, options?: CallOptions): Promise<TaskEntry[]> {
-    return this.#api.get(apiPath`/nodes/${this.#node}/tasks`, z.array(taskEntrySchema), { ...filter }, options);
+    return this.#api.get(apiPath`/nodes/${this.#node}/tasks`, taskEntriesSchema, { ...filter }, options);
   }
 
   status(upid: Upid, options?: CallOptions): Promise<TaskStatus> {

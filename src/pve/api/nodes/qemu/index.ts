@@ -29,6 +29,7 @@ const vmEntrySchema = z.looseObject({
   maxmem: maybe(numeric),
   maxdisk: maybe(numeric),
 });
+const vmEntriesSchema = z.array(vmEntrySchema);
 export type VmEntry = z.output<typeof vmEntrySchema>;
 
 /** Configuration keys and beside them `pool`, `storage`, `start` and others; drives in allocation syntax. */
@@ -117,7 +118,7 @@ export class NodeVms {
 
   /** Read live, unlike the list of the whole cluster; shows only what the caller may see. */
   list(params: { readonly full?: boolean | undefined } = {}, options?: CallOptions): Promise<VmEntry[]> {
-    return this.#api.get(apiPath`/nodes/${this.#node}/qemu`, z.array(vmEntrySchema), { ...params }, options);
+    return this.#api.get(apiPath`/nodes/${this.#node}/qemu`, vmEntriesSchema, { ...params }, options);
   }
 
   /** The id is taken before the answer comes; the rest happens in the task. */

@@ -19,6 +19,7 @@ const volumeSchema = z.looseObject({
   ctime: maybe(numeric),
   protected: maybe(flag),
 });
+const volumesSchema = z.array(volumeSchema);
 export type VolumeEntry = z.output<typeof volumeSchema>;
 
 export class StorageContent {
@@ -33,7 +34,7 @@ export class StorageContent {
     filter: { readonly content?: string | undefined; readonly vmid?: number | undefined } = {},
     options?: CallOptions,
   ): Promise<VolumeEntry[]> {
-    return this.#scope.api.get(this.#path(), z.array(volumeSchema), { ...filter }, options);
+    return this.#scope.api.get(this.#path(), volumesSchema, { ...filter }, options);
   }
 
   /** Answers with the id of the new volume. */

@@ -26,6 +26,7 @@ const entrySchema = z.looseObject({
   ...statusShape,
   formats: maybe(z.looseObject({ supported: maybe(z.array(z.string())), default: maybe(z.string()) })),
 });
+const entriesSchema = z.array(entrySchema);
 export type StorageStatus = z.output<typeof statusSchema>;
 export type NodeStorageEntry = z.output<typeof entrySchema>;
 
@@ -48,7 +49,7 @@ export class NodeStorages {
   }
 
   list(filter: StorageFilter = {}, options?: CallOptions): Promise<NodeStorageEntry[]> {
-    return this.#api.get(apiPath`/nodes/${this.#node}/storage`, z.array(entrySchema), { ...filter }, options);
+    return this.#api.get(apiPath`/nodes/${this.#node}/storage`, entriesSchema, { ...filter }, options);
   }
 }
 

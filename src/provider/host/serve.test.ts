@@ -1,4 +1,4 @@
-/** The bytes and names that stand by hand in `plugin-services.ts`, against the declarations. */
+/** The bytes and names written by hand in `serve.ts`, compared with the declarations. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import {
@@ -7,20 +7,21 @@ import {
   HealthCheckResponseSchema,
 } from '../protocol/generated/health.generated.ts';
 import { GRPCBroker, GRPCController, GRPCStdio } from '../protocol/generated/plugin.generated.ts';
-import { pluginMethods } from './plugin-services.ts';
-import { pathOf } from './routes.ts';
+import { pathOf } from './calls.ts';
+import { pluginMethods } from './serve.ts';
 
 const methods = pluginMethods({ onShutdown: () => {}, onHostGone: () => {} });
 
 describe('the services of the process', () => {
-  it('are those that are declared', () => {
+  it('are the declared ones', () => {
     const declared = [GRPCBroker, GRPCStdio, GRPCController, Health].flatMap((service) => service.methods.map(pathOf));
     expect([...methods.keys()]).toEqual(declared);
   });
 
-  it('answer that all is well', async () => {
+  it('report that the provider is serving', async () => {
     const health = methods.get('/grpc.health.v1.Health/Check');
-    const reply = health?.kind === 'unary' ? await health.handle(new Uint8Array()) : undefined;
+    const reply =
+      health?.kind === 'unary' ? await health.handle(new Uint8Array(), new AbortController().signal) : undefined;
     const serving = create(HealthCheckResponseSchema, { status: HealthCheckResponse_ServingStatus.SERVING });
     expect(reply).toEqual(toBinary(HealthCheckResponseSchema, serving));
   });

@@ -1,17 +1,17 @@
-/** What a user sees of a defect that nobody caught. */
+/** What a user sees of an uncaught defect. */
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
-import { panicText } from './crash.ts';
+import { panicText } from './process.ts';
 
 describe('the text of a crash', () => {
-  it('begins with what the host looks for and has the stack', () => {
+  it('begins with the word that the host looks for, and has the stack', () => {
     const text = panicText(new TypeError('no such thing'), []);
     expect(text).toMatch(/^panic: TypeError: no such thing\n/);
-    expect(text).toContain('crash.test.ts');
+    expect(text).toContain('process.test.ts');
     expect(text).toContain('Please report it');
   });
 
-  it('is there for whatever was thrown', () => {
+  it('exists whatever was thrown', () => {
     expect(panicText('a string', [])).toMatch(/^panic: Error: a string\n/);
     expect(panicText(undefined, [])).toMatch(/^panic: Error: undefined\n/);
   });

@@ -1,0 +1,102 @@
+/**
+ * How a call of the protocol becomes a call of the provider: typed handlers behind the byte methods of the gRPC server, and a
+ * guard around the provider. No failure leaves as an error of the connection, because the host would show a broken plugin
+ * and forget what exists. What is thrown becomes a diagnostic, next to the last state that is known to be true.
+ */
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from '@bufbuild/protobuf';
+import { SpecError } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import { redact, type Secret } from '../../base/secret.ts';
+import type { Provider } from '../provider.ts';
+import type { Method } from './grpc-server.ts';
+import { diagnosticMessage, diagnosticOfThrown } from './messages.ts';
+
+/** One function for every call of the service. The signal fires when the host has given up the call. */
+export type Handlers<Service extends DescService> = {
+  readonly [Name in keyof Service['method']]: Service['method'][Name] extends {
+    readonly input: infer Input extends DescMessage;
+    readonly output: infer Output extends DescMessage;
+  }
+    ? (request: MessageShape<Input>, call: AbortSignal) => Promise<MessageInitShape<Output>>
+    : never;
+};
+
+export function methodsOf<Service extends DescService>(
+  service: Service,
+  handlers: Handlers<Service>,
+): Map<string, Method> {
+  const methods = service.methods.map((method): [string, Method] => {
+    // The type above makes sure that each handler exists and takes the message of its method.
+    const handler = handlers[method.localName as keyof Handlers<Service>] as Handler;
+    return [pathOf(method), { kind: 'unary', handle: (message, signal) => answer(method, handler, message, signal) }];
+  });
+  return new Map(methods);
+}
+
+export function pathOf(method: DescMethod): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}
+
+type Handler = (request: MessageShape<DescMessage>, call: AbortSignal) => Promise<MessageInitShape<DescMessage>>;
+
+async function answer(
+  method: DescMethod,
+  handler: Handler,
+  message: Uint8Array,
+  call: AbortSignal,
+): Promise<Uint8Array> {
+  const response = await handler(fromBinary(method.input, message), call);
+  return toBinary(method.output, create(method.output, response));
+}
+
+export interface GuardOptions {
+  /** Called for every request; loads the provider once. */
+  readonly provider: () => Promise<Provider>;
+  readonly log: Logger;
+  readonly secrets: Iterable<Secret>;
+}
+
+/** Runs `act` for the host; `onFailure` returns what is still true if it fails. */
+export type Guard = <Response extends object>(
+  call: string,
+  act: (provider: Provider) => Promise<Response>,
+  onFailure?: () => NoInfer<Partial<Response>>,
+) => Promise<Response>;
+
+export function createGuard({ provider, log, secrets }: GuardOptions): Guard {
+  return async <Response extends object>(
+    call: string,
+    act: (provider: Provider) => Promise<Response>,
+    onFailure?: () => Partial<Response>,
+  ) => {
+    try {
+      return await act(await provider());
+    } catch (thrown) {
+      log.log('error', `${call} failed`, { error: thrown instanceof Error ? thrown.stack : String(thrown) });
+      const diagnostic = diagnosticOfThrown(thrown, call);
+      const harmless = { ...diagnostic, detail: redact(diagnostic.detail, secrets) };
+      // Every response has this list, and everything else in a response is optional.
+      return { ...onFailure?.(), diagnostics: [diagnosticMessage(harmless, {})] } as unknown as Response;
+    }
+  };
+}
+
+/** The host asks only for what the schema offers, but a state may name what another version offered. */
+export function named<Thing>(things: ReadonlyMap<string, Thing>, name: string): Thing {
+  const thing = things.get(name);
+  if (thing !== undefined) return thing;
+  throw new SpecError({
+    code: 'MISSING_REFERENCE',
+    detail: `This version of the provider has no ${name}.`,
+    hint: 'Use the version that made it, or remove it from the state.',
+  });
+}
