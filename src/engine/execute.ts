@@ -5,7 +5,7 @@
 import { type Address, kindOf } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { Canceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import { isSightLost } from '../pve/index.ts';
 import { ACTIONS, type ActionName } from '../resources/actions.ts';
@@ -251,11 +251,11 @@ function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step
 
 /** An earlier version of a template goes when nothing rests on it any more, and not before. */
 function isStillNeeded(address: Address, error: unknown): boolean {
-  return kindOf(address) === 'retired' && error instanceof ProxwrightError && error.code === 'IN_USE';
+  return kindOf(address) === 'retired' && hasCode(error, 'IN_USE');
 }
 
 function isCancel(error: unknown, signal: AbortSignal): boolean {
-  return error instanceof Canceled || signal.aborted;
+  return isCanceled(error) || signal.aborted;
 }
 
 function occupancyOf(step: Step): Occupancy {
@@ -270,6 +270,7 @@ function occupancyOf(step: Step): Occupancy {
 
 /** The error of a step, with the VM and the step it belongs to. */
 function located(error: unknown, step: Step): unknown {
-  if (!(error instanceof ProxwrightError)) return error;
-  return error.locatedAt({ address: step.address, step: step.action.replace(/^(vm|template|image)\./, '') });
+  // What stopped a run is not about a step.
+  if (!(error instanceof ProxwrightError) || isCanceled(error)) return error;
+  return error.with({ where: { address: step.address, step: step.action.replace(/^(vm|template|image)\./, '') } });
 }

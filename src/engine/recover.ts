@@ -4,7 +4,7 @@
  */
 import { type Address, kindOf, parseAddress, toAddress } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { AuthError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
@@ -226,7 +226,7 @@ async function look(pve: Pve, { node, vmid, running }: Guest, signal: AbortSigna
   try {
     return { kind: 'present', vm: await readVm(pve, node, vmid, { running, signal }) };
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { kind: 'hidden' };
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { kind: 'hidden' };
     if (isNotFound(error)) return { kind: 'gone' };
     throw error;
   }

@@ -5,7 +5,8 @@
 
 import type { Clock } from '../base/clock.ts';
 import { counted } from '../base/count.ts';
-import { BusyError } from '../base/errors.ts';
+import { isFamily, type ProxwrightError } from '../base/errors.ts';
+import { advice, setting } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 
@@ -39,7 +40,7 @@ export async function retryWhileBusy<T>(
     try {
       return await work(attempt);
     } catch (error) {
-      if (!(error instanceof BusyError)) throw error;
+      if (!isFamily(error, 'busy')) throw error;
       const spentMs = context.clock.now() - startedAt;
       const pauseMs = pauseAfter(policy, attempt, context.random);
       if (attempt >= policy.attempts || spentMs + pauseMs > policy.budgetMs) throw exhausted(error, attempt, spentMs);
@@ -59,13 +60,10 @@ function pauseAfter(policy: RetryPolicy, attempt: number, random: Random): numbe
   return Math.round(base * (0.9 + 0.2 * random.next()));
 }
 
-function exhausted(error: BusyError, attempts: number, spentMs: number): BusyError {
-  return new BusyError({
-    code: error.code,
-    detail: `${error.diagnostic.detail}\nTried ${counted(attempts, 'time')} within ${seconds(spentMs)}.`,
-    ...(error.diagnostic.where && { where: error.diagnostic.where }),
-    hint: 'Run the command again when the other operation has ended, or allow more: rollout.retry, rollout.timeouts.lock.',
-    cause: error,
+function exhausted(error: ProxwrightError, attempts: number, spentMs: number): ProxwrightError {
+  return error.with({
+    addedDetail: `Tried ${counted(attempts, 'time')} within ${seconds(spentMs)}.`,
+    hint: advice`Run the command again when the other operation has ended, or allow more: ${setting('rollout.retry')}, ${setting('rollout.timeouts.lock')}.`,
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { type Clock, throwIfCanceled } from '../base/clock.ts';
-import { Canceled, type ProxwrightError } from '../base/errors.ts';
+import { canceled, isCanceled, type ProxwrightError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { Secret } from '../base/secret.ts';
@@ -107,11 +107,8 @@ export class Exchange {
       return readAnswer(context, response);
     } catch (thrown) {
       if (thrown instanceof TransportFailure) return { kind: 'error', error: errorFromTransport(context, thrown) };
-      if (thrown instanceof Canceled && underWay && context.changes) {
-        throw new Canceled(
-          `Stopped while ${context.request} was under way; whether it took effect is not known.`,
-          thrown,
-        );
+      if (isCanceled(thrown) && underWay && context.changes) {
+        throw canceled(`Stopped while ${context.request} was under way; whether it took effect is not known.`, thrown);
       }
       throw thrown;
     }

@@ -1,6 +1,6 @@
 /** Problems in the words of the protocol, at places the host can find. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { Bug, ProxwrightError } from '../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { formatPath } from '../cty/error.ts';
 import type { AttributePath, PathStep } from '../cty/path.ts';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../protocol/generated/tfplugin6.generated.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attributes } from '../schema/model.ts';
+import { inHostLanguage } from '../values/host-language.ts';
 
 export function diagnosticMessage(diagnostic: ProviderDiagnostic, attributes: Attributes): Diagnostic {
   const { severity, summary, detail, path = [] } = diagnostic;
@@ -54,12 +55,15 @@ function selectorOf(step: PathStep): Selector {
 
 /** Whatever was thrown, for the user: our own errors speak for themselves, the rest are defects. */
 export function diagnosticOfThrown(thrown: unknown, call: string): ProviderDiagnostic {
-  if (thrown instanceof ProxwrightError && !(thrown instanceof Bug)) {
+  if (thrown instanceof ProxwrightError && !isFamily(thrown, 'bug')) {
     const { summary, detail, hint } = thrown.diagnostic;
-    return { severity: 'error', summary, detail: hint === undefined ? detail : `${detail}\n\n${hint}` };
+    return { severity: 'error', summary, detail: hint === undefined ? detail : `${detail}\n\n${inHostLanguage(hint)}` };
   }
-  const reason =
-    thrown instanceof Bug ? thrown.diagnostic.detail : thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = isFamily(thrown, 'bug')
+    ? thrown.diagnostic.detail
+    : thrown instanceof Error
+      ? thrown.message
+      : String(thrown);
   return {
     severity: 'error',
     summary: 'Internal error',

@@ -3,7 +3,7 @@
  * it as a broken plugin and forget what stands. What is thrown becomes a diagnostic, and the state that comes with it is the
  * last one known to be true.
  */
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import type { Diagnostic } from '../protocol/generated/tfplugin6.generated.ts';
@@ -51,7 +51,7 @@ export function messages(diagnostics: readonly ProviderDiagnostic[], schema: Sch
 export function named<Thing>(things: ReadonlyMap<string, Thing>, name: string): Thing {
   const thing = things.get(name);
   if (thing !== undefined) return thing;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     detail: `This version of the provider has no ${name}.`,
     hint: 'Use the version that made it, or remove it from the state.',

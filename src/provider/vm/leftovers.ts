@@ -3,7 +3,7 @@
  * they are waited for, so that nothing is begun a second time beside them, and because a VM that is being made shows its mark
  * only when it has been made.
  */
-import { Canceled, ProxwrightError, TaskError } from '../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../base/errors.ts';
 import { type Pve, parseUpid, type Upid } from '../../pve/index.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { findIncomplete, type IncompleteQuery, type IncompleteVm, type ListedVm, listVms } from './incomplete.ts';
@@ -71,8 +71,8 @@ export class Leftovers {
     try {
       await work.tasks.wait(upid, { timeoutMs: rollout.timeouts.cloneMs, signal });
     } catch (error) {
-      if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
-      if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+      if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
+      if (hasCode(error, 'TASK_TIMEOUT')) throw error;
       log.log('debug', 'It had failed.', { upid, code: error.code });
     }
   }

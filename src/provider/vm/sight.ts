@@ -1,5 +1,5 @@
 /** Looking at one VM of the host's state: is it there, is it still the same, and what of it differs from the state. */
-import { AuthError, ConflictError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { fieldsOfVm } from '../../engine/import-fields.ts';
 import { observe } from '../../engine/observe.ts';
 import { foundHa } from '../../engine/observe-ha.ts';
@@ -38,7 +38,7 @@ export async function lookAt(surroundings: Surroundings, pve: Pve, solo: SoloVm)
   const observed = await observe({ pve, stack, state, signal: surroundings.signal });
   const found = observed.vms.get(vm.address);
   if (found?.kind === 'hidden') {
-    throw new AuthError({
+    throw new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
       detail: `VM ${remembered?.vmid} cannot be read: it needs ${found.needs}.`,
       hint: 'Grant it to the user and to its token.',
@@ -51,7 +51,7 @@ export async function lookAt(surroundings: Surroundings, pve: Pve, solo: SoloVm)
 
 function assertSame(remembered: VmState, vm: VmObserved): void {
   if (remembered.uuid?.toLowerCase() === vm.uuid?.toLowerCase()) return;
-  throw new ConflictError({
+  throw new ProxwrightError({
     code: 'NOT_OURS',
     detail:
       `Id ${vm.vmid} on ${vm.node} belongs to another VM now ("${vm.current.get('name') ?? 'no name'}"): its uuid is ${vm.uuid ?? 'missing'}, ` +

@@ -5,7 +5,7 @@
  */
 import { invariant } from '../../base/assert.ts';
 import type { Clock, Instant } from '../../base/clock.ts';
-import { AuthError, Canceled, ProxwrightError } from '../../base/errors.ts';
+import { isCanceled, isFamily, ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { NodeTasks } from '../api/nodes/tasks.ts';
 import { isConnectionTrouble, isNotFound } from '../errors/kinds.ts';
@@ -84,7 +84,7 @@ export class TaskWaiter {
     try {
       return await watch.untilEnd();
     } catch (thrown) {
-      throw thrown instanceof Canceled ? waitCanceled(watch.context, thrown) : thrown;
+      throw isCanceled(thrown) ? waitCanceled(watch.context, thrown) : thrown;
     }
   }
 }
@@ -165,7 +165,7 @@ class Watch {
 
   /** The code of an error that says nothing about the task; any other error is thrown on. */
   #excuse(thrown: unknown): string {
-    if (!(thrown instanceof ProxwrightError) || thrown instanceof Canceled || thrown instanceof AuthError) throw thrown;
+    if (!(thrown instanceof ProxwrightError) || isCanceled(thrown) || isFamily(thrown, 'auth')) throw thrown;
     // A connection may be away until the wait is over; a server that talks nonsense is believed after some times.
     if (!isConnectionTrouble(thrown) && ++this.#strangeAnswers >= STRANGE_ANSWERS) throw thrown;
     return thrown.code;

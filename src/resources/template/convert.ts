@@ -1,5 +1,5 @@
 /** `template.convert`: the check of what its clones will rely on, then the conversion, which cannot be undone. */
-import { ReadyError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { forgetSight, look, vmName } from '../vm/actions/look.ts';
 import { inRounds } from '../vm/actions/rounds.ts';
@@ -33,7 +33,7 @@ function assertFit(context: ActionContext, vm: VmObserved, expected: ConvertInpu
   const faults = templateFaults(effectiveValues(vm), expected);
   const [first] = faults;
   if (!first) return;
-  throw new ReadyError({
+  throw new ProxwrightError({
     code: 'CHECK_FAILED',
     detail: `${vmName(vm)} is not fit to be a template. ${faults.map(({ detail }) => detail).join(' ')}`,
     where: { address: context.address, field: first.field },

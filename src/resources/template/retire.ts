@@ -1,6 +1,7 @@
 /** `template.retire`: the version that has the name gives it up. It stays what it is: linked clones rest on its disks. */
 import { invariant } from '../../base/assert.ts';
-import { ConflictError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import type { Action } from '../action.ts';
 import { findVm, vmName } from '../vm/actions/look.ts';
 import { inRounds } from '../vm/actions/rounds.ts';
@@ -13,11 +14,11 @@ export const retireTemplate: Action<RetireInput> = async (context, { former, nam
     const vm = await findVm(context, known.node, known.vmid);
     if (!vm || vm.current.get('name') === name) return 'done';
     if (vm.uuid?.toLowerCase() !== known.uuid?.toLowerCase()) {
-      throw new ConflictError({
+      throw new ProxwrightError({
         code: 'NOT_OURS',
         detail: `${vmName(vm)} is no longer the template that was made as ${former}: the id belongs to another VM now. Nothing was touched.`,
         where: { address: context.address },
-        hint: `Forget the old version: proxwright state forget '${former}'`,
+        hint: advice`Forget the old version: ${command('state forget', former)}`,
       });
     }
     await context.intend({ former, vmid: vm.vmid, node: vm.node, name });

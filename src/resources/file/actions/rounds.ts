@@ -2,7 +2,7 @@
  * The shape of an idempotent act on a file: look, act if there is something to do, and look again whenever it is not
  * certain what came of it.
  */
-import { ConflictError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
 import { patienceOf } from '../../vm/actions/rounds.ts';
 import { isTaskLost } from '../../vm/actions/tasks.ts';
@@ -43,8 +43,8 @@ export async function inFileRounds(
   });
 }
 
-function restless(context: FileContext, what: string): ConflictError {
-  return new ConflictError({
+function restless(context: FileContext, what: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'CONFIG_CHANGED',
     detail: `${what}: after ${MAX_ROUNDS} attempts the file still is not as wanted; somebody else keeps changing it.`,
     where: { address: context.address },

@@ -1,5 +1,5 @@
 /** `vm.ha`: makes the VM a resource of the HA manager as the file says, or takes it out of its hands. */
-import { ApiError, AuthError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
@@ -71,7 +71,7 @@ async function create(context: ActionContext, vmid: number, wish: Exclude<HaFiel
   try {
     await ha.create(vmid, params, { signal });
   } catch (error) {
-    if (!(error instanceof ApiError && error.code === 'ALREADY_EXISTS')) throw error;
+    if (!hasCode(error, 'ALREADY_EXISTS')) throw error;
     await ha.update(vmid, params, { signal });
   }
 }
@@ -80,7 +80,7 @@ async function remove(context: ActionContext, vmid: number): Promise<void> {
   try {
     await context.pve.cluster.ha.delete(vmid, { signal: context.signal });
   } catch (error) {
-    if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error;
+    if (!hasCode(error, 'NOT_FOUND')) throw error;
   }
 }
 
@@ -95,5 +95,5 @@ async function findResource(context: ActionContext, vmid: number): Promise<HaRes
 }
 
 function isUnprivileged(error: unknown): boolean {
-  return error instanceof AuthError && error.code === 'PRIVILEGE_MISSING';
+  return hasCode(error, 'PRIVILEGE_MISSING');
 }

@@ -3,7 +3,7 @@
  * checked on the read that the next act rests on.
  */
 import { invariant } from '../../../base/assert.ts';
-import { ApiError, ConflictError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import type { VmMemory } from '../memory.ts';
@@ -68,7 +68,7 @@ export async function look(context: ActionContext): Promise<VmObserved> {
   const vm = await lookIfThere(context);
   if (vm && vm.uuid !== undefined) return vm;
   const { vmid, node } = knownVm(context);
-  throw new ApiError({
+  throw new ProxwrightError({
     code: 'NOT_FOUND',
     detail: `${vmName({ vmid, node })} is gone: no node has it any more.`,
     where: { address: context.address },
@@ -89,7 +89,7 @@ export function forgetSight(context: ActionContext): void {
 function assertOurs(context: ActionContext, vm: VmObserved, known: KnownVm): void {
   if (vm.uuid?.toLowerCase() === known.uuid.toLowerCase()) return;
   const name = vm.current.get('name');
-  throw new ConflictError({
+  throw new ProxwrightError({
     code: 'NOT_OURS',
     detail:
       `${vmName(vm)}${name === undefined ? '' : ` ("${name}")`} has the uuid ${vm.uuid ?? '(none)'}, but ` +

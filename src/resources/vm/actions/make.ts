@@ -4,7 +4,7 @@
  * can get the id, and the nonce tells that it was ours.
  */
 import { invariant } from '../../../base/assert.ts';
-import { AuthError, BusyError, Canceled, ConflictError, TaskError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { randomHex } from '../../../base/random.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
@@ -125,22 +125,22 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
 
 /** Refused or stopped in a way that leaves no doubt about the server. */
 function isCertain(error: unknown): boolean {
-  if (error instanceof Canceled || error instanceof AuthError || isNotExecuted(error)) return true;
+  if (isCanceled(error) || isFamily(error, 'auth') || isNotExecuted(error)) return true;
   // It goes on: the next run finds it by its intent.
-  return error instanceof TaskError && error.code === 'TASK_TIMEOUT';
+  return hasCode(error, 'TASK_TIMEOUT');
 }
 
 async function afterFailure(context: ActionContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
   const isDoubtful = isOutcomeUnknown(error) || isTaskLost(error);
-  const isRace = error instanceof ConflictError && error.code === 'VMID_TAKEN';
+  const isRace = hasCode(error, 'VMID_TAKEN');
   // A task of ours ran, so whatever is locked there now is what it left behind.
-  const isCertain = !isDoubtful && !(error instanceof TaskError);
+  const isCertain = !isDoubtful && !isFamily(error, 'task');
   const occupant = await settledOccupant(context, making, { isCertain });
   context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
   switch (occupant.kind) {
     case 'ours':
       await rememberMade(context, occupant.vm);
-      if (isDoubtful || isRace || error instanceof BusyError) return 'made';
+      if (isDoubtful || isRace || isFamily(error, 'busy')) return 'made';
       throw error;
     case 'stranger':
       if (job.ids.vmid !== undefined) throw idTaken(context, making.vmid, nameOf(occupant.name), error);
@@ -171,8 +171,8 @@ function nameOf(name: string | undefined): string | undefined {
   return name === undefined ? undefined : `the VM "${name}"`;
 }
 
-function lostAfterSuccess(context: ActionContext, making: Making, found: string): ConflictError {
-  return new ConflictError({
+function lostAfterSuccess(context: ActionContext, making: Making, found: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'NOT_OURS',
     detail:
       found === 'nobody'

@@ -1,5 +1,5 @@
 /** `vm.migrate`: to the node that the stack names now, running or not, with its local disks. */
-import { TaskError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { MigrateInput } from '../steps.ts';
@@ -43,7 +43,7 @@ async function untilThere(context: ActionContext, target: string): Promise<void>
     const vm = await patiently(context, () => look(context));
     if (vm.node === target) return;
     if (clock.now() >= deadline) {
-      throw new TaskError({
+      throw new ProxwrightError({
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not on ${target} after ${printDuration(timeouts.cloneMs)}.`,
         where: { address: context.address },

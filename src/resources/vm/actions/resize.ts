@@ -1,5 +1,5 @@
 /** `vm.resize`: grows a disk to an absolute size, which may be said twice without harm. */
-import { ApiError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { printSize } from '../../../pve/index.ts';
 import type { Action } from '../../action.ts';
@@ -14,7 +14,7 @@ export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
     const vm = await lastLook(context);
     const text = vm.pending.get(slot) ?? vm.current.get(slot);
     if (text === undefined) {
-      throw new ApiError({
+      throw new ProxwrightError({
         code: 'NOT_FOUND',
         detail: `${vmName(vm)} has no disk ${slot} that could grow to ${printByteSize(sizeBytes)}.`,
         where: { address: context.address },

@@ -2,7 +2,7 @@
  * The shape of an idempotent act: look, act if there is something to do, and look again whenever it is not certain what
  * came of it. Rounds are bounded, and lock contention has the budget of the stack.
  */
-import { ConflictError, type ConnectError, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { forgetSight } from './look.ts';
@@ -55,7 +55,7 @@ function isWorthAnotherLook(error: unknown): error is ProxwrightError {
 }
 
 function isOutdated(error: unknown): boolean {
-  return error instanceof ConflictError && error.code === 'CONFIG_CHANGED';
+  return hasCode(error, 'CONFIG_CHANGED');
 }
 
 /** Requests that certainly did nothing, because the daemon behind the server is away or slow, are worth some patience. */
@@ -74,12 +74,12 @@ export function patienceOf(context: ActionContext): { survives(error: unknown): 
 }
 
 /** By construction neither code is about a change: it was not carried out, or it was only a question. */
-function isDaemonAway(error: unknown): error is ConnectError {
-  return error instanceof ProxwrightError && (error.code === 'NOT_EXECUTED' || error.code === 'REQUEST_TIMEOUT');
+function isDaemonAway(error: unknown): error is ProxwrightError {
+  return hasCode(error, 'NOT_EXECUTED', 'REQUEST_TIMEOUT');
 }
 
-function restless(context: ActionContext, what: string): ConflictError {
-  return new ConflictError({
+function restless(context: ActionContext, what: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'CONFIG_CHANGED',
     detail: `${what}: after ${MAX_ROUNDS} writes the configuration still is not as wanted; somebody else keeps changing it.`,
     where: { address: context.address },

@@ -1,5 +1,5 @@
 /** `vm.verify`: reads the VM back and compares everything; only then does it count as complete, and may be started. */
-import { ConflictError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import type { Action } from '../../action.ts';
 import type { Wish } from '../desired.ts';
 import { actualOf, mergedText, openWishes } from '../merge.ts';
@@ -16,7 +16,7 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
   const wishes = wishesOf(context, desired);
   const differences = differencesOf(wishes, vm);
   if (differences.length > 0) {
-    throw new ConflictError({
+    throw new ProxwrightError({
       code: 'CONFIG_CHANGED',
       detail: [`Read back, ${vmName(vm)} is not what was written:`, ...differences].join('\n'),
       where: { address: context.address },
