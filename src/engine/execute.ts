@@ -8,12 +8,12 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import { isSightLost } from '../pve/index.ts';
+import type { Sight } from '../resources/action.ts';
 import { ACTIONS, type ActionName } from '../resources/actions.ts';
 import type { FileContext } from '../resources/file/context.ts';
 import { isFileStep } from '../resources/file/steps.ts';
 import { isPciMapStep, type PciMapStep } from '../resources/pci/mapping.ts';
 import type { Step } from '../resources/step.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
 import type { CloneInput } from '../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
@@ -141,7 +141,7 @@ class Execution {
     const begun = await this.#lanes.places.run(signal, async () => {
       if (this.#stopping) return false;
       run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'working' });
-      const sight: { last: VmObserved | undefined } = { last: undefined };
+      const sight: Sight = { last: undefined };
       try {
         for (const step of steps) await this.#runStep(step, sight);
       } catch (error) {
@@ -167,7 +167,7 @@ class Execution {
     await memory.record({ event: 'learned', step: `${address}/ready`, patch: { address, vm: { lastApplied } } });
   }
 
-  async #runStep(step: Step, sight: { last: VmObserved | undefined }): Promise<void> {
+  async #runStep(step: Step, sight: Sight): Promise<void> {
     const { run, signal } = this.#input;
     throwIfCanceled(signal);
     const context = stepContext(run, step, sight, signal);

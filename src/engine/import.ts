@@ -10,6 +10,7 @@ import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
 import type { Difference } from '../resources/vm/diff.ts';
 import type { VmFields } from '../resources/vm/fields.ts';
+import { notOurs, sameVm } from '../resources/vm/identity.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines } from '../resources/vm/ownership.ts';
 import { readVm } from '../resources/vm/read.ts';
@@ -221,13 +222,8 @@ function refused(address: Address, detail: string, hint: Hint | string): Proxwri
 function refuseForeign(input: ImportInput, state: StackState, vm: Identified): void {
   const { address, stack, acceptIdentity } = input;
   const known = state.vms[address];
-  if (known?.uuid !== undefined && known.uuid.toLowerCase() !== vm.uuid.toLowerCase() && !acceptIdentity) {
-    throw new ProxwrightError({
-      code: 'NOT_OURS',
-      where: { address },
-      detail: `VM ${vm.vmid} has the uuid ${vm.uuid}; the one made for ${address} had ${known.uuid}.`,
-      hint: advice`If it is the same VM, restored from a backup: ${command('import', address, vm.vmid, '--accept-identity')}`,
-    });
+  if (known?.uuid !== undefined && !sameVm(known, vm) && !acceptIdentity) {
+    throw notOurs({ address, recorded: known, observed: vm });
   }
   const owner = findOwnership(vm.current.get('description') ?? '');
   if (!owner || !ownershipCounts(owner, vm)) return;

@@ -3,10 +3,11 @@ import { type Address, covers, kindOf } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
-import { advice, command, setting } from '../base/hint.ts';
+import { advice, setting } from '../base/hint.ts';
 import { placeOfVolume } from '../resources/file/file.ts';
 import { fileStep } from '../resources/file/steps.ts';
 import type { Step } from '../resources/step.ts';
+import { notOurs, sameVm } from '../resources/vm/identity.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
@@ -126,14 +127,7 @@ function refusal(address: Address, remembered: VmState, found: ObservedVm | unde
   }
   if (found?.kind !== 'present') return undefined;
   const { vm } = found;
-  if (vm.uuid !== remembered.uuid) {
-    return new ProxwrightError({
-      code: 'NOT_OURS',
-      where: { address },
-      detail: `Id ${remembered.vmid} belongs to another VM now (uuid ${vm.uuid ?? 'missing'}, ours had ${remembered.uuid ?? 'none'}); it is not touched.`,
-      hint: advice`Forget ours: ${command('state forget', address)}`,
-    }).diagnostic;
-  }
+  if (!sameVm(remembered, vm)) return notOurs({ address, recorded: remembered, observed: vm }).diagnostic;
   if (vm.current.get('protection') !== '1') return undefined;
   return new ProxwrightError({
     code: 'PROTECTED',

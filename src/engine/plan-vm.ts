@@ -1,7 +1,7 @@
 /** The verdict on one VM: what it is now, what it should be, and the steps between. Pure. */
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
-import { advice, command } from '../base/hint.ts';
+import { notOurs, sameVm } from '../resources/vm/identity.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import type { Findings } from './checks.ts';
@@ -40,13 +40,6 @@ export function identityProblem(vm: ResolvedVm, remembered: VmState, found: Obse
       hint: 'Grant it to the user and to its token, then plan again.',
     }).diagnostic;
   }
-  if (found.kind !== 'present' || found.vm.uuid === remembered.uuid) return undefined;
-  return new ProxwrightError({
-    code: 'NOT_OURS',
-    where: whereOf(vm),
-    detail:
-      `Id ${remembered.vmid} belongs to another VM now: its uuid is ${found.vm.uuid ?? 'missing'}, ` +
-      `the one made for ${vm.address} had ${remembered.uuid ?? 'none'}.`,
-    hint: advice`Forget the old one: ${command('state forget', vm.address)}. After a restore from backup: ${command('import', vm.address, remembered.vmid, '--accept-identity')}`,
-  }).diagnostic;
+  if (found.kind !== 'present' || sameVm(remembered, found.vm)) return undefined;
+  return notOurs({ address: vm.address, recorded: remembered, observed: found.vm, where: whereOf(vm) }).diagnostic;
 }

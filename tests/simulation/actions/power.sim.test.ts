@@ -213,6 +213,8 @@ describe('vm.destroy', () => {
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
     expect(error).toMatchObject({ code: 'NOT_OURS' });
     expect(error.diagnostic.detail).toContain('"stranger"');
+    // The bench has made and started the VM that had the id before.
+    expect(error.diagnostic.detail).not.toContain('Nothing was changed');
     expect(bench.config('name')).toBe('stranger');
   });
 });

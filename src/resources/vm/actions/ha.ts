@@ -4,8 +4,9 @@ import type { HaResource } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import type { HaFields } from '../ha-fields.ts';
+import { vmName } from '../identity.ts';
 import type { HaInput } from '../steps.ts';
-import { knownVm, look, vmName } from './look.ts';
+import { knownVm, look } from './look.ts';
 import { inRounds } from './rounds.ts';
 
 export const manageHa: Action<HaInput> = (context, { ha }) =>

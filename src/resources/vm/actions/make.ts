@@ -5,15 +5,18 @@
  */
 import { invariant } from '../../../base/assert.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
+import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
+import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
 import { macsOf } from '../parts.ts';
 import { chooseId, type IdWish } from './choose-id.ts';
-import { knownVm, look, vmName } from './look.ts';
+import { knownVm, look } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
 import { patienceOf } from './rounds.ts';
 import { follow, isTaskLost } from './tasks.ts';
@@ -31,8 +34,6 @@ export interface MakingJob {
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
 }
 
-/** Other ids to try, or times to send again, before something must be very wrong. */
-const MAX_TRIES = 20;
 const NONCE_DIGITS = 24;
 
 export async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
@@ -47,7 +48,8 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
     if (context.memory()?.uuid !== undefined) return;
     const patience = patienceOf(context);
     let isInterrupted = false;
-    for (let tries = 1; ; tries++) {
+    const tries = new Attempts(RETRIES.make, context);
+    for (;;) {
       try {
         // A request may have been sent before the daemon went away: what came of it is seen before another one is.
         if (making && isInterrupted && (await isMade(context, making))) return;
@@ -55,7 +57,7 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
         making ??= newMaking(context, job, await chooseId(context, job.ids));
         const next = await attempt(context, job, making);
         if (next === 'made') return;
-        if (tries >= MAX_TRIES) throw next.because;
+        if (tries.next(next.because) === undefined) throw next.because;
         if (next.kind === 'other-id') making = undefined;
       } catch (error) {
         if (!(await patience.survives(error))) throw error;
@@ -176,9 +178,9 @@ function lostAfterSuccess(context: ActionContext, making: Making, found: string)
     code: 'NOT_OURS',
     detail:
       found === 'nobody'
-        ? `VM ${making.vmid} was made for ${context.address} and is gone again: somebody removed it at once.`
-        : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): somebody replaced it. Nothing was touched.`,
+        ? `VM ${making.vmid} was made for ${context.address} and is gone again: another client removed it at once.`
+        : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): another client replaced it. What is there now is left alone.`,
     where: { address: context.address },
-    hint: 'Make a new plan.',
+    hint: advice`Make a new plan: ${command('plan')}`,
   });
 }

@@ -2,8 +2,9 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetSight, look, vmName } from './look.ts';
+import { forgetSight, look } from './look.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
 import { inRounds, patiently } from './rounds.ts';
 import { runTask } from './tasks.ts';

@@ -5,9 +5,10 @@ import { advice, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { RestartInput, StartInput, StopInput } from '../steps.ts';
-import { forgetSight, knownVm, lastLook, look, vmName } from './look.ts';
+import { forgetSight, knownVm, lastLook, look } from './look.ts';
 import { inRounds, patiently } from './rounds.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 

@@ -4,8 +4,9 @@ import { printByteSize } from '../../../base/units.ts';
 import { printSize } from '../../../pve/index.ts';
 import type { Action } from '../../action.ts';
 import { parseDrive } from '../disks.ts';
+import { vmName } from '../identity.ts';
 import type { ResizeInput } from '../steps.ts';
-import { forgetSight, lastLook, vmName } from './look.ts';
+import { forgetSight, lastLook } from './look.ts';
 import { inRounds } from './rounds.ts';
 import { runTask } from './tasks.ts';
 

@@ -2,12 +2,13 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Action } from '../../action.ts';
 import type { Wish } from '../desired.ts';
+import { vmName } from '../identity.ts';
 import { actualOf, mergedText, openWishes } from '../merge.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { macsOf } from '../parts.ts';
 import type { VerifyInput } from '../steps.ts';
 import { wishesOf } from './configure.ts';
-import { look, vmName } from './look.ts';
+import { look } from './look.ts';
 import { patiently } from './rounds.ts';
 
 export const verifyVm: Action<VerifyInput> = async (context, { desired, applied, finishes }) => {
