@@ -10,6 +10,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Clock, throwIfCanceled } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import type { PrepareOptions } from '../base/image-source.ts';
+import { Attempts, RETRIES } from '../base/retry.ts';
 import { type FetchedBody, httpGet } from './http-get.ts';
 
 export interface DownloadOptions extends PrepareOptions {
@@ -26,8 +27,6 @@ interface Note {
 }
 
 const MAX_BYTES = 128 * 1024 ** 3;
-const ATTEMPTS = 5;
-const FIRST_PAUSE_MS = 1_000;
 
 /** Path of the whole file. */
 export async function downloaded(url: string, options: DownloadOptions): Promise<string> {
@@ -37,16 +36,15 @@ export async function downloaded(url: string, options: DownloadOptions): Promise
     throw unwritable(options.directory, error);
   });
   if (options.isDeclared && (await sizeOf(paths.whole)) !== undefined) return paths.whole;
-  for (let attempt = 1; ; attempt++) {
+  const attempts = new Attempts(RETRIES.download, options);
+  for (;;) {
     const before = await sizeOf(paths.part);
     try {
       return await fetchRest(url, paths, options);
     } catch (error) {
       throwIfCanceled(options.signal);
-      const hasGrown = ((await sizeOf(paths.part)) ?? 0) > (before ?? 0);
-      if (error instanceof ProxwrightError || (attempt >= ATTEMPTS && !hasGrown)) throw failure(url, error);
-      if (hasGrown) attempt = 1;
-      await options.clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), options.signal);
+      if (((await sizeOf(paths.part)) ?? 0) > (before ?? 0)) attempts.restart();
+      if (!(await attempts.again(error))) throw failure(url, error);
     }
   }
 }
