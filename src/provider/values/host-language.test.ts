@@ -39,7 +39,11 @@ describe('a hint in the language of the host', () => {
     [command('permissions'), 'proxwright permissions'],
   ])('has commands of the host: %j', (part, text) => expect(inHostLanguage(advice`Run: ${part}`)).toBe(`Run: ${text}`));
 
-  it('gives a long setting lines of its own, which the host does not break', () => {
+  it('gives a long setting lines of its own, which the host does not break and the reader can paste', () => {
+    const fingerprint = 'AA:'.repeat(32).slice(0, -1);
+    expect(inHostLanguage(advice`Set ${setting('connection.fingerprint', fingerprint)} (or the variable).`)).toBe(
+      `Set the provider’s\n\n  fingerprint = "${fingerprint}"\n\n(or the variable).`,
+    );
     const value = { scsi0: { image: '…', storage: 'local-lvm', size: '20GiB', ssd: true } };
     expect(inHostLanguage(advice`Give it a disk: ${setting('disks', value)} Then apply.`)).toBe(
       'Give it a disk:\n\n  disks = { scsi0 = { image = …, storage = "local-lvm", size = "20GiB", ssd = true } }\n\nThen apply.',

@@ -17,10 +17,11 @@ const OF_PROVIDER = /^(?:connection\.|(?=rollout\b))/;
 
 const HOST_LANGUAGE: HintLanguage = {
   setting: ({ path, value }) => {
-    const name = path.replace(OF_PROVIDER, 'the provider’s ');
-    if (value === undefined) return name;
+    const whose = OF_PROVIDER.test(path) ? 'the provider’s ' : '';
+    const name = path.replace(OF_PROVIDER, '');
+    if (value === undefined) return `${whose}${name}`;
     const written = `${name} = ${hclValue(value)}`;
-    return written.length > SHORT_ENOUGH ? `\n\n  ${written}\n\n` : written;
+    return written.length > SHORT_ENOUGH ? `${whose}\n\n  ${written}\n\n` : `${whose}${written}`;
   },
   command: hostCommand,
 };
