@@ -5,21 +5,17 @@
 export { type Clock, systemClock } from './base/clock.ts';
 export { type Diagnostic, formatDiagnostic, type Severity, type Where } from './base/diagnostics.ts';
 export {
-  ApiError,
-  AuthError,
-  Bug,
-  BusyError,
-  Canceled,
-  ConflictError,
-  ConnectError,
   type ErrorCode,
+  type ErrorFamily,
+  hasCode,
+  isCanceled,
+  isFamily,
+  type Outcome,
   ProxwrightError,
-  ReadyError,
-  SpecError,
-  StateError,
-  TaskError,
+  type Subject,
   toDiagnostic,
 } from './base/errors.ts';
+export type { Command, Hint, Setting, SettingValue } from './base/hint.ts';
 export { type Logger, type LogLevel, silentLogger } from './base/log.ts';
 export { type Random, seededRandom, systemRandom } from './base/random.ts';
 export { redact, Secret } from './base/secret.ts';

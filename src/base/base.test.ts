@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from './diagnostics.ts';
-import { ApiError, Bug, Canceled, ProxwrightError, toDiagnostic } from './errors.ts';
+import { canceled, ProxwrightError, toDiagnostic } from './errors.ts';
 import { atLevel, type LogLevel } from './log.ts';
 import { randomUuid, seededRandom, shuffled, systemRandom } from './random.ts';
 import { redact, Secret } from './secret.ts';
@@ -23,7 +23,7 @@ describe('Secret', () => {
 
 describe('errors', () => {
   it('show what happened, where, why and what to do', () => {
-    const error = new ApiError({
+    const error = new ProxwrightError({
       code: 'NOT_FOUND',
       detail: 'The server says: "no such VM".',
       where: { address: 'vm.web', step: 'clone', request: 'POST /nodes/pve1/qemu/9000/clone' },
@@ -40,8 +40,8 @@ describe('errors', () => {
   });
 
   it('keep the diagnostic of the error below', () => {
-    const below = new Bug({ code: 'INVARIANT', detail: 'x' });
-    const above = new ApiError({ code: 'SERVER_FAULT', detail: 'y', cause: below });
+    const below = new ProxwrightError({ code: 'INVARIANT', detail: 'x' });
+    const above = new ProxwrightError({ code: 'SERVER_FAULT', detail: 'y', cause: below });
     expect(above.diagnostic.cause).toEqual(below.diagnostic);
     expect(above.cause).toBe(below);
   });
@@ -49,8 +49,8 @@ describe('errors', () => {
   it('turn anything thrown into a diagnostic', () => {
     expect(toDiagnostic(new TypeError('boom')).code).toBe('INVARIANT');
     expect(toDiagnostic('boom').detail).toContain('boom');
-    expect(toDiagnostic(new Canceled()).code).toBe('CANCELED');
-    expect(new Canceled()).toBeInstanceOf(ProxwrightError);
+    expect(toDiagnostic(canceled()).code).toBe('CANCELED');
+    expect(canceled()).toBeInstanceOf(ProxwrightError);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The first door: time. Whoever needs "now" or a pause asks a `Clock`, so that tests can own time. */
-import { Canceled } from './errors.ts';
+import { canceled, isCanceled, type ProxwrightError } from './errors.ts';
 
 /** Milliseconds since the Unix epoch. */
 export type Instant = number;
@@ -29,9 +29,9 @@ export const systemClock: Clock = {
 };
 
 /** The error a wait ends with when its signal fires; a `Canceled` given as reason is passed on as it is. */
-export function canceledBy(signal?: AbortSignal): Canceled {
+export function canceledBy(signal?: AbortSignal): ProxwrightError {
   const reason: unknown = signal?.reason;
-  return reason instanceof Canceled ? reason : new Canceled(undefined, reason);
+  return isCanceled(reason) ? reason : canceled(undefined, reason);
 }
 
 export function throwIfCanceled(signal?: AbortSignal): void {

@@ -2,6 +2,7 @@
  * The one shape of every problem and warning, whoever shows it: terminal, JSON, plugin protocol.
  * How it is rendered is the business of the front doors; `formatDiagnostic` is the plain-text form they share.
  */
+import type { Hint } from './hint.ts';
 
 export type Severity = 'error' | 'warning';
 
@@ -30,7 +31,7 @@ export interface Diagnostic {
   readonly detail: string;
   readonly where?: Where;
   /** What to do next, as something that can be done or typed. */
-  readonly hint?: string;
+  readonly hint?: Hint;
   readonly cause?: Diagnostic;
 }
 
@@ -47,7 +48,7 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
     `${diagnostic.severity}: ${diagnostic.summary} [${diagnostic.code}]`,
     place && `  at ${place}`,
     ...indented(diagnostic.detail),
-    ...indented(diagnostic.hint ?? ''),
+    ...indented(diagnostic.hint?.text ?? ''),
   ];
   return lines.filter(Boolean).join('\n');
 }

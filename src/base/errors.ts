@@ -1,207 +1,242 @@
 /**
- * The error classes: each says whose move it is. Branch on `code`, never on text.
- * A code belongs to exactly one class and has exactly one summary; both are stated here and nowhere else.
+ * The one error. It holds one `Diagnostic`, and everything that a caller may ask of it is a field that survives `with`.
+ * Branch on the code or its family, never on text. A code belongs to one family and has one summary; both are stated here
+ * and nowhere else.
  */
 import { type Diagnostic, formatDiagnostic, type Where } from './diagnostics.ts';
+import { type Hint, toHint } from './hint.ts';
 
-const SUMMARIES = {
-  // SpecError: the author of the file
-  UNKNOWN_FIELD: 'Unknown field',
-  BAD_VALUE: 'Bad value',
-  MISSING_REFERENCE: 'Missing reference',
-  UNREADABLE_FILE: 'File cannot be read',
-  UNWRITABLE_FILE: 'File cannot be written',
-  // ConnectError: network or TLS
-  UNREACHABLE: 'Server not reachable',
-  CERT_UNTRUSTED: 'Certificate not trusted',
-  CERT_UNREADABLE: 'Certificate file not usable',
-  NOT_EXECUTED: 'Request not executed',
-  OUTCOME_UNKNOWN: 'Outcome unknown',
-  BAD_ANSWER: 'Answer not understood',
-  REQUEST_TIMEOUT: 'Request timed out',
-  // AuthError: credentials or privileges
-  LOGIN_REFUSED: 'Login refused',
-  BAD_CREDENTIALS: 'Credentials malformed',
-  TICKET_EXPIRED: 'Ticket no longer accepted',
-  PRIVILEGE_MISSING: 'Privilege missing',
-  ROOT_ONLY: 'Only root@pam may do this',
-  // ApiError: Proxmox refused the request
-  PARAMETER_REJECTED: 'Parameter rejected',
-  NOT_FOUND: 'Not found',
-  ALREADY_EXISTS: 'Already exists',
-  ALREADY_RUNNING: 'Already running',
-  NOT_RUNNING: 'Not running',
-  NOT_IMPLEMENTED: 'Not offered by this server',
-  NO_QUORUM: 'Cluster has no quorum',
-  NO_SPACE: 'No space left',
-  PROTECTED: 'Protection is on',
-  IN_USE: 'Still in use',
-  AGENT_UNAVAILABLE: 'Guest agent not available',
-  SERVER_FAULT: 'Server refused the request',
-  // BusyError: someone else holds a lock; the budget ran out
-  GUEST_LOCKED: 'Guest locked',
-  CONFIG_LOCKED: 'Configuration busy',
-  STORAGE_LOCKED: 'Storage busy',
-  CLUSTER_LOCKED: 'Cluster file busy',
-  // TaskError: a task ran and failed
-  TASK_FAILED: 'Task failed',
-  TASK_VANISHED: 'Task vanished',
-  TASK_TIMEOUT: 'Task took too long',
-  // FileError: an image on its way into a storage
-  FILE_DIFFERS: 'Another file has this name',
-  CHECKSUM_MISMATCH: 'Checksum does not match',
-  DOWNLOAD_FAILED: 'Download failed',
-  IMAGE_REFUSED: 'Image not accepted',
-  UNPACK_FAILED: 'Image cannot be unpacked',
-  // ConflictError: the world is not what the plan saw
-  PLAN_STALE: 'Plan is stale',
-  VMID_TAKEN: 'VM id taken',
-  NOT_OURS: 'Not ours',
-  CONFIG_CHANGED: 'Configuration changed meanwhile',
-  // ReadyError: the VM exists but did not come up
-  AGENT_SILENT: 'Guest agent silent',
-  NO_ADDRESS: 'No address',
-  PORT_CLOSED: 'Port closed',
-  CHECK_FAILED: 'Check in the guest failed',
-  // StateError: our own memory
-  STATE_LOCKED: 'State is in use',
-  STATE_TOO_NEW: 'State written by a newer version',
-  STATE_DAMAGED: 'State damaged',
-  STATE_LOST: 'VMs of this stack are not in its state',
-  STATE_UNWRITABLE: 'State cannot be read or written',
-  // Canceled: the user stopped it
-  CANCELED: 'Canceled',
-  // Bug: us
-  INVARIANT: 'Internal error',
-  STALLED: 'Nothing left to wait for',
-} as const;
+/** Whose move it is. */
+export type ErrorFamily =
+  | 'spec'
+  | 'connect'
+  | 'auth'
+  | 'api'
+  | 'busy'
+  | 'task'
+  | 'file'
+  | 'conflict'
+  | 'ready'
+  | 'state'
+  | 'canceled'
+  | 'bug';
 
-export type ErrorCode = keyof typeof SUMMARIES;
+/**
+ * What is known of the request that failed: it surely had no effect, it may have had its effect, or the error says
+ * everything there is to know.
+ */
+export type Outcome = 'not-executed' | 'unknown' | 'known';
 
-export const ERROR_CODES = Object.keys(SUMMARIES) as readonly ErrorCode[]; // the keys of a constant
+interface CodeEntry {
+  readonly family: ErrorFamily;
+  readonly summary: string;
+  /** `known` unless stated. */
+  readonly outcome?: Outcome;
+}
 
-export interface ErrorInit<Code extends ErrorCode> {
+const CODES = {
+  // spec: the author of the file
+  UNKNOWN_FIELD: { family: 'spec', summary: 'Unknown field' },
+  BAD_VALUE: { family: 'spec', summary: 'Bad value' },
+  MISSING_REFERENCE: { family: 'spec', summary: 'Missing reference' },
+  UNREADABLE_FILE: { family: 'spec', summary: 'File cannot be read' },
+  UNWRITABLE_FILE: { family: 'spec', summary: 'File cannot be written' },
+  // connect: network or TLS
+  UNREACHABLE: { family: 'connect', summary: 'Server not reachable', outcome: 'not-executed' },
+  CERT_UNTRUSTED: { family: 'connect', summary: 'Certificate not trusted', outcome: 'not-executed' },
+  CERT_UNREADABLE: { family: 'connect', summary: 'Certificate file not usable' },
+  NOT_EXECUTED: { family: 'connect', summary: 'Request not executed', outcome: 'not-executed' },
+  OUTCOME_UNKNOWN: { family: 'connect', summary: 'Outcome unknown', outcome: 'unknown' },
+  BAD_ANSWER: { family: 'connect', summary: 'Answer not understood' },
+  REQUEST_TIMEOUT: { family: 'connect', summary: 'Request timed out', outcome: 'not-executed' },
+  // auth: credentials or privileges
+  LOGIN_REFUSED: { family: 'auth', summary: 'Login refused' },
+  BAD_CREDENTIALS: { family: 'auth', summary: 'Credentials malformed' },
+  TICKET_EXPIRED: { family: 'auth', summary: 'Ticket no longer accepted' },
+  PRIVILEGE_MISSING: { family: 'auth', summary: 'Privilege missing' },
+  ROOT_ONLY: { family: 'auth', summary: 'Only root@pam may do this' },
+  // api: Proxmox refused the request
+  PARAMETER_REJECTED: { family: 'api', summary: 'Parameter rejected' },
+  NOT_FOUND: { family: 'api', summary: 'Not found' },
+  ALREADY_EXISTS: { family: 'api', summary: 'Already exists' },
+  ALREADY_RUNNING: { family: 'api', summary: 'Already running' },
+  NOT_RUNNING: { family: 'api', summary: 'Not running' },
+  NOT_IMPLEMENTED: { family: 'api', summary: 'Not offered by this server' },
+  NO_QUORUM: { family: 'api', summary: 'Cluster has no quorum' },
+  NO_SPACE: { family: 'api', summary: 'No space left' },
+  PROTECTED: { family: 'api', summary: 'Protection is on' },
+  IN_USE: { family: 'api', summary: 'Still in use' },
+  AGENT_UNAVAILABLE: { family: 'api', summary: 'Guest agent not available' },
+  SERVER_FAULT: { family: 'api', summary: 'Server refused the request' },
+  // busy: someone else holds a lock; the budget ran out
+  GUEST_LOCKED: { family: 'busy', summary: 'Guest locked' },
+  CONFIG_LOCKED: { family: 'busy', summary: 'Configuration busy' },
+  STORAGE_LOCKED: { family: 'busy', summary: 'Storage busy' },
+  CLUSTER_LOCKED: { family: 'busy', summary: 'Cluster file busy' },
+  // task: a task ran and failed
+  TASK_FAILED: { family: 'task', summary: 'Task failed' },
+  TASK_VANISHED: { family: 'task', summary: 'Task vanished' },
+  TASK_TIMEOUT: { family: 'task', summary: 'Task took too long' },
+  // file: an image on its way into a storage
+  FILE_DIFFERS: { family: 'file', summary: 'Another file has this name' },
+  CHECKSUM_MISMATCH: { family: 'file', summary: 'Checksum does not match' },
+  DOWNLOAD_FAILED: { family: 'file', summary: 'Download failed' },
+  IMAGE_REFUSED: { family: 'file', summary: 'Image not accepted' },
+  UNPACK_FAILED: { family: 'file', summary: 'Image cannot be unpacked' },
+  // conflict: the world is not what the plan saw
+  PLAN_STALE: { family: 'conflict', summary: 'Plan is stale' },
+  VMID_TAKEN: { family: 'conflict', summary: 'VM id taken' },
+  NOT_OURS: { family: 'conflict', summary: 'Not ours' },
+  CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
+  // ready: the VM exists but did not come up
+  AGENT_SILENT: { family: 'ready', summary: 'Guest agent silent' },
+  NO_ADDRESS: { family: 'ready', summary: 'No address' },
+  PORT_CLOSED: { family: 'ready', summary: 'Port closed' },
+  CHECK_FAILED: { family: 'ready', summary: 'Check in the guest failed' },
+  // state: our own memory
+  STATE_LOCKED: { family: 'state', summary: 'State is in use' },
+  STATE_TOO_NEW: { family: 'state', summary: 'State written by a newer version' },
+  STATE_DAMAGED: { family: 'state', summary: 'State damaged' },
+  STATE_LOST: { family: 'state', summary: 'VMs of this stack are not in its state' },
+  STATE_UNWRITABLE: { family: 'state', summary: 'State cannot be read or written' },
+  // canceled: the user stopped it
+  CANCELED: { family: 'canceled', summary: 'Canceled' },
+  // bug: us
+  INVARIANT: { family: 'bug', summary: 'Internal error' },
+  STALLED: { family: 'bug', summary: 'Nothing left to wait for' },
+} as const satisfies Readonly<Record<string, CodeEntry>>;
+
+export type ErrorCode = keyof typeof CODES;
+
+export type CodeOf<Family extends ErrorFamily> = {
+  [Code in ErrorCode]: (typeof CODES)[Code]['family'] extends Family ? Code : never;
+}[ErrorCode];
+
+export const ERROR_CODES = Object.keys(CODES) as readonly ErrorCode[]; // the keys of a constant
+
+/** What an error is about, where the code alone does not say it: what was not found. */
+export type Subject =
+  | 'guest'
+  | 'node'
+  | 'storage'
+  | 'volume'
+  | 'disk'
+  | 'snapshot'
+  | 'pool'
+  | 'task'
+  | 'mapping'
+  | 'other';
+
+export interface ErrorInit<Code extends ErrorCode = ErrorCode> {
   readonly code: Code;
   readonly detail: string;
-  readonly where?: Where;
-  readonly hint?: string;
+  readonly where?: Where | undefined;
+  readonly hint?: Hint | string | undefined;
+  readonly subject?: Subject | undefined;
+  /** Only where it differs from what the code says. */
+  readonly outcome?: Outcome | undefined;
   readonly cause?: unknown;
 }
 
-/** The base of all our errors: an `Error` that carries one `Diagnostic`. */
-export abstract class ProxwrightError<Code extends ErrorCode = ErrorCode> extends Error {
+/** What a caller further out knows better; everything else stays. */
+export interface MoreContext {
+  /** Added to what is known of the place. */
+  readonly where?: Where;
+  /** In place of the detail. */
+  readonly detail?: string;
+  /** One more line below the detail. */
+  readonly addedDetail?: string;
+  /** In place of the hint. */
+  readonly hint?: Hint | string | undefined;
+}
+
+export class ProxwrightError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
+  readonly subject: Subject | undefined;
+  readonly outcome: Outcome;
   readonly diagnostic: Diagnostic;
 
   constructor(init: ErrorInit<Code>) {
     const diagnostic = diagnosticOf(init);
     super(formatDiagnostic(diagnostic), init.cause === undefined ? undefined : { cause: init.cause });
-    this.name = new.target.name;
+    this.name = 'ProxwrightError';
     this.code = init.code;
+    this.subject = init.subject;
+    this.outcome = init.outcome ?? entryOf(init.code).outcome ?? 'known';
     this.diagnostic = diagnostic;
   }
 
-  /** A new error of the same class that says more about where it happened; this one stays as it is. */
-  locatedAt(where: Where): ProxwrightError {
-    const { code, detail, hint, where: known } = this.diagnostic;
-    const Class = this.constructor as new (init: ErrorInit<ErrorCode>) => ProxwrightError; // `Canceled` has its own
-    const located = new Class({
-      code: code as ErrorCode, // made from one
-      detail,
-      where: { ...known, ...where },
-      ...(hint !== undefined && { hint }),
-      ...(this.cause !== undefined && { cause: this.cause }),
+  get family(): ErrorFamily {
+    return entryOf(this.code).family;
+  }
+
+  get hint(): Hint | undefined {
+    return this.diagnostic.hint;
+  }
+
+  /** The same error with more context, as a new value; this one stays as it is. */
+  with(more: MoreContext): ProxwrightError<Code> {
+    const { code, subject, outcome, cause } = this;
+    const { detail, where, hint } = this.diagnostic;
+    const added = more.addedDetail === undefined ? '' : `\n${more.addedDetail}`;
+    const result = new ProxwrightError({
+      code,
+      subject,
+      outcome,
+      cause,
+      detail: `${more.detail ?? detail}${added}`,
+      where: where || more.where ? { ...where, ...more.where } : undefined,
+      hint: more.hint ?? hint,
     });
-    if (this.stack !== undefined) located.stack = this.stack;
-    return located;
+    if (this.stack !== undefined) result.stack = this.stack;
+    return result;
   }
 }
 
-export class SpecError extends ProxwrightError<
-  'UNKNOWN_FIELD' | 'BAD_VALUE' | 'MISSING_REFERENCE' | 'UNREADABLE_FILE' | 'UNWRITABLE_FILE'
-> {}
-
-export class ConnectError extends ProxwrightError<
-  | 'UNREACHABLE'
-  | 'CERT_UNTRUSTED'
-  | 'CERT_UNREADABLE'
-  | 'NOT_EXECUTED'
-  | 'OUTCOME_UNKNOWN'
-  | 'BAD_ANSWER'
-  | 'REQUEST_TIMEOUT'
-> {}
-
-export class AuthError extends ProxwrightError<
-  'LOGIN_REFUSED' | 'BAD_CREDENTIALS' | 'TICKET_EXPIRED' | 'PRIVILEGE_MISSING' | 'ROOT_ONLY'
-> {}
-
-export class ApiError extends ProxwrightError<
-  | 'PARAMETER_REJECTED'
-  | 'NOT_FOUND'
-  | 'ALREADY_EXISTS'
-  | 'ALREADY_RUNNING'
-  | 'NOT_RUNNING'
-  | 'NOT_IMPLEMENTED'
-  | 'NO_QUORUM'
-  | 'NO_SPACE'
-  | 'PROTECTED'
-  | 'IN_USE'
-  | 'AGENT_UNAVAILABLE'
-  | 'SERVER_FAULT'
-> {}
-
-export class BusyError extends ProxwrightError<
-  'GUEST_LOCKED' | 'CONFIG_LOCKED' | 'STORAGE_LOCKED' | 'CLUSTER_LOCKED'
-> {}
-
-export class TaskError extends ProxwrightError<'TASK_FAILED' | 'TASK_VANISHED' | 'TASK_TIMEOUT'> {}
-
-export class FileError extends ProxwrightError<
-  'FILE_DIFFERS' | 'CHECKSUM_MISMATCH' | 'DOWNLOAD_FAILED' | 'IMAGE_REFUSED' | 'UNPACK_FAILED'
-> {}
-
-export class ConflictError extends ProxwrightError<'PLAN_STALE' | 'VMID_TAKEN' | 'NOT_OURS' | 'CONFIG_CHANGED'> {}
-
-export class ReadyError extends ProxwrightError<'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED'> {}
-
-export class StateError extends ProxwrightError<
-  'STATE_LOCKED' | 'STATE_TOO_NEW' | 'STATE_DAMAGED' | 'STATE_LOST' | 'STATE_UNWRITABLE'
-> {}
-
-export class Canceled extends ProxwrightError<'CANCELED'> {
-  constructor(detail = 'Stopped on request.', cause?: unknown) {
-    super({ code: 'CANCELED', detail, cause });
-  }
-
-  /** Whoever stopped it knows where they were. */
-  override locatedAt(): Canceled {
-    return this;
-  }
+export function hasCode<Code extends ErrorCode>(
+  error: unknown,
+  ...codes: readonly Code[]
+): error is ProxwrightError<Code> {
+  return error instanceof ProxwrightError && codes.some((code) => code === error.code);
 }
 
-export class Bug extends ProxwrightError<'INVARIANT' | 'STALLED'> {}
+export function isFamily<Family extends ErrorFamily>(
+  error: unknown,
+  ...families: readonly Family[]
+): error is ProxwrightError<CodeOf<Family>> {
+  return error instanceof ProxwrightError && families.some((family) => family === error.family);
+}
+
+/** The user, or whoever called, stopped it. */
+export function canceled(detail = 'Stopped on request.', cause?: unknown): ProxwrightError<'CANCELED'> {
+  return new ProxwrightError({ code: 'CANCELED', detail, cause });
+}
+
+export function isCanceled(error: unknown): error is ProxwrightError<'CANCELED'> {
+  return hasCode(error, 'CANCELED');
+}
 
 /** Any thrown value as a `Diagnostic`, so that no front door ever prints a stack trace to a user. */
 export function toDiagnostic(thrown: unknown): Diagnostic {
   if (thrown instanceof ProxwrightError) return thrown.diagnostic;
-  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  const said = thrown instanceof Error ? thrown.message : String(thrown);
+  return diagnosticOf({
+    code: 'INVARIANT',
+    detail: `${said.replace(/\.?$/, '.')} This is a defect of Proxwright, not of your setup.`,
+    hint: 'Please report it together with the command you ran; --log-level debug shows more.',
+  });
+}
+
+function diagnosticOf({ code, detail, where, hint, cause }: ErrorInit): Diagnostic {
   return {
     severity: 'error',
-    code: 'INVARIANT',
-    summary: SUMMARIES.INVARIANT,
-    detail: `${detail.replace(/\.?$/, '.')} This is a defect of Proxwright, not of your setup.`,
-    hint: 'Please report it together with the command you ran; --log-level debug shows more.',
+    code,
+    summary: entryOf(code).summary,
+    detail,
+    ...(where && { where }),
+    ...(hint !== undefined && { hint: toHint(hint) }),
+    ...(cause instanceof ProxwrightError && { cause: cause.diagnostic }),
   };
 }
 
-function diagnosticOf(init: ErrorInit<ErrorCode>): Diagnostic {
-  return {
-    severity: 'error',
-    code: init.code,
-    summary: SUMMARIES[init.code],
-    detail: init.detail,
-    ...(init.where && { where: init.where }),
-    ...(init.hint !== undefined && { hint: init.hint }),
-    ...(init.cause instanceof ProxwrightError && { cause: init.cause.diagnostic }),
-  };
-}
+const entryOf = (code: ErrorCode): CodeEntry => CODES[code];

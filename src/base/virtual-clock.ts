@@ -4,7 +4,7 @@
  * comes is reported as "stalled" instead of hanging.
  */
 import { type Clock, canceledBy, type Instant } from './clock.ts';
-import { Bug } from './errors.ts';
+import { ProxwrightError } from './errors.ts';
 
 interface Timer {
   readonly due: Instant;
@@ -66,7 +66,7 @@ export class VirtualClock implements Clock {
       await everythingRunnable();
       if (outcome) break;
       if (!this.#fireNext()) {
-        throw new Bug({
+        throw new ProxwrightError({
           code: 'STALLED',
           detail: `Stalled at ${new Date(this.#now).toISOString()}: the work has not ended and no timer is left.`,
         });

@@ -1,5 +1,5 @@
 /** The user's consent: asked for at a terminal, given beforehand with --yes elsewhere. */
-import { Canceled, SpecError } from '../base/errors.ts';
+import { canceled, ProxwrightError } from '../base/errors.ts';
 import type { CommandHost } from './command-host.ts';
 
 export const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
@@ -13,14 +13,14 @@ export async function requireConsent(
 ): Promise<void> {
   if (yes) return;
   if (!host.canAsk) throw needsYes(command, `If you are sure: proxwright ${command} --yes`);
-  if (!isYes(await host.ask(`${question} [y/N] `))) throw new Canceled('Nothing was changed.');
+  if (!isYes(await host.ask(`${question} [y/N] `))) throw canceled('Nothing was changed.');
 }
 
 export function needsYes(
   command: string,
   hint = `Look at the plan first: proxwright plan. Then: proxwright ${command} --yes`,
-): SpecError {
-  return new SpecError({
+): ProxwrightError {
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: `proxwright ${command}` },
     detail: 'There is no terminal to ask on, and --yes was not given; nothing was done.',

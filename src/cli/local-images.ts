@@ -4,7 +4,7 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { covers } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import type { PlanResult } from '../engine/plan.ts';
 import type { Plan } from '../engine/plan-types.ts';
 import { isFileStep } from '../resources/file/steps.ts';
@@ -30,7 +30,7 @@ async function missingImages(
     if (await isReadable(resolve(directory, path))) continue;
     const image = stack.images.find(({ address }) => covers(address, step.address));
     missing.push(
-      new SpecError({
+      new ProxwrightError({
         code: 'UNREADABLE_FILE',
         where: { ...(image?.positions.path ?? image?.positions['']), address: step.address, field: 'path' },
         detail: `The image ${path} is to be sent, and there is no such file that can be read here.`,

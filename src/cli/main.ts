@@ -1,7 +1,7 @@
 /** The entry point: connects the command line to this process — its streams, its signals, its exit code. */
 import { CommanderError } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import { Canceled, toDiagnostic } from '../base/errors.ts';
+import { isCanceled, toDiagnostic } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
 import { AlreadyShown, EXIT_CANCELED, type ExitCode } from './command-host.ts';
 import { createProgram } from './program.ts';
@@ -22,7 +22,7 @@ function exit(code: ExitCode): void {
 function fail(error: unknown): void {
   if (error instanceof AlreadyShown) exit(error.exitCode);
   terminal.diagnostic(toDiagnostic(error));
-  exit(error instanceof Canceled ? EXIT_CANCELED : 1);
+  exit(isCanceled(error) ? EXIT_CANCELED : 1);
 }
 
 const run: RunCommand = async (options, command) => {

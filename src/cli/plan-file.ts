@@ -1,7 +1,8 @@
 /** Plans on disk: written privately, read with care. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { ConflictError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import { PLAN_VERSION, type Plan } from '../engine/plan-types.ts';
 import { readTextFile } from '../local/text-file.ts';
 import type { CommandHost } from './command-host.ts';
@@ -26,20 +27,20 @@ export async function readPlan(file: string, stack: string, host: CommandHost): 
   const text = await readTextFile(
     resolve(host.directory, file),
     'a plan',
-    'Make one: proxwright plan --out FILE',
+    advice`Make one: ${command('plan', '--out', 'FILE')}`,
     file,
   );
   const parsed = planSchema.safeParse(parseJson(text));
   if (!parsed.success) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file },
       detail: 'This file is not a plan that this Proxwright understands.',
-      hint: 'Make one: proxwright plan --out FILE',
+      hint: advice`Make one: ${command('plan', '--out', 'FILE')}`,
     });
   }
   if (parsed.data.stack !== stack) {
-    throw new ConflictError({
+    throw new ProxwrightError({
       code: 'PLAN_STALE',
       where: { file },
       detail: `This plan is for the stack "${parsed.data.stack}", not for "${stack}".`,

@@ -1,6 +1,6 @@
 /** The secrets of a stack: each is read once, and known by a digest that can be kept. */
 import type { Address } from '../base/address.ts';
-import { StateError } from '../base/errors.ts';
+import { isFamily } from '../base/errors.ts';
 import { randomHex } from '../base/random.ts';
 import { machinesOf } from '../engine/machines.ts';
 import { refuseUnread } from '../engine/unread-documents.ts';
@@ -53,7 +53,7 @@ async function saltOf(store: StateStore, host: CommandHost): Promise<string> {
   const salt = randomHex(host.random.fork('salt'), 32);
   await store.write(SALT_FILE, `${salt}\n`).catch((error: unknown) => {
     // Looking is allowed where nothing can be written; whatever changes something needs the directory anyway.
-    if (!(error instanceof StateError)) throw error;
+    if (!isFamily(error, 'state')) throw error;
     host.terminal.log('debug', 'The salt of secrets cannot be kept.', { reason: error.diagnostic.detail });
   });
   return salt;

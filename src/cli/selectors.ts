@@ -1,7 +1,7 @@
 /** Addresses given on the command line: each must mean something, because a typing error would silently do nothing. */
 import { type Address, covers } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 
 export function checkSelectors(option: string, selectors: readonly string[], addresses: Iterable<string>): void {
   const known = [...addresses] as Address[]; // of the file and the state
@@ -10,7 +10,7 @@ export function checkSelectors(option: string, selectors: readonly string[], add
     if (known.some((address) => covers(selector, address) || covers(address, selector as Address))) continue;
     const groups = known.map((address) => address.replace(/\[.*$/, ''));
     const guess = closest(selector, [...new Set([...groups, ...known])]);
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where: { file: `${option} ${selector}` },
       detail: `Nothing in this stack has the address "${selector}".`,

@@ -2,7 +2,8 @@
 import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import { readTextFile } from '../local/text-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../spec/index.ts';
 import { DirectoryStore } from '../state/directory-store.ts';
@@ -66,10 +67,10 @@ async function findStackFile(directory: string): Promise<string> {
     );
     if (exists) return name;
   }
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'UNREADABLE_FILE',
     where: { file: directory },
     detail: `There is none of ${DEFAULT_FILES.join(', ')} in this directory.`,
-    hint: 'Name the file: --file FILE. Or write a first one: proxwright init',
+    hint: advice`Name the file: --file FILE. Or write a first one: ${command('init')}`,
   });
 }

@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Address } from '../base/address.ts';
-import { Canceled } from '../base/errors.ts';
+import { canceled } from '../base/errors.ts';
 import type { ExecuteResult } from '../engine/execute.ts';
 import type { Plan } from '../engine/plan-types.ts';
 import type { Progress } from '../engine/progress.ts';
@@ -90,7 +90,7 @@ function stopSignal(host: CommandHost): AbortSignal {
   const controller = new AbortController();
   void host.stopRequested().then(() => {
     host.terminal.log('warn', 'Stopping as soon as what stands can be written down. Once more leaves at once.');
-    controller.abort(new Canceled('Stopped on request. Nothing was undone; run the command again to go on.'));
+    controller.abort(canceled('Stopped on request. Nothing was undone; run the command again to go on.'));
   });
   return controller.signal;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { chooseLogLevel, createTerminal, type TerminalOptions } from './terminal.ts';
 
@@ -20,11 +20,11 @@ function capture(options: Partial<TerminalOptions> = {}, stream: { isTTY?: boole
   return { terminal, written };
 }
 
-const PROBLEM = new SpecError({
+const PROBLEM = new ProxwrightError({
   code: 'UNKNOWN_FIELD',
   where: { file: 'stack.yaml', line: 14, column: 5, address: 'vm.web' },
   detail: '"memmory" is not a field of a vm.',
-  hint: 'Did you mean "memory"?',
+  hint: { text: 'Did you mean "memory"?' },
 }).diagnostic;
 
 describe('the terminal', () => {

@@ -5,7 +5,7 @@
 import { styleText } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
 
 /** `success` is a good end worth a word of its own; it is as important as `info`. */
@@ -86,7 +86,7 @@ export function chooseLogLevel(
   if (text === undefined || text === '') return 'info';
   const level = text.toLowerCase();
   if (isLogLevel(level)) return level;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: source },
     detail: `"${text}" is not a log level.`,

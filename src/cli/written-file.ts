@@ -1,6 +1,6 @@
 /** Writing files for commands: privately, and with the words of the operating system where that fails. */
 import { open } from 'node:fs/promises';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 
 const PRIVATE = 0o600;
 
@@ -24,8 +24,8 @@ export function unwritable(
   shown: string,
   error: unknown,
   hint = 'Check that the directory exists, belongs to you and has free space.',
-): SpecError {
-  return new SpecError({
+): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNWRITABLE_FILE',
     where: { file: shown },
     detail: `The operating system says: "${error instanceof Error ? error.message : String(error)}".`,

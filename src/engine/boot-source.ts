@@ -3,7 +3,8 @@
  * about to be made and of no others: one that was taken over has its system on disks whose origin nobody knows any more.
  */
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command, setting } from '../base/hint.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { whereOf } from './where.ts';
 
@@ -15,11 +16,11 @@ export function nothingToBootFrom(vm: ResolvedVm): Diagnostic | undefined {
   const bootsElsewhere =
     boot?.some((device) => /^(net|usb|hostpci)/.test(device)) || pci || usb || extra?.args !== undefined;
   if (clone || hasMedium || bootsElsewhere || power === 'stopped') return undefined;
-  return new SpecError({
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOf(vm),
     detail:
       'This VM would be created empty and started with nothing to boot from: it has neither a clone, an ISO nor an imported disk.',
-    hint: `Say clone: { template: … }, give a disk import_from or iso, boot from the network (boot: [net0]), or say power: stopped. If the VM exists already, take it over: proxwright import '${vm.address}' ID`,
+    hint: advice`Say ${setting('clone', { template: '…' })}, give a disk import_from or iso, boot from the network (${setting('boot', ['net0'])}), or say ${setting('power', 'stopped')}. If the VM exists already, take it over: ${command('import', vm.address, 'ID')}`,
   }).diagnostic;
 }

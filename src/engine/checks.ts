@@ -4,7 +4,8 @@
  */
 import { closest } from '../base/closest.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import { printByteSize } from '../base/units.ts';
 import { hasEndpoint } from '../pve/compatibility.ts';
 import { ownDocuments } from '../resources/seed/fields.ts';
@@ -50,7 +51,7 @@ function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings
   const { ha } = vm.fields;
   if (!ha || ha.group === undefined || hasEndpoint(observed.version, '/cluster/ha/groups')) return;
   problems.push(
-    new SpecError({
+    new ProxwrightError({
       code: 'BAD_VALUE',
       where: whereOf(vm, 'ha.group'),
       detail: `Proxmox VE ${observed.version.version} has no HA groups: rules took their place.`,
@@ -70,7 +71,7 @@ function checkNode(vm: ResolvedVm, observed: Observed, { problems }: Findings): 
   const names = [...observed.nodes.keys()];
   const guess = closest(node, names);
   problems.push(
-    new SpecError({
+    new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where: whereOf(vm, 'node'),
       detail: found ? `Node "${node}" is offline.` : `There is no node "${node}"; the cluster has ${names.join(', ')}.`,
@@ -90,11 +91,11 @@ function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): vo
   const row = observed.guests.get(vmid);
   const who = row ? `"${row.name ?? '(no name)'}" on ${row.node}` : 'a guest the token may not see';
   problems.push(
-    new ConflictError({
+    new ProxwrightError({
       code: 'VMID_TAKEN',
       where: whereOf(vm, 'vmid'),
       detail: `Id ${vmid} belongs to ${who}.`,
-      hint: `Choose another id, or take the VM over: proxwright import ${vm.address} ${vmid}`,
+      hint: advice`Choose another id, or take the VM over: ${command('import', vm.address, vmid)}`,
     }).diagnostic,
   );
 }
@@ -152,7 +153,7 @@ function storageProblem(
   const { node } = vm.fields;
   if (!row) {
     const guess = closest(use.storage, [...rows.keys()]);
-    return new SpecError({
+    return new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where,
       detail: `Node ${node} has no storage "${use.storage}" that the token may see; it sees ${[...rows.keys()].join(', ')}.`,
@@ -160,7 +161,7 @@ function storageProblem(
     }).diagnostic;
   }
   if (!row.enabled || !row.active) {
-    return new SpecError({
+    return new ProxwrightError({
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${use.storage}" is ${row.enabled ? 'not active' : 'disabled'} on ${node}.`,
@@ -168,7 +169,7 @@ function storageProblem(
     }).diagnostic;
   }
   if (!row.content.has(use.content)) {
-    return new SpecError({
+    return new ProxwrightError({
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${use.storage}" does not hold ${use.content === 'images' ? 'disk images' : 'ISO images'}; it is for ${[...row.content].join(', ')}.`,
@@ -176,7 +177,7 @@ function storageProblem(
     }).diagnostic;
   }
   if (use.format !== undefined && row.formats && !row.formats.includes(use.format)) {
-    return new SpecError({
+    return new ProxwrightError({
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${use.storage}" (${row.type}) cannot hold ${use.format}; Proxmox would silently use another format.`,
@@ -219,7 +220,7 @@ function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problem
     const actual = inherited.get(slot)?.sizeBytes;
     if (disk.size === undefined || actual === undefined || disk.size >= actual) continue;
     problems.push(
-      new SpecError({
+      new ProxwrightError({
         code: 'BAD_VALUE',
         where: whereOf(vm, `disks.${slot}.size`),
         detail: `The disk in ${slot} has ${printByteSize(actual)} already; Proxmox cannot shrink it to ${printByteSize(disk.size)}.`,
@@ -238,7 +239,7 @@ export function checkRoom(observed: Observed, { neededBytes, problems }: Finding
     // Thin storage promises more than it has; only what certainly does not fit is refused.
     if (row?.availableBytes === undefined || isThin(row) || bytes <= row.availableBytes) continue;
     problems.push(
-      new ApiError({
+      new ProxwrightError({
         code: 'NO_SPACE',
         where: whereOf(vm),
         detail: `This plan needs ${printByteSize(bytes)} on "${storage}" of ${node}; ${printByteSize(row.availableBytes)} are free.`,
@@ -258,7 +259,7 @@ function checkBridges(vm: ResolvedVm, observed: Observed, { problems }: Findings
     const names = [...bridges.value];
     const guess = closest(nic.bridge, names);
     problems.push(
-      new SpecError({
+      new ProxwrightError({
         code: 'MISSING_REFERENCE',
         where: whereOf(vm, `nics.${slot}.bridge`),
         detail: `Node ${vm.fields.node} has no bridge "${nic.bridge}" that the token may use; it may use ${names.join(', ')}.`,
@@ -275,7 +276,7 @@ function checkMappings(vm: ResolvedVm, observed: Observed, { problems }: Finding
     if (device.mapping === undefined || mappings.value.has(device.mapping)) continue;
     const guess = closest(device.mapping, [...mappings.value.keys()]);
     problems.push(
-      new SpecError({
+      new ProxwrightError({
         code: 'MISSING_REFERENCE',
         where: whereOf(vm, `pci.${slot}.mapping`),
         detail: `There is no PCI mapping "${device.mapping}"; Proxmox would accept the name and fail at the start.`,
@@ -294,7 +295,7 @@ function checkBootOrder(vm: ResolvedVm, base: ReadonlyMap<string, string>, { pro
     const removed = disks[device]?.remove === true || nics[device]?.remove === true;
     if (!removed && (stated.has(device) || base.has(device))) continue;
     problems.push(
-      new SpecError({
+      new ProxwrightError({
         code: 'BAD_VALUE',
         where: whereOf(vm, `boot.${index}`),
         detail: removed

@@ -1,7 +1,8 @@
 /** Which VM a `clone.template` means, or why none can be meant. */
 import { closest } from '../base/closest.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
-import { AuthError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, type Hint, type HintPart, setting } from '../base/hint.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { templateKey } from './observe.ts';
@@ -29,18 +30,18 @@ export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoi
     // An empty list is what a token without rights sees; it says nothing about what exists.
     seesNothing: observed.guests.size === 0,
     where,
-    byId: 'clone.template: 9000',
+    byId: setting('clone.template', 9000),
   });
   if (!choice.ok || choice.template.node === node || isOnSharedStorage(choice.vm, node, observed)) return choice;
   const { template } = choice;
   return {
     ok: false,
     restsOnNode: true,
-    problem: new SpecError({
+    problem: new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where,
       detail: `Template "${reference}" (${template.vmid}) is on ${template.node}, its disks are local there, and the VM is meant for ${node}.`,
-      hint: `Set node: ${template.node}, or put a template of that name on ${node}.`,
+      hint: advice`Set ${setting('node', template.node)}, or put a template of that name on ${node}.`,
     }).diagnostic,
   };
 }
@@ -57,7 +58,7 @@ export interface TemplateQuestion {
   readonly seesNothing: boolean;
   readonly where: Where;
   /** How one template is named by its id, for advice: `clone.template: 9000`. */
-  readonly byId: string;
+  readonly byId: Hint | HintPart;
 }
 
 /** The one template that is meant, read; or why there is none. */
@@ -78,13 +79,13 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
   if (second) {
     const all = (here.length > 0 ? here : templates).map((each) => `${each.vmid} on ${each.node}`).join(', ');
     const several = `"${reference}" names several templates: ${all}.`;
-    const refused = refusal(where, several, `Name the template by its id: ${question.byId}`);
+    const refused = refusal(where, several, advice`Name the template by its id: ${question.byId}`);
     return { ...refused, restsOnNode: here.length === 0 };
   }
   if (chosen.vm.ok) return { ok: true, template: chosen, vm: chosen.vm.value };
   return {
     ok: false,
-    problem: new AuthError({
+    problem: new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
       where,
       detail: `Template ${chosen.vmid} cannot be read, so its disks and cards are unknown: it needs ${chosen.vm.needs}.`,
@@ -93,8 +94,8 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
   };
 }
 
-function refusal(where: Where, detail: string, hint: string): TemplateChoice & { readonly ok: false } {
-  return { ok: false, problem: new SpecError({ code: 'MISSING_REFERENCE', detail, hint, where }).diagnostic };
+function refusal(where: Where, detail: string, hint: Hint | string): TemplateChoice & { readonly ok: false } {
+  return { ok: false, problem: new ProxwrightError({ code: 'MISSING_REFERENCE', detail, hint, where }).diagnostic };
 }
 
 function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion): TemplateChoice {
@@ -110,8 +111,8 @@ function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion):
 }
 
 /** The token sees no VM at all; `question` completes "nobody can say …". */
-export function blindness(question: string, where: Where): AuthError {
-  return new AuthError({
+export function blindness(question: string, where: Where): ProxwrightError {
+  return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     where,
     detail: `The token sees no VM at all, so nobody can say ${question}: it lacks VM.Audit everywhere.`,

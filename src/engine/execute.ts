@@ -5,15 +5,15 @@
 import { type Address, kindOf } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { Canceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import { isSightLost } from '../pve/index.ts';
+import type { Sight } from '../resources/action.ts';
 import { ACTIONS, type ActionName } from '../resources/actions.ts';
 import type { FileContext } from '../resources/file/context.ts';
 import { isFileStep } from '../resources/file/steps.ts';
 import { isPciMapStep, type PciMapStep } from '../resources/pci/mapping.ts';
 import type { Step } from '../resources/step.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
 import type { CloneInput } from '../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
@@ -141,7 +141,7 @@ class Execution {
     const begun = await this.#lanes.places.run(async () => {
       if (this.#stopping) return false;
       run.onProgress({ kind: 'vm', at: run.clock.now(), address, status: 'working' });
-      const sight: { last: VmObserved | undefined } = { last: undefined };
+      const sight: Sight = { last: undefined };
       try {
         for (const step of steps) await this.#runStep(step, sight);
       } catch (error) {
@@ -167,7 +167,7 @@ class Execution {
     await memory.record({ event: 'learned', step: `${address}/ready`, patch: { address, vm: { lastApplied } } });
   }
 
-  async #runStep(step: Step, sight: { last: VmObserved | undefined }): Promise<void> {
+  async #runStep(step: Step, sight: Sight): Promise<void> {
     const { run, signal } = this.#input;
     throwIfCanceled(signal);
     const context = stepContext(run, step, sight, signal);
@@ -251,11 +251,11 @@ function isToBeAwaited(vm: ResolvedVm, remembered: VmState, steps: readonly Step
 
 /** An earlier version of a template goes when nothing rests on it any more, and not before. */
 function isStillNeeded(address: Address, error: unknown): boolean {
-  return kindOf(address) === 'retired' && error instanceof ProxwrightError && error.code === 'IN_USE';
+  return kindOf(address) === 'retired' && hasCode(error, 'IN_USE');
 }
 
 function isCancel(error: unknown, signal: AbortSignal): boolean {
-  return error instanceof Canceled || signal.aborted;
+  return isCanceled(error) || signal.aborted;
 }
 
 function occupancyOf(step: Step): Occupancy {
@@ -270,6 +270,7 @@ function occupancyOf(step: Step): Occupancy {
 
 /** The error of a step, with the VM and the step it belongs to. */
 function located(error: unknown, step: Step): unknown {
-  if (!(error instanceof ProxwrightError)) return error;
-  return error.locatedAt({ address: step.address, step: step.action.replace(/^(vm|template|image)\./, '') });
+  // What stopped a run is not about a step.
+  if (!(error instanceof ProxwrightError) || isCanceled(error)) return error;
+  return error.with({ where: { address: step.address, step: step.action.replace(/^(vm|template|image)\./, '') } });
 }

@@ -3,12 +3,14 @@
  * touched. What the file says and is true of it counts as applied, so the next plan shows only what differs.
  */
 import type { Address } from '../base/address.ts';
-import { ApiError, ConflictError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command, type Hint, setting } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
 import type { Difference } from '../resources/vm/diff.ts';
 import type { VmFields } from '../resources/vm/fields.ts';
+import { notOurs, sameVm } from '../resources/vm/identity.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines } from '../resources/vm/ownership.ts';
 import { readVm } from '../resources/vm/read.ts';
@@ -149,20 +151,20 @@ async function record(memory: RunMemory, address: Address, vm: VmPatch['vm']): P
 function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: StackState): void {
   const known = state.vms[address];
   if (known && known.vmid !== vmid && !acceptIdentity) {
-    throw new ConflictError({
+    throw new ProxwrightError({
       code: 'VMID_TAKEN',
       where: { address },
       detail: `${address} is VM ${known.vmid} (${known.name}) already.`,
-      hint: `If VM ${vmid} takes its place, forget the old one first: proxwright state forget '${address}'`,
+      hint: advice`If VM ${vmid} takes its place, forget the old one first: ${command('state forget', address)}`,
     });
   }
   const other = Object.entries(state.vms).find(([each, vm]) => each !== address && vm.vmid === vmid);
   if (!other) return;
-  throw new ConflictError({
+  throw new ProxwrightError({
     code: 'NOT_OURS',
     where: { address },
     detail: `VM ${vmid} belongs to ${other[0]} of this stack.`,
-    hint: `To give it another address: proxwright state mv '${other[0]}' '${address}'`,
+    hint: advice`To give it another address: ${command('state mv', other[0], address)}`,
   });
 }
 
@@ -179,7 +181,7 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
   }
   const observed = row?.node === undefined ? undefined : await readIfThere(pve, row.node, vmid, signal);
   if (!observed) {
-    throw new ApiError({
+    throw new ProxwrightError({
       code: 'NOT_FOUND',
       where: { address },
       detail: `There is no VM ${vmid}, or the token may not see it.`,
@@ -190,7 +192,7 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
     throw refused(
       address,
       `${vmid} is a template. Templates are cloned, not managed as VMs.`,
-      `Clone it: clone: { template: ${vmid} }`,
+      advice`Clone it: ${setting('clone', { template: vmid })}`,
     );
   }
   const { uuid } = observed;
@@ -213,32 +215,27 @@ async function readIfThere(pve: Pve, node: string, vmid: number, signal: AbortSi
   }
 }
 
-function refused(address: Address, detail: string, hint: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', where: { address }, detail, hint });
+function refused(address: Address, detail: string, hint: Hint | string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_VALUE', where: { address }, detail, hint });
 }
 
 function refuseForeign(input: ImportInput, state: StackState, vm: Identified): void {
   const { address, stack, acceptIdentity } = input;
   const known = state.vms[address];
-  if (known?.uuid !== undefined && known.uuid.toLowerCase() !== vm.uuid.toLowerCase() && !acceptIdentity) {
-    throw new ConflictError({
-      code: 'NOT_OURS',
-      where: { address },
-      detail: `VM ${vm.vmid} has the uuid ${vm.uuid}; the one made for ${address} had ${known.uuid}.`,
-      hint: `If it is the same VM, restored from a backup: proxwright import '${address}' ${vm.vmid} --accept-identity`,
-    });
+  if (known?.uuid !== undefined && !sameVm(known, vm) && !acceptIdentity) {
+    throw notOurs({ address, recorded: known, observed: vm });
   }
   const owner = findOwnership(vm.current.get('description') ?? '');
   if (!owner || !ownershipCounts(owner, vm)) return;
   if (owner.stack === stack.name && owner.address === address) return;
-  throw new ConflictError({
+  throw new ProxwrightError({
     code: 'NOT_OURS',
     where: { address },
     detail: `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", as a line in its notes says.`,
     hint:
       owner.stack === stack.name
-        ? `Take it in under that address: proxwright state recover. Then give it this one: proxwright state mv '${owner.address}' '${address}'`
-        : `Let that stack let go of it: proxwright state forget '${owner.address}' --release. Or delete that line from the notes.`,
+        ? advice`Take it in under that address: ${command('state recover')}. Then give it this one: ${command('state mv', owner.address, address)}`
+        : advice`Let that stack let go of it: ${command('state forget', owner.address, '--release')}. Or delete that line from the notes.`,
   });
 }
 

@@ -6,7 +6,7 @@
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { throwIfCanceled } from '../base/clock.ts';
-import { Canceled, ProxwrightError } from '../base/errors.ts';
+import { canceled, ProxwrightError } from '../base/errors.ts';
 import type { GuestInterface, Pve } from '../pve/index.ts';
 import { fromWireBoolean } from '../pve/wire/index.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
@@ -106,7 +106,7 @@ async function askAgents(
   if (subjects.length === 0) return answers;
   const [limit, done] = [new AbortController(), new AbortController()];
   const bound = clock.sleep(ANSWER_MS, done.signal).then(
-    () => limit.abort(new Canceled()),
+    () => limit.abort(canceled()),
     () => {},
   );
   const within = AbortSignal.any([limit.signal, ...(signal ? [signal] : [])]);

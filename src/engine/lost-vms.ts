@@ -8,7 +8,8 @@
  */
 import { counted, inNumber } from '../base/count.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { StateError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../resources/vm/ownership.ts';
 import type { ResolvedVm } from '../spec/types.ts';
@@ -74,11 +75,11 @@ export function lostProblem(lost: readonly LostVm[]): Diagnostic[] {
     .map(({ address, vmid, name, node }) => `${address} is VM ${vmid} (${name}) on ${node}`);
   const rest = lost.length > SHOWN ? `, and ${lost.length - SHOWN} more` : '';
   return [
-    new StateError({
+    new ProxwrightError({
       code: 'STATE_LOST',
       where: whereOf(first.wantedBy),
       detail: `By the ownership line in ${inNumber(lost.length, 'its', 'their')} notes, ${counted(lost.length, 'VM')} of the cluster ${inNumber(lost.length, 'belongs', 'belong')} to this stack, but its state does not know ${inNumber(lost.length, 'it', 'them')}: ${listed.join(', ')}${rest}. Nothing was touched, and nothing is made a second time.`,
-      hint: 'Take what is there into the state: proxwright state recover. If a VM is no longer meant to be yours, delete the line that begins with "proxwright:" from its notes.',
+      hint: advice`Take what is there into the state: ${command('state recover')}. If a VM is no longer meant to be yours, delete the line that begins with "proxwright:" from its notes.`,
     }).diagnostic,
   ];
 }

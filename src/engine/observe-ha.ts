@@ -1,5 +1,5 @@
 /** Reads which VMs the HA manager looks after: one read for all of them, and none where no stack asks. */
-import { AuthError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { HaResource, Pve } from '../pve/index.ts';
 import type { HaFields } from '../resources/vm/ha-fields.ts';
 import type { ResolvedStack } from '../spec/types.ts';
@@ -20,7 +20,7 @@ export async function readHa(pve: Pve, signal: AbortSignal | undefined): Promise
     const resources = await pve.cluster.ha.list({ signal });
     return { ok: true, value: new Map(resources.map((resource) => [vmidOf(resource), resource])) };
   } catch (error) {
-    if (!(error instanceof AuthError && error.code === 'PRIVILEGE_MISSING')) throw error;
+    if (!hasCode(error, 'PRIVILEGE_MISSING')) throw error;
     return { ok: false, needs: 'Sys.Audit on /' };
   }
 }

@@ -1,5 +1,5 @@
 /** Reads what a plan needs to know about PCI devices: mappings, and what it takes to make one where none stands for a device. */
-import { AuthError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { PciDevice, Pve } from '../pve/index.ts';
 import { type PciHardware, pciPath, standsFor } from '../resources/pci/mapping.ts';
 import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
@@ -73,7 +73,7 @@ async function readDevices(
     const devices = await pve.node(node).pciDevices({ 'pci-class-blacklist': HIDDEN_CLASSES }, { signal });
     return { ok: true, value: devices.map(hardwareOf) };
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { ok: false, needs: 'Sys.Audit on /' };
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs: 'Sys.Audit on /' };
     throw error;
   }
 }

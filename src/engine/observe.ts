@@ -4,7 +4,7 @@
  * changes nothing and decides nothing.
  */
 import { type Address, covers } from '../base/address.ts';
-import { ApiError, AuthError, ConflictError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
@@ -158,7 +158,7 @@ async function readable<Value>(work: () => Promise<Value>, needs: string): Promi
   try {
     return { ok: true, value: await work() };
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { ok: false, needs };
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs };
     if (isNotFound(error)) return 'absent';
     throw error;
   }
@@ -295,8 +295,8 @@ async function isFree(pve: Pve, vmid: number, signal: AbortSignal | undefined): 
     await pve.cluster.assertFree(vmid, { signal });
     return true;
   } catch (error) {
-    if (error instanceof ConflictError && error.code === 'VMID_TAKEN') return false;
-    if (error instanceof ApiError && error.code === 'ALREADY_EXISTS') return false;
+    if (hasCode(error, 'VMID_TAKEN')) return false;
+    if (hasCode(error, 'ALREADY_EXISTS')) return false;
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { ApiError, ConflictError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Pve } from '../pve/client.ts';
@@ -62,8 +62,8 @@ export async function removeOwnershipNote(doors: NoteDoors, memory: RunMemory, a
     await writeOwnershipNote(doors, memory, address, undefined);
     return true;
   } catch (error) {
-    const isGone = error instanceof ApiError && error.code === 'NOT_FOUND';
-    const isAnother = error instanceof ConflictError && error.code === 'NOT_OURS';
+    const isGone = hasCode(error, 'NOT_FOUND');
+    const isAnother = hasCode(error, 'NOT_OURS');
     if (isGone || isAnother) return false;
     throw error;
   }

@@ -1,6 +1,7 @@
 /** One PCI device serves one running VM: two that want the same are refused before anything is made. Pure. */
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, setting } from '../base/hint.ts';
 import { mappedPaths, pciPath, pciPathsOverlap } from '../resources/pci/mapping.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { Observed } from './observed.ts';
@@ -52,13 +53,13 @@ function usedTwice(first: Claim, second: Claim): Diagnostic {
     first.path === second.path
       ? `PCI device ${second.path}`
       : `PCI device ${second.path}, of which ${first.path} is a part or the whole,`;
-  return new SpecError({
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOf(second.vm, second.field),
     detail:
       first.vm === second.vm
         ? `${device} of ${second.vm.fields.node} is given twice to ${second.vm.address}: also in ${first.field}${line === undefined ? '' : ` (${file}:${line})`}.`
         : `${device} of ${second.vm.fields.node} is given to ${place} too; Proxmox starts only one of them.`,
-    hint: 'Give each VM a device of its own, or keep all but one of them off: power: stopped',
+    hint: advice`Give each VM a device of its own, or keep all but one of them off: ${setting('power', 'stopped')}`,
   }).diagnostic;
 }

@@ -157,7 +157,7 @@ describe('a device without a mapping', () => {
     const [problem] = unmappedDevices(vmWith('01:00'), seeing(seen));
     expect(problem).toMatchObject({ code, where: { file: 'stack.yaml', line: 10 } });
     expect(problem?.detail).toMatch(words);
-    for (const way of bothWays) expect(problem?.hint).toMatch(way);
+    for (const way of bothWays) expect(problem?.hint?.text).toMatch(way);
     expect(pciMapSteps([vmWith('01:00')], seeing(seen))).toEqual([]);
   });
 

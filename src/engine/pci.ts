@@ -3,7 +3,7 @@
  * there, or that the plan makes where the token may; otherwise it is refused, with the ways out. Pure.
  */
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { AuthError, ConflictError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { splitProperty } from '../pve/wire/index.ts';
 import {
   mappedPaths,
@@ -141,16 +141,16 @@ function mayNotMake(wish: Wish, seesMappings: boolean, needs: string): Diagnosti
   const why = 'Proxmox lets only root@pam with a password name a device by its address';
   if (!seesMappings) {
     const detail = `PCI device ${device} can be used only through a mapping, and the token sees none: it needs ${needs}. ${why}.`;
-    return new AuthError({ ...init, code: 'PRIVILEGE_MISSING', detail }).diagnostic;
+    return new ProxwrightError({ ...init, code: 'PRIVILEGE_MISSING', detail }).diagnostic;
   }
   const detail = `No PCI mapping stands for ${device} on ${node}, and none can be made: that needs ${needs}. ${why}.`;
-  return new SpecError({ ...init, code: 'MISSING_REFERENCE', detail }).diagnostic;
+  return new ProxwrightError({ ...init, code: 'MISSING_REFERENCE', detail }).diagnostic;
 }
 
 function noSuchDevice(wish: Wish, devices: readonly PciHardware[]): Diagnostic {
   const { node } = wish.vm.fields;
   const there = devices.map(({ path, name }) => `${path}${name === '' ? '' : ` (${name})`}`);
-  return new SpecError({
+  return new ProxwrightError({
     code: 'MISSING_REFERENCE',
     where: lineOf(wish),
     detail: `Node ${node} has no PCI device ${pciPath(wish.device)}; it has ${there.length > 0 ? there.join(', ') : 'none that can be passed on'}.`,
@@ -160,7 +160,7 @@ function noSuchDevice(wish: Wish, devices: readonly PciHardware[]): Diagnostic {
 
 function noIommu(wish: Wish): Diagnostic {
   const { node } = wish.vm.fields;
-  return new SpecError({
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: lineOf(wish),
     detail: `PCI device ${pciPath(wish.device)} of ${node} is in no IOMMU group, so Proxmox cannot pass it to a VM.`,
@@ -170,7 +170,7 @@ function noIommu(wish: Wish): Diagnostic {
 
 function nameTaken(wish: Wish, mapping: string): Diagnostic {
   const { node } = wish.vm.fields;
-  return new ConflictError({
+  return new ProxwrightError({
     code: 'CONFIG_CHANGED',
     where: lineOf(wish),
     detail: `The PCI mapping ${mapping} is there, but on ${node} it does not stand for ${pciPath(wish.device)} alone; somebody changed it.`,

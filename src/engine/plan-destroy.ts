@@ -2,10 +2,12 @@
 import { type Address, covers, kindOf } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { ApiError, BusyError, ConflictError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, setting } from '../base/hint.ts';
 import { placeOfVolume } from '../resources/file/file.ts';
 import { fileStep } from '../resources/file/steps.ts';
 import type { Step } from '../resources/step.ts';
+import { notOurs, sameVm } from '../resources/vm/identity.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
@@ -116,7 +118,7 @@ function orderOfRemoval(stack: ResolvedStack, state: StackState): Address[] {
 
 function refusal(address: Address, remembered: VmState, found: ObservedVm | undefined): Diagnostic | undefined {
   if (remembered.uuid === undefined) {
-    return new BusyError({
+    return new ProxwrightError({
       code: 'GUEST_LOCKED',
       where: { address },
       detail: `VM ${remembered.vmid} on ${remembered.node} was being made by a run that ended before it was seen; whether it is ours cannot be told.`,
@@ -125,19 +127,12 @@ function refusal(address: Address, remembered: VmState, found: ObservedVm | unde
   }
   if (found?.kind !== 'present') return undefined;
   const { vm } = found;
-  if (vm.uuid !== remembered.uuid) {
-    return new ConflictError({
-      code: 'NOT_OURS',
-      where: { address },
-      detail: `Id ${remembered.vmid} belongs to another VM now (uuid ${vm.uuid ?? 'missing'}, ours had ${remembered.uuid ?? 'none'}); it is not touched.`,
-      hint: `Forget ours: proxwright state forget ${address}`,
-    }).diagnostic;
-  }
+  if (!sameVm(remembered, vm)) return notOurs({ address, recorded: remembered, observed: vm }).diagnostic;
   if (vm.current.get('protection') !== '1') return undefined;
-  return new ApiError({
+  return new ProxwrightError({
     code: 'PROTECTED',
     where: { address },
     detail: `VM ${vm.vmid} is protected against removal.`,
-    hint: 'Set protection: false in the file and apply it, then destroy.',
+    hint: advice`Set ${setting('protection', false)} in the file and apply it, then destroy.`,
   }).diagnostic;
 }

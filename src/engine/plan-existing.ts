@@ -1,6 +1,7 @@
 /** The plan of a VM that is there and ours: what differs, what that takes, and what waits for a restart. Pure. */
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { Step } from '../resources/step.ts';
 import { heldVolumes } from '../resources/vm/actions/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../resources/vm/desired.ts';
@@ -116,11 +117,11 @@ function existingReason(kind: Change['kind'], differences: readonly Difference[]
 }
 
 function impossibleProblem(vm: ResolvedVm, difference: Difference): Diagnostic {
-  return new SpecError({
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOf(vm, difference.path),
     detail: `${difference.path} cannot become ${JSON.stringify(difference.after)}: ${difference.reason ?? 'Proxmox cannot change it.'}`,
-    hint: `Undo the change in the file, or make the VM anew: proxwright apply --replace ${vm.address}`,
+    hint: advice`Undo the change in the file, or make the VM anew: ${command('apply', '--replace', vm.address)}`,
   }).diagnostic;
 }
 

@@ -1,6 +1,7 @@
 /** The verdict on one VM: what it is now, what it should be, and the steps between. Pure. */
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { AuthError, ConflictError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { notOurs, sameVm } from '../resources/vm/identity.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import type { Findings } from './checks.ts';
@@ -32,20 +33,13 @@ export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefin
 /** A VM id is not an identity: it can be recycled. */
 export function identityProblem(vm: ResolvedVm, remembered: VmState, found: ObservedVm): Diagnostic | undefined {
   if (found.kind === 'hidden') {
-    return new AuthError({
+    return new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
       where: whereOf(vm),
       detail: `VM ${remembered.vmid} cannot be read: it needs ${found.needs}.`,
       hint: 'Grant it to the user and to its token, then plan again.',
     }).diagnostic;
   }
-  if (found.kind !== 'present' || found.vm.uuid === remembered.uuid) return undefined;
-  return new ConflictError({
-    code: 'NOT_OURS',
-    where: whereOf(vm),
-    detail:
-      `Id ${remembered.vmid} belongs to another VM now: its uuid is ${found.vm.uuid ?? 'missing'}, ` +
-      `the one made for ${vm.address} had ${remembered.uuid ?? 'none'}.`,
-    hint: `Forget the old one: proxwright state forget ${vm.address}. After a restore from backup: proxwright import ${vm.address} ${remembered.vmid} --accept-identity`,
-  }).diagnostic;
+  if (found.kind !== 'present' || sameVm(remembered, found.vm)) return undefined;
+  return notOurs({ address: vm.address, recorded: remembered, observed: found.vm, where: whereOf(vm) }).diagnostic;
 }

@@ -4,9 +4,10 @@
  */
 import { type Address, kindOf, parseAddress, toAddress } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { AuthError } from '../base/errors.ts';
+import { hasCode } from '../base/errors.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
+import { sameVm } from '../resources/vm/identity.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { findOwnership, type Ownership, ownershipCounts } from '../resources/vm/ownership.ts';
 import { macsOf } from '../resources/vm/parts.ts';
@@ -87,7 +88,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     const { address, observed } = subject;
     const known = addresses.get(address) ?? { addresses: {}, unknown: undefined };
     const before = state.vms[address];
-    const isKnown = before !== undefined && isSame(before, observed);
+    const isKnown = before !== undefined && sameVm(before, observed);
     if (known.unknown !== undefined) remarks.push(noAddress(address, known.unknown));
     if (isKnown) {
       if (Object.keys(known.addresses).length === 0) continue;
@@ -100,7 +101,8 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     }
   }
   for (const claim of templates) {
-    if (isSame(state.vms[claim.address], claim.vm)) continue;
+    const known = state.vms[claim.address];
+    if (known && sameVm(known, claim.vm)) continue;
     vms[claim.address] = templateState(claim);
     found.push(claim.address);
   }
@@ -111,7 +113,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
 
 /** Another VM, and one of which no address was ever learned, are worth a question. */
 function knowsAddresses(known: VmState | undefined, vm: VmObserved): boolean {
-  return known !== undefined && isSame(known, vm) && Object.values(known.addresses).some((list) => list.length > 0);
+  return known !== undefined && sameVm(known, vm) && Object.values(known.addresses).some((list) => list.length > 0);
 }
 
 function noAddress(address: Address, unknown: string): string {
@@ -172,10 +174,6 @@ function isOnly(claim: Claim, claims: readonly Claim[], remarks: string[]): bool
   return false;
 }
 
-function isSame(known: VmState | undefined, vm: { readonly vmid: number; readonly uuid: string | undefined }): boolean {
-  return known?.vmid === vm.vmid && known.uuid?.toLowerCase() === vm.uuid?.toLowerCase();
-}
-
 /** What became of a VM that a state knows. */
 export interface Standing {
   readonly address: string;
@@ -203,7 +201,7 @@ export async function compareWithCluster({ pve, signal }: ClusterInput, state: S
 function standingOf(known: VmState, found: Look): Standing['standing'] {
   if (found.kind !== 'present') return found.kind;
   if (known.uuid === undefined) return 'unfinished';
-  return isSame(known, found.vm) ? 'same' : 'another';
+  return sameVm(known, found.vm) ? 'same' : 'another';
 }
 
 interface Guest {
@@ -226,7 +224,7 @@ async function look(pve: Pve, { node, vmid, running }: Guest, signal: AbortSigna
   try {
     return { kind: 'present', vm: await readVm(pve, node, vmid, { running, signal }) };
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { kind: 'hidden' };
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { kind: 'hidden' };
     if (isNotFound(error)) return { kind: 'gone' };
     throw error;
   }

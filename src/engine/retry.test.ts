@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError, BusyError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
 import { seededRandom } from '../base/random.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { DEFAULT_RETRY, type RetryContext, retryWhileBusy } from './retry.ts';
 
-const busy = () => new BusyError({ code: 'CONFIG_LOCKED', detail: '"can\'t lock file … got timeout"' });
+const busy = () => new ProxwrightError({ code: 'CONFIG_LOCKED', detail: '"can\'t lock file … got timeout"' });
 
 function context(clock: VirtualClock): RetryContext {
   return { clock, random: seededRandom(1), log: silentLogger, subject: 'configure vm.web' };
@@ -34,7 +34,7 @@ describe('retryWhileBusy', () => {
     const failing = clock.run(() =>
       retryWhileBusy(DEFAULT_RETRY, context(clock), async () => {
         attempts++;
-        throw new ApiError({ code: 'NO_SPACE', detail: 'full' });
+        throw new ProxwrightError({ code: 'NO_SPACE', detail: 'full' });
       }),
     );
     await expect(failing).rejects.toMatchObject({ code: 'NO_SPACE' });

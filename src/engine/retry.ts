@@ -1,24 +1,20 @@
 /**
- * Doing something again while somebody else holds a lock: bounded by attempts and by time, with growing pauses, and told to
- * the log each time. Every other failure passes at once.
+ * Doing something again while another client holds a lock, as a policy allows, and told to the log each time. Every other
+ * failure passes at once.
  */
 
 import type { Clock } from '../base/clock.ts';
 import { counted } from '../base/count.ts';
-import { BusyError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, setting } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { Attempts, RETRIES, type RetryPolicy } from '../base/retry.ts';
 
-/** `rollout.retry` and `rollout.timeouts.lock` of a stack. */
-export interface RetryPolicy {
-  readonly attempts: number;
-  readonly firstMs: number;
-  readonly maxMs: number;
-  /** All attempts and pauses together. */
-  readonly budgetMs: number;
-}
+export type { RetryPolicy } from '../base/retry.ts';
 
-export const DEFAULT_RETRY: RetryPolicy = { attempts: 5, firstMs: 2_000, maxMs: 30_000, budgetMs: 300_000 };
+/** What holds where the stack says nothing in `rollout.retry` and `rollout.timeouts.lock`. */
+export const DEFAULT_RETRY: RetryPolicy = RETRIES.lock;
 
 export interface RetryContext {
   readonly clock: Clock;
@@ -34,38 +30,28 @@ export async function retryWhileBusy<T>(
   context: RetryContext,
   work: (attempt: number) => Promise<T>,
 ): Promise<T> {
-  const startedAt = context.clock.now();
-  for (let attempt = 1; ; attempt++) {
+  const attempts = new Attempts(policy, context);
+  for (;;) {
     try {
-      return await work(attempt);
+      return await work(attempts.failed + 1);
     } catch (error) {
-      if (!(error instanceof BusyError)) throw error;
-      const spentMs = context.clock.now() - startedAt;
-      const pauseMs = pauseAfter(policy, attempt, context.random);
-      if (attempt >= policy.attempts || spentMs + pauseMs > policy.budgetMs) throw exhausted(error, attempt, spentMs);
-      context.log.log('warn', `${context.subject}: busy, trying again in ${seconds(pauseMs)}`, {
-        attempt,
-        pauseMs,
-        code: error.code,
-      });
-      await context.clock.sleep(pauseMs, context.signal);
+      if (!(error instanceof ProxwrightError) || !policy.counts(error)) throw error;
+      const isAgain = await attempts.again(error, (pauseMs) =>
+        context.log.log('warn', `${context.subject}: busy, trying again in ${seconds(pauseMs)}`, {
+          attempt: attempts.failed,
+          pauseMs,
+          code: error.code,
+        }),
+      );
+      if (!isAgain) throw exhausted(error, attempts);
     }
   }
 }
 
-/** Doubling, capped, and spread by up to a fifth so that several runs do not meet again at the same moment. */
-function pauseAfter(policy: RetryPolicy, attempt: number, random: Random): number {
-  const base = Math.min(policy.maxMs, policy.firstMs * 2 ** (attempt - 1));
-  return Math.round(base * (0.9 + 0.2 * random.next()));
-}
-
-function exhausted(error: BusyError, attempts: number, spentMs: number): BusyError {
-  return new BusyError({
-    code: error.code,
-    detail: `${error.diagnostic.detail}\nTried ${counted(attempts, 'time')} within ${seconds(spentMs)}.`,
-    ...(error.diagnostic.where && { where: error.diagnostic.where }),
-    hint: 'Run the command again when the other operation has ended, or allow more: rollout.retry, rollout.timeouts.lock.',
-    cause: error,
+function exhausted(error: ProxwrightError, { failed, spentMs }: Attempts): ProxwrightError {
+  return error.with({
+    addedDetail: `Tried ${counted(failed, 'time')} within ${seconds(spentMs)}.`,
+    hint: advice`Run the command again when the other operation has ended, or allow more: ${setting('rollout.retry')}, ${setting('rollout.timeouts.lock')}.`,
   });
 }
 

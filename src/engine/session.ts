@@ -5,7 +5,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { BusyError, ConflictError, StateError } from '../base/errors.ts';
+import { hasCode, isFamily, ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
@@ -217,7 +218,7 @@ export class Session {
     this.#reserveIds(plan);
     const result = await executePlan({ run: this.#run, stack, plan, ports, signal, lanes });
     await this.#conclude(result).catch((error: unknown) => {
-      throw error instanceof StateError ? unsaved(error, result) : error;
+      throw isFamily(error, 'state') ? unsaved(error, result) : error;
     });
     return result;
   }
@@ -269,10 +270,10 @@ export class Session {
       ),
     ];
     if (changed.length === 0) return;
-    throw new ConflictError({
+    throw new ProxwrightError({
       code: 'PLAN_STALE',
       detail: `Since this plan was made, something else changed ${changed.join(', ')}.`,
-      hint: 'Make a new plan to see both changes side by side: proxwright plan',
+      hint: advice`Make a new plan to see both changes side by side: ${command('plan')}`,
     });
   }
 
@@ -313,8 +314,8 @@ export class Session {
       : settleOpenStep(context, step)
     ).catch((error: unknown) => {
       // What only root can mend stops this VM, whose own step says so again, and not its siblings.
-      if (!(error instanceof BusyError) || error.code !== 'GUEST_LOCKED') throw error;
-      this.#input.log.log('warn', `${address}: ${error.diagnostic.detail} ${error.diagnostic.hint ?? ''}`);
+      if (!hasCode(error, 'GUEST_LOCKED')) throw error;
+      this.#input.log.log('warn', `${address}: ${error.diagnostic.detail} ${error.hint?.text ?? ''}`);
       return undefined;
     });
     if (!settled) return;

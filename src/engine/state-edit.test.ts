@@ -55,7 +55,7 @@ describe('moving an address', () => {
     const doors = await scene();
     await expect(moveAddress(doors, 'vm.wed', 'vm.site')).rejects.toMatchObject({
       code: 'MISSING_REFERENCE',
-      diagnostic: { hint: "Did you mean 'vm.web'?" },
+      diagnostic: { hint: { text: "Did you mean 'vm.web'?" } },
     });
     await expect(moveAddress(doors, 'vm.web', 'vm.db')).rejects.toMatchObject({ code: 'BAD_VALUE' });
     expect((await readState(doors.store, 'lab')).serial).toBe(1);

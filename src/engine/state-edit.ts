@@ -5,7 +5,8 @@
 
 import type { Clock } from '../base/clock.ts';
 import { closest } from '../base/closest.ts';
-import { SpecError, StateError } from '../base/errors.ts';
+import { hasCode, ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { Random } from '../base/random.ts';
 import { openSteps } from '../state/events.ts';
 import { JournalWriter, unfinishedRuns } from '../state/journal.ts';
@@ -68,10 +69,10 @@ export async function moveAddress(doors: EditDoors, from: string, to: string): P
     const vm = knownVm(memory.state, from);
     const taken = memory.state.vms[to];
     if (taken) {
-      throw new SpecError({
+      throw new ProxwrightError({
         code: 'BAD_VALUE',
         detail: `"${to}" is VM ${taken.vmid} (${taken.name}) already.`,
-        hint: `Move that one away first, or forget it: proxwright state forget '${to}'`,
+        hint: advice`Move that one away first, or forget it: ${command('state forget', to)}`,
       });
     }
     await memory.record({ event: 'learned', step: 'state/mv', patch: { address: to, vm } });
@@ -123,10 +124,10 @@ export async function replaceState(doors: EditDoors, state: StackState): Promise
 async function refuseUnfinished(store: StateStore): Promise<void> {
   const [run] = await unfinishedRuns(store);
   if (!run) return;
-  throw new StateError({
+  throw new ProxwrightError({
     code: 'STATE_LOCKED',
     detail: `The run ${run.runId} did not end: what it began has to be taken up before the state is changed by hand.`,
-    hint: 'Let it be taken up: proxwright apply',
+    hint: advice`Let it be taken up: ${command('apply')}`,
   });
 }
 
@@ -135,7 +136,7 @@ export async function readStateIfSound(store: StateStore, stackName: string): Pr
   try {
     return await readState(store, stackName);
   } catch (error) {
-    if (error instanceof StateError && error.code === 'STATE_DAMAGED') return emptyState(stackName);
+    if (hasCode(error, 'STATE_DAMAGED')) return emptyState(stackName);
     throw error;
   }
 }
@@ -145,13 +146,13 @@ export function knownVm(state: StackState, address: string): VmState {
   if (vm) return vm;
   const known = Object.keys(state.vms);
   const guess = closest(address, known);
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     detail: `The state knows no "${address}".`,
     hint: guess
       ? `Did you mean '${guess}'?`
       : known.length === 0
-        ? 'It is empty. Make the VMs: proxwright apply. If it was lost: proxwright state recover'
+        ? advice`It is empty. Make the VMs: ${command('apply')}. If it was lost: ${command('state recover')}`
         : `It knows ${known.join(', ')}.`,
   });
 }

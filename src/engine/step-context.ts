@@ -6,14 +6,14 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { Pve } from '../pve/client.ts';
+import type { Sight } from '../resources/action.ts';
 import type { FileContext, ImageSources } from '../resources/file/context.ts';
 import type { IdReservations } from '../resources/vm/ids.ts';
 import type { VmMemory } from '../resources/vm/memory.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
 import type { Rollout } from '../spec/types.ts';
 import type { VmPatch } from '../state/events.ts';
 import type { ProgressListener } from './progress.ts';
-import { retryWhileBusy } from './retry.ts';
+import { DEFAULT_RETRY, retryWhileBusy } from './retry.ts';
 import type { RunMemory } from './run-memory.ts';
 
 /** Everything the steps of a run have in common. */
@@ -38,12 +38,7 @@ export interface StepIdentity {
   readonly action: string;
 }
 
-export function stepContext(
-  run: RunSurroundings,
-  step: StepIdentity,
-  sight: { last: VmObserved | undefined },
-  signal: AbortSignal,
-): FileContext {
+export function stepContext(run: RunSurroundings, step: StepIdentity, sight: Sight, signal: AbortSignal): FileContext {
   const { memory, clock, random, log, rollout } = run;
   const { address } = step;
   const patch = (vm: Partial<VmMemory>): VmPatch => ({ address, vm: mutable(vm) });
@@ -61,15 +56,17 @@ export function stepContext(
     secret: (key) => run.secret(address, key),
     memory: () => memory.vm(address),
     memoryOf: (other) => memory.vm(other),
-    intend: (intent, vm) =>
-      memory.record({
+    intend: async (intent, vm) => {
+      await memory.record({
         event: 'stepStarted',
         step: step.id,
         address,
         action: step.action,
         intent: toJson(intent),
         ...(vm && { patch: patch(vm) }),
-      }),
+      });
+      sight.acted = true;
+    },
     attach: (upid) => memory.record({ event: 'taskAttached', step: step.id, upid }),
     file: (key) => memory.state.files[key],
     learnFile: (key, file) =>
@@ -81,7 +78,7 @@ export function stepContext(
     learn: (vm) => memory.record({ event: 'learned', step: step.id, patch: patch(vm) }),
     whileBusy: (subject, work) =>
       retryWhileBusy(
-        { ...rollout.retry, budgetMs: rollout.timeouts.lockMs },
+        { ...DEFAULT_RETRY, ...rollout.retry, budgetMs: rollout.timeouts.lockMs },
         { clock, random: random.fork(`${step.id}/retry`), log: noted(log, memory, address), signal, subject },
         work,
       ),

@@ -5,7 +5,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, get as plainGet } from 'node:http';
 import { get as tlsGet } from 'node:https';
 import { canceledBy } from '../base/clock.ts';
-import { FileError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 
 export interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -36,7 +36,7 @@ export async function httpGet(url: string, options: GetOptions = {}): Promise<Fe
     if (target.protocol === 'https:' && next.protocol !== 'https:') throw downgraded(url, next);
     target = next;
   }
-  throw new FileError({
+  throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `${url} redirects more than ${MAX_REDIRECTS} times.`,
     hint: 'Use the address that the redirects should end at.',
@@ -59,8 +59,8 @@ function ask(url: URL, { headers = {}, signal, ca }: GetOptions): Promise<Incomi
   });
 }
 
-function downgraded(url: string, next: URL): FileError {
-  return new FileError({
+function downgraded(url: string, next: URL): ProxwrightError {
+  return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `${url} redirects to ${next.protocol}//${next.host}, which is not encrypted. It was not followed.`,
     hint: 'Use another mirror.',

@@ -8,8 +8,9 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Clock, throwIfCanceled } from '../base/clock.ts';
-import { FileError, ProxwrightError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import type { PrepareOptions } from '../base/image-source.ts';
+import { Attempts, RETRIES } from '../base/retry.ts';
 import { type FetchedBody, httpGet } from './http-get.ts';
 
 export interface DownloadOptions extends PrepareOptions {
@@ -26,8 +27,6 @@ interface Note {
 }
 
 const MAX_BYTES = 128 * 1024 ** 3;
-const ATTEMPTS = 5;
-const FIRST_PAUSE_MS = 1_000;
 
 /** Path of the whole file. */
 export async function downloaded(url: string, options: DownloadOptions): Promise<string> {
@@ -37,16 +36,15 @@ export async function downloaded(url: string, options: DownloadOptions): Promise
     throw unwritable(options.directory, error);
   });
   if (options.isDeclared && (await sizeOf(paths.whole)) !== undefined) return paths.whole;
-  for (let attempt = 1; ; attempt++) {
+  const attempts = new Attempts(RETRIES.download, options);
+  for (;;) {
     const before = await sizeOf(paths.part);
     try {
       return await fetchRest(url, paths, options);
     } catch (error) {
       throwIfCanceled(options.signal);
-      const hasGrown = ((await sizeOf(paths.part)) ?? 0) > (before ?? 0);
-      if (error instanceof ProxwrightError || (attempt >= ATTEMPTS && !hasGrown)) throw failure(url, error);
-      if (hasGrown) attempt = 1;
-      await options.clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1), options.signal);
+      if (((await sizeOf(paths.part)) ?? 0) > (before ?? 0)) attempts.restart();
+      if (!(await attempts.again(error))) throw failure(url, error);
     }
   }
 }
@@ -96,7 +94,7 @@ function startOf({ status, reason, headers, body }: FetchedBody, url: string): n
   const start = status === 206 ? /^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] : undefined;
   if (start !== undefined) return Number(start);
   body.destroy();
-  throw new FileError({
+  throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `${url} was answered with ${status} ${reason}.`,
     hint: 'Open the URL in a browser; images of old releases are often moved or removed.',
@@ -161,7 +159,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
 
 function refusePlain(url: string, { isDeclared }: DownloadOptions): void {
   if (isDeclared || new URL(url).protocol === 'https:') return;
-  throw new FileError({
+  throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `${url} is not encrypted, and no checksum is declared: nobody could tell whether the right file arrives.`,
     hint: 'Use https, or declare sha256.',
@@ -172,7 +170,7 @@ function failure(url: string, error: unknown): ProxwrightError {
   if (error instanceof ProxwrightError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOSPC' || code === 'EACCES' || code === 'EROFS') return unwritable('the cache of images', error);
-  return new FileError({
+  return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `${url} could not be fetched from this machine: ${error instanceof Error ? error.message : String(error)}.`,
     hint: hintFor(code),
@@ -197,16 +195,16 @@ function oddRange(url: string): Error {
   return new Error(`${url} answered with another range than was asked for`);
 }
 
-function tooLarge(): FileError {
-  return new FileError({
+function tooLarge(): ProxwrightError {
+  return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `The download is larger than ${MAX_BYTES} bytes.`,
     hint: 'Look whether the URL is that of an image.',
   });
 }
 
-function unwritable(what: string, cause: unknown): SpecError {
-  return new SpecError({
+function unwritable(what: string, cause: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNWRITABLE_FILE',
     detail: `${what} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
     hint: 'Images are kept here before they are sent: make room for the whole image on this machine.',

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { throwIfCanceled } from '../base/clock.ts';
-import { FileError, ProxwrightError, SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import type { PrepareOptions, ReadyImage } from '../base/image-source.ts';
 import type { Compression } from '../resources/file/file.ts';
 import type { DeclaredSums } from '../resources/file/steps.ts';
@@ -106,7 +106,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, name: string): AsyncI
   for await (const chunk of chunks) {
     sizeBytes += chunk.byteLength;
     if (sizeBytes > MAX_UNPACKED_BYTES) {
-      throw new FileError({
+      throw new ProxwrightError({
         code: 'UNPACK_FAILED',
         detail: `${name} unpacks to more than ${MAX_UNPACKED_BYTES} bytes.`,
         hint: 'Look whether it is the right file.',
@@ -152,8 +152,8 @@ async function fileFacts(path: string): Promise<{ readonly size: number }> {
   throw unreadable(path, 'it is not a file');
 }
 
-function unreadable(path: string, cause: unknown): SpecError {
-  return new SpecError({
+function unreadable(path: string, cause: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNREADABLE_FILE',
     detail: `${path} cannot be read: ${reasonOf(cause)}.`,
     hint: 'Check the path; it counts from the directory of the stack file.',
@@ -161,8 +161,8 @@ function unreadable(path: string, cause: unknown): SpecError {
   });
 }
 
-function unwritable(path: string, cause: unknown): SpecError {
-  return new SpecError({
+function unwritable(path: string, cause: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNWRITABLE_FILE',
     detail: `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
     hint: 'Images are unpacked here before they are sent: make room for the whole image on this machine.',
@@ -170,8 +170,8 @@ function unwritable(path: string, cause: unknown): SpecError {
   });
 }
 
-function mismatch(image: LocalImage, algorithm: string, declared: string, found: string): FileError {
-  return new FileError({
+function mismatch(image: LocalImage, algorithm: string, declared: string, found: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'CHECKSUM_MISMATCH',
     detail: `The ${algorithm} of ${image.name} is ${found}, and the stack says ${declared}. Nothing was sent.`,
     hint: 'Compare with the list of checksums beside the image; the sum is that of the file as it is fetched, still packed.',

@@ -225,7 +225,7 @@ describe('a download of our own', () => {
   it('verifies the certificate', async () => {
     await expect(prepare(download(), { ca: undefined })).rejects.toMatchObject({
       code: 'DOWNLOAD_FAILED',
-      diagnostic: { hint: expect.stringContaining('not trusted here') },
+      diagnostic: { hint: { text: expect.stringContaining('not trusted here') } },
     });
     expect(server.requests).toHaveLength(0);
   });
@@ -237,7 +237,7 @@ describe('a download of our own', () => {
   ])('of %s says what to do', async (url, hint) => {
     await expect(prepare(download({ url }))).rejects.toMatchObject({
       code: 'DOWNLOAD_FAILED',
-      diagnostic: { hint: expect.stringMatching(new RegExp(`${hint}|name service did not answer`)) },
+      diagnostic: { hint: { text: expect.stringMatching(new RegExp(`${hint}|name service did not answer`)) } },
     });
   });
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type Clock, orCanceled } from '../base/clock.ts';
-import { FileError } from '../base/errors.ts';
+import { isFamily } from '../base/errors.ts';
 import type { ImageSource, PrepareOptions, ReadyImage } from '../base/image-source.ts';
 import { declaredChecksum, type ImageOrigin } from '../resources/file/steps.ts';
 import { discardDownload, downloaded } from './image-download.ts';
@@ -45,7 +45,7 @@ export function createImageSources(options: ImageSourcesOptions): ImageSources {
     try {
       return await readyImage(image, { ...how, unpackTo: join(folder, 'image'), programs: options.programs ?? {} });
     } catch (error) {
-      const isWrong = error instanceof FileError && ['CHECKSUM_MISMATCH', 'UNPACK_FAILED'].includes(error.code);
+      const isWrong = isFamily(error, 'file') && ['CHECKSUM_MISMATCH', 'UNPACK_FAILED'].includes(error.code);
       if (isWrong && origin.kind === 'download') await discardDownload(origin.url, options.cacheDirectory);
       throw error;
     }

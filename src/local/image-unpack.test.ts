@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import type { Compression } from '../resources/file/file.ts';
 import { unpacked } from './image-unpack.ts';
 
@@ -65,7 +65,7 @@ describe.each(PACKERS)('%s by %s %j', (compression, program, args) => {
     const packed = pack(program, IMAGE, ...args);
     const failing = async function* () {
       yield packed.subarray(0, packed.length / 2);
-      throw new SpecError({ code: 'UNREADABLE_FILE', detail: 'gone' });
+      throw new ProxwrightError({ code: 'UNREADABLE_FILE', detail: 'gone' });
     };
     await expect(unpack(compression, failing())).rejects.toMatchObject({ code: 'UNREADABLE_FILE' });
   });
@@ -93,7 +93,9 @@ describe('unpacking', () => {
     const programs = { [compression]: 'no-such-program' };
     await expect(unpack(compression, inPieces(NOISE), { programs })).rejects.toMatchObject({
       code: 'UNPACK_FAILED',
-      diagnostic: { hint: 'Install no-such-program on this machine, or unpack the file by hand and give its path.' },
+      diagnostic: {
+        hint: { text: 'Install no-such-program on this machine, or unpack the file by hand and give its path.' },
+      },
     });
   });
 

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { FileError, ProxwrightError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import type { Compression } from '../resources/file/file.ts';
 
 type Chunks = AsyncIterable<Uint8Array>;
@@ -115,8 +115,8 @@ async function* watched(packed: Chunks, onError: (error: unknown) => void): Chun
   }
 }
 
-function missing(compression: Compression, program: string, name: string, cause: unknown): FileError {
-  return new FileError({
+function missing(compression: Compression, program: string, name: string, cause: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNPACK_FAILED',
     detail: `${name} is packed as .${compression}, and the program "${program}" that unpacks it cannot be run here: ${String(cause instanceof Error ? cause.message : cause)}.`,
     hint: `Install ${program} on this machine, or unpack the file by hand and give its path.`,
@@ -124,8 +124,8 @@ function missing(compression: Compression, program: string, name: string, cause:
   });
 }
 
-function damaged(compression: Compression, name: string, cause: unknown): FileError {
-  return new FileError({
+function damaged(compression: Compression, name: string, cause: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNPACK_FAILED',
     detail: `${name} cannot be unpacked as .${compression}: "${String(cause instanceof Error ? cause.message : cause)}". Nothing was sent.`,
     hint: 'The file is damaged, or is packed in another way than its name says: try it by hand, or set compression.',

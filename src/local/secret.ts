@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { Where } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import type { SecretReference } from '../spec/types.ts';
 import { readTextFile } from './text-file.ts';
@@ -62,7 +62,7 @@ function fromEnvironment(
 ): Secret {
   const value = environment[name];
   if (value) return new Secret(value);
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     ...(where && { where }),
     detail: `The environment variable ${name}, which holds a ${noun}, is not set.`,
@@ -83,7 +83,7 @@ async function fromCommand(
   } catch (error) {
     // What it printed is left out: it may contain the secret.
     const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it was ended';
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       ...(where && { where }),
       detail: `The command "${program}", which prints a ${noun}, failed (${reason}).`,

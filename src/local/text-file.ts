@@ -1,6 +1,7 @@
 /** Reading files for the front doors: the one place where a path becomes text. */
 import { readFile } from 'node:fs/promises';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import type { Hint } from '../base/hint.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -15,11 +16,11 @@ export function reasonOf(error: unknown): string {
 }
 
 /** `purpose` completes "cannot be read as …": `a world`. `shown` is the name in messages. */
-export async function readTextFile(path: string, purpose: string, hint?: string, shown = path): Promise<string> {
+export async function readTextFile(path: string, purpose: string, hint?: Hint | string, shown = path): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'UNREADABLE_FILE',
       where: { file: shown },
       detail: `"${shown}" cannot be read as ${purpose}: ${reasonOf(error)}.`,

@@ -1,6 +1,6 @@
 /** Takes answers apart: the `data` inside, its shape, or the error that the answer stands for. */
 import type { ZodType } from 'zod';
-import { ConnectError, type ProxwrightError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import type { WireResponse } from '../base/transport.ts';
 import { badAnswer, errorFromResponse, LOOK_FIRST, type RequestContext, whereOf } from './errors/failures.ts';
 
@@ -25,10 +25,10 @@ export function readAnswer(context: RequestContext, response: WireResponse): Rea
 }
 
 /** A changing request was carried out, or at least begun, when an answer to it arrives damaged. */
-function unreadableAnswer(context: RequestContext, what: string): ConnectError {
+function unreadableAnswer(context: RequestContext, what: string): ProxwrightError {
   const error = badAnswer(context, what);
   if (!context.changes) return error;
-  return new ConnectError({
+  return new ProxwrightError({
     code: 'OUTCOME_UNKNOWN',
     detail: `${error.diagnostic.detail} The request was probably carried out.`,
     where: whereOf(context),

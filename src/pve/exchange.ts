@@ -4,10 +4,11 @@
  */
 import { Buffer } from 'node:buffer';
 import { type Clock, throwIfCanceled } from '../base/clock.ts';
-import { Canceled, type ProxwrightError } from '../base/errors.ts';
+import { canceled, isCanceled } from '../base/errors.ts';
 import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import { Attempts, RETRIES } from '../base/retry.ts';
 import { Secret } from '../base/secret.ts';
 import {
   isStreamBody,
@@ -52,9 +53,6 @@ export interface ExchangeParts {
   readonly logger: Logger;
 }
 
-const DEFAULT_ATTEMPTS = 4;
-const FIRST_PAUSE_MS = 300;
-
 /** Headers that prove who we are, with what must not be repeated in messages. */
 export interface Identity {
   readonly principal: string;
@@ -71,7 +69,7 @@ export class Exchange {
 
   async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
     const { clock, random, logger, endpoint } = this.#parts;
-    const { attempts = DEFAULT_ATTEMPTS } = options;
+    const { attempts: most = RETRIES.request.attempts, signal } = options;
     const context: RequestContext = {
       changes: call.method !== 'GET' && !call.isQuestion,
       request: `${call.method} ${call.path.shown}`,
@@ -80,18 +78,19 @@ export class Exchange {
       secrets: [...identity.secrets, ...secretsOf(call.params)],
     };
     const wire = toWire(call, identity.headers);
-    for (let attempt = 1; ; attempt++) {
+    const attempts = new Attempts({ ...RETRIES.request, attempts: most }, { clock, random, signal });
+    for (;;) {
       const outcome = await this.#attempt(context, wire, options);
       if (outcome.kind === 'answer') return outcome.answer;
-      if (attempt >= attempts || !mayBeRepeated(outcome.error)) throw outcome.error;
-      // Spread out, so that many callers hit by one hitch do not come back in step.
-      const pauseMs = Math.round(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random.next() / 2));
-      logger.log('debug', `${context.request}: ${outcome.error.code}, asking again in ${pauseMs} ms`, {
-        attempt,
-        attempts,
-        code: outcome.error.code,
-      });
-      await clock.sleep(pauseMs, options.signal);
+      const { error } = outcome;
+      const isAgain = await attempts.again(error, (pauseMs) =>
+        logger.log('debug', `${context.request}: ${error.code}, asking again in ${pauseMs} ms`, {
+          attempt: attempts.failed,
+          attempts: most,
+          code: error.code,
+        }),
+      );
+      if (!isAgain) throw error;
     }
   }
 
@@ -107,19 +106,13 @@ export class Exchange {
       return readAnswer(context, response);
     } catch (thrown) {
       if (thrown instanceof TransportFailure) return { kind: 'error', error: errorFromTransport(context, thrown) };
-      if (thrown instanceof Canceled && underWay && context.changes) {
-        throw new Canceled(
-          `Stopped while ${context.request} was under way; whether it took effect is not known.`,
-          thrown,
-        );
+      if (isCanceled(thrown) && underWay && context.changes) {
+        throw canceled(`Stopped while ${context.request} was under way; whether it took effect is not known.`, thrown);
       }
       throw thrown;
     }
   }
 }
-
-/** By construction these codes mean "not carried out", or that it was only a question. */
-const mayBeRepeated = (error: ProxwrightError) => error.code === 'NOT_EXECUTED' || error.code === 'UNREACHABLE';
 
 function toWire(call: Call, headers: Readonly<Record<string, string>>): WireRequest {
   const form = encodeForm(call.params ?? {});

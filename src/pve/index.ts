@@ -1,4 +1,6 @@
 /** The public face of the Proxmox VE client, exported as `proxwright/pve`. */
+
+export type { Subject } from '../base/errors.ts';
 export type { StreamBody } from '../base/transport.ts';
 export type { Access, AclEntry, Permissions, Role, TokenEntry } from './api/access/index.ts';
 export type { HaResource, HaResourceParams, HaResources } from './api/cluster/ha.ts';
@@ -30,7 +32,6 @@ export {
   isOutcomeUnknown,
   isSightLost,
 } from './errors/kinds.ts';
-export type { Subject } from './errors/meaning.ts';
 export { type MissingPrivilege, missingPrivilege } from './errors/privileges.ts';
 export type { CallOptions } from './exchange.ts';
 export {

@@ -23,6 +23,17 @@ export interface ActionTimeouts {
   readonly imageMs: number;
 }
 
+/** What this run knows of the VM it works on. */
+export interface Sight {
+  /**
+   * The last read of the VM, until an act of ours outdates it. What is written carries its digest, so the server refuses a
+   * write that rests on a read that another client has outdated.
+   */
+  last: VmObserved | undefined;
+  /** An act on the VM has been begun. */
+  acted?: boolean;
+}
+
 export interface ActionContext {
   readonly pve: Pve;
   readonly clock: Clock;
@@ -35,11 +46,7 @@ export interface ActionContext {
   readonly stack: string;
   /** Ids that the VMs of this run have taken or are about to take. */
   readonly ids: IdReservations;
-  /**
-   * The last read of this VM within this run, until an act of ours outdates it. What is written carries its digest, so the
-   * server refuses a write that rests on a read somebody else has outdated.
-   */
-  readonly sight: { last: VmObserved | undefined };
+  readonly sight: Sight;
   /** The value of a configuration key that plans hold only as a digest. */
   secret(key: string): Secret | undefined;
   /** What is remembered of this VM right now. */

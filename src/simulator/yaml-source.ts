@@ -1,6 +1,6 @@
 /** Text in YAML (or JSON, which is YAML too) with the positions of its values, so that complaints can point at a line. */
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 
 export interface YamlSource {
   readonly value: unknown;
@@ -22,7 +22,7 @@ export function parseYaml(text: string, file: string): YamlSource {
   };
   const [error] = document.errors;
   if (error) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file, ...at(error.pos[0]) },
       detail: `This is not valid YAML: ${error.message.replace(/\.?$/, '.')}`,
@@ -43,7 +43,7 @@ function toValue(document: Document, file: string): unknown {
   } catch (error) {
     // Aliases that refer to nothing or multiply without end.
     const detail = error instanceof Error ? error.message : String(error);
-    throw new SpecError({ code: 'BAD_VALUE', where: { file }, detail: `${detail.replace(/\.?$/, '.')}` });
+    throw new ProxwrightError({ code: 'BAD_VALUE', where: { file }, detail: `${detail.replace(/\.?$/, '.')}` });
   }
 }
 

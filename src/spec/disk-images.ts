@@ -1,5 +1,6 @@
 /** `image: NAME` in a disk, replaced by the volume that the image becomes, before the field table sees the disk. */
 import type { Address } from '../base/address.ts';
+import { advice, setting } from '../base/hint.ts';
 import { imageVolid } from '../resources/file/file.ts';
 import type { Findings } from './findings.ts';
 import type { ImageCandidate, Images } from './images.ts';
@@ -57,7 +58,7 @@ function lookUp(
     detail: `There is no image ${quote(name)} under "images".`,
     hint:
       didYouMean(name, byName.keys()) ??
-      'Describe it there, or name a file that is in a storage already: import_from: local:import/NAME.qcow2.',
+      advice`Describe it there, or name a file that is in a storage already: ${setting('import_from', 'local:import/NAME.qcow2')}.`,
   });
   return undefined;
 }
@@ -88,7 +89,7 @@ function withVolume(
       code: 'BAD_VALUE',
       where: { ...at, address },
       detail: `The image "${found.image.name}" is an archive of several files (.ova), so it is not one disk.`,
-      hint: `Name the disk inside it: import_from: ${imageVolid(fields.storage, fields.content, file)}/NAME.vmdk.`,
+      hint: advice`Name the disk inside it: ${setting('import_from', `${imageVolid(fields.storage, fields.content, file)}/NAME.vmdk`)}.`,
     });
     return withEntry(rest, 'import_from', { ...given, value: unknownAt(at) });
   }

@@ -22,7 +22,7 @@ function evaluated(text: string, within: Scope = scope) {
   const node = evaluate(scalar(text, AT), within, findings);
   return {
     value: toPlain(node),
-    problems: findings.list().map(({ code, detail, hint }) => `${code} ${detail} ${hint ?? ''}`),
+    problems: findings.list().map(({ code, detail, hint }) => `${code} ${detail} ${hint?.text ?? ''}`),
   };
 }
 

@@ -2,7 +2,9 @@
  * `${…}`: references inside values. A value that is nothing but a reference keeps the type of what it refers to; inside
  * longer text the value is written out. `$${` stands for `${`. What a reference yields is never evaluated again.
  */
+
 import type { Where } from '../base/diagnostics.ts';
+import { advice, type Hint, setting } from '../base/hint.ts';
 import type { Findings } from './findings.ts';
 import { type Entry, type Located, type LocatedScalar, relocated, scalar, unknownAt } from './located.ts';
 import { didYouMean } from './suggest.ts';
@@ -105,13 +107,13 @@ function used(value: Located, at: Where): Located {
   return value.kind === 'scalar' || value.kind === 'unknown' ? { ...value, at } : value;
 }
 
-function explain(name: string, scope: Scope): { detail: string; hint?: string | undefined } {
+function explain(name: string, scope: Scope): { detail: string; hint?: Hint | string | undefined } {
   const variables = [...scope.variables.keys()].map((variable) => `var.${variable}`);
   if (name === 'number' || name === 'each') {
     return scope.number !== undefined
       ? {
           detail: `This group has no "each", so \${each} means nothing here.`,
-          hint: `Use \${number}, or give the group each: […].`,
+          hint: advice`Use \${number}, or give the group ${setting('each', ['…'])}.`,
         }
       : { detail: `\${${name}} has a value only inside a group under "vms" or "defaults".` };
   }

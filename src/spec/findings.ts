@@ -1,13 +1,14 @@
 /** Problems as they are gathered: each once, in the order of the file, and without any sensitive value in it. */
 import type { Diagnostic, Severity, Where } from '../base/diagnostics.ts';
-import { SpecError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { type Hint, redactHint } from '../base/hint.ts';
 import { redact, Secret } from '../base/secret.ts';
 
 export interface Problem {
   readonly code: 'UNKNOWN_FIELD' | 'BAD_VALUE' | 'MISSING_REFERENCE';
   readonly severity?: Severity;
   readonly detail: string;
-  readonly hint?: string | undefined;
+  readonly hint?: Hint | string | undefined;
   readonly where: Where;
 }
 
@@ -22,7 +23,7 @@ export class Findings {
 
   add(problem: Problem): void {
     const { severity = 'error', code, detail, hint, where } = problem;
-    const { diagnostic } = new SpecError({ code, detail, where, ...(hint !== undefined && { hint }) });
+    const { diagnostic } = new ProxwrightError({ code, detail, where, hint });
     this.#keep({ ...diagnostic, severity });
   }
 
@@ -53,7 +54,7 @@ export class Findings {
     return {
       ...diagnostic,
       detail: redact(diagnostic.detail, this.#secrets),
-      ...(diagnostic.hint !== undefined && { hint: redact(diagnostic.hint, this.#secrets) }),
+      ...(diagnostic.hint !== undefined && { hint: redactHint(diagnostic.hint, this.#secrets) }),
     };
   }
 }

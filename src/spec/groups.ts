@@ -3,6 +3,7 @@
 import { type Address, vmAddress } from '../base/address.ts';
 import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
+import { advice, setting } from '../base/hint.ts';
 import { shareAddresses } from './address-ranges.ts';
 import { evaluate, hasReference, type Scope } from './expressions.ts';
 import type { Findings } from './findings.ts';
@@ -129,7 +130,7 @@ function readRoll(keys: Located, keyAt: Where, { maxMembers, findings }: GroupCo
       code: 'BAD_VALUE',
       where: (count ?? each)?.at ?? keyAt,
       detail: `The group would have ${counted(size, 'VM')}; at most ${counted(maxMembers, 'is', 'are')} allowed.`,
-      hint: `Lower it, or raise the limit: rollout: { limits: { group_size: ${size} } }.`,
+      hint: advice`Lower it, or raise the limit: ${setting('rollout', { limits: { group_size: size } })}.`,
     });
   }
   const roll = each
@@ -180,7 +181,7 @@ function readOverrides(entry: Entry | undefined, scope: Scope, findings: Finding
       code: 'BAD_VALUE',
       where: value.at,
       detail: `"overrides" must be a map from VM names or numbers to fields; it is ${describeKind(value)}.`,
-      hint: 'Write for example overrides: { 2: { memory: 32GiB } }.',
+      hint: advice`Write for example ${setting('overrides', { 2: { memory: '32GiB' } })}.`,
     });
   }
   return undefined;

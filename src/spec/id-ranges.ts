@@ -1,5 +1,6 @@
 /** `vmids`: `101-109`, a single id, or a list of both → the ids. */
 import { counted } from '../base/count.ts';
+import { advice, setting } from '../base/hint.ts';
 import type { Findings } from './findings.ts';
 import { child, type Located, type LocatedMap, quote } from './located.ts';
 
@@ -71,6 +72,11 @@ function readRange(node: Located, findings: Findings): { readonly first: number;
           ? `Ids of VMs lie between ${LOWEST} and ${HIGHEST}; this says ${text}.`
           : undefined;
   if (problem === undefined) return { first, last };
-  findings.add({ code: 'BAD_VALUE', where: node.at, detail: problem, hint: 'Write for example vmids: 101-109.' });
+  findings.add({
+    code: 'BAD_VALUE',
+    where: node.at,
+    detail: problem,
+    hint: advice`Write for example ${setting('vmids', '101-109')}.`,
+  });
   return undefined;
 }

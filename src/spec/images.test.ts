@@ -316,7 +316,7 @@ describe('a disk that names an image', () => {
     const text =
       'version: 1\nstack: s\nvms: { a: { name: a, node: n, clone: { template: t }, disks: { scsi1: { image: x, storage: s } } } }\n';
     expect(problemsOf(text)).toEqual([
-      '3:80 error MISSING_REFERENCE: There is no image "x" under "images". | Describe it there, or name a file that is in a storage already: import_from: local:import/NAME.qcow2.',
+      '3:80 error MISSING_REFERENCE: There is no image "x" under "images". | Describe it there, or name a file that is in a storage already: import_from: "local:import/NAME.qcow2".',
     ]);
   });
 
@@ -328,7 +328,7 @@ describe('a disk that names an image', () => {
 
   it('cannot be an archive', () => {
     expect(problemsOf(imageStack('path: ./a.ova, content: import, storage: local'))).toEqual([
-      '10:30 error BAD_VALUE: The image "debian" is an archive of several files (.ova), so it is not one disk. | Name the disk inside it: import_from: local:import/a.ova/NAME.vmdk.',
+      '10:30 error BAD_VALUE: The image "debian" is an archive of several files (.ova), so it is not one disk. | Name the disk inside it: import_from: "local:import/a.ova/NAME.vmdk".',
     ]);
   });
 

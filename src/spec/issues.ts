@@ -1,6 +1,7 @@
 /** A schema's complaints in the words and with the positions of the stack file. */
 import type { z } from 'zod';
 import type { Where } from '../base/diagnostics.ts';
+import { advice, type Hint, setting } from '../base/hint.ts';
 import { parseByteSize, printByteSize } from '../base/units.ts';
 import type { Findings } from './findings.ts';
 import { child, descendant, describeKind, type Located, type Path, quote, toPlain, walk } from './located.ts';
@@ -93,7 +94,7 @@ export function report(issue: Issue, schema: z.ZodType, root: Located, context: 
       code: 'BAD_VALUE',
       where: at(keyOf(root, path.slice(0, -1), context)),
       detail: `${named(path)} is missing.`,
-      hint: `Write ${path.at(-1)}: … here${path.length === 1 ? (context.elsewhere ?? '') : ''}.`,
+      hint: advice`Write ${setting(String(path.at(-1)), '…')} here${path.length === 1 ? (context.elsewhere ?? '') : ''}.`,
     });
   } else {
     const shown = isSecretAt(schema, path) || node.sensitive ? undefined : describeKind(node);
@@ -115,9 +116,9 @@ function unknownFieldHint(
   schema: z.ZodType,
   path: Path,
   alsoKnown: readonly string[],
-): string | undefined {
+): Hint | string | undefined {
   const home = path.length === 0 ? homeOf(key, schema) : undefined;
-  if (home !== undefined) return `It belongs under "${home}": ${home}: { ${key}: … }.`;
+  if (home !== undefined) return advice`It belongs under "${home}": ${setting(home, { [key]: '…' })}.`;
   return didYouMean(key, [...keysAt(schema, path), ...alsoKnown]);
 }
 

@@ -1,6 +1,7 @@
 /** What members and groups say about each other: `after`, `formerly`, and overrides that fell to nobody. */
 import { type Address, parseAddress, toAddress, vmAddress } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
+import { advice, setting } from '../base/hint.ts';
 import type { Findings } from './findings.ts';
 import type { Group, Member } from './groups.ts';
 import { child, type Located, quote } from './located.ts';
@@ -110,7 +111,7 @@ export function resolveFormerly(
             code: 'BAD_VALUE',
             where: at,
             detail: problem ?? '',
-            hint: 'Write the group’s earlier name; for one VM of a group say it under "overrides": { 1: { formerly: vm.NAME } }.',
+            hint: advice`Write the group’s earlier name; for one VM of a group say it under ${setting('overrides', { 1: { formerly: 'vm.NAME' } })}.`,
           });
         }
       }

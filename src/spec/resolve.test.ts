@@ -170,7 +170,7 @@ rollout: { stagger: 30, limits: { requets: 1 } }
     const { diagnostics } = resolveText('version: 1\nstack: s\nvms:\n  web: { name: web }\n');
     expect(diagnostics[0]).toMatchObject({
       detail: '"node" is missing.',
-      hint: 'Write node: … here or under "defaults".',
+      hint: { text: 'Write node: … here or under "defaults".' },
       where: { file: 'stack.yaml', line: 4, column: 3, address: 'vm.web' },
     });
   });

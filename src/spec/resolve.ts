@@ -1,6 +1,7 @@
 /** The whole way from a loaded file to a resolved stack, gathering every problem on the way. */
 import type { Address } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
+import { advice, setting } from '../base/hint.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
 import { Findings } from './findings.ts';
@@ -90,7 +91,7 @@ function checkTopLevel(root: LocatedMap, start: Where, findings: Findings): void
       code: 'BAD_VALUE',
       where: start,
       detail: `"${key}" is missing.`,
-      hint: `Write ${key}: ${example} at the top of the file.`,
+      hint: advice`Write ${setting(key, example)} at the top of the file.`,
     });
   }
   const version = root.entries.get('version')?.value;
@@ -99,7 +100,7 @@ function checkTopLevel(root: LocatedMap, start: Where, findings: Findings): void
       code: 'BAD_VALUE',
       where: version.at,
       detail: `"version" is ${describeKind(version)}; this Proxwright reads version 1 of the format.`,
-      hint: 'Write version: 1, or use a Proxwright that knows the other version.',
+      hint: advice`Write ${setting('version', 1)}, or use a Proxwright that knows the other version.`,
     });
   }
 }

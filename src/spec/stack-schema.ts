@@ -3,6 +3,7 @@
  * them. The sections are checked one by one while a stack is resolved; the whole is what editors get.
  */
 import { z } from 'zod';
+import { advice, setting } from '../base/hint.ts';
 import { duration, type FieldFacts, field } from '../resources/field.ts';
 import { imageFieldsSchema } from '../resources/image/fields.ts';
 import { secretReference } from '../resources/vm/cloud-init-fields.ts';
@@ -134,10 +135,10 @@ export const diskImageSchema = ours(
 /** Fields of a VM that a template cannot have, and what its author should know instead. */
 export const NOT_OF_TEMPLATES = {
   name: 'Its name is its key under "templates".',
-  clone: 'A template that is copied from a VM says so: from: { vm: NAME }.',
+  clone: advice`A template that is copied from a VM says so: ${setting('from', { vm: 'NAME' })}.`,
   power: 'A template never runs; while it is built it is started where "install" says so.',
   restart: 'A template never runs.',
-  ready: 'A template never runs, so nothing is waited for; install: { timeout: 45m } bounds an installation.',
+  ready: advice`A template never runs, so nothing is waited for; ${setting('install', { timeout: '45m' })} bounds an installation.`,
   ownership: 'The notes of a template always say whose it is: its recipe is kept there.',
   ha: 'A template never runs, so nothing keeps it running; say it of the VMs.',
 } as const;

@@ -3,6 +3,7 @@ import { addressOf } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
 import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
+import { advice, setting } from '../base/hint.ts';
 import { vmFieldsSchema } from '../resources/vm/fields.ts';
 import { shareAddresses } from './address-ranges.ts';
 import { replaceImages } from './disk-images.ts';
@@ -192,7 +193,7 @@ function refuseSharedId(fields: LocatedMap, count: number, findings: Findings): 
     code: 'BAD_VALUE',
     where: vmid.value.at,
     detail: `One id cannot serve the templates of ${counted(count, 'node')}.`,
-    hint: `Write vmids: ${Number.isSafeInteger(first) ? `${first}-${first + count - 1}` : '9000-9009'}.`,
+    hint: advice`Write ${setting('vmids', Number.isSafeInteger(first) ? `${first}-${first + count - 1}` : '9000-9009')}.`,
   });
   return withEntry(fields, 'vmid', undefined);
 }

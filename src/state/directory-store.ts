@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { invariant } from '../base/assert.ts';
-import { StateError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from './lock-refusal.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from './store.ts';
 
@@ -244,9 +244,9 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
-function unusable(path: string, cause: unknown): StateError {
+function unusable(path: string, cause: unknown): ProxwrightError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new StateError({
+  return new ProxwrightError({
     code: 'STATE_UNWRITABLE',
     where: { file: path },
     detail: `The operating system says: "${reason}".`,

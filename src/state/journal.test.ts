@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StateError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { closeRun, JournalWriter, listRuns, type NewEvent, readRun } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -27,7 +27,7 @@ class FullDisk extends MemoryStore {
   override async append(name: string, line: string): Promise<void> {
     if (++this.lines !== this.fullAt) return super.append(name, line);
     await this.write(name, `${(await this.read(name)) ?? ''}${line.slice(0, 10)}`);
-    throw new StateError({ code: 'STATE_UNWRITABLE', detail: 'ENOSPC' });
+    throw new ProxwrightError({ code: 'STATE_UNWRITABLE', detail: 'ENOSPC' });
   }
 }
 

@@ -1,6 +1,7 @@
 /** The journal of each run: one line a fact, on disk before we act on it. */
 import type { Clock } from '../base/clock.ts';
-import { StateError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import { eventSchema, type RunEvent } from './events.ts';
 import type { StateStore } from './store.ts';
 
@@ -96,11 +97,11 @@ function parseLine(line: string): RunEvent | undefined {
   }
 }
 
-function damaged(file: string, line: number): StateError {
-  return new StateError({
+function damaged(file: string, line: number): ProxwrightError {
+  return new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file, line },
     detail: 'This line of the journal is not an event of a run.',
-    hint: 'Restore the directory from a backup, or set the file aside and rebuild: proxwright state recover',
+    hint: advice`Restore the directory from a backup, or set the file aside and rebuild: ${command('state recover')}`,
   });
 }

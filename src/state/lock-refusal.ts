@@ -1,6 +1,7 @@
 /** The refusal of a second run, the same for every store. */
 import { isDeepStrictEqual } from 'node:util';
-import { StateError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { LockHolder, LockOwner } from './store.ts';
 
 /** Stands for whoever holds a lock that cannot be read. */
@@ -13,12 +14,12 @@ export const UNREADABLE_OWNER: LockOwner = {
   command: '',
 };
 
-export function lockedBy(owner: LockOwner, where: string): StateError {
-  return new StateError({
+export function lockedBy(owner: LockOwner, where: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'STATE_LOCKED',
     where: { file: where },
     detail: describeLock(owner),
-    hint: 'Wait until that run has ended. If you are sure that it no longer lives: proxwright state unlock',
+    hint: advice`Wait until that run has ended. If you are sure that it no longer lives: ${command('state unlock')}`,
   });
 }
 

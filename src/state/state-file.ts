@@ -1,5 +1,6 @@
 /** The state file: read with care, written as a whole, with the previous version kept beside it. */
-import { SpecError, StateError } from '../base/errors.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from './stack-state.ts';
 import type { StateStore } from './store.ts';
 
@@ -13,7 +14,7 @@ export async function readState(store: StateStore, stack: string): Promise<Stack
   const place = store.placeOf(STATE_FILE);
   const state = parseState(text, place);
   if (state.stack !== stack) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file: place },
       detail: `This state belongs to the stack "${state.stack}", not to "${stack}".`,
@@ -32,7 +33,7 @@ export function parseState(text: string, file: string): StackState {
   }
   const version = typeof raw === 'object' && raw !== null && 'version' in raw ? raw.version : undefined;
   if (typeof version === 'number' && version > STATE_VERSION) {
-    throw new StateError({
+    throw new ProxwrightError({
       code: 'STATE_TOO_NEW',
       where: { file },
       detail: `It has version ${version}; this Proxwright reads up to version ${STATE_VERSION}.`,
@@ -99,11 +100,11 @@ export async function listBackups(store: StateStore): Promise<string[]> {
   return store.list(BACKUPS);
 }
 
-function damaged(file: string, problem: string): StateError {
-  return new StateError({
+function damaged(file: string, problem: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file },
     detail: `The state cannot be understood: ${problem}.`,
-    hint: 'Bring back an earlier version: proxwright state restore. Or rebuild it from the cluster: proxwright state recover',
+    hint: advice`Bring back an earlier version: ${command('state restore')}. Or rebuild it from the cluster: ${command('state recover')}`,
   });
 }

@@ -3,7 +3,7 @@
  * that nobody else uses; without that marker nothing is destroyed, whatever its id.
  */
 import { randomBytes } from 'node:crypto';
-import { ConflictError } from '../../src/base/errors.ts';
+import { hasCode } from '../../src/base/errors.ts';
 import { isNotFound, type Pve, type VmHandle } from '../../src/pve/index.ts';
 
 /** Far above what people and tools pick, and below the largest id there is. */
@@ -52,7 +52,7 @@ async function freeVmid(pve: Pve): Promise<number> {
       await pve.cluster.assertFree(vmid);
       return vmid;
     } catch (error) {
-      if (!(error instanceof ConflictError && error.code === 'VMID_TAKEN')) throw error;
+      if (!hasCode(error, 'VMID_TAKEN')) throw error;
     }
   }
   throw new Error(`none of the ${ATTEMPTS} ids below ${HIGHEST_VMID} is free`);

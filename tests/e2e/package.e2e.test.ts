@@ -19,7 +19,7 @@ const tsc = join(root, 'node_modules', '.bin', 'tsc');
 const UNREACHABLE = /E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTCACHED|ERR_SOCKET/;
 
 const USES_TYPES = `
-import { ApiError, type Clock, formatDiagnostic, Secret, toDiagnostic, VirtualClock } from 'proxwright';
+import { type Clock, formatDiagnostic, isFamily, Secret, toDiagnostic, VirtualClock } from 'proxwright';
 import { retryWhileBusy } from 'proxwright/engine';
 import { createPve, isNotFound, type Pve, parseToken, type VmConfig } from 'proxwright/pve';
 import { createSimulator, recordedWorld, seededRandom, type Simulator, type World } from 'proxwright/simulator';
@@ -30,7 +30,7 @@ const simulator: Simulator = createSimulator({ world, clock, random: seededRando
 const pve: Pve = createPve({ transport: simulator.transport(), credentials: parseToken('a@b!cc=d'), clock });
 export const config: Promise<VmConfig> = pve.node('pve1').vm(100).config.get();
 export const shown = (error: unknown): string =>
-  error instanceof ApiError && isNotFound(error) ? error.code : formatDiagnostic(toDiagnostic(error));
+  isFamily(error, 'api') && isNotFound(error) ? error.code : formatDiagnostic(toDiagnostic(error));
 export const secret = new Secret('x');
 export const retry: unknown = retryWhileBusy;
 // @ts-expect-error a VM id is a number: were everything "any", this line would not be an error

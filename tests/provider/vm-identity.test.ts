@@ -40,6 +40,20 @@ describe('an id that has become another VM', () => {
   });
 });
 
+describe('a uuid that differs only in case', () => {
+  it('is that of the same VM for read, plan and destroy', async () => {
+    await withMade(FIXED, async (bench, next) => {
+      const vm = bench.world.vms.get(450);
+      const smbios = (vm?.config.current.get('smbios1') ?? '').replace(/(?<=uuid=)[^,]+/, (uuid) => uuid.toUpperCase());
+      expect(smbios).toMatch(/uuid=[0-9A-F-]{36}/);
+      if (vm) vm.config = { ...vm.config, current: new Map([...vm.config.current, ['smbios1', smbios]]) };
+      expect(hasErrors((await next().host.plan(FIXED)).diagnostics)).toBe(false);
+      expect(hasErrors((await next().host.apply(null)).diagnostics)).toBe(false);
+      expect(bench.called('web')).toEqual([]);
+    });
+  });
+});
+
 describe('the id of another VM of the state', () => {
   it('is taken, unless that VM is about to go', async () => {
     await withMade(FIXED, async (_bench, next) => {

@@ -3,7 +3,7 @@
  * wait ends, every error is one of ours and tells no secret, nothing is done twice, and afterwards the world can be cleaned.
  */
 import { describe, expect, it } from 'vitest';
-import { Bug, ProxwrightError } from '../../src/base/errors.ts';
+import { isFamily, ProxwrightError } from '../../src/base/errors.ts';
 import {
   combineFaults,
   FAULT_KINDS,
@@ -85,7 +85,7 @@ async function tell(seed: number): Promise<Story> {
 function complaints({ scene, journal, happenings, logged }: Story): string[] {
   const found: string[] = [];
   for (const { step, thrown } of journal.rejections) {
-    if (!(thrown instanceof ProxwrightError) || thrown instanceof Bug) found.push(`${step} ended with ${thrown}`);
+    if (!(thrown instanceof ProxwrightError) || isFamily(thrown, 'bug')) found.push(`${step} ended with ${thrown}`);
     else if (leaks(everythingOf(thrown))) found.push(`${step} tells a secret: ${thrown.message}`);
   }
   found.push(...logged.filter(leaks).map((line) => `the log tells a secret: ${line}`));

@@ -52,7 +52,7 @@ describe('a plan without the state', () => {
       expect(problems[0]?.detail).toMatch(
         /vm\.web\[1\] is VM \d+ \(web-1\) on pve1, vm\.web\[2\] is VM \d+ \(web-2\) on pve1/,
       );
-      expect(problems[0]?.hint).toContain('proxwright state recover');
+      expect(problems[0]?.hint?.text).toContain('proxwright state recover');
       const { state } = await recoverState({ pve: lab.pve, clock: lab.clock, stack, state: emptyState('lab') });
       await replaceState(lab.doors('state recover'), state);
       expect(isEmpty(await lab.plan(stack))).toBe(true);

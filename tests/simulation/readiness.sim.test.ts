@@ -113,7 +113,7 @@ describe('a cloud-init guest', () => {
         diagnostic: {
           detail:
             'VM 401 on pve1: waited 10m 0s for its guest agent to answer 3 times in a row. Its guest agent does not answer. The VM is kept.',
-          hint: expect.stringContaining('ready: { agent: false }'),
+          hint: { text: expect.stringContaining('ready: { agent: false }') },
         },
       });
       expect(clock.now() - begun).toBe(600_000);
@@ -140,7 +140,7 @@ describe('a cloud-init guest', () => {
     });
     await expect(failing).rejects.toMatchObject({
       code: 'AGENT_SILENT',
-      diagnostic: { hint: expect.stringContaining('agent: { enabled: true }') },
+      diagnostic: { hint: { text: expect.stringContaining('agent: { enabled: true }') } },
     });
     expect(traffic.agentRequests).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /** `proxwright apply`: shows the plan, asks, carries it out with live progress, says what stands, and proves it if asked to. */
 import { counted } from '../../base/count.ts';
-import { Canceled } from '../../base/errors.ts';
+import { canceled, isCanceled } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { type Change, isEmpty, type Plan } from '../../engine/plan-types.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
@@ -75,7 +75,7 @@ async function planAndApply(work: Work): Promise<ExitCode> {
     await writeOutputs(stackHost, run);
     return options.verify ? verifyAfter(work, plan) : 0;
   }
-  if (!options.yes && !isYes(await host.ask('\nCarry this out? [y/N] '))) throw new Canceled('Nothing was changed.');
+  if (!options.yes && !isYes(await host.ask('\nCarry this out? [y/N] '))) throw canceled('Nothing was changed.');
   const code = await carryOut(work, plan);
   if (code === EXIT_CANCELED) return code;
   await writeOutputs(stackHost, run);
@@ -89,7 +89,7 @@ async function carryOut({ proof, stackHost, run }: Work, plan: Plan): Promise<Ex
   const { host, session } = run;
   return proof.gate.pass('apply', host, async (): Promise<StageEnd<ExitCode>> => {
     const execution = await run.execute(plan).catch(async (error: unknown) => {
-      if (!(error instanceof Canceled)) {
+      if (!isCanceled(error)) {
         await draftIncident({ plan, problems: problemOfRun(error) }, proof, stackHost, run);
       }
       throw error;

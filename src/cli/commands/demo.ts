@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Canceled, SpecError } from '../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../base/errors.ts';
 import { scaledClock } from '../../base/scaled-clock.ts';
 import { printDuration } from '../../base/units.ts';
 import { diagnose } from '../../engine/doctor/diagnose.ts';
@@ -60,7 +60,7 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
     limits: { requests: stack.rollout.limits.requests, agentCalls: stack.rollout.limits.agentCalls },
   });
   const stop = new AbortController();
-  void host.stopRequested().then(() => stop.abort(new Canceled()));
+  void host.stopRequested().then(() => stop.abort(canceled()));
   let onProgress: (progress: Progress) => void = () => {};
   const session = await Session.open({
     pve,
@@ -126,13 +126,13 @@ const isAsWanted = ({ checks }: DemoVm) => checks.every(({ isGood }) => isGood);
 function demoStack(): ResolvedStack {
   const { stack, diagnostics } = resolveStack(loadStack(RANCHER.files['stack.yaml'], 'stack.yaml'));
   if (stack) return stack;
-  throw new SpecError({ code: 'BAD_VALUE', detail: diagnostics.map(({ detail }) => detail).join('\n') });
+  throw new ProxwrightError({ code: 'BAD_VALUE', detail: diagnostics.map(({ detail }) => detail).join('\n') });
 }
 
 function parseSpeed(text: string): number {
   const speed = Number(text);
   if (text.trim() !== '' && speed > 0 && speed <= FASTEST) return speed;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: '--speed' },
     detail: `"${text}" is not a number above 0 and up to ${FASTEST}.`,

@@ -1,7 +1,7 @@
 /** `proxwright destroy`: takes away what is ours and nothing else; asks for the stack's name first. */
 import { kindOf } from '../../base/address.ts';
 import { counted } from '../../base/count.ts';
-import { Canceled, SpecError } from '../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../base/errors.ts';
 import type { StackState } from '../../state/stack-state.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { conclude } from '../conclusion.ts';
@@ -43,7 +43,7 @@ export async function runDestroy(options: DestroyOptions, outerHost: CommandHost
     if (!host.json) for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);
     if (!options.yes) {
       const answer = await host.ask(`\nTheir disks are destroyed as well. Type the name of the stack, ${stack.name}: `);
-      if (answer?.trim() !== stack.name) throw new Canceled('Nothing was destroyed.');
+      if (answer?.trim() !== stack.name) throw canceled('Nothing was destroyed.');
     }
     const kept = keptWords(session.state, options);
     if (kept !== '') host.terminal.log('info', kept.trim());
@@ -65,8 +65,8 @@ function keptWords({ vms, files }: StackState, { all, only = [] }: DestroyOption
   return ` Kept: ${parts.join(' and ')} of this stack; --all takes them away as well.`;
 }
 
-function contradiction(): SpecError {
-  return new SpecError({
+function contradiction(): ProxwrightError {
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: '--stop --refuse-running' },
     detail: 'A VM that runs can be stopped hard or be left alone, not both.',

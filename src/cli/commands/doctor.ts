@@ -1,5 +1,5 @@
 /** `proxwright doctor`: the server, the token and the cluster as this stack needs them, each finding with one remedy. */
-import { Bug, Canceled, ProxwrightError, SpecError } from '../../base/errors.ts';
+import { isCanceled, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { connectionFinding } from '../../engine/doctor/checks/connection.ts';
 import { diagnose } from '../../engine/doctor/diagnose.ts';
 import type { Examination } from '../../engine/doctor/examination.ts';
@@ -63,7 +63,7 @@ export async function findingsFor(stackHost: StackHost, host: CommandHost, targe
     const findings = [...diagnose(examination), ...upgrade];
     return { findings, server: { endpoint, principal }, version: observed.version.version };
   } catch (error) {
-    if (!(error instanceof ProxwrightError) || error instanceof Canceled || error instanceof Bug) throw error;
+    if (!(error instanceof ProxwrightError) || isCanceled(error) || isFamily(error, 'bug')) throw error;
     return { findings: [connectionFinding(error)] };
   } finally {
     await pve?.close();
@@ -85,7 +85,7 @@ async function upgradeFindings(
 function releaseOf(text: string): string {
   if (/^\d+$/.test(text)) return `${text}.0`;
   if (/^\d+\.\d+(\.\d+)?$/.test(text)) return text;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: '--upgrade-to' },
     detail: `"${text}" is not a release of Proxmox VE.`,

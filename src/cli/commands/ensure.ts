@@ -1,6 +1,6 @@
 /** `proxwright image ensure` and `proxwright template ensure`: an apply of these alone, with whatever they are made from. */
 import { closest } from '../../base/closest.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { ResolvedStack } from '../../spec/index.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
 import { openStack } from '../stack-host.ts';
@@ -30,9 +30,9 @@ function knownNames(kind: 'image' | 'template', { images, templates }: ResolvedS
   return [...new Set((kind === 'image' ? images : templates).map(({ name }) => name))];
 }
 
-function unknownName(kind: string, name: string, known: readonly string[]): SpecError {
+function unknownName(kind: string, name: string, known: readonly string[]): ProxwrightError {
   const guess = closest(name, known);
-  return new SpecError({
+  return new ProxwrightError({
     code: 'MISSING_REFERENCE',
     where: { file: `${kind} ensure ${name}` },
     detail: `The stack declares no ${kind} "${name}"; it declares ${known.join(', ')}.`,

@@ -1,7 +1,8 @@
 /** `proxwright import`: takes over a VM that exists already, and prints the stack lines that describe it. */
 import { resolve } from 'node:path';
 import { type Address, toAddress } from '../../base/address.ts';
-import { Canceled, SpecError } from '../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { type ImportResult, importVm } from '../../engine/import.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { parseVmid } from '../../pve/index.ts';
@@ -30,7 +31,7 @@ export async function runImport(
   const stackHost = await openStack(options, host);
   const pve = await connect(stackHost, host);
   const controller = new AbortController();
-  void host.stopRequested().then(() => controller.abort(new Canceled()));
+  void host.stopRequested().then(() => controller.abort(canceled()));
   try {
     let obstacles: readonly string[] = [];
     const text = await readTextFile(resolve(host.directory, stackHost.file), 'a stack file', undefined, stackHost.file);
@@ -75,7 +76,7 @@ async function readWithLines(
 export function requireAddress(text: string): Address {
   const address = toAddress(text);
   if (address) return address;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     detail: `"${text}" is not the address of a VM.`,
     hint: `An address looks like vm.web, 'vm.worker[2]' or 'vm.gpu["0000:01:00"]'.`,
@@ -85,10 +86,10 @@ export function requireAddress(text: string): Address {
 function requireVmid(text: string): number {
   const vmid = parseVmid(text);
   if (vmid !== undefined) return vmid;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     detail: `"${text}" is not the id of a VM.`,
-    hint: 'Ids are whole numbers from 100; proxwright import vm.web 401',
+    hint: advice`Ids are whole numbers from 100; ${command('import', 'vm.web', 401)}`,
   });
 }
 

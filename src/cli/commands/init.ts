@@ -2,7 +2,8 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { closest } from '../../base/closest.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { stackJsonSchema } from '../../spec/index.ts';
 import type { CommandHost, ExitCode, GlobalOptions } from '../command-host.ts';
 import type { Example } from '../examples/example.ts';
@@ -59,7 +60,7 @@ function exampleNamed(name: string): Example {
   if (example !== undefined) return example;
   const known = Object.keys(EXAMPLES);
   const guess = closest(name, [...known, ...Object.keys(OTHER_NAMES)]);
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: '--example' },
     detail: `There is no example "${name}".`,
@@ -86,11 +87,11 @@ async function refusePresent(host: CommandHost, names: readonly string[]): Promi
       () => false,
     );
     if (!isThere) continue;
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file: name },
       detail: `There is a ${name} already; it was not touched.`,
-      hint: 'Go to another directory, or replace it: proxwright init --force. For a new schema alone: proxwright init --schema',
+      hint: advice`Go to another directory, or replace it: ${command('init', '--force')}. For a new schema alone: ${command('init', '--schema')}`,
     });
   }
 }

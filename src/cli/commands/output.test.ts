@@ -147,7 +147,7 @@ describe('other forms', () => {
 
   it('are named where one is asked for that does not exist', async () => {
     await expect(output(undefined, { format: 'toString' })).rejects.toMatchObject({
-      diagnostic: { hint: expect.stringContaining('talos-script, k3s-script, rancher-script') },
+      diagnostic: { hint: { text: expect.stringContaining('talos-script, k3s-script, rancher-script') } },
     });
   });
 });

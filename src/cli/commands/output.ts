@@ -1,5 +1,5 @@
 /** `proxwright output`: what a stack gives to others, from what is remembered of its VMs; the cluster is not asked. */
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { ansibleInventory } from '../../engine/outputs/ansible.ts';
 import { CONTRACTS, contractJsonSchema, type OutputName } from '../../engine/outputs/contract.ts';
 import { dnsmasqReservations, iscReservations } from '../../engine/outputs/dhcp.ts';
@@ -111,6 +111,6 @@ function plainText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value, undefined, 2) : String(value);
 }
 
-function badOption(option: string, detail: string, hint: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
+function badOption(option: string, detail: string, hint: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
 }

@@ -1,5 +1,5 @@
 /** What `permissions` says without a server: what is known is the file and a release. */
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { ServerVersion } from '../../engine/compatibility.ts';
 import { assumedNeeds } from '../../engine/privileges/assumed.ts';
 import { pveumCommands } from '../../engine/privileges/pveum.ts';
@@ -87,6 +87,6 @@ export function assumed(
 const badRelease = (text: string) =>
   badOption('--pve', `"${text}" is not a release of Proxmox VE.`, 'For example: --pve 9.2');
 
-export function badOption(file: string, detail: string, hint: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', where: { file }, detail, hint });
+export function badOption(file: string, detail: string, hint: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_VALUE', where: { file }, detail, hint });
 }

@@ -2,7 +2,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { closest } from '../../base/closest.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { printDuration } from '../../base/units.ts';
 import { runMetrics } from '../../engine/run-metrics.ts';
 import { describeRun, type RunRecord, type StepRecord } from '../../engine/runs.ts';
@@ -63,16 +64,16 @@ async function findRun(store: StateStore, text: string): Promise<string> {
   if (only !== undefined && (matching.length === 1 || ids.includes(text))) return ids.includes(text) ? text : only;
   const guess = closest(text, ids);
   if (last === undefined) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       detail: 'There was no run yet, so there is none to show.',
-      hint: 'Make the first one: proxwright apply',
+      hint: advice`Make the first one: ${command('apply')}`,
     });
   }
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     detail: matching.length > 1 ? `"${text}" fits ${matching.length} runs.` : `There is no run "${text}".`,
-    hint: guess ? `Did you mean ${guess}?` : 'See what there is: proxwright runs',
+    hint: guess ? `Did you mean ${guess}?` : advice`See what there is: ${command('runs')}`,
   });
 }
 

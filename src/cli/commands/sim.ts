@@ -1,6 +1,6 @@
 /** `proxwright sim`: the simulator as an HTTPS server, until somebody stops it. */
 import { systemClock } from '../../base/clock.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { type Random, randomUuid } from '../../base/random.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import {
@@ -135,6 +135,6 @@ function listenFailure(error: unknown, listen: string, port: number): unknown {
   return badOption(`--listen ${listen}`, detail, hint);
 }
 
-function badOption(option: string, detail: string, hint: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
+function badOption(option: string, detail: string, hint: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
 }

@@ -1,7 +1,8 @@
 /** `proxwright state backup|restore`: keeping what is remembered, and getting it back. */
 import { resolve } from 'node:path';
 import { counted } from '../../base/count.ts';
-import { SpecError, toDiagnostic } from '../../base/errors.ts';
+import { ProxwrightError, toDiagnostic } from '../../base/errors.ts';
+import { advice, command, type Hint } from '../../base/hint.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { compareWithCluster, type Standing } from '../../engine/recover.ts';
 import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
@@ -50,7 +51,8 @@ export async function runStateBackup(
     host.terminal.log('warn', `A run has not ended: ${missing}`);
   }
   if (options.out !== undefined) {
-    if (name !== undefined) throw badName(name, 'Give a name, or a file: proxwright state backup --out FILE');
+    if (name !== undefined)
+      throw badName(name, advice`Give a name, or a file: ${command('state backup', '--out', 'FILE')}`);
     await writePrivateFile(resolve(host.directory, options.out), text, options.out);
     if (host.json) host.terminal.result(JSON.stringify({ file: options.out, serial: state.serial }));
     host.terminal.success(
@@ -62,20 +64,23 @@ export async function runStateBackup(
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(chosen)) {
     throw badName(
       chosen,
-      'A name has letters, digits, dots, hyphens and underscores: proxwright state backup before-upgrade',
+      advice`A name has letters, digits, dots, hyphens and underscores: ${command('state backup', 'before-upgrade')}`,
     );
   }
   const document = `${SAVED}${chosen}.json`;
   if ((await store.read(document)) !== undefined)
-    throw badName(chosen, 'There is a backup of that name already. Choose another: proxwright state backup NAME');
+    throw badName(
+      chosen,
+      advice`There is a backup of that name already. Choose another: ${command('state backup', 'NAME')}`,
+    );
   await store.write(document, text);
   if (host.json) host.terminal.result(JSON.stringify({ backup: chosen, serial: state.serial }));
   host.terminal.success(`Backed up as "${chosen}" (serial ${state.serial}, ${countVms(state)}).`);
   return 0;
 }
 
-function badName(name: string, hint: string): SpecError {
-  return new SpecError({ code: 'BAD_VALUE', detail: `"${name}" cannot be the name of a new backup.`, hint });
+function badName(name: string, hint: Hint | string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_VALUE', detail: `"${name}" cannot be the name of a new backup.`, hint });
 }
 
 export async function runStateRestore(
@@ -155,14 +160,14 @@ const nameOf = (document: string) => document.replace(/^[^/]+\//, '').replace(/\
 async function readBackup(store: StateStore, stack: string, name: string, host: CommandHost): Promise<StackState> {
   const documents = [...(await store.list(SAVED)), ...(await listBackups(store))];
   const document = documents.find((each) => nameOf(each) === name);
-  const hint = 'See which there are: proxwright state restore';
+  const hint = advice`See which there are: ${command('state restore')}`;
   const text =
     document === undefined
       ? await readTextFile(resolve(host.directory, name), 'a backup of the state', hint, name)
       : ((await store.read(document)) ?? '');
   const state = parseState(text, name);
   if (state.stack === stack) return state;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: name },
     detail: `This backup belongs to the stack "${state.stack}", not to "${stack}".`,

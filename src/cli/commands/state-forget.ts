@@ -1,5 +1,5 @@
 /** `proxwright state forget`: lets go of a VM, with or without the line in its notes that says whose it is. */
-import { Canceled } from '../../base/errors.ts';
+import { canceled } from '../../base/errors.ts';
 import { removeOwnershipNote } from '../../engine/ownership-note.ts';
 import { type EditDoors, forgetAddress, knownVm } from '../../engine/state-edit.ts';
 import { recallState } from '../../state/recall.ts';
@@ -35,7 +35,7 @@ export async function runStateForget(address: string, options: ForgetOptions, ho
 async function release(address: string, doors: EditDoors, stackHost: StackHost, host: CommandHost): Promise<boolean> {
   const pve = await connect(stackHost, host);
   const controller = new AbortController();
-  void host.stopRequested().then(() => controller.abort(new Canceled()));
+  void host.stopRequested().then(() => controller.abort(canceled()));
   const note = { ...doors, pve, signal: controller.signal, log: host.terminal, stack: stackHost.stack };
   let isReleased = false;
   try {

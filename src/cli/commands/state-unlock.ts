@@ -1,5 +1,6 @@
 /** `proxwright state unlock`: takes the lock away from a run that no longer lives; from one that may live, only when told to. */
-import { StateError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { describeLock } from '../../state/lock-refusal.ts';
 import type { LockHolder } from '../../state/store.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
@@ -34,10 +35,10 @@ export async function runStateUnlock(options: UnlockOptions, host: CommandHost):
 }
 
 /** What lives can be waited for, or be stopped by whoever started it. */
-function lives({ owner }: LockHolder): StateError {
-  return new StateError({
+function lives({ owner }: LockHolder): ProxwrightError {
+  return new ProxwrightError({
     code: 'STATE_LOCKED',
     detail: `Process ${owner.pid} lives on this machine: without its lock, two runs would work on the same VMs.`,
-    hint: `Wait for it, or stop it: kill ${owner.pid}. If that process is something else by now: proxwright state unlock --force`,
+    hint: advice`Wait for it, or stop it: kill ${owner.pid}. If that process is something else by now: ${command('state unlock', '--force')}`,
   });
 }

@@ -1,6 +1,6 @@
 /** A command that leaves evidence: gathers what becomes known on its way through the gate, and writes it down at the end. */
 import { dirname, join, relative, resolve } from 'node:path';
-import { Canceled, toDiagnostic } from '../../base/errors.ts';
+import { isCanceled, toDiagnostic } from '../../base/errors.ts';
 import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/evidence/record.ts';
 import { redacted } from '../../engine/evidence/redacted.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
@@ -71,7 +71,7 @@ export class Proof {
     try {
       code = await work();
     } catch (error) {
-      if (error instanceof Canceled && !this.known.outcomes) throw error;
+      if (isCanceled(error) && !this.known.outcomes) throw error;
       this.gate.endBy(error);
       // The failure itself is what has to be told.
       await this.#write(false).catch((second: unknown) => this.#warn(second));

@@ -1,7 +1,7 @@
 /** Shows a run while it works: drawn on a terminal, plain lines with times elsewhere, JSON lines with --json. */
 
 import type { Clock } from '../../base/clock.ts';
-import { Canceled } from '../../base/errors.ts';
+import { isCanceled } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Progress, ProgressListener } from '../../engine/progress.ts';
 import type { Terminal } from '../terminal.ts';
@@ -38,7 +38,7 @@ export function liveView({ timeline, area, paint, clock, frames = clock }: LiveV
       await frames.sleep(FRAME_MS, stop.signal);
     }
   })().catch((error: unknown) => {
-    if (!(error instanceof Canceled)) throw error;
+    if (!isCanceled(error)) throw error;
   });
   return {
     onProgress: (progress) => timeline.follow(progress),

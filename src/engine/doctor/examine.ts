@@ -1,7 +1,7 @@
 /** Reads what the doctor's checks look at. A refusal for lack of rights is an answer; everything else that fails is a failure. */
 import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
-import { ApiError, AuthError } from '../../base/errors.ts';
+import { hasCode, isFamily } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
@@ -90,7 +90,7 @@ async function readable<Value>(read: () => Promise<Value>, needs: string): Promi
   try {
     return { ok: true, value: await read() };
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return { ok: false, needs };
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs };
     throw error;
   }
 }
@@ -151,7 +151,7 @@ async function readNeighbours(
         return await readVm(pve, node, vmid, { running: false, signal });
       } catch (error) {
         // Gone meanwhile, on a node that does not answer, or not for us.
-        if (isNotFound(error) || (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING')) return undefined;
+        if (isNotFound(error) || hasCode(error, 'PRIVILEGE_MISSING')) return undefined;
         throw error;
       }
     }),
@@ -180,7 +180,7 @@ async function readDownloads(
         : { kind: 'hidden', needs: asked.needs };
       return [siteAddress(site), sight];
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!isFamily(error, 'api')) throw error;
       return [siteAddress(site), { kind: 'failed', words: error.diagnostic.detail }];
     }
   });

@@ -68,7 +68,7 @@ export function findingsOf(check: CheckName) {
         verdict,
         words,
         ...(details.length > 0 && { details }),
-        ...(hint !== undefined && { remedy: hint }),
+        ...(hint !== undefined && { remedy: hint.text }),
         ...(where && { where }),
       };
     },

@@ -210,7 +210,7 @@ function technicalCause({ problems, remaining }: IncidentInput): string[] {
 }
 
 function resolution({ problems }: IncidentInput): string[] {
-  const hints = [...new Set([...problems.values()].flatMap(({ hint }) => (hint === undefined ? [] : [hint])))];
+  const hints = [...new Set([...problems.values()].flatMap(({ hint }) => (hint === undefined ? [] : [hint.text])))];
   return [
     '## 4. Resolution',
     '',

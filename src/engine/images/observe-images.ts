@@ -1,5 +1,5 @@
 /** Which images of the stack are where they should be: one list for each storage that is to hold some. */
-import { AuthError } from '../../base/errors.ts';
+import { hasCode } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import { imageVolid } from '../../resources/file/file.ts';
 import type { ResolvedImage } from '../../spec/types.ts';
@@ -53,7 +53,7 @@ async function readFiles(pve: Pve, node: string, storage: string, signal: AbortS
     const volumes = await pve.node(node).storage(storage).content.list({}, { signal });
     return { ok: true, value: new Map(volumes.map(({ volid, size, ctime }) => [volid, { sizeBytes: size, ctime }])) };
   } catch (error) {
-    if (!(error instanceof AuthError && error.code === 'PRIVILEGE_MISSING')) throw error;
+    if (!hasCode(error, 'PRIVILEGE_MISSING')) throw error;
     return { ok: false, needs: `Datastore.Audit or Datastore.AllocateSpace on /storage/${storage}` };
   }
 }

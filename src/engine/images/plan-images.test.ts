@@ -112,7 +112,7 @@ describe('an image that is there', () => {
   ])('and differs in %s is refused, and the way out named', (_, value, remembered) => {
     const { problems, plans } = planned({ site: { found: { ok: true, value } }, remembered });
     expect(codesOf(problems)).toEqual(['CONFIG_CHANGED']);
-    expect(problems[0]?.hint).toContain('--replace image.noble');
+    expect(problems[0]?.hint?.text).toContain('--replace image.noble');
     expect(plans).toEqual([]);
   });
 
@@ -194,6 +194,6 @@ describe('a place for an image', () => {
 
   it('that lacks a kind of content is told with the command that gives it', () => {
     const { problems } = planned({ site: { row: { ...LOCAL, content: new Set(['iso']) } } });
-    expect(problems[0]?.hint).toContain('pvesm set local --content iso,import');
+    expect(problems[0]?.hint?.text).toContain('pvesm set local --content iso,import');
   });
 });

@@ -4,7 +4,8 @@
  */
 import { type Address, addressOf, covers } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { AuthError, ConflictError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command, setting } from '../../base/hint.ts';
 import { behaves, type ServerVersion } from '../../pve/compatibility.ts';
 import { imageVolid, isUnpackedByServer } from '../../resources/file/file.ts';
 import { fileKey, isSameFile } from '../../resources/file/memory.ts';
@@ -193,7 +194,7 @@ function whereOfImage({ positions, address }: ResolvedImage, field: string) {
 function releaseProblem({ image }: ImageSite, server: ServerVersion): Diagnostic | undefined {
   const { content } = image.fields;
   if (content === 'import' && !behaves(server, 'images to import through the API')) {
-    return new SpecError({
+    return new ProxwrightError({
       code: 'BAD_VALUE',
       where: whereOfImage(image, 'content'),
       detail: `Proxmox VE ${server.version} takes no disk images through its API; that came with 8.3.`,
@@ -202,11 +203,11 @@ function releaseProblem({ image }: ImageSite, server: ServerVersion): Diagnostic
   }
   const isPacked = howOf(image.fields) === 'image.fetch' && imageCompression(image.fields) !== undefined;
   if (!isPacked || behaves(server, 'downloads unpacked')) return undefined;
-  return new SpecError({
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOfImage(image, 'url'),
     detail: `Proxmox VE ${server.version} unpacks nothing while it downloads; that came with 8.1.`,
-    hint: 'Let Proxwright unpack it: via: upload',
+    hint: advice`Let Proxwright unpack it: ${setting('via', 'upload')}`,
   }).diagnostic;
 }
 
@@ -215,17 +216,17 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
   const { storage, content } = image.fields;
   const where = whereOfImage(image, 'storage');
   if (!row) {
-    return new SpecError({
+    return new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where,
       detail: isRead
         ? `Node ${node} has no storage "${storage}" that the token may see.`
         : `The storages of node ${node} cannot be read, so nobody can say whether "${storage}" is there.`,
-      hint: 'Correct the name, or grant Datastore.Audit and Datastore.AllocateTemplate on it: proxwright permissions',
+      hint: advice`Correct the name, or grant Datastore.Audit and Datastore.AllocateTemplate on it: ${command('permissions')}`,
     }).diagnostic;
   }
   if (!row.enabled || !row.active) {
-    return new SpecError({
+    return new ProxwrightError({
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${storage}" is ${row.enabled ? 'not active' : 'disabled'} on ${node}.`,
@@ -234,7 +235,7 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
   }
   if (row.content.has(content)) return undefined;
   const wanted = [...row.content, content].join(',');
-  return new SpecError({
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where,
     detail: `Storage "${storage}" does not hold ${content === 'iso' ? 'ISO images' : 'images to import'}; it is for ${[...row.content].join(', ')}.`,
@@ -243,11 +244,11 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
 }
 
 function unread({ image }: ImageSite, needs: string): Diagnostic {
-  return new AuthError({
+  return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     where: whereOfImage(image, 'storage'),
     detail: `Whether ${volumeOf(image)} is there cannot be read: it needs ${needs}.`,
-    hint: 'The smallest role for this stack: proxwright permissions',
+    hint: advice`The smallest role for this stack: ${command('permissions')}`,
   }).diagnostic;
 }
 
@@ -266,10 +267,10 @@ function unchecked({ image, node }: ImageSite): Diagnostic {
 }
 
 function wrong({ image, node }: ImageSite, change: string): Diagnostic {
-  return new ConflictError({
+  return new ProxwrightError({
     code: 'CONFIG_CHANGED',
     where: whereOfImage(image, ''),
     detail: `${volumeOf(image)} on ${node} is not what the file asks for any more: ${change} since it was brought. It is kept.`,
-    hint: `Bring it again in its place: proxwright apply --replace ${image.address}. Or keep both: give this one another name with file: …`,
+    hint: advice`Bring it again in its place: ${command('apply', '--replace', image.address)}. Or keep both: give this one another name with ${setting('file', '…')}`,
   }).diagnostic;
 }

@@ -194,7 +194,7 @@ describe('reading one output', () => {
     expect(warnings[0]).toMatchObject({
       severity: 'warning',
       code: 'DEPRECATED_OUTPUT',
-      hint: expect.stringMatching(/^Read (talos_|vms)/),
+      hint: { text: expect.stringMatching(/^Read (talos_|vms)/) },
     });
   });
 

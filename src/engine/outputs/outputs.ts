@@ -1,7 +1,8 @@
 /** The outputs of a stack after an apply, computed from the file and from what is remembered. Pure. */
 import { closest } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { ApiError, type ProxwrightError, ReadyError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command, setting } from '../../base/hint.ts';
 import type { ResolvedStack } from '../../spec/types.ts';
 import type { StackState } from '../../state/stack-state.ts';
 import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues } from './contract.ts';
@@ -64,7 +65,7 @@ export function readOutput(
 ): { readonly value: OutputValues[OutputName]; readonly warnings: readonly Diagnostic[] } {
   if (!isOutputName(values, name)) {
     const guess = closest(name, Object.keys(values));
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       detail: `There is no output "${name}".`,
       hint: guess ? `Did you mean "${guess}"?` : `There are: ${Object.keys(values).join(', ')}`,
@@ -97,11 +98,11 @@ function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
   if (status === 'absent') {
     return [
       asWarning(
-        new ApiError({
+        new ProxwrightError({
           code: 'NOT_FOUND',
           where: { address },
           detail: `${name} has not been made yet: its id and addresses are null.`,
-          hint: 'Make it: proxwright apply',
+          hint: advice`Make it: ${command('apply')}`,
         }),
       ),
     ];
@@ -110,7 +111,7 @@ function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
   if (unknown.length === 0) return [];
   return [
     asWarning(
-      new ReadyError({
+      new ProxwrightError({
         code: 'NO_ADDRESS',
         where: { address },
         detail: `No address of ${name} is known on ${unknown.join(', ')}: null in the outputs.`,
@@ -122,10 +123,10 @@ function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
 
 function unknownEndpoint(): Diagnostic {
   return asWarning(
-    new ReadyError({
+    new ProxwrightError({
       code: 'NO_ADDRESS',
       detail: 'talos_cluster_endpoint is null: no address of a control plane is known.',
-      hint: 'Name the virtual address of the cluster: outputs: { talos: { vip: … } }',
+      hint: advice`Name the virtual address of the cluster: ${setting('outputs', { talos: { vip: '…' } })}`,
     }),
   );
 }
@@ -140,6 +141,6 @@ function deprecated(name: string, instead: string): Diagnostic {
     code: 'DEPRECATED_OUTPUT',
     summary: 'Deprecated output',
     detail: `"${name}" is an old name; the contract after version ${CONTRACT_VERSION} will not have it.`,
-    hint: `Read ${instead}.`,
+    hint: { text: `Read ${instead}.` },
   };
 }

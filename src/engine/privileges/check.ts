@@ -3,7 +3,7 @@
  * server grants, and the difference with its lines and remedies. What cannot be told is said, never taken as fine.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { AuthError } from '../../base/errors.ts';
+import { isFamily } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { ResolvedStack } from '../../spec/types.ts';
 import { type ServerVersion, supportOf } from '../compatibility.ts';
@@ -105,7 +105,7 @@ export async function holderOf(pve: Pve, signal?: AbortSignal): Promise<Holder> 
     const isSeparated = tokens.find(({ tokenid }) => tokenid === tokenId)?.privsep;
     return { principal, ...(isSeparated !== undefined && { isSeparated }) };
   } catch (error) {
-    if (!(error instanceof AuthError)) throw error;
+    if (!isFamily(error, 'auth')) throw error;
     return { principal };
   }
 }

@@ -1,6 +1,6 @@
 /** What is missing, for people: by the paths it is missing on, with the lines that ask for it and the commands that mend it. */
 import type { Diagnostic, Where } from '../../base/diagnostics.ts';
-import { AuthError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { ServerVersion } from '../compatibility.ts';
 import type { Grants } from './grants.ts';
 import { type Holder, pveumCommands } from './pveum.ts';
@@ -37,7 +37,7 @@ function nothingAtAll(input: ReportInput): Diagnostic {
     ? 'A token with privilege separation needs entries for itself and for its user; one of the two, or both, has none.'
     : 'Nobody gave this user a role.';
   const [first] = gaps;
-  return new AuthError({
+  return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     ...(first && { where: first.because[0].where }),
     detail: [
@@ -76,7 +76,7 @@ function groupsOf(gaps: readonly Requirement[]): GapGroup[] {
 function groupDiagnostic({ places, gaps }: GapGroup, input: ReportInput): Diagnostic {
   const { principal } = input.holder;
   const [first] = gaps;
-  return new AuthError({
+  return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     ...(first && { where: first.because[0].where }),
     detail: [

@@ -4,7 +4,7 @@
  */
 import { type Address, kindOf } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { AuthError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { needsOfFileStep } from '../../resources/file/privileges.ts';
 import { isFileStep } from '../../resources/file/steps.ts';
 import { isPciMapStep } from '../../resources/pci/mapping.ts';
@@ -206,7 +206,7 @@ class Collected {
     const { field = subject } = where;
     if (this.rootOnly.some((known) => known.where?.address === where.address && known.where?.field === field)) return;
     const detail = `Proxmox lets only root@pam, logged in with a password, set "${subject}"; no privilege of a token replaces that.`;
-    this.rootOnly.push(new AuthError({ code: 'ROOT_ONLY', where, detail, hint: instead }).diagnostic);
+    this.rootOnly.push(new ProxwrightError({ code: 'ROOT_ONLY', where, detail, hint: instead }).diagnostic);
   }
 
   /** A VM that is created and then configured asks twice about the same tags. */

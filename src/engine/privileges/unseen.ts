@@ -4,7 +4,7 @@
  * commands that give it.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { AuthError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
 import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
@@ -117,7 +117,7 @@ function unseen(
   { notes, commands }: Remedy,
 ): Diagnostic {
   const [first] = privileges;
-  return new AuthError({
+  return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     ...(problem.where && { where: problem.where }),
     detail: [

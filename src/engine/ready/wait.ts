@@ -5,7 +5,7 @@
  * many ask at once is limited by the client's gate).
  */
 import { type Clock, throwIfCanceled } from '../../base/clock.ts';
-import { Canceled } from '../../base/errors.ts';
+import { isCanceled } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { PortProbe } from '../../base/port-probe.ts';
 import { printDuration } from '../../base/units.ts';
@@ -99,7 +99,7 @@ class Wait {
     try {
       return await this.#untilItHolds(signal);
     } catch (error) {
-      if (error instanceof Canceled && limit.signal.aborted && !outer?.aborted) throw this.#tooLate();
+      if (isCanceled(error) && limit.signal.aborted && !outer?.aborted) throw this.#tooLate();
       throw error;
     } finally {
       timer.abort();

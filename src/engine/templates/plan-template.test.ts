@@ -160,7 +160,7 @@ describe('a template whose name somebody has', () => {
   it('is said to be lost where this stack made it from another recipe', () => {
     const found = planned({ observed: held(there({ description: line({ recipe: 'another' }) })) });
     expect(found.codes).toEqual(['STATE_LOST']);
-    expect(found.problems[0]?.hint).toContain('state recover');
+    expect(found.problems[0]?.hint?.text).toContain('state recover');
   });
 
   it('is nobody’s business where it stands on another node', () => {

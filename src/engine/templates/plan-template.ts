@@ -4,7 +4,8 @@
  * rest on its disks. Pure.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { ConflictError, SpecError, StateError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { templateFaults } from '../../resources/template/health.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../resources/vm/ownership.ts';
@@ -178,7 +179,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
 const SEEDED = {
   detail:
     'Documents of one’s own tell one VM what it is to be; in a template they serve only one that installs itself.',
-  hint: 'Give them to the VMs that are cloned from it, or say install: {} if the template installs itself by them.',
+  hint: advice`Give them to the VMs that are cloned from it, or say ${setting('install', {})} if the template installs itself by them.`,
   field: 'cloud_init',
 };
 
@@ -274,7 +275,7 @@ function sourceOf({ template, observed }: TemplatePlanInput, { problems }: Findi
     guests: [...observed.guests.values()],
     seesNothing: observed.guests.size === 0,
     where,
-    byId: 'from: { vm: 101 }',
+    byId: setting('from', { vm: 101 }),
   });
   if (!choice.ok) problems.push(choice.problem);
   return choice.ok ? { candidate: choice.template, vm: choice.vm } : undefined;
@@ -299,13 +300,13 @@ function reasonOf({ from, install }: ResolvedTemplate): string {
     : 'It is made from its image and converted.';
 }
 
-function unfit({ vm }: ResolvedTemplate, fault: { detail: string; hint: string; field: string }): Diagnostic {
+function unfit({ vm }: ResolvedTemplate, fault: { detail: string; hint: Hint | string; field: string }): Diagnostic {
   const { detail, hint, field } = fault;
-  return new SpecError({ code: 'BAD_VALUE', where: whereOf(vm, field), detail, hint }).diagnostic;
+  return new ProxwrightError({ code: 'BAD_VALUE', where: whereOf(vm, field), detail, hint }).diagnostic;
 }
 
 function stranger({ vm, name }: ResolvedTemplate, { vmid, node, isTemplate }: TemplateCandidate): Diagnostic {
-  return new ConflictError({
+  return new ProxwrightError({
     code: 'NOT_OURS',
     where: whereOf(vm),
     detail: `"${name}" is ${isTemplate ? 'a template' : 'a VM'} already (${vmid} on ${node}) that was not made from this recipe. It is not touched.`,
@@ -314,10 +315,10 @@ function stranger({ vm, name }: ResolvedTemplate, { vmid, node, isTemplate }: Te
 }
 
 function lost({ vm, name }: ResolvedTemplate, { vmid, node }: TemplateCandidate): Diagnostic {
-  return new StateError({
+  return new ProxwrightError({
     code: 'STATE_LOST',
     where: whereOf(vm),
     detail: `By the line in its notes, template ${vmid} ("${name}") on ${node} was made for this stack from an earlier recipe, but the state does not know it. Nothing was touched.`,
-    hint: 'Take what is there into the state: proxwright state recover',
+    hint: advice`Take what is there into the state: ${command('state recover')}`,
   }).diagnostic;
 }

@@ -1,7 +1,7 @@
 /** Attributes that only a user fills in, and reading them by their table: for the provider itself and for data sources. */
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { Findings } from '../../spec/findings.ts';
 import { checkShape } from '../../spec/issues.ts';
 import type { CtyObject } from '../cty/value.ts';
@@ -49,8 +49,8 @@ export function readArguments<Table extends z.ZodType>(
   return { value, tree, unknown: new Set(unknown), problems: findings.list() };
 }
 
-export function badValue(fieldPath: string, detail: string, hint?: string): SpecError {
-  return new SpecError({
+export function badValue(fieldPath: string, detail: string, hint?: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { field: fieldPath },
     detail,

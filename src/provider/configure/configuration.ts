@@ -1,7 +1,7 @@
 /** The provider's configuration over the life of a process: unknown, wrong, or in force. */
 import { setMaxListeners } from 'node:events';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { Canceled, SpecError } from '../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../base/errors.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Surroundings, SurroundingsOf } from '../surroundings.ts';
@@ -51,7 +51,7 @@ export class Configuration {
   }
 
   stop(): void {
-    this.#stopping.abort(new Canceled());
+    this.#stopping.abort(canceled());
   }
 }
 
@@ -59,7 +59,7 @@ export class Configuration {
 export function knownSurroundings(surroundingsOf: SurroundingsOf): Surroundings {
   const surroundings = surroundingsOf();
   if (surroundings) return surroundings;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     detail: 'The configuration of the provider is not known yet, so no server can be asked.',
     hint: 'Give endpoint and token values that are known before apply, or apply what they depend on first: -target.',

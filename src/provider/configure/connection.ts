@@ -1,7 +1,7 @@
 /** Where the server is, who we are and why its certificate is believed: the configuration first, then the environment. */
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { AuthError, SpecError, toDiagnostic } from '../../base/errors.ts';
+import { ProxwrightError, toDiagnostic } from '../../base/errors.ts';
 import { CONNECTION_VARIABLES, type ConnectionPart, unmetInsecurity } from '../../local/environment.ts';
 import { readSecret, type SecretSources } from '../../local/secret.ts';
 import { readTextFile } from '../../local/text-file.ts';
@@ -61,7 +61,7 @@ export async function findConnection(settings: ConnectionSettings, sources: Secr
 function endpointOf({ endpoint }: ConnectionSettings, sources: SecretSources): Endpoint {
   const found = endpoint === undefined ? fromEnvironment('endpoint', sources).endpoint : parseEndpoint(endpoint);
   if (found) return found;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'BAD_VALUE',
     detail: 'No endpoint of a Proxmox server is given.',
     hint: 'Set endpoint = "https://pve1.example.org:8006" in the provider block, or PROXMOX_VE_ENDPOINT.',
@@ -79,7 +79,7 @@ async function credentialsOf(settings: ConnectionSettings, sources: SecretSource
   if (reference) return parseToken((await readSecret(reference, sources)).reveal());
   const { credentials } = fromEnvironment('credentials', sources);
   if (credentials) return credentials;
-  throw new AuthError({
+  throw new ProxwrightError({
     code: 'BAD_CREDENTIALS',
     detail: 'No credentials are given.',
     hint: "Set PROXMOX_VE_API_TOKEN='user@realm!id=secret', or token, token_file or token_command in the provider block.",
@@ -109,7 +109,7 @@ function fromEnvironment(part: ConnectionPart, { environment }: SecretSources): 
     return connectionFromEnvironment(Object.fromEntries(names.map((name) => [name, environment[name]])));
   } catch (error) {
     const { detail, hint } = toDiagnostic(error);
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `${detail} It comes from the environment (${names.join(', ')}).`,
       ...(hint !== undefined && { hint }),
@@ -129,7 +129,7 @@ function insecurity(
     ...(trust ? [] : unmetInsecurity(environment)),
   ];
   return wishes.map((detail) => ({
-    ...new SpecError({
+    ...new ProxwrightError({
       code: 'BAD_VALUE',
       detail,
       hint: 'If the certificate is refused, the refusal shows the line to put into the provider block: fingerprint = "…".',

@@ -2,7 +2,7 @@
  * What the cluster holds, as far as the token sees it: the nodes and the VMs of each. Every data source asks the same
  * questions through the client that shares its answers, so that one inventory serves them all.
  */
-import { AuthError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { NodeEntry, Permissions, Pve } from '../../pve/index.ts';
 import { parseTags } from '../../pve/index.ts';
 import { didYouMean } from '../../spec/suggest.ts';
@@ -76,7 +76,7 @@ export async function nodesAt(look: Look, name: string | undefined): Promise<Nod
     name,
     nodes.map(({ node }) => node),
   );
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     where: { field: 'node' },
     detail: `The cluster has no node "${name}".`,
@@ -107,7 +107,7 @@ function maySeeVms(permissions: Permissions): boolean {
 
 /** The empty list of somebody who may not look; a warning, because a list may well be meant to be empty. */
 export function blindTo(things: string, privilege: string, path: string) {
-  const { diagnostic } = new AuthError({
+  const { diagnostic } = new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     detail: `The token sees no ${things} at all, so the list is empty whatever there is: it lacks ${privilege} everywhere.`,
     hint: `Grant it to the user and, with privilege separation, to the token as well: pveum acl modify ${path} --roles PVEAuditor …`,

@@ -1,6 +1,6 @@
 /** Which of the VMs a name or an id means, and words for those cases in which it is none of them. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Guest } from './inventory.ts';
 
 export interface Wanted {
@@ -33,5 +33,6 @@ export function elsewhere(wanted: Wanted, found: readonly Guest[]): Diagnostic {
 
 export function refused(field: string, detail: string, hint?: string): Diagnostic {
   const where = { field };
-  return new SpecError({ code: 'MISSING_REFERENCE', where, detail, ...(hint !== undefined && { hint }) }).diagnostic;
+  return new ProxwrightError({ code: 'MISSING_REFERENCE', where, detail, ...(hint !== undefined && { hint }) })
+    .diagnostic;
 }

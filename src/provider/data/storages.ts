@@ -1,6 +1,6 @@
 /** `proxwright_storages`: the storages as the nodes see them. */
 import { z } from 'zod';
-import { ConnectError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { NodeStorageEntry } from '../../pve/index.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';
 import { computed, computedList, type DataSourceDefinition } from './define.ts';
@@ -54,7 +54,7 @@ async function readStorages(look: Look, wanted: string | undefined): Promise<Pla
   const all = await nodesAt(look, wanted);
   const online = all.filter(isOnline);
   if (wanted !== undefined && online.length === 0) {
-    throw new ConnectError({
+    throw new ProxwrightError({
       code: 'UNREACHABLE',
       where: { field: 'node' },
       detail: `Node "${wanted}" is offline, so nobody can say what its storages are.`,

@@ -1,5 +1,7 @@
 /** `proxwright_template` and `proxwright_templates`: what VMs can be cloned from. */
+
 import { z } from 'zod';
+import { advice, setting } from '../../base/hint.ts';
 import { pickTemplate } from '../../engine/choose-template.ts';
 import { readTemplate } from '../../engine/observe.ts';
 import { objectOf } from '../cty/value.ts';
@@ -33,7 +35,7 @@ export const template: DataSourceDefinition<typeof one> = {
       guests,
       seesNothing: await seesNoVms(guests, look),
       where: { field: fieldOf(wanted) },
-      byId: `vmid = ${here[0]?.vmid}; or name its node: node = "${here[0]?.node}"`,
+      byId: advice`${setting('vmid', here[0]?.vmid)}; or name its node: ${setting('node', here[0]?.node)}`,
     });
     return choice.ok ? { values: machineValues(choice.vm) } : { problem: choice.problem };
   },

@@ -13,7 +13,7 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import type { Provider } from '../provider.ts';
@@ -94,7 +94,7 @@ export function createGuard({ provider, log, secrets }: GuardOptions): Guard {
 export function named<Thing>(things: ReadonlyMap<string, Thing>, name: string): Thing {
   const thing = things.get(name);
   if (thing !== undefined) return thing;
-  throw new SpecError({
+  throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     detail: `This version of the provider has no ${name}.`,
     hint: 'Use the version that made it, or remove it from the state.',

@@ -15,7 +15,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { Canceled } from '../../base/errors.ts';
+import { canceled } from '../../base/errors.ts';
 import { BodyCollector, frame, STATUS, type Status, timeoutMs, type Unframed } from './grpc-wire.ts';
 
 export type Method =
@@ -143,7 +143,7 @@ async function answer(
 ): Promise<void> {
   const call = new AbortController();
   // Also after a complete answer, when nobody listens to the signal any more.
-  stream.on('close', () => call.abort(new Canceled()));
+  stream.on('close', () => call.abort(canceled()));
   const timeout = headers['grpc-timeout'];
   const deadline = timeout === undefined ? undefined : timeoutMs(String(timeout));
   if (timeout !== undefined && deadline === undefined) {
@@ -176,7 +176,7 @@ function endAtDeadline(stream: ServerHttp2Stream, call: AbortController, clock: 
   clock.sleep(deadlineMs, call.signal).then(
     () => {
       refuse(stream, STATUS.deadlineExceeded, `the deadline of ${deadlineMs} ms has passed`);
-      call.abort(new Canceled());
+      call.abort(canceled());
     },
     () => {}, // The call ended first.
   );

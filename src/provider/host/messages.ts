@@ -1,6 +1,6 @@
 /** The provider's terms in the messages of the protocol and back: schemas, values, and problems at places the host can find. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
-import { Bug, ProxwrightError } from '../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { decodeMsgpack, encodeMsgpack } from '../cty/codec.ts';
 import { decodeJson, fromJson } from '../cty/json.ts';
 import { type Json, parseJson } from '../cty/json-text.ts';
@@ -24,6 +24,7 @@ import {
 } from '../protocol/generated/tfplugin6.generated.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { type Attribute, type Attributes, objectType, type Schema } from '../schema/model.ts';
+import { inHostLanguage } from '../values/host-language.ts';
 
 export function schemaMessage(schema: Schema): SchemaMessage {
   return create(SchemaSchema, {
@@ -156,12 +157,15 @@ function selectorOf(step: PathStep): Selector {
 
 /** Whatever was thrown, for the user. Our own errors explain themselves; everything else is a defect. */
 export function diagnosticOfThrown(thrown: unknown, call: string): ProviderDiagnostic {
-  if (thrown instanceof ProxwrightError && !(thrown instanceof Bug)) {
+  if (thrown instanceof ProxwrightError && !isFamily(thrown, 'bug')) {
     const { summary, detail, hint } = thrown.diagnostic;
-    return { severity: 'error', summary, detail: hint === undefined ? detail : `${detail}\n\n${hint}` };
+    return { severity: 'error', summary, detail: hint === undefined ? detail : `${detail}\n\n${inHostLanguage(hint)}` };
   }
-  const reason =
-    thrown instanceof Bug ? thrown.diagnostic.detail : thrown instanceof Error ? thrown.message : String(thrown);
+  const reason = isFamily(thrown, 'bug')
+    ? thrown.diagnostic.detail
+    : thrown instanceof Error
+      ? thrown.message
+      : String(thrown);
   return {
     severity: 'error',
     summary: 'Internal error',

@@ -1,5 +1,5 @@
 /** Taking over a file by `node/volume`. Nothing of it is changed, and it stays when its resource goes. */
-import { ApiError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { placeOfVolume } from '../../resources/file/file.ts';
 import { type CtyValue, objectOf } from '../cty/value.ts';
 import type { ImportResult } from '../provider.ts';
@@ -13,11 +13,11 @@ export async function importImageState(context: ImageContext, id: string): Promi
   const [, node, volid] = /^([^/:]+)\/([^:]+:(?:import|iso)\/.+)$/.exec(id.trim()) ?? [];
   const hint = 'Give it as node/volume: pve1/local:import/noble.qcow2.';
   if (node === undefined || volid === undefined) {
-    throw new SpecError({ code: 'BAD_VALUE', detail: `"${id}" names no image in a storage.`, hint });
+    throw new ProxwrightError({ code: 'BAD_VALUE', detail: `"${id}" names no image in a storage.`, hint });
   }
   const place = { node, ...placeOfVolume(volid) };
   const entry = await findFile(looks, place, signal);
-  if (!entry) throw new ApiError({ code: 'NOT_FOUND', detail: `${node} lists no ${volid}.`, hint });
+  if (!entry) throw new ProxwrightError({ code: 'NOT_FOUND', detail: `${node} lists no ${volid}.`, hint });
   const { size, ctime } = entry;
   const said = { ...place, id: volid, size_bytes: size ?? 0 };
   const state = objectOf(

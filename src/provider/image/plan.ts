@@ -1,5 +1,5 @@
 /** `PlanResourceChange` of an image: what it will be, and whether that can work. */
-import { FileError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { ImageSite, Observed } from '../../engine/observed.ts';
 import { type FilePlace, volidOf } from '../../resources/file/steps.ts';
 import { imageCompression } from '../../resources/image/names.ts';
@@ -118,7 +118,7 @@ async function presentFile(
   }
   const expectedBytes = await sizeAtSource(surroundings, image.fields, place);
   if (expectedBytes !== undefined && sizeBytes !== undefined && expectedBytes !== sizeBytes) {
-    const { diagnostic } = new FileError({
+    const { diagnostic } = new ProxwrightError({
       code: 'FILE_DIFFERS',
       where: { field: 'file' },
       detail: `${volume} is on ${place.node} already, and is another file: it has ${sizeBytes} bytes, the one at ${image.fields.url} has ${expectedBytes}.`,

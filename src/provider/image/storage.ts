@@ -1,5 +1,5 @@
 /** What lies in a storage under the name of an image, and what earlier processes of this token did to it. */
-import { Canceled, ProxwrightError, TaskError } from '../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../base/errors.ts';
 import { type Pve, parseUpid, type TaskEntry, type VolumeEntry } from '../../pve/index.ts';
 import { type FilePlace, volidOf } from '../../resources/file/steps.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -34,8 +34,8 @@ export async function settleEarlier(surroundings: Surroundings, place: FilePlace
       await work.tasks.wait(upid, { timeoutMs: rollout.timeouts.imageMs, signal });
       trace ??= await traceIn(surroundings, task);
     } catch (error) {
-      if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
-      if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+      if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
+      if (hasCode(error, 'TASK_TIMEOUT')) throw error;
       log.log('debug', 'It had failed.', { upid, code: error.code });
     }
   }

@@ -1,6 +1,6 @@
 /** What the engine would say to a plan of the host, before anything is done. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { Canceled, toDiagnostic } from '../../base/errors.ts';
+import { isCanceled, toDiagnostic } from '../../base/errors.ts';
 import { observe } from '../../engine/observe.ts';
 import type { Observed } from '../../engine/observed.ts';
 import { type PlanResult, planStack } from '../../engine/plan.ts';
@@ -23,7 +23,7 @@ export async function checked(
   try {
     return soften(surroundings, await check(surroundings));
   } catch (error) {
-    if (error instanceof Canceled) throw error;
+    if (isCanceled(error)) throw error;
     return soften(surroundings, [diagnosticAt(toDiagnostic(error), attributes)]);
   }
 }

@@ -1,6 +1,7 @@
 /** How a run of the engine for one resource ended, in the host's terms. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { Canceled, ProxwrightError } from '../../base/errors.ts';
+import { isCanceled, ProxwrightError } from '../../base/errors.ts';
+import { advice } from '../../base/hint.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import type { PlanResult } from '../../engine/plan.ts';
 import type { Session } from '../../engine/session.ts';
@@ -38,7 +39,7 @@ export function stopped(): ProviderDiagnostic {
 
 /** What an error means for the host; a defect stays an error. */
 export function problemFrom(error: unknown, subject: Subject): ProviderDiagnostic {
-  if (error instanceof Canceled) return stopped();
+  if (isCanceled(error)) return stopped();
   if (error instanceof ProxwrightError) return problemOf(error.diagnostic, subject);
   throw error;
 }
@@ -50,7 +51,8 @@ export function problemOf(diagnostic: Diagnostic, subject: Subject): ProviderDia
 function inTermsOfHost(diagnostic: Diagnostic, subject: Subject): Diagnostic {
   if (diagnostic.code === 'STATE_LOST') return inTermsOfState(diagnostic, subject);
   // The host does not order what it destroys and what it makes, unless one depends on the other.
-  if (diagnostic.code === 'VMID_TAKEN') return { ...diagnostic, hint: `${diagnostic.hint} ${OTHER_ADDRESS}` };
+  if (diagnostic.code === 'VMID_TAKEN')
+    return { ...diagnostic, hint: advice`${diagnostic.hint ?? ''} ${OTHER_ADDRESS}` };
   return diagnostic;
 }
 
@@ -63,10 +65,12 @@ function inTermsOfState(diagnostic: Diagnostic, { noun }: Subject): Diagnostic {
   return {
     ...diagnostic,
     summary: `A ${noun} of this name is not in the state`,
-    hint:
-      'If it is the one this resource means, take it over: terraform import ADDRESS NODE/VMID. ' +
-      `If it is being replaced with create_before_destroy, it still has the name: take create_before_destroy out, or give the new one ${other}. ` +
-      `If both are meant to be there, give this one ${other}, or delete the line that begins with "proxwright:" from the notes of the other.`,
+    hint: {
+      text:
+        'If it is the one this resource means, take it over: terraform import ADDRESS NODE/VMID. ' +
+        `If it is being replaced with create_before_destroy, it still has the name: take create_before_destroy out, or give the new one ${other}. ` +
+        `If both are meant to be there, give this one ${other}, or delete the line that begins with "proxwright:" from the notes of the other.`,
+    },
   };
 }
 
@@ -79,7 +83,7 @@ export async function orDiagnostics<Result>(
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Canceled) return failed([stopped()]);
+    if (isCanceled(error)) return failed([stopped()]);
     if (!(error instanceof ProxwrightError)) throw error;
     return failed([diagnosticAt(error.diagnostic, subject.attributes)]);
   }

@@ -1,5 +1,5 @@
 /** Taking over a template by `node/vmid`, `vmid` or name. Nothing of it is changed. */
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { ImportResult } from '../provider.ts';
 import type { VmContext } from '../vm/context.ts';
 import { findVm } from '../vm/import.ts';
@@ -9,7 +9,7 @@ import { importedTemplate } from './read.ts';
 export async function importTemplateState(context: VmContext, id: string): Promise<ImportResult> {
   const vm = await findVm(context.requireSurroundings(), id);
   if (!vm.template) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `VM ${vm.vmid} on ${vm.node} is no template.`,
       hint: 'Import it as a proxwright_vm, or copy it: from = { vm = … }.',

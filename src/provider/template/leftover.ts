@@ -2,7 +2,7 @@
  * What a process that died left of a template: one that it was building, marked as incomplete in its ownership line, or one
  * that it had finished and could not tell the host of. Both are recognised by that line, and neither is built again.
  */
-import { ConflictError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { findOwnership, type Ownership, ownershipCounts } from '../../resources/vm/ownership.ts';
@@ -53,7 +53,7 @@ export async function findLeftover(
   const [unfinished, second] = found.filter(({ kind }) => kind === 'unfinished');
   if (second) {
     const places = found.map((each) => each.vm.vmid).join(', ');
-    throw new ConflictError({
+    throw new ProxwrightError({
       code: 'NOT_OURS',
       detail: `Earlier runs left several unfinished versions of the template "${name}": ${places}. Which of them is meant cannot be told.`,
       where: { field: 'name' },

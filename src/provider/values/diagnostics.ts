@@ -1,6 +1,6 @@
 /** The engine's diagnostics as the host shows them: at their attribute, in the host's language. */
 import { type Diagnostic, formatWhere } from '../../base/diagnostics.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attributes } from '../schema/model.ts';
 import { inHostLanguage } from './host-language.ts';
@@ -14,7 +14,7 @@ export function diagnosticAt(diagnostic: Diagnostic, attributes: Attributes): Pr
   const path = pathOf(field, attributes);
   const place = formatWhere(elsewhere);
   const paragraphs = [
-    inHostLanguage(detail),
+    detail,
     hint === undefined ? '' : inHostLanguage(hint),
     innerField(field, detail, attributes),
     place === '' ? '' : `At ${place}.`,
@@ -25,7 +25,7 @@ export function diagnosticAt(diagnostic: Diagnostic, attributes: Attributes): Pr
 
 /** A problem found while the values were read. */
 export function problemAt(field: string, detail: string, attributes: Attributes): ProviderDiagnostic {
-  return diagnosticAt(new SpecError({ code: 'BAD_VALUE', detail, where: { field } }).diagnostic, attributes);
+  return diagnosticAt(new ProxwrightError({ code: 'BAD_VALUE', detail, where: { field } }).diagnostic, attributes);
 }
 
 /** What the path cannot say has to be in the text. */

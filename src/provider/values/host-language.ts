@@ -1,99 +1,72 @@
-/** Advice written for stack files, in the host's language: `efi: { storage: … }` becomes `efi = { storage = … }`. */
-import { VM_SHAPE } from '../schema/from-fields.ts';
-import type { Shape } from '../schema/shape.ts';
+/** Hints in the host's language: `efi: { storage: … }` is `efi = { storage = … }` there, and our commands are the host's. */
+import {
+  type Command,
+  type Hint,
+  type HintLanguage,
+  hintIn,
+  isList,
+  OWN_LANGUAGE,
+  type SettingValue,
+} from '../../base/hint.ts';
 
-const NAMES: ReadonlySet<string> = new Set([...namesIn(VM_SHAPE), 'fingerprint']);
 /** The host breaks longer lines, unless they are indented; a setting in two lines cannot be pasted. */
 const SHORT_ENOUGH = 60;
-/** What a stack file says of the connection, the block of the provider says. */
-const OF_CONNECTION = /\bconnection\.(?=(?:endpoint|token|ca|fingerprint)\b)/g;
 
-/** Commands of our own that have a counterpart there. */
-const ADDRESS = '\'?(?:vm|template|retired|image)\\.[\\w[\\]"-]+(?:\\.[\\w[\\]"-]+)*\'?';
-const COMMANDS: readonly (readonly [RegExp, string])[] = [
-  [/ Otherwise: proxwright state recover/g, ''],
-  [
-    new RegExp(`proxwright import (?:${ADDRESS} \\d+ )?--accept-identity`, 'g'),
-    'terraform state rm ADDRESS, then terraform import ADDRESS NODE/VMID',
-  ],
-  [new RegExp(`proxwright import ${ADDRESS} (\\d+)`, 'g'), 'terraform import ADDRESS $1'],
-  [new RegExp(`proxwright apply --replace ${ADDRESS}`, 'g'), 'terraform apply -replace=ADDRESS'],
-  [new RegExp(`proxwright state forget ${ADDRESS}`, 'g'), 'terraform state rm ADDRESS'],
-];
+/** What a stack file says of the connection and the rollout, the block of the provider says. */
+const OF_PROVIDER = /^(?:connection\.|(?=rollout\b))/;
 
-/** Only what is surely a setting is touched: the name of a field, a colon, and a value that ends where a setting would. */
-export function inHostLanguage(advice: string): string {
-  const said = advice.replace(OF_CONNECTION, 'the provider’s ');
-  const text = COMMANDS.reduce((words, [ours, theirs]) => words.replace(ours, theirs), said);
-  let result = '';
-  let place = 0;
-  for (const match of text.matchAll(/(?<![\w.])((?:[a-z_0-9]+\.)*([a-z_0-9]+)): |(?<![\w"])\{ (?=[a-z_]+: )/g)) {
-    if (match.index < place) continue;
-    const [whole, path, name = ''] = match;
-    const start = path === undefined ? match.index : match.index + whole.length;
-    const value = path === undefined || NAMES.has(name) ? valueAt(text, start) : undefined;
-    if (value === undefined || !endsSetting(text, value)) continue;
-    const before = text.slice(place, match.index);
-    const setting = `${path === undefined ? '' : `${path} = `}${value.text}`;
-    const isLong = setting.length > SHORT_ENOUGH;
-    result += isLong ? `${before.trimEnd()}\n\n  ${setting}\n\n` : `${before}${setting}`;
-    place = value.end + (isLong && text[value.end] === ' ' ? 1 : 0);
-  }
-  return result + text.slice(place);
+const HOST_LANGUAGE: HintLanguage = {
+  setting: ({ path, value }) => {
+    const whose = OF_PROVIDER.test(path) ? 'the provider’s ' : '';
+    const name = path.replace(OF_PROVIDER, '');
+    if (value === undefined) return `${whose}${name}`;
+    const written = `${name} = ${hclValue(value)}`;
+    return written.length > SHORT_ENOUGH ? `${whose}\n\n  ${written}\n\n` : `${whose}${written}`;
+  },
+  command: hostCommand,
+};
+
+export function inHostLanguage(hint: Hint): string {
+  // A setting with lines of its own needs no blank around it.
+  return hintIn(HOST_LANGUAGE, hint)
+    .replace(/ +\n\n/g, '\n\n')
+    .replace(/\n\n (?! )/g, '\n\n')
+    .trimEnd();
 }
 
-interface Value {
-  readonly text: string;
-  readonly end: number;
-  /** A word that might be one of a sentence. */
-  readonly isWord: boolean;
-}
-
-function endsSetting(text: string, { end, isWord }: Value): boolean {
-  return !isWord || /^([.,;)]|$)/.test(text.slice(end));
-}
-
-function valueAt(text: string, start: number): Value | undefined {
-  const rest = text.slice(start);
-  if (rest.startsWith('…')) return { text: '…', end: start + 1, isWord: false };
-  if (rest.startsWith('{ ')) return groupAt(text, start + 2, '{ ', ' }', pairAt);
-  if (rest.startsWith('[')) return groupAt(text, start + 1, '[', ']', valueAt);
-  const [quoted] = /^"[^"]*"/.exec(rest) ?? [];
-  if (quoted !== undefined) return { text: quoted, end: start + quoted.length, isWord: false };
-  const [word] = /^\w+(?:[./:-]\w+)*/.exec(rest) ?? [];
-  if (word === undefined) return undefined;
-  const isLiteral = /^(null|true|false|\d+)$/.test(word);
-  return { text: isLiteral ? word : `"${word}"`, end: start + word.length, isWord: !isLiteral };
-}
-
-function pairAt(text: string, start: number): Value | undefined {
-  const [whole, name] = /^([a-z_0-9]+): /.exec(text.slice(start)) ?? [];
-  const value = whole === undefined ? undefined : valueAt(text, start + whole.length);
-  return value && { ...value, text: `${name} = ${value.text}` };
-}
-
-function groupAt(
-  text: string,
-  start: number,
-  open: string,
-  close: string,
-  itemAt: (text: string, start: number) => Value | undefined,
-): Value | undefined {
-  const items: string[] = [];
-  for (let place = start; ; place += 2) {
-    const item = itemAt(text, place);
-    if (item === undefined) return undefined;
-    items.push(item.text);
-    place = item.end;
-    if (text.startsWith(close, place)) {
-      return { text: `${open}${items.join(', ')}${close}`, end: place + close.length, isWord: false };
+/** The host knows the address of the resource; a hint cannot. */
+function hostCommand(ours: Command): string {
+  const { command, args } = ours;
+  switch (command) {
+    case 'apply': {
+      return args.includes('--replace') ? 'terraform apply -replace=ADDRESS' : 'terraform apply';
     }
-    if (!text.startsWith(', ', place)) return undefined;
+    case 'plan':
+      return 'terraform plan';
+    case 'import': {
+      const [, vmid = 'NODE/VMID'] = args.filter((arg) => !arg.startsWith('--'));
+      // The host imports only what its state does not have.
+      const first = args.includes('--accept-identity') ? 'terraform state rm ADDRESS, then ' : '';
+      return `${first}terraform import ADDRESS ${vmid === 'ID' ? 'NODE/VMID' : vmid}`;
+    }
+    case 'state forget':
+      return 'terraform state rm ADDRESS';
+    case 'state mv':
+      return 'terraform state mv OLD NEW';
+    case 'state recover':
+      return 'terraform import ADDRESS NODE/VMID';
+    default:
+      return OWN_LANGUAGE.command(ours);
   }
 }
 
-function namesIn(shape: Shape): string[] {
-  if (shape.kind === 'leaf') return [];
-  if (shape.kind === 'slots') return namesIn(shape.item);
-  return Object.entries(shape.fields).flatMap(([name, inner]) => [name, ...namesIn(inner)]);
+function hclValue(value: SettingValue): string {
+  // `…` is not a value but a place for one.
+  if (typeof value === 'string') return value === '…' ? value : JSON.stringify(value);
+  if (value === null || typeof value !== 'object') return String(value);
+  if (isList(value)) return `[${value.map(hclValue).join(', ')}]`;
+  const entries = Object.entries(value);
+  return entries.length === 0
+    ? '{}'
+    : `{ ${entries.map(([name, inner]) => `${name} = ${hclValue(inner)}`).join(', ')} }`;
 }

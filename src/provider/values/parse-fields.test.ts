@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ApiError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, setting } from '../../base/hint.ts';
 import { type CtyObject, UNKNOWN } from '../cty/value.ts';
 import { vmFieldAttributes } from '../schema/from-fields.ts';
 import { diagnosticAt } from './diagnostics.ts';
-import { inHostLanguage } from './host-language.ts';
 import { parseFields } from './parse-fields.ts';
 import { dottedOf, fullPathOf, pathOf } from './path.ts';
 import { toFields } from './to-fields.ts';
@@ -116,10 +116,10 @@ describe('the host’s values as a VM', () => {
 
 describe('a diagnostic of the engine', () => {
   it('goes to what the host can point at, and says the rest', () => {
-    const { diagnostic } = new ApiError({
+    const { diagnostic } = new ProxwrightError({
       code: 'NOT_FOUND',
       detail: 'There is no bridge vmbr9 on pve1.',
-      hint: 'Write bridge: vmbr0.',
+      hint: advice`Write ${setting('bridge', 'vmbr0')}.`,
       where: { address: 'vm.x', field: 'nics.net0.bridge', request: 'GET /nodes/pve1/network' },
     });
     expect(diagnosticAt(diagnostic, attributes)).toEqual({
@@ -135,7 +135,7 @@ describe('a diagnostic of the engine', () => {
   });
 
   it('without a field is about the whole resource', () => {
-    const { diagnostic } = new ApiError({ code: 'NOT_FOUND', detail: 'x.' });
+    const { diagnostic } = new ProxwrightError({ code: 'NOT_FOUND', detail: 'x.' });
     expect(diagnosticAt(diagnostic, attributes)).not.toHaveProperty('path');
   });
 });
@@ -158,23 +158,5 @@ describe('the path of a field', () => {
   it('is none where the schema does not know it', () => {
     expect(pathOf('', attributes)).toBeUndefined();
     expect(pathOf('toString', attributes)).toBeUndefined();
-  });
-});
-
-describe('advice for stack files', () => {
-  it.each([
-    ['Write cloud_init: { storage: … }.', 'Write cloud_init = { storage = … }.'],
-    ['Another slot: cloud_init: { slot: ide0 }.', 'Another slot: cloud_init = { slot = "ide0" }.'],
-    ['It has: scsi0, net0.', 'It has: scsi0, net0.'],
-    [
-      'Boot from the network (boot: [net0]), or say power: stopped.',
-      'Boot from the network (boot = ["net0"]), or say power = "stopped".',
-    ],
-    ['As in a .pub file: ssh-ed25519 AAAA… comment.', 'As in a .pub file: ssh-ed25519 AAAA… comment.'],
-    ['It is off (agent.enabled: false), but', 'It is off (agent.enabled = false), but'],
-    ['Found: { env: NAME } or { command: [PROGRAM, …] }', 'Found: { env = "NAME" } or { command = ["PROGRAM", …] }'],
-    ['Write name: … here.', 'Write name = … here.'],
-  ])('%s', (text, translated) => {
-    expect(inHostLanguage(text)).toBe(translated);
   });
 });

@@ -1,5 +1,5 @@
 /** Taking over a VM by `node/vmid`, `vmid` or name. Nothing of it is changed. */
-import { ApiError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { readVm } from '../../resources/vm/read.ts';
 import { type CtyValue, objectOf } from '../cty/value.ts';
@@ -17,7 +17,7 @@ export async function importVmState(context: VmContext, id: string): Promise<Imp
   const surroundings = context.requireSurroundings();
   const vm = await findVm(surroundings, id);
   if (vm.template) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `VM ${vm.vmid} on ${vm.node} is a template, not a VM.`,
       hint: 'Look at it with the data source proxwright_template.',
@@ -37,14 +37,14 @@ export async function findVm(surroundings: Surroundings, id: string): Promise<Vm
   const matches = listed.filter((vm) => isMeant(vm, id.trim()));
   const [only, second] = matches;
   if (second) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `Several VMs are called "${id}": ${matches.map(({ vmid, node }) => `${node}/${vmid}`).join(', ')}.`,
       hint: 'Import one of them as node/vmid.',
     });
   }
   if (!only) {
-    throw new ApiError({
+    throw new ProxwrightError({
       code: 'NOT_FOUND',
       detail:
         listed.length === 0
@@ -70,7 +70,7 @@ export async function moveVmState({ sourceType, sourceState }: MoveRequest): Pro
   const source = isRecord(sourceState) ? sourceState : {};
   const vmid = sourceIdOf(sourceType, source);
   if (vmid === undefined) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `A ${sourceType} cannot become a proxwright_vm.`,
       hint: 'Remove it from the state and import the VM: terraform state rm, then terraform import ADDRESS node/vmid.',

@@ -3,7 +3,7 @@
  * VM stays, marked in its ownership line, and the next create of the same name by the same token goes on with it. Nothing
  * without that mark is ever taken over.
  */
-import { ConflictError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
 import { findOwnership, type Ownership } from '../../resources/vm/ownership.ts';
 import { readVm } from '../../resources/vm/read.ts';
@@ -64,7 +64,7 @@ export async function findIncomplete(
   const [only, second] = matches;
   if (second === undefined) return only;
   const places = matches.map((match) => `${match.vmid} on ${match.node}`).join(', ');
-  throw new ConflictError({
+  throw new ProxwrightError({
     code: 'NOT_OURS',
     detail: `Earlier runs left several VMs called "${name}" incomplete: ${places}. Which of them is meant cannot be told.`,
     where: { field: 'vmid' },

@@ -3,7 +3,7 @@
  * them keeps us from starting the same work twice, and a VM shows our mark only when its creation is complete.
  */
 import { orCanceled } from '../../base/clock.ts';
-import { Canceled, ProxwrightError, TaskError } from '../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../base/errors.ts';
 import { type Pve, parseUpid, type Upid } from '../../pve/index.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { findIncomplete, type IncompleteQuery, type IncompleteVm, type ListedVm, listVms } from './incomplete.ts';
@@ -75,8 +75,8 @@ export class Leftovers {
     try {
       await work.tasks.wait(upid, { timeoutMs: rollout.timeouts.cloneMs, signal });
     } catch (error) {
-      if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
-      if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+      if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
+      if (hasCode(error, 'TASK_TIMEOUT')) throw error;
       log.log('debug', 'It had failed.', { upid, code: error.code });
     }
   }

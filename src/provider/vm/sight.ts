@@ -1,5 +1,5 @@
 /** Looking at one VM of the host's state: is it there, is it still the same, and what of it differs from the state. */
-import { AuthError, ConflictError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { fieldsOfVm } from '../../engine/import-fields.ts';
 import { observe } from '../../engine/observe.ts';
 import { foundHa } from '../../engine/observe-ha.ts';
@@ -9,9 +9,9 @@ import { wanted } from '../../engine/vm-wishes.ts';
 import type { Pve } from '../../pve/index.ts';
 import { diffVm } from '../../resources/vm/diff.ts';
 import { writtenHa } from '../../resources/vm/ha.ts';
+import { notOurs, sameVm } from '../../resources/vm/identity.ts';
 import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
 import type { ResolvedVm } from '../../spec/types.ts';
-import type { VmState } from '../../state/stack-state.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Attributes } from '../schema/model.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -38,28 +38,17 @@ export async function lookAt(surroundings: Surroundings, pve: Pve, solo: SoloVm)
   const observed = await observe({ pve, stack, state, signal: surroundings.signal });
   const found = observed.vms.get(vm.address);
   if (found?.kind === 'hidden') {
-    throw new AuthError({
+    throw new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
       detail: `VM ${remembered?.vmid} cannot be read: it needs ${found.needs}.`,
       hint: 'Grant it to the user and to its token.',
     });
   }
   if (found?.kind !== 'present') return { observed, vm: undefined };
-  if (remembered) assertSame(remembered, found.vm);
+  if (remembered && !sameVm(remembered, found.vm)) {
+    throw notOurs({ address: vm.address, recorded: remembered, observed: found.vm });
+  }
   return { observed, vm: found.vm };
-}
-
-function assertSame(remembered: VmState, vm: VmObserved): void {
-  if (remembered.uuid?.toLowerCase() === vm.uuid?.toLowerCase()) return;
-  throw new ConflictError({
-    code: 'NOT_OURS',
-    detail:
-      `Id ${vm.vmid} on ${vm.node} belongs to another VM now ("${vm.current.get('name') ?? 'no name'}"): its uuid is ${vm.uuid ?? 'missing'}, ` +
-      `that of this resource was ${remembered.uuid ?? 'none'}. Nothing was touched.`,
-    hint:
-      'Forget the old VM: terraform state rm ADDRESS; the next apply makes it again. If this is the same VM, restored from a backup, import it anew after that: terraform import ADDRESS ' +
-      `${vm.node}/${vm.vmid}`,
-  });
 }
 
 export interface Refreshed {

@@ -1,30 +1,29 @@
 /** What the server says of files on their way into a storage: part of the table of phrases. */
-import { api, file } from './meaning.ts';
 import { exact, type Phrase } from './phrase.ts';
 
 export const FILE_PHRASES: readonly Phrase[] = [
   {
-    ...file('FILE_DIFFERS'),
+    code: 'FILE_DIFFERS',
     pattern: exact("checksum mismatch: got '[0-9a-f]*' != expect '[0-9a-fA-F]*', aborting"),
     sample: "checksum mismatch: got '1f' != expect '2e', aborting",
     source: 'pve-common Tools.pm download_file_from_url, of a file that is there already',
   },
   {
-    ...file('CHECKSUM_MISMATCH'),
+    code: 'CHECKSUM_MISMATCH',
     pattern: exact("checksum mismatch: got '[0-9a-f]*' != expect '[0-9a-fA-F]*'$"),
     sample: "checksum mismatch: got '1f' != expect '2e'",
     source: 'pve-common Tools.pm download_file_from_url; pve-storage API2/Storage/Status.pm upload',
     hint: 'What arrived is not what the checksum names: compare it with the list of checksums beside the image.',
   },
   {
-    ...api('NO_SPACE'),
+    code: 'NO_SPACE',
     pattern: exact(String.raw`download failed: Cannot write to '[^']+' \(No space left on device\)\.?$`),
     sample: "download failed: Cannot write to '/var/lib/vz/import/a.qcow2.tmp_dwnl.7' (No space left on device).",
     source: 'wget, passed on by pve-common Tools.pm download_file_from_url',
     hint: 'Free space on the storage, or choose another one.',
   },
   {
-    ...file('DOWNLOAD_FAILED'),
+    code: 'DOWNLOAD_FAILED',
     pattern: exact(
       'download failed: wget: unable to resolve host address |download failed: .*Name or service not known',
     ),
@@ -33,35 +32,35 @@ export const FILE_PHRASES: readonly Phrase[] = [
     hint: 'The node has no name service that knows this host. Check the URL and, on the node, /etc/resolv.conf; or let Proxwright fetch and send it: via: upload.',
   },
   {
-    ...file('DOWNLOAD_FAILED'),
+    code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: exit code 8$'),
     sample: 'download failed: exit code 8',
     source: 'wget: the server refused the request; its status is in the log of the task',
     hint: 'The web server answered with an error: open the URL in a browser; images of old releases are often moved or removed.',
   },
   {
-    ...file('DOWNLOAD_FAILED'),
+    code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: (?:exit code 5$|.*certificate)'),
     sample: 'download failed: exit code 5',
     source: 'wget: the certificate of the web server was not accepted',
     hint: 'The node does not trust the certificate of that web server. Check the clock of the node and its ca-certificates.',
   },
   {
-    ...file('DOWNLOAD_FAILED'),
+    code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: exit code 4$'),
     sample: 'download failed: exit code 4',
     source: 'wget: the network failed, before the first byte or after many; the log of the task shows where',
     hint: 'The connection of the node broke off again and again, or there is none. Apply again; if it stays, let Proxwright fetch and send it, which goes on where it was: via: upload.',
   },
   {
-    ...file('DOWNLOAD_FAILED'),
+    code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: '),
     sample: 'download failed: Connecting to 10.0.0.9:443... failed: Connection refused.',
     source: 'wget, passed on by pve-common Tools.pm download_file_from_url',
     hint: 'From the node there is no way to that web server. Set the proxy of the datacenter, or let Proxwright fetch and send it: via: upload.',
   },
   {
-    ...file('IMAGE_REFUSED'),
+    code: 'IMAGE_REFUSED',
     pattern: exact(
       "(?:failed to verify file: )?qemu-img: Could not open '[^']+': |failed to verify file: |command 'tar -t -f [^']+' failed: ",
     ),
@@ -70,7 +69,7 @@ export const FILE_PHRASES: readonly Phrase[] = [
     hint: 'The ending of the file name must tell the format of its bytes: .qcow2, .raw, .vmdk or .ova. A raw image is called .raw; what is packed has to be unpacked.',
   },
   {
-    ...file('IMAGE_REFUSED'),
+    code: 'IMAGE_REFUSED',
     pattern: exact('decompression not supported for |no decompression method found'),
     sample: 'decompression not supported for import',
     source: 'pve-storage API2/Storage/Status.pm download_url',

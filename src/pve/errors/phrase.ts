@@ -1,13 +1,17 @@
 /** What an entry of the table of phrases looks like, and how the beginning of a text is compared. */
-import type { Meaning } from './meaning.ts';
+import type { ErrorCode, Subject } from '../../base/errors.ts';
+import type { Hint } from '../../base/hint.ts';
 
-export interface Phrase extends Meaning {
+export interface Phrase {
+  readonly code: ErrorCode;
+  /** What is absent. */
+  readonly subject?: Subject;
   readonly pattern: RegExp;
   /** A text that the server really sends. */
   readonly sample: string;
   /** Package and place of the emitter. */
   readonly source: string;
-  readonly hint?: string;
+  readonly hint?: Hint | string;
   /** Also recognised in the last lines of a failed task's log, where its exit status says nothing. */
   readonly inLog?: true;
 }

@@ -6,13 +6,6 @@ describe('the table of phrases', () => {
     expect(findPhrase(sample)).toBe(phrase);
     expect(findPhrase(`${sample}\n`)).toBe(phrase);
   });
-
-  it('builds errors of the class that owns the code', () => {
-    for (const phrase of PHRASES) {
-      const error = phrase.build({ detail: 'x' });
-      expect(error.code).toBe(phrase.code);
-    }
-  });
 });
 
 describe('words of the server', () => {

@@ -76,7 +76,7 @@ describe('a token', () => {
     expect(error.code).toBe('BAD_CREDENTIALS');
     expect(error.diagnostic.detail).toContain(reason);
     expect(error.message).not.toContain(SECRET);
-    expect(error.diagnostic.hint).toContain('pveum user token add');
+    expect(error.diagnostic.hint?.text).toContain('pveum user token add');
   });
 
   it('may come in two parts', () => {
@@ -149,7 +149,7 @@ describe('the environment', () => {
     (token) => {
       const error = errorFrom(() => connectionFromEnvironment({ PROXMOX_VE_API_TOKEN: token }));
       expect(error.code).toBe('BAD_CREDENTIALS');
-      expect(error.diagnostic.hint).toContain('A token looks like');
+      expect(error.diagnostic.hint?.text).toContain('A token looks like');
       expect(error.message).not.toContain(SECRET);
     },
   );
@@ -163,14 +163,14 @@ describe('the environment', () => {
   it('cannot switch verification off, and is told what to paste instead', () => {
     const error = errorFrom(() => connectionFromEnvironment({ PROXMOX_VE_INSECURE: 'true' }));
     expect(error.code).toBe('CERT_UNTRUSTED');
-    expect(error.diagnostic.hint).toContain('PROXMOX_VE_FINGERPRINT=');
+    expect(error.diagnostic.hint?.text).toContain('PROXMOX_VE_FINGERPRINT=');
     expect(connectionFromEnvironment({ PROXMOX_VE_INSECURE: 'false' })).toEqual({});
   });
 
   it('may say nothing; what is missing in the end is named', () => {
     expect(connectionFromEnvironment({})).toEqual({});
-    expect(errorFrom(() => requireConnection({})).diagnostic.hint).toContain('PROXMOX_VE_ENDPOINT');
+    expect(errorFrom(() => requireConnection({})).diagnostic.hint?.text).toContain('PROXMOX_VE_ENDPOINT');
     const endpoint = parseEndpoint('pve1');
-    expect(errorFrom(() => requireConnection({ endpoint })).diagnostic.hint).toContain('PROXMOX_VE_API_TOKEN');
+    expect(errorFrom(() => requireConnection({ endpoint })).diagnostic.hint?.text).toContain('PROXMOX_VE_API_TOKEN');
   });
 });

@@ -2,7 +2,8 @@
  * How to reach a server and as whom, from environment variables. Pure over a record of them: it reads neither the
  * process nor a file, so the CA is returned as a path and its text is asked for.
  */
-import { AuthError, ConnectError, ProxwrightError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, setting } from '../../base/hint.ts';
 import { type Credentials, parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
 import { type Endpoint, parseEndpoint } from './endpoint.ts';
 import { fingerprintTrust, type Trust } from './trust.ts';
@@ -45,24 +46,24 @@ function parsed<Value>(
   try {
     return parse(environment[name]?.trim() ?? '');
   } catch (error) {
-    throw error instanceof ProxwrightError ? error.locatedAt({ file: name }) : error;
+    throw error instanceof ProxwrightError ? error.with({ where: { file: name } }) : error;
   }
 }
 
 /** The parts that cannot be missing in the end, each with the ways to give it. */
 export function requireConnection(found: EnvironmentConnection): { endpoint: Endpoint; credentials: Credentials } {
   if (!found.endpoint) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: 'No endpoint of a Proxmox server is given.',
-      hint: 'Set connection.endpoint in the stack file, or PROXMOX_VE_ENDPOINT=https://pve1.example.org:8006.',
+      hint: advice`Set ${setting('connection.endpoint')} in the stack file, or PROXMOX_VE_ENDPOINT=https://pve1.example.org:8006.`,
     });
   }
   if (!found.credentials) {
-    throw new AuthError({
+    throw new ProxwrightError({
       code: 'BAD_CREDENTIALS',
       detail: 'No credentials are given.',
-      hint: "Set PROXMOX_VE_API_TOKEN='user@realm!id=secret', or connection.token in the stack file.",
+      hint: advice`Set PROXMOX_VE_API_TOKEN='user@realm!id=secret', or ${setting('connection.token')} in the stack file.`,
     });
   }
   return { endpoint: found.endpoint, credentials: found.credentials };
@@ -73,7 +74,7 @@ function credentialsFrom(value: (...names: string[]) => string | undefined): Cre
   const secret = value('PM_API_TOKEN_SECRET');
   if (id && secret) return tokenFrom(id, secret);
   if (id || secret) {
-    throw new AuthError({
+    throw new ProxwrightError({
       code: 'BAD_CREDENTIALS',
       detail: `${id ? 'PM_API_TOKEN_ID' : 'PM_API_TOKEN_SECRET'} is set without ${id ? 'PM_API_TOKEN_SECRET' : 'PM_API_TOKEN_ID'}.`,
       hint: "Set both, or PROXMOX_VE_API_TOKEN='user@realm!id=secret'.",
@@ -91,13 +92,11 @@ function refuseInsecure(environment: Environment): void {
     /^(1|true|yes|on)$/i.test(environment[each]?.trim() ?? ''),
   );
   if (!name || environment.PROXMOX_VE_FINGERPRINT || environment.PROXMOX_VE_CA_FILE) return;
-  throw new ConnectError({
+  throw new ProxwrightError({
     code: 'CERT_UNTRUSTED',
     detail: `${name} is set, but the server's certificate is always verified here.`,
-    hint: [
-      `Unset ${name} and pin the certificate instead. On the node:`,
-      'openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem',
-      'then set PROXMOX_VE_FINGERPRINT=AA:BB:… (or connection.fingerprint), or PROXMOX_VE_CA_FILE=pve-root-ca.pem.',
-    ].join('\n'),
+    hint: advice`Unset ${name} and pin the certificate instead. On the node:
+openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem
+then set PROXMOX_VE_FINGERPRINT=AA:BB:… (or ${setting('connection.fingerprint')}), or PROXMOX_VE_CA_FILE=pve-root-ca.pem.`,
   });
 }

@@ -1,5 +1,5 @@
 /** Who we are towards Proxmox: an API token, or a user with a password. Secret parts live in `Secret`. */
-import { AuthError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { Secret } from '../../base/secret.ts';
 
 export type Credentials = TokenCredentials | PasswordCredentials;
@@ -78,6 +78,6 @@ function whyNotTokenId(tokenId: string): string {
   return `The name of the API token${shown} is not of the form user@realm!id.`;
 }
 
-function malformed(detail: string): AuthError {
-  return new AuthError({ code: 'BAD_CREDENTIALS', detail, hint: TOKEN_HINT });
+function malformed(detail: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_CREDENTIALS', detail, hint: TOKEN_HINT });
 }

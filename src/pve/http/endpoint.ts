@@ -1,5 +1,5 @@
 /** Where the API is: what people write for it, brought into one form. */
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 
 export interface Endpoint {
   readonly host: string;
@@ -37,5 +37,5 @@ export function parseEndpoint(text: string): Endpoint {
 }
 
 function badEndpoint(text: string, reason: string, hint = 'An endpoint looks like https://pve1.example.org:8006.') {
-  return new SpecError({ code: 'BAD_VALUE', detail: `The endpoint "${text}" cannot be used. ${reason}`, hint });
+  return new ProxwrightError({ code: 'BAD_VALUE', detail: `The endpoint "${text}" cannot be used. ${reason}`, hint });
 }

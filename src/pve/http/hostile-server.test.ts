@@ -57,7 +57,7 @@ async function errorOf(work: Promise<unknown>): Promise<ProxwrightError> {
   );
   if (!(error instanceof ProxwrightError)) throw new Error(`expected one of our errors, got ${String(error)}`);
   const shown = formatDiagnostic(error.diagnostic);
-  expect(error.diagnostic.hint ?? '').not.toBe('');
+  expect(error.diagnostic.hint?.text ?? '').not.toBe('');
   expect(shown).not.toMatch(/\n\s+at .*:\d+:\d+\)?$/m);
   expect(shown).not.toContain(TOKEN_SECRET);
   return error;
@@ -155,7 +155,7 @@ describe('a certificate', () => {
     const error = await errorOf(connect(server, caTrust(own.cert)).authenticate());
     expect(error.code).toBe('CERT_UNTRUSTED');
     expect(error.diagnostic.detail).toContain(`${reason}. Nothing was sent.`);
-    expect(error.diagnostic.hint).toContain(own.fingerprint);
+    expect(error.diagnostic.hint?.text).toContain(own.fingerprint);
     expect(server.requests).toHaveLength(0);
   });
 
@@ -165,7 +165,7 @@ describe('a certificate', () => {
     const error = await errorOf(connect(server, fingerprintTrust(pinned)).authenticate());
     expect(error.code).toBe('CERT_UNTRUSTED');
     expect(error.diagnostic.detail).toContain(`not the expected ${pinned}`);
-    expect(error.diagnostic.hint).toContain(certificate.fingerprint);
+    expect(error.diagnostic.hint?.text).toContain(certificate.fingerprint);
     expect(server.requests).toHaveLength(0);
   });
 

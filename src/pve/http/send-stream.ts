@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import type { ClientRequest } from 'node:http';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { StreamBody } from '../../base/transport.ts';
 
 export interface SendWatch {
@@ -41,8 +41,8 @@ async function drained(request: ClientRequest): Promise<void> {
   waiting.abort();
 }
 
-function changedMeanwhile(sizeBytes: number, found: string): SpecError {
-  return new SpecError({
+function changedMeanwhile(sizeBytes: number, found: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'UNREADABLE_FILE',
     detail: `The file was to have ${sizeBytes} bytes and gave ${found}: somebody changed it while it was sent. The server has discarded it.`,
     hint: 'Try again once nobody writes to it.',

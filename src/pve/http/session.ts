@@ -3,7 +3,7 @@
  * goes out: a refused login costs 3 s at the server, so it is asked once, shared by all who wait, and remembered.
  */
 import { type Clock, type Instant, orCanceled } from '../../base/clock.ts';
-import { AuthError, type ProxwrightError } from '../../base/errors.ts';
+import { isFamily, type ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Answer, decodeAnswer } from '../answer.ts';
 import { type PveVersion, versionSchema } from '../api/version.ts';
@@ -113,8 +113,8 @@ export class Session {
   }
 }
 
-function isRefusal(thrown: unknown): thrown is AuthError {
-  return thrown instanceof AuthError && (thrown.code === 'LOGIN_REFUSED' || thrown.code === 'TICKET_EXPIRED');
+function isRefusal(thrown: unknown): thrown is ProxwrightError {
+  return isFamily(thrown, 'auth') && (thrown.code === 'LOGIN_REFUSED' || thrown.code === 'TICKET_EXPIRED');
 }
 
 /** One piece of work under way at a time; whoever asks meanwhile gets the same result. */

@@ -1,7 +1,7 @@
 /** Logging in with a password: getting a ticket, proving it on each request, exchanging it for a fresh one. */
 import { z } from 'zod';
 import type { Clock, Instant } from '../../base/clock.ts';
-import { AuthError } from '../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { Secret } from '../../base/secret.ts';
 import { decodeAnswer } from '../answer.ts';
 import { whereOf } from '../errors/failures.ts';
@@ -47,7 +47,7 @@ export async function renew(exchange: Exchange, clock: Clock, ticket: Ticket): P
     const { username, value } = ticket;
     return (await requestTicket(exchange, clock, username, { username, password: value })).ticket;
   } catch (thrown) {
-    if (thrown instanceof AuthError) return undefined;
+    if (isFamily(thrown, 'auth')) return undefined;
     throw thrown;
   }
 }
@@ -80,8 +80,8 @@ async function requestTicket(exchange: Exchange, clock: Clock, username: string,
   return { ticket, needsSecondFactor: Number(data.NeedTFA ?? 0) === 1, where: whereOf(answer.context) };
 }
 
-function secondFactorNeeded(where: ReturnType<typeof whereOf>, username: string): AuthError {
-  return new AuthError({
+function secondFactorNeeded(where: ReturnType<typeof whereOf>, username: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'LOGIN_REFUSED',
     detail: `${username} has a second factor, and no valid one-time password was given.`,
     where,

@@ -1,6 +1,6 @@
 /** Why a server's certificate is believed: its issuer, or its SHA-256 fingerprint. There is no third way. */
 import { X509Certificate } from 'node:crypto';
-import { ConnectError, SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 
 export type Trust =
   | { readonly kind: 'system' }
@@ -19,7 +19,7 @@ export function fingerprintTrust(text: string): Trust {
     .replace(/[:\s]/g, '')
     .toUpperCase();
   if (!/^[0-9A-F]{64}$/.test(digits)) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `"${text}" is not a SHA-256 fingerprint: 32 pairs of hexadecimal digits are needed.`,
       hint: 'On the node: openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem',
@@ -40,8 +40,8 @@ export function caTrust(pem: string, file?: string): Trust {
   return { kind: 'ca', pem };
 }
 
-function unreadable(detail: string, file?: string, cause?: unknown): ConnectError {
-  return new ConnectError({
+function unreadable(detail: string, file?: string, cause?: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'CERT_UNREADABLE',
     detail: `The CA certificate${file ? ` "${file}"` : ''} is not usable. ${detail}`,
     ...(file && { where: { file } }),

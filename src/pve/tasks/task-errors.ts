@@ -1,7 +1,6 @@
 /** The errors that waiting for a task can end with. */
-import { Canceled, type ProxwrightError, TaskError } from '../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../base/errors.ts';
 import { hintFor } from '../errors/failures.ts';
-import { withSubject } from '../errors/kinds.ts';
 import { findPhrase, findPhraseInLog } from '../errors/phrases.ts';
 import { parseUpid, type Upid } from '../wire/upid.ts';
 
@@ -11,19 +10,22 @@ export interface TaskContext {
   readonly principal: string;
 }
 
-/** A lock, a taken id and the like keep their own class, because callers act on it; all else is a failed task. */
+/** A lock, a taken id and the like keep their own code, because callers act on it; all else is a failed task. */
 export function taskFailed(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
   const lines = log.filter((line) => !line.startsWith('TASK ERROR:'));
   const detail = [
     `${taskName(context.upid)} ended with: "${exitstatus}".`,
     ...(lines.length > 0 ? ['Last lines of its log:', ...lines.map((line) => `  ${line}`)] : []),
   ].join('\n');
-  const init = { detail, where: whereOf(context) };
   const reason = reasonOf(exitstatus, lines);
   const phrase = findPhrase(reason) ?? findPhraseInLog(lines);
-  if (!phrase) return new TaskError({ ...init, code: 'TASK_FAILED' });
-  const hint = hintFor(phrase, reason, context.principal);
-  return withSubject(phrase.build({ ...init, ...(hint && { hint }) }), phrase.subject);
+  return new ProxwrightError({
+    code: phrase?.code ?? 'TASK_FAILED',
+    subject: phrase?.subject,
+    detail,
+    where: whereOf(context),
+    hint: phrase && hintFor(phrase, reason, context.principal),
+  });
 }
 
 /** Time and level stand in front of it, as before every line of a migration (pve-guest-common AbstractMigrate.pm). */
@@ -38,15 +40,15 @@ function reasonOf(exitstatus: string, lines: readonly string[]): string {
 
 export function taskUnclear(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
   const failed = taskFailed(context, exitstatus, log);
-  return new TaskError({
+  return new ProxwrightError({
     code: 'TASK_FAILED',
     detail: `${failed.diagnostic.detail}\nIts worker was killed, or the node went down: what it had begun may be half done.`,
     where: whereOf(context),
   });
 }
 
-export function taskVanished(context: TaskContext, forMs: number): TaskError {
-  return new TaskError({
+export function taskVanished(context: TaskContext, forMs: number): ProxwrightError {
+  return new ProxwrightError({
     code: 'TASK_VANISHED',
     detail: `The node does not know ${taskName(context.upid)}, also after ${durationText(forMs)} of asking.`,
     where: whereOf(context),
@@ -54,8 +56,8 @@ export function taskVanished(context: TaskContext, forMs: number): TaskError {
   });
 }
 
-export function taskTimedOut(context: TaskContext, timeoutMs: number, lastLine: string | undefined): TaskError {
-  return new TaskError({
+export function taskTimedOut(context: TaskContext, timeoutMs: number, lastLine: string | undefined): ProxwrightError {
+  return new ProxwrightError({
     code: 'TASK_TIMEOUT',
     detail: [
       `Waited ${durationText(timeoutMs)} for ${taskName(context.upid)}, the whole time allowed. It goes on at the server.`,
@@ -66,9 +68,9 @@ export function taskTimedOut(context: TaskContext, timeoutMs: number, lastLine: 
   });
 }
 
-export function waitCanceled(context: TaskContext, cause: Canceled): Canceled {
+export function waitCanceled(context: TaskContext, cause: ProxwrightError): ProxwrightError {
   const name = taskName(context.upid);
-  return new Canceled(`Stopped waiting for ${name}. The task itself goes on at the server: ${context.upid}`, cause);
+  return canceled(`Stopped waiting for ${name}. The task itself goes on at the server: ${context.upid}`, cause);
 }
 
 /** `qmclone 9000 on pve1`. */

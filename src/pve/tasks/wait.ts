@@ -5,8 +5,9 @@
  */
 import { invariant } from '../../base/assert.ts';
 import type { Clock, Instant } from '../../base/clock.ts';
-import { AuthError, Canceled, ProxwrightError } from '../../base/errors.ts';
+import { isCanceled, ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { Attempts, RETRIES } from '../../base/retry.ts';
 import { NodeTasks } from '../api/nodes/tasks.ts';
 import { isConnectionTrouble, isNotFound } from '../errors/kinds.ts';
 import type { Api } from '../request.ts';
@@ -63,8 +64,6 @@ const POLL_TIMEOUT_MS = 15_000;
 const UNKNOWN_GRACE_MS = 10_000;
 /** How often an unclear end is looked at again: the three workers of the server may answer differently. */
 const UNCLEAR_LOOKS = 4;
-/** Errors in a row, other than of the connection, after which asking is given up. */
-const STRANGE_ANSWERS = 5;
 
 type Sight =
   | { readonly kind: 'running' }
@@ -84,7 +83,7 @@ export class TaskWaiter {
     try {
       return await watch.untilEnd();
     } catch (thrown) {
-      throw thrown instanceof Canceled ? waitCanceled(watch.context, thrown) : thrown;
+      throw isCanceled(thrown) ? waitCanceled(watch.context, thrown) : thrown;
     }
   }
 }
@@ -101,7 +100,8 @@ class Watch {
   #unknownSince: Instant | undefined;
   #unclearLooks = 0;
   #linesSeen = 0;
-  #strangeAnswers = 0;
+  /** Of answers in a row that make no sense. */
+  readonly #answers: Attempts;
   /** Told from how far it was at the last look. */
   #expectedEnd: Instant | undefined;
   #isLate = false;
@@ -113,6 +113,7 @@ class Watch {
     this.#options = options;
     this.#tasks = new NodeTasks(parts.api, node);
     this.#startedAt = parts.clock.now();
+    this.#answers = new Attempts(RETRIES.taskStatus, parts);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.context = { upid, endpoint: parts.endpoint, principal: parts.principal };
   }
@@ -154,7 +155,7 @@ class Watch {
       // Sent once: the next poll is the repetition, and one that keeps to the scheduler's bound.
       const question = () => this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
       const status = await this.#parts.scheduler.poll(question, signal);
-      this.#strangeAnswers = 0;
+      this.#answers.restart();
       if (status.status === 'running') return { kind: 'running' };
       return { kind: 'ended', end: readExitStatus(status.exitstatus) };
     } catch (thrown) {
@@ -165,9 +166,9 @@ class Watch {
 
   /** The code of an error that says nothing about the task; any other error is thrown on. */
   #excuse(thrown: unknown): string {
-    if (!(thrown instanceof ProxwrightError) || thrown instanceof Canceled || thrown instanceof AuthError) throw thrown;
     // A connection may be away until the wait is over; a server that talks nonsense is believed after some times.
-    if (!isConnectionTrouble(thrown) && ++this.#strangeAnswers >= STRANGE_ANSWERS) throw thrown;
+    const isExcused = isConnectionTrouble(thrown) || this.#answers.next(thrown) !== undefined;
+    if (!isExcused || !(thrown instanceof ProxwrightError)) throw thrown;
     return thrown.code;
   }
 

@@ -1,5 +1,5 @@
 /** A guest's configuration as it arrives: a JSON object in random order, with numbers where one expects text and back. */
-import { ConnectError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { fromWireBoolean, toWireBoolean } from './boolean.ts';
 import { textOf } from './config-comparison.ts';
 import { describeConfigKey } from './config-keys.ts';
@@ -40,6 +40,6 @@ function normalText(key: string, text: string): string {
   return kind === 'integer' || kind === 'number' ? canonicalDecimal(text) : text;
 }
 
-function malformed(reason: string): ConnectError {
-  return new ConnectError({ code: 'BAD_ANSWER', detail: `A guest's configuration cannot be read: ${reason}.` });
+function malformed(reason: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_ANSWER', detail: `A guest's configuration cannot be read: ${reason}.` });
 }

@@ -3,7 +3,7 @@
  * The server splits pairs on `&` AND `;` and keeps only the first two pieces around `=` (decode_urlencoded in
  * pve-http-server), so every one of these characters inside a value must be escaped: property strings are full of them.
  */
-import { Bug } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { Secret } from '../../base/secret.ts';
 import { toWireBoolean } from './boolean.ts';
 import { printDecimal } from './decimal.ts';
@@ -41,6 +41,9 @@ function encodeScalar(key: string, value: unknown): string {
       return toWireBoolean(value);
     default:
       // A null never unsets anything: the server ignores it or refuses the whole request. Unsetting is `delete=`.
-      throw new Bug({ code: 'INVARIANT', detail: `Parameter ${key} cannot be sent: its value is ${String(value)}.` });
+      throw new ProxwrightError({
+        code: 'INVARIANT',
+        detail: `Parameter ${key} cannot be sent: its value is ${String(value)}.`,
+      });
   }
 }

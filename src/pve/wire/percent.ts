@@ -1,5 +1,5 @@
 /** Percent-encoding, the strict kind: whatever is not a letter, a digit or one of `-_.~` is escaped. */
-import { Bug } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 
 /**
  * Safe as a form key, a form value and a path component. Stricter than `encodeURIComponent`, which leaves `!'()*`
@@ -12,7 +12,11 @@ export function percentEncode(text: string): string {
       (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
     );
   } catch (cause) {
-    throw new Bug({ code: 'INVARIANT', detail: 'A text for the wire contains half a surrogate pair.', cause });
+    throw new ProxwrightError({
+      code: 'INVARIANT',
+      detail: 'A text for the wire contains half a surrogate pair.',
+      cause,
+    });
   }
 }
 

@@ -1,9 +1,10 @@
 /** `template.convert`: the check of what its clones will rely on, then the conversion, which cannot be undone. */
-import { ReadyError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { forgetSight, look, vmName } from '../vm/actions/look.ts';
+import { forgetSight, look } from '../vm/actions/look.ts';
 import { inRounds } from '../vm/actions/rounds.ts';
 import { runTask } from '../vm/actions/tasks.ts';
+import { vmName } from '../vm/identity.ts';
 import { effectiveValues, type VmObserved } from '../vm/observed.ts';
 import { templateFaults } from './health.ts';
 import type { ConvertInput } from './steps.ts';
@@ -33,7 +34,7 @@ function assertFit(context: ActionContext, vm: VmObserved, expected: ConvertInpu
   const faults = templateFaults(effectiveValues(vm), expected);
   const [first] = faults;
   if (!first) return;
-  throw new ReadyError({
+  throw new ProxwrightError({
     code: 'CHECK_FAILED',
     detail: `${vmName(vm)} is not fit to be a template. ${faults.map(({ detail }) => detail).join(' ')}`,
     where: { address: context.address, field: first.field },

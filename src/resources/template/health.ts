@@ -1,4 +1,5 @@
 /** What a template must be before it is called finished: its clones can be no better. Pure. */
+import { advice, type Hint, setting } from '../../base/hint.ts';
 import { fromWireBoolean, parseBootOrder } from '../../pve/wire/index.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../vm/disks.ts';
 import type { VmFields } from '../vm/fields.ts';
@@ -8,7 +9,7 @@ export interface TemplateFault {
   /** One sentence. */
   readonly detail: string;
   /** What to write in the file. */
-  readonly hint: string;
+  readonly hint: Hint | string;
   /** Field that decides about it. */
   readonly field: string;
 }
@@ -34,7 +35,11 @@ function diskFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
   if (!first) {
     const detail = 'It has no disk, so its clones would find nothing to boot from.';
     return [
-      { detail, hint: 'Give it a disk with an image: disks: { scsi0: { image: …, storage: … } }.', field: 'disks' },
+      {
+        detail,
+        hint: advice`Give it a disk with an image: ${setting('disks', { scsi0: { image: '…', storage: '…' } })}.`,
+        field: 'disks',
+      },
     ];
   }
   const boot = values.get('boot');
@@ -46,7 +51,7 @@ function diskFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
   return [
     {
       detail: `It boots from ${device ?? 'nothing'} first, which is no disk of its own.`,
-      hint: `Put a disk first: boot: [${first.key}].`,
+      hint: advice`Put a disk first: ${setting('boot', [first.key])}.`,
       field: 'boot',
     },
   ];
@@ -58,7 +63,7 @@ function mediumFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
       ? [
           {
             detail: `${file} is still in its drive ${key}, and every clone would get it.`,
-            hint: `Say install: {} if the system comes from it, else take disks.${key} out.`,
+            hint: advice`Say ${setting('install', {})} if the system comes from it, else take disks.${key} out.`,
             field: `disks.${key}`,
           },
         ]
@@ -72,7 +77,7 @@ function cloudInitFaults(values: ReadonlyMap<string, string>, said: boolean | un
   if (!findCloudInitDrive(values)) {
     faults.push({
       detail: 'Its guest is configured by cloud-init, and it has no cloud-init drive.',
-      hint: 'Write cloud_init: { storage: … }, or guest: plain.',
+      hint: advice`Write ${setting('cloud_init', { storage: '…' })}, or ${setting('guest', 'plain')}.`,
       field: 'cloud_init',
     });
   }
@@ -80,7 +85,7 @@ function cloudInitFaults(values: ReadonlyMap<string, string>, said: boolean | un
   if (said === undefined && (agent === undefined || fromWireBoolean(agent) === undefined)) {
     faults.push({
       detail: 'Its clones are waited for by their guest agent, and it says nothing about one.',
-      hint: 'Write agent: { enabled: true } if the image has it or cloud-init installs it, else agent: { enabled: false }.',
+      hint: advice`Write ${setting('agent', { enabled: true })} if the image has it or cloud-init installs it, else ${setting('agent', { enabled: false })}.`,
       field: 'agent',
     });
   }

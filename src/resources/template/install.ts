@@ -3,12 +3,14 @@
  * written down before it is waited for: found switched off later, it has done its work and is not started again.
  */
 import { invariant } from '../../base/assert.ts';
-import { ReadyError, TaskError } from '../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../base/errors.ts';
+import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { knownVm, look, vmName } from '../vm/actions/look.ts';
+import { knownVm, look } from '../vm/actions/look.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { patiently } from '../vm/actions/rounds.ts';
+import { vmName } from '../vm/identity.ts';
 import type { TemplateMemory } from '../vm/memory.ts';
 import type { VmObserved } from '../vm/observed.ts';
 import { propertyOf } from '../vm/parts.ts';
@@ -47,11 +49,11 @@ async function assertUntouched(context: ActionContext): Promise<void> {
   );
   const stop = tasks.find(({ type, starttime }) => /^qm(stop|shutdown)$/.test(type) && starttime >= madeAt(vm));
   if (!stop) return;
-  throw new ReadyError({
+  throw new ProxwrightError({
     code: 'CHECK_FAILED',
     detail: `${vmName(vm)} was switched off by ${stop.user} (${stop.type}) while it installed itself, so nobody can say whether it had finished.`,
     where: { address: context.address },
-    hint: `Build it anew: proxwright apply --replace ${context.address}`,
+    hint: advice`Build it anew: ${command('apply', '--replace', context.address)}`,
   });
 }
 
@@ -60,7 +62,7 @@ async function startOnce(context: ActionContext): Promise<void> {
   try {
     await startVm(context, { mayBeUnderWay: true });
   } catch (error) {
-    if (!(error instanceof TaskError)) throw error;
+    if (!isFamily(error, 'task')) throw error;
     const vm = await patiently(context, () => look(context));
     if (!(await patiently(context, () => isRunning(context, vm)))) throw error;
     context.log.log('warn', `${context.address}: its start failed, but it runs: ${error.diagnostic.detail}`);
@@ -97,11 +99,11 @@ async function learnInstall(context: ActionContext, install: TemplateMemory['ins
   await context.learn({ template: { ...memoryOf(context), install } });
 }
 
-function stillRunning(context: ActionContext, vm: { vmid: number; node: string }, timeoutMs: number): TaskError {
-  return new TaskError({
+function stillRunning(context: ActionContext, vm: { vmid: number; node: string }, timeoutMs: number): ProxwrightError {
+  return new ProxwrightError({
     code: 'TASK_TIMEOUT',
     detail: `${vmName(vm)} was started to install itself and has not switched itself off within ${printDuration(timeoutMs)}.`,
     where: { address: context.address },
-    hint: `Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by install: { timeout: … }. To begin anew: proxwright apply --replace ${context.address}`,
+    hint: advice`Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by ${setting('install', { timeout: '…' })}. To begin anew: ${command('apply', '--replace', context.address)}`,
   });
 }

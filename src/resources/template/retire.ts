@@ -1,9 +1,9 @@
 /** `template.retire`: the version that has the name gives it up. It stays what it is: linked clones rest on its disks. */
 import { invariant } from '../../base/assert.ts';
-import { ConflictError } from '../../base/errors.ts';
 import type { Action } from '../action.ts';
-import { findVm, vmName } from '../vm/actions/look.ts';
+import { findVm } from '../vm/actions/look.ts';
 import { inRounds } from '../vm/actions/rounds.ts';
+import { notOurs, sameVm } from '../vm/identity.ts';
 import type { RetireInput } from './steps.ts';
 
 export const retireTemplate: Action<RetireInput> = async (context, { former, name }) => {
@@ -12,13 +12,9 @@ export const retireTemplate: Action<RetireInput> = async (context, { former, nam
   await inRounds(context, 'retire', async () => {
     const vm = await findVm(context, known.node, known.vmid);
     if (!vm || vm.current.get('name') === name) return 'done';
-    if (vm.uuid?.toLowerCase() !== known.uuid?.toLowerCase()) {
-      throw new ConflictError({
-        code: 'NOT_OURS',
-        detail: `${vmName(vm)} is no longer the template that was made as ${former}: the id belongs to another VM now. Nothing was touched.`,
-        where: { address: context.address },
-        hint: `Forget the old version: proxwright state forget '${former}'`,
-      });
+    if (!sameVm(known, vm)) {
+      const where = { address: context.address };
+      throw notOurs({ address: former, recorded: known, observed: vm, acted: context.sight.acted, where });
     }
     await context.intend({ former, vmid: vm.vmid, node: vm.node, name });
     context.progress(`${vm.vmid} becomes ${name}`);

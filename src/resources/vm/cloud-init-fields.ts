@@ -15,8 +15,7 @@ export const secretReference = z.union(
     z.strictObject({ command: z.array(z.string()).min(1).describe('Program that prints it, with its arguments.') }),
   ],
   {
-    error:
-      'a secret is never written here, only where it is found: { env: NAME }, { file: PATH } or { command: [PROGRAM, …] }',
+    error: 'a secret is never written here, only where it is found: one of "env", "file" and "command"',
   },
 );
 
@@ -33,8 +32,7 @@ export const documentReference = z.union(
     }),
   ],
   {
-    error:
-      'a document is written as { file: PATH }, { env: NAME }, { command: [PROGRAM, …] } or, where it holds no secret, { text: … }',
+    error: 'a document is one of "file", "env", "command" and, where it holds no secret, "text"',
   },
 );
 export type DocumentReference = z.output<typeof documentReference>;

@@ -3,6 +3,7 @@
  * copy it, so it counts only where the id and the uuid in it are those of the VM it stands in.
  */
 import { parseVmid } from '../../pve/wire/index.ts';
+import { sameVm, type VmIdentity } from './identity.ts';
 
 export interface Ownership {
   readonly stack: string;
@@ -82,12 +83,8 @@ export function findOwnership(notes: string): Ownership | undefined {
 }
 
 /** The line is about this very VM, not about one it was copied from. */
-export function ownershipCounts(
-  ownership: Ownership,
-  vm: { readonly vmid: number; readonly uuid: string | undefined },
-): boolean {
-  const [claimed, actual] = [ownership.uuid?.toLowerCase(), vm.uuid?.toLowerCase()];
-  return ownership.vmid === vm.vmid && claimed !== undefined && claimed === actual;
+export function ownershipCounts(ownership: Ownership, vm: VmIdentity): boolean {
+  return sameVm(ownership, vm);
 }
 
 /** The user's part of the notes. */

@@ -1,5 +1,5 @@
 /** Reads a VM: one answer of …/pending holds values in effect, pending changes, digest and uuid. */
-import { ConnectError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { PendingEntry } from '../../pve/index.ts';
 import { fromWireBoolean } from '../../pve/wire/index.ts';
@@ -34,7 +34,7 @@ export function observedOf(node: string, vmid: number, entries: readonly Pending
   const digest = current.get('digest');
   current.delete('digest');
   if (digest === undefined) {
-    throw new ConnectError({
+    throw new ProxwrightError({
       code: 'BAD_ANSWER',
       detail: `The configuration of VM ${vmid} came without its digest, so a change of it could not be guarded.`,
     });

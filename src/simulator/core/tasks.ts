@@ -3,7 +3,7 @@
  * stopped, an exit status. Listing and reading tasks is the business of `api/nodes/tasks.ts`.
  */
 import type { Clock } from '../../base/clock.ts';
-import { Canceled } from '../../base/errors.ts';
+import { isCanceled } from '../../base/errors.ts';
 import { type Random, randomInteger } from '../../base/random.ts';
 import { ApiFault } from '../http/response.ts';
 import type { TaskRecord, World } from '../world/world.ts';
@@ -120,7 +120,7 @@ export class TaskRunner {
         try {
           await this.#clock.sleep(ms, signal);
         } catch (error) {
-          if (error instanceof Canceled) throw new TaskInterrupted();
+          if (isCanceled(error)) throw new TaskInterrupted();
           throw error;
         }
       },

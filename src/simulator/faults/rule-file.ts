@@ -1,12 +1,12 @@
 /** Fault rules from a file: a list in YAML or JSON. */
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { parseYaml } from '../yaml-source.ts';
 import { ALL_FAULT_KINDS, type FaultRule, faultRuleSchema } from './rule.ts';
 
 export function parseRuleFile(text: string, file: string): FaultRule[] {
   const source = parseYaml(text, file);
   if (!Array.isArray(source.value)) {
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file },
       detail: 'A file of fault rules is a list; this one is not.',
@@ -18,7 +18,7 @@ export function parseRuleFile(text: string, file: string): FaultRule[] {
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     const path = [index, ...(issue?.path ?? [])];
-    throw new SpecError({
+    throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file, ...source.position(path) },
       detail: `Rule ${index + 1}, ${issue?.path.join('.') || 'as a whole'}: ${issue?.message ?? 'not a rule'}.`,

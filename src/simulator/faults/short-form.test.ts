@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../../base/errors.ts';
+import { isFamily, type ProxwrightError } from '../../base/errors.ts';
 import { parseRuleFile } from './rule-file.ts';
 import { parseShortForm } from './short-form.ts';
 
@@ -37,7 +37,7 @@ describe('fault rules on the command line', () => {
     const diagnostic = complaint(() => parseShortForm(text));
     expect(diagnostic).toMatchObject({ code: 'BAD_VALUE', where: { file: '--faults' } });
     expect(diagnostic.detail).toContain(detail);
-    expect(diagnostic.hint).toContain(hint);
+    expect(diagnostic.hint?.text).toContain(hint);
   });
 });
 
@@ -63,11 +63,11 @@ describe('fault rules in a file', () => {
   });
 });
 
-function complaint(act: () => unknown): SpecError['diagnostic'] {
+function complaint(act: () => unknown): ProxwrightError['diagnostic'] {
   try {
     act();
   } catch (error) {
-    if (error instanceof SpecError) return error.diagnostic;
+    if (isFamily(error, 'spec')) return error.diagnostic;
     throw error;
   }
   throw new Error('nothing was complained about');

@@ -8,7 +8,7 @@
  * is the end of a path; for tasks it is their type.
  */
 import { closest } from '../../base/closest.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { ALL_FAULT_KINDS, type FaultRule, faultRuleSchema, isTaskKind } from './rule.ts';
 
 const FORM =
@@ -90,8 +90,8 @@ function durationComplaint(text: string, duration: string): never {
   throw badRule(text, `has no duration behind "~": "${duration}" should be like 500ms, 5s or 2m`);
 }
 
-function badRule(rule: string, problem: string, hint?: string): SpecError {
-  return new SpecError({
+function badRule(rule: string, problem: string, hint?: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: '--faults' },
     detail: `The fault rule "${rule}" ${problem.replace(/\.$/, '')}.`,

@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { systemClock } from '../../base/clock.ts';
-import { Canceled } from '../../base/errors.ts';
+import { isCanceled } from '../../base/errors.ts';
 import { TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 import type { Simulator } from '../core/simulator.ts';
 import { createCertificate, type ServerCertificate } from './certificate.ts';
@@ -156,7 +156,7 @@ async function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void
   const patience = new AbortController();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const tooLate = systemClock.sleep(CLOSE_GRACE_MS, patience.signal).catch((error: unknown) => {
-    if (!(error instanceof Canceled)) throw error;
+    if (!isCanceled(error)) throw error;
   });
   await Promise.race([closed, tooLate]);
   patience.abort();

@@ -3,7 +3,7 @@
  * there. This file decides how fast each of them is at any moment; what is copied is the business of others.
  */
 import type { Clock, Instant } from '../../base/clock.ts';
-import { Canceled } from '../../base/errors.ts';
+import { isCanceled } from '../../base/errors.ts';
 import type { Runtime } from '../core/runtime.ts';
 
 /** Something with a limited capacity that several transfers share. */
@@ -76,7 +76,7 @@ export class TransferBoard {
         try {
           await this.#clock.sleep(waitMs, transfer.wake.signal);
         } catch (error) {
-          if (!(error instanceof Canceled)) throw error;
+          if (!isCanceled(error)) throw error;
         }
         this.#settle(transfer);
       }

@@ -1,6 +1,6 @@
 /** Turns a world file into a `World`: fills defaults, checks that names refer to something, makes the volumes VMs refer to. */
 import type { Instant } from '../../base/clock.ts';
-import { SpecError } from '../../base/errors.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { privilegesOf } from '../access/privileges.ts';
 import { builtInRoles } from '../access/roles.ts';
 import { newHaState } from '../ha/state.ts';
@@ -79,8 +79,8 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
   return world;
 }
 
-function badWorld(detail: string, options: BuildOptions): SpecError {
-  return new SpecError({
+function badWorld(detail: string, options: BuildOptions): ProxwrightError {
+  return new ProxwrightError({
     code: 'BAD_VALUE',
     detail,
     where: { file: options.file ?? 'world' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
-import { SpecError } from '../../base/errors.ts';
+import { isFamily } from '../../base/errors.ts';
 import { parseRuleFile } from '../faults/rule-file.ts';
 import { parseShortForm } from '../faults/short-form.ts';
 import { loadWorld } from './load-world.ts';
@@ -33,7 +33,7 @@ function worksOrComplains(act: () => unknown): void {
   try {
     act();
   } catch (error) {
-    if (!(error instanceof SpecError)) throw error;
+    if (!isFamily(error, 'spec')) throw error;
   }
 }
 

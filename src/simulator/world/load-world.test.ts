@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SpecError } from '../../base/errors.ts';
+import { isFamily, type ProxwrightError } from '../../base/errors.ts';
 import { VIRTUAL_START } from '../../base/virtual-clock.ts';
 import { loadWorld } from './load-world.ts';
 
@@ -61,7 +61,7 @@ describe('a world file', () => {
         code: 'UNKNOWN_FIELD',
         where: { file: 'world.yaml', line: 3, column: 1 },
         detail: '"stroages" is not a field of the file.',
-        hint: 'Did you mean "storages"?',
+        hint: { text: 'Did you mean "storages"?' },
       },
     },
     {
@@ -71,7 +71,7 @@ describe('a world file', () => {
         code: 'UNKNOWN_FIELD',
         where: { line: 5, column: 9 },
         detail: '"vlan-aware" is not a field of nodes.alpha.bridges.vmbr0.',
-        hint: 'Did you mean "vlan_aware"?',
+        hint: { text: 'Did you mean "vlan_aware"?' },
       },
     },
     {
@@ -136,11 +136,11 @@ describe('a world file', () => {
   });
 });
 
-function complaint(text: string): SpecError['diagnostic'] {
+function complaint(text: string): ProxwrightError['diagnostic'] {
   try {
     load(text);
   } catch (error) {
-    if (error instanceof SpecError) return error.diagnostic;
+    if (isFamily(error, 'spec')) return error.diagnostic;
     throw error;
   }
   throw new Error('nothing was complained about');

@@ -1,7 +1,7 @@
 /** From the text of a world file to a `World`; every complaint names the line it is about. */
 import type { Instant } from '../../base/clock.ts';
 import { closest } from '../../base/closest.ts';
-import { SpecError } from '../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { type Position, parseYaml, type YamlSource } from '../yaml-source.ts';
 import { buildWorld } from './build-world.ts';
 import type { World } from './world.ts';
@@ -33,7 +33,7 @@ export function loadWorld(text: string, fileName: string, options: LoadOptions):
     // The schema has accepted it just now.
     return buildWorld(source.value as WorldFile, { now: options.now, file: fileName });
   } catch (error) {
-    if (!(error instanceof SpecError)) throw error;
+    if (!isFamily(error, 'spec')) throw error;
     throw complaint(
       [{ position: mentioned(error, source), isUnknownField: false, text: error.diagnostic.detail }],
       fileName,
@@ -114,7 +114,7 @@ function duplicateVolumes(file: CompleteWorldFile, source: YamlSource): Problem[
 }
 
 /** Complaints about meaning begin with a path such as `vms.100.config.scsi0:`; keys themselves may contain dots. */
-function mentioned(error: SpecError, source: YamlSource): Position | undefined {
+function mentioned(error: ProxwrightError, source: YamlSource): Position | undefined {
   const path: string[] = [];
   let rest = error.diagnostic.detail;
   let value: unknown = source.value;
@@ -129,10 +129,10 @@ function mentioned(error: SpecError, source: YamlSource): Position | undefined {
   return path.length === 0 ? undefined : source.position(path);
 }
 
-function complaint(problems: readonly [Problem, ...Problem[]], file: string): SpecError {
+function complaint(problems: readonly [Problem, ...Problem[]], file: string): ProxwrightError {
   const [first, ...others] = problems;
   const shown = others.map(({ position, text }) => (position ? `Line ${position.line}: ${text}` : text));
-  return new SpecError({
+  return new ProxwrightError({
     code: first.isUnknownField ? 'UNKNOWN_FIELD' : 'BAD_VALUE',
     where: { file, ...first.position },
     detail: [first.text, ...shown].join('\n'),

@@ -1,4 +1,5 @@
 /** What cloud-init is told reaches the guest by a drive; a clone may bring one, an empty VM does not. */
+import { advice, setting } from '../../base/hint.ts';
 import { userDataProblem } from '../../resources/seed/documents.ts';
 import { ownDocuments } from '../../resources/seed/fields.ts';
 import type { VmRule } from './rule.ts';
@@ -11,7 +12,7 @@ export const cloudInitNeedsDrive: VmRule = {
     if (clone || cloud_init?.storage !== undefined || ownDocuments(cloud_init).length > 0) return;
     const detail =
       'This is told to the guest by a cloud-init drive, and this VM has none: it is not cloned, and no storage for a drive is given.';
-    const hint = 'Write cloud_init: { storage: … }.';
+    const hint = advice`Write ${setting('cloud_init', { storage: '…' })}.`;
     const [told] = Object.entries(cloud_init ?? {}).filter(([, value]) => value !== undefined);
     if (told) yield { vm, path: `cloud_init.${told[0]}`, detail, hint };
     // Talos takes such an address as the expected one.
@@ -35,7 +36,7 @@ export const cloudInitSlotIsFree: VmRule = {
       vm,
       path: cloud_init.slot === undefined ? `disks.${slot}` : 'cloud_init.slot',
       detail: `The cloud-init drive and a disk of this VM both want the slot "${slot}".`,
-      hint: 'Give one of them another slot: cloud_init: { slot: ide0 }.',
+      hint: advice`Give one of them another slot: ${setting('cloud_init', { slot: 'ide0' })}.`,
     };
   },
 };
@@ -50,7 +51,7 @@ export const ownDocumentsNeedStorage: VmRule = {
       vm,
       path: `cloud_init.${first}`,
       detail: 'Documents of one’s own reach the guest on an ISO image, and no storage for it is given.',
-      hint: 'Write cloud_init: { storage: local }, with a storage that takes ISO images.',
+      hint: advice`Write ${setting('cloud_init', { storage: 'local' })}, with a storage that takes ISO images.`,
     };
   },
 };
@@ -74,7 +75,7 @@ export const ownDocumentsFitTheGuest: VmRule = {
         vm,
         path: `cloud_init.${accounts}`,
         detail: 'Talos has no accounts and no packages: it would pass over this.',
-        hint: 'Say what it is to be in its machine configuration: cloud_init: { user_data: { file: … } }.',
+        hint: advice`Say what it is to be in its machine configuration: ${setting('cloud_init', { user_data: { file: '…' } })}.`,
       };
     }
     if (network_data && dns) {

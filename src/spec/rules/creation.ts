@@ -1,4 +1,5 @@
 /** How a VM comes into being: by a clone, from an image, or empty. */
+import { advice, setting } from '../../base/hint.ts';
 import type { DiskFields } from '../../resources/vm/disk-fields.ts';
 import type { VmRule } from './rule.ts';
 
@@ -14,7 +15,7 @@ export const linkedCloneStaysPut: VmRule = {
         vm,
         path: `clone.${field}`,
         detail: `A linked clone takes no "${field}": it shares the template’s disks and lives on their storage.`,
-        hint: `Take "${field}" out (or write ${field}: null to undo a default), or say mode: full.`,
+        hint: advice`Take "${field}" out (or write ${setting(field, null)} to undo a default), or say ${setting('mode', 'full')}.`,
       };
     }
   },

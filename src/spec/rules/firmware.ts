@@ -1,4 +1,5 @@
 /** Firmware, EFI variables and the machine type fit each other. */
+import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
 export const efiNeedsOvmf: VmRule = {
@@ -11,8 +12,8 @@ export const efiNeedsOvmf: VmRule = {
       yield {
         vm,
         path: 'efi',
-        detail: `An EFI disk needs the OVMF firmware; this VM has ${bios === undefined ? 'SeaBIOS, the server’s default' : 'bios: seabios'}.`,
-        hint: 'Write bios: ovmf, or take "efi" out.',
+        detail: `An EFI disk needs the OVMF firmware; this VM has SeaBIOS${bios === undefined ? ', the server’s default' : ''}.`,
+        hint: advice`Write ${setting('bios', 'ovmf')}, or take "efi" out.`,
       };
     }
     if (bios === 'ovmf' && !efi && !clone) {
@@ -21,7 +22,7 @@ export const efiNeedsOvmf: VmRule = {
         path: 'bios',
         severity: 'warning',
         detail: 'With OVMF and no EFI disk the VM forgets its boot entries each time it stops.',
-        hint: 'Write efi: { storage: … }.',
+        hint: advice`Write ${setting('efi', { storage: '…' })}.`,
       };
     }
   },
@@ -40,7 +41,7 @@ export const pcieNeedsQ35: VmRule = {
         vm,
         path: `pci.${slot}.pcie`,
         detail: `PCI Express needs the machine type q35; this VM has ${machine ?? 'pc, the server’s default'}.`,
-        hint: 'Write machine: q35, or take "pcie" out.',
+        hint: advice`Write ${setting('machine', 'q35')}, or take "pcie" out.`,
       };
     }
   },

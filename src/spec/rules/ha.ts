@@ -1,4 +1,5 @@
 /** The HA manager has the last word about power, so the file must not say two things. */
+import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
 export const haAgreesWithPower: VmRule = {
@@ -11,9 +12,12 @@ export const haAgreesWithPower: VmRule = {
       path: 'ha.state',
       detail:
         power === 'stopped'
-          ? 'The VM is to stay stopped (power: stopped), but the HA manager would start it (ha.state: started).'
-          : `The VM is to run (power: running), but the HA manager would stop it (ha.state: ${ha.state}).`,
-      hint: power === 'stopped' ? 'Say ha: { state: stopped }, or power: running.' : 'Say power: stopped as well.',
+          ? '"power" is stopped, but the HA manager would start the VM: "ha.state" is started.'
+          : `"power" is running, but the HA manager would stop the VM: "ha.state" is ${ha.state}.`,
+      hint:
+        power === 'stopped'
+          ? advice`Say ${setting('ha', { state: 'stopped' })}, or ${setting('power', 'running')}.`
+          : advice`Say ${setting('power', 'stopped')} as well.`,
     };
   },
 };

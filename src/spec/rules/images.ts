@@ -1,4 +1,5 @@
 /** What an image must be so that it can get into its storage and be used there. */
+import { advice, type Hint, setting } from '../../base/hint.ts';
 import {
   acceptableName,
   imageVolid,
@@ -48,7 +49,7 @@ export const downloadIsProven: ImageRule = {
       path: 'url',
       detail:
         'The address is not encrypted and no checksum is given, so nobody could tell whether the right file arrives.',
-      hint: 'Use https, or write sha256: ….',
+      hint: advice`Use https, or write ${setting('sha256', '…')}.`,
     };
   },
 };
@@ -61,7 +62,7 @@ export const urlHoldsNoPassword: ImageRule = {
     yield {
       path: 'url',
       detail: 'The address holds a password, and everybody who sees a plan or the log of a node would see it.',
-      hint: 'Fetch the file yourself and name it: path: ./FILE.',
+      hint: advice`Fetch the file yourself and name it: ${setting('path', './FILE')}.`,
     };
   },
 };
@@ -80,7 +81,7 @@ export const imageIsUnpacked: ImageRule = {
         fields.content === 'import'
           ? `The image is packed (${compression}), and Proxmox unpacks only ISO content while it downloads.`
           : `The image is packed with ${compression}, which Proxmox cannot unpack.`,
-      hint: 'Write via: upload; Proxwright then fetches and unpacks it, and sends what comes out.',
+      hint: advice`Write ${setting('via', 'upload')}; Proxwright then fetches and unpacks it, and sends what comes out.`,
     };
   },
 };
@@ -93,14 +94,18 @@ export const imageNameIsAccepted: ImageRule = {
     if (isAcceptableName(content, file)) return;
     const path = fields.file === undefined ? sourcePath(fields) : 'file';
     if (file === '') {
-      yield { path, detail: 'This gives the file in the storage no name.', hint: `Write file: ${example(content)}.` };
+      yield {
+        path,
+        detail: 'This gives the file in the storage no name.',
+        hint: advice`Write ${setting('file', example(content))}.`,
+      };
       return;
     }
     if (file.length > MOST_CHARACTERS) {
       yield {
         path,
         detail: `In the storage the file would have a name of ${file.length} characters; more than ${MOST_CHARACTERS} are not possible.`,
-        hint: `Give it another name: file: ${example(content)}.`,
+        hint: advice`Give it another name: ${setting('file', example(content))}.`,
       };
       return;
     }
@@ -112,15 +117,15 @@ export const imageNameIsAccepted: ImageRule = {
   },
 };
 
-function nameHint({ content }: ResolvedImage['fields'], file: string): string {
+function nameHint({ content }: ResolvedImage['fields'], file: string): Hint {
   const near = acceptableName(content, file);
   if (near !== undefined) {
-    return `Write file: ${near}${/\.img$/i.test(file) ? ' if it is a qcow2 file, as cloud images called .img are' : ''}.`;
+    return advice`Write ${setting('file', near)}${/\.img$/i.test(file) ? ' if it is a qcow2 file, as cloud images called .img are' : ''}.`;
   }
   const other = content === 'iso' ? 'import' : 'iso';
   if (isAcceptableName(other, file))
-    return `Say content: ${other}, or give it another name: file: ${example(content)}.`;
-  return `Give it another name: file: ${example(content)}.`;
+    return advice`Say ${setting('content', other)}, or give it another name: ${setting('file', example(content))}.`;
+  return advice`Give it another name: ${setting('file', example(content))}.`;
 }
 
 function example(content: ResolvedImage['fields']['content']): string {
@@ -159,6 +164,6 @@ export function unused({ name }: ResolvedImage, node: string): Complaint {
   return {
     path: '',
     detail: `No VM and no template uses the image "${name}", so it is not known which node needs it.`,
-    hint: `Name it in a disk (image: ${name}), or say which nodes get it: nodes: [${node}].`,
+    hint: advice`Name it in a disk (${setting('image', name)}), or say which nodes get it: ${setting('nodes', [node])}.`,
   };
 }

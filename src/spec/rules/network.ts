@@ -1,4 +1,5 @@
 /** Network cards that would surprise their owner. */
+import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
 /** A card without a bridge is put behind QEMU's own address translation, which nobody expects. */
@@ -13,7 +14,7 @@ export const newCardsHaveBridge: VmRule = {
         path: `nics.${slot}`,
         severity: 'warning',
         detail: `"${slot}" has no bridge; Proxmox then hides it behind address translation, and nothing can reach the VM.`,
-        hint: 'Write bridge: vmbr0.',
+        hint: advice`Write ${setting('bridge', 'vmbr0')}.`,
       };
     }
   },

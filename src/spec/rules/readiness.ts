@@ -1,4 +1,5 @@
 /** Waiting for something that cannot come is refused. */
+import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
 export const readinessIsPossible: VmRule = {
@@ -11,7 +12,7 @@ export const readinessIsPossible: VmRule = {
           vm,
           path: 'ready',
           severity: 'warning',
-          detail: 'The VM stays stopped (power: stopped), so nothing of "ready" is waited for.',
+          detail: '"power" is stopped, so nothing of "ready" is waited for.',
         };
       }
       return;
@@ -25,8 +26,10 @@ export const readinessIsPossible: VmRule = {
     yield {
       vm,
       path: asked ? `ready.${asked}` : 'agent.enabled',
-      detail: `The guest agent is switched off (agent.enabled: false), but the VM is ready only when it answers${asked ? '' : ', because guest is cloud-init'}.`,
-      hint: asked ? 'Switch the agent on, or take this out.' : 'Switch the agent on, or say ready: { agent: false }.',
+      detail: `The guest agent is switched off ("agent.enabled" is false), but the VM is ready only when it answers${asked ? '' : ', because guest is cloud-init'}.`,
+      hint: asked
+        ? 'Switch the agent on, or take this out.'
+        : advice`Switch the agent on, or say ${setting('ready', { agent: false })}.`,
     };
   },
 };

@@ -4,6 +4,7 @@
  */
 import { type Address, kindOf } from '../../base/address.ts';
 import type { Severity, Where } from '../../base/diagnostics.ts';
+import type { Hint } from '../../base/hint.ts';
 import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from '../types.ts';
 
 /** What is said about something that is clear from the context. */
@@ -11,7 +12,7 @@ export interface Complaint {
   /** Field path it is shown at; the nearest one that was written counts. */
   readonly path: string;
   readonly detail: string;
-  readonly hint?: string;
+  readonly hint?: Hint | string;
   readonly severity?: Severity;
 }
 

@@ -8,12 +8,12 @@ const cloned: readonly Case[] = [
   [
     'a VM that is to stay stopped and that the HA manager would start',
     'power: stopped\nha: {}',
-    'error BAD_VALUE: The VM is to stay stopped (power: stopped), but the HA manager would start it (ha.state: started).',
+    'error BAD_VALUE: "power" is stopped, but the HA manager would start the VM: "ha.state" is started.',
   ],
   [
     'a VM that is to run and that the HA manager would stop',
     'ha: { state: disabled }',
-    '8:18 error BAD_VALUE: The VM is to run (power: running), but the HA manager would stop it (ha.state: disabled).',
+    '8:18 error BAD_VALUE: "power" is running, but the HA manager would stop the VM: "ha.state" is disabled.',
   ],
   ['a stopped VM that the HA manager keeps stopped', 'power: stopped\nha: { state: stopped }', null],
   ['a VM that the HA manager ignores', 'power: stopped\nha: { state: ignored }', null],
@@ -120,7 +120,7 @@ const cloned: readonly Case[] = [
   [
     'an EFI disk with SeaBIOS',
     'bios: seabios\nefi: { storage: tank }',
-    '9:10 error BAD_VALUE: An EFI disk needs the OVMF firmware; this VM has bios: seabios.',
+    '9:10 error BAD_VALUE: An EFI disk needs the OVMF firmware; this VM has SeaBIOS.',
   ],
   ['an EFI disk whose firmware is the template’s', 'efi: { storage: tank }', null],
   [
@@ -178,7 +178,7 @@ const cloned: readonly Case[] = [
   [
     'a document in two places',
     'cloud_init: { storage: local, user_data: { file: a.yaml, env: A } }',
-    'a document is written as { file: PATH }, { env: NAME }',
+    'a document is one of "file", "env", "command"',
   ],
   ['a public key', 'cloud_init: { ssh_keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq0 me@here] }', null],
   [
@@ -207,7 +207,7 @@ const cloned: readonly Case[] = [
     'guest: cloud-init\nagent: { enabled: false }\nready: { agent: false }',
     null,
   ],
-  ['readiness of a stopped VM', 'power: stopped\nready: { pings: 3 }', 'warning BAD_VALUE: The VM stays stopped'],
+  ['readiness of a stopped VM', 'power: stopped\nready: { pings: 3 }', 'BAD_VALUE: "power" is stopped, so'],
   ['a raw key that has a field', 'extra: { memory: 1024 }', '"memory" has a field of its own'],
   ['a raw key of the identity', 'extra: { smbios1: x }', 'is part of the VM’s identity'],
   ['a raw key that steers a request', 'extra: { skiplock: 1 }', 'is not a setting of a VM’s configuration'],

@@ -1,4 +1,5 @@
 /** What a template must say so that it can be built, and so that it boots afterwards. */
+import { advice, setting } from '../../base/hint.ts';
 import type { DiskFields } from '../../resources/vm/disk-fields.ts';
 import type { ResolvedTemplate } from '../types.ts';
 import type { Complaint, TemplateRule } from './rule.ts';
@@ -40,13 +41,13 @@ export const systemHasOneOrigin: TemplateRule = {
       yield {
         path: `disks.${iso}`,
         detail: `The ISO in "${iso}" is never started, and a template does not keep one.`,
-        hint: 'Let it install itself: install: { timeout: 45m }; or take it out.',
+        hint: advice`Let it install itself: ${setting('install', { timeout: '45m' })}; or take it out.`,
       };
     } else if (image === undefined && !template.install) {
       yield {
         path: '',
         detail: `Nothing puts a system on the template "${template.name}".`,
-        hint: 'Give a disk an image (image: NAME), or an ISO and install: {}, or copy a VM: from: { vm: NAME }.',
+        hint: advice`Give a disk an image (${setting('image', 'NAME')}), or an ISO and ${setting('install', {})}, or copy a VM: ${setting('from', { vm: 'NAME' })}.`,
       };
     }
   },
@@ -61,14 +62,14 @@ export const installationIsPossible: TemplateRule = {
       yield {
         path: 'install',
         detail: '"install" starts the template from an ISO, and it has none.',
-        hint: 'Give it a CD drive: disks: { ide2: { iso: "local:iso/NAME.iso" } }, or there image: NAME of an ISO image.',
+        hint: advice`Give it a CD drive: ${setting('disks', { ide2: { iso: 'local:iso/NAME.iso' } })}, or there ${setting('image', 'NAME')} of an ISO image.`,
       };
     }
     if (empty.length === 0) {
       yield {
         path: 'install',
         detail: '"install" needs an empty disk to install on, and the template has none.',
-        hint: 'Give it one: disks: { scsi0: { storage: …, size: 20GiB } }.',
+        hint: advice`Give it one: ${setting('disks', { scsi0: { storage: '…', size: '20GiB' } })}.`,
       };
     }
   },
@@ -93,13 +94,13 @@ export const diskBootsFirst: TemplateRule = {
           left.length === 0
             ? 'The boot order names no disk, so nothing boots from this template.'
             : `The finished template would boot from "${first.device}" first, which is no disk with a system.`,
-        hint: `Put the disk with the system first: boot: [${imported[0] ?? empty[0] ?? 'scsi0'}].`,
+        hint: advice`Put the disk with the system first: ${setting('boot', [imported[0] ?? empty[0] ?? 'scsi0'])}.`,
       };
-    } else if (imported.length > 0 && empty.includes(first.device)) {
+    } else if (imported[0] !== undefined && empty.includes(first.device)) {
       yield {
         path,
         detail: `The finished template would boot from "${first.device}" first, which is empty.`,
-        hint: `Put the disk with the system first: boot: [${imported[0]}].`,
+        hint: advice`Put the disk with the system first: ${setting('boot', [imported[0]])}.`,
       };
     }
   },

@@ -16,11 +16,11 @@ export function stackOf(text: string, inputs: VariableInputs = {}): ResolvedStac
   return stack;
 }
 
-/** `line:column severity code: detail | hint`, one per problem. */
+/** `line:column severity code: detail | advice`, one per problem. */
 export function problemsOf(text: string, inputs: VariableInputs = {}): string[] {
   return resolveText(text, inputs).diagnostics.map(
     ({ severity, code, detail, hint, where }) =>
-      `${where?.file === 'stack.yaml' ? '' : `${where?.file}:`}${where?.line}:${where?.column} ${severity} ${code}: ${detail}${hint === undefined ? '' : ` | ${hint}`}`,
+      `${where?.file === 'stack.yaml' ? '' : `${where?.file}:`}${where?.line}:${where?.column} ${severity} ${code}: ${detail}${hint === undefined ? '' : ` | ${hint.text}`}`,
   );
 }
 

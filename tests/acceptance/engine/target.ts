@@ -3,7 +3,7 @@
  * (PROXWRIGHT_ACCEPTANCE_NODE, _TEMPLATE, _STORAGE, _BRIDGE, _IDS, _CLONE_MODE, _POWER, _EXTRA); what is not named is looked
  * up. Nothing is created here.
  */
-import { ConflictError } from '../../../src/base/errors.ts';
+import { hasCode } from '../../../src/base/errors.ts';
 import type { Pve } from '../../../src/pve/index.ts';
 import { drivesOf, findCloudInitDrive } from '../../../src/resources/vm/disks.ts';
 
@@ -112,7 +112,7 @@ export async function isFree(pve: Pve, vmid: number): Promise<boolean> {
     await pve.cluster.assertFree(vmid);
     return true;
   } catch (error) {
-    if (error instanceof ConflictError && error.code === 'VMID_TAKEN') return false;
+    if (hasCode(error, 'VMID_TAKEN')) return false;
     throw error;
   }
 }

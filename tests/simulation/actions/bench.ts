@@ -9,7 +9,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { DEFAULT_RETRY, type RetryPolicy, retryWhileBusy } from '../../../src/engine/retry.ts';
 import type { Pve } from '../../../src/pve/index.ts';
-import type { ActionContext, ActionTimeouts } from '../../../src/resources/action.ts';
+import type { ActionContext, ActionTimeouts, Sight } from '../../../src/resources/action.ts';
 import { ACTIONS, type OpenVmStep, settleOpenStep } from '../../../src/resources/vm/actions/index.ts';
 import type { DesiredKey } from '../../../src/resources/vm/desired.ts';
 import { IdReservations } from '../../../src/resources/vm/ids.ts';
@@ -50,7 +50,7 @@ export class Bench extends MortalBench {
     lockMs: 300_000,
   };
   abort = new AbortController();
-  #sights = new Map<Address, { last: undefined }>();
+  #sights = new Map<Address, Sight>();
 
   constructor(faults: FaultPlan | readonly FaultRuleInput[] = [], seed = 'actions') {
     super(faults, seed);
@@ -59,7 +59,7 @@ export class Bench extends MortalBench {
 
   context(address: Address = WEB): ActionContext {
     const record = this.#recordOf(address);
-    const sight = this.#sights.get(address) ?? { last: undefined };
+    const sight: Sight = this.#sights.get(address) ?? { last: undefined };
     this.#sights.set(address, sight);
     const random = seededRandom(`context ${address}`);
     const log: Logger = { log: (level, message) => this.logs.push({ level, message }) };
@@ -97,6 +97,7 @@ export class Bench extends MortalBench {
             upid: undefined,
           };
           if (memory) patch(memory);
+          sight.acted = true;
         }),
       attach: (upid) =>
         this.journal(() => {

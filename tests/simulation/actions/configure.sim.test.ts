@@ -192,6 +192,14 @@ describe('a configuration write that goes wrong', () => {
     expect(Object.fromEntries(bench.vm().config.pending)).toEqual({ memory: '4096' });
   });
 
+  it('keeps its code when it says what was taken back', async () => {
+    const bench = await started([{ kind: 'task-fail', match: { task: 'qmconfig' }, percent: 90, message: 'no luck' }]);
+    const desired = wishes({ scsi1: newDisk(2), memory: '4096', cores: '3', sockets: '2' });
+    const error = await bench.failure('vm.configure', { desired });
+    expect(error.diagnostic.detail).toContain('What it had left pending was taken back');
+    expect(error).toMatchObject({ code: 'TASK_FAILED', family: 'task', outcome: 'known' });
+  });
+
   it('is not sent at all to a VM that took over the id', async () => {
     const bench = await cloned();
     await bench.clock.run(() => recycle(bench));

@@ -237,7 +237,7 @@ describe('settling an open step', () => {
     vm.config = { ...vm.config, current: new Map([...vm.config.current, ['lock', 'clone']]) };
     await expect(bench.clock.run(() => bench.takeUp())).rejects.toMatchObject({
       code: 'GUEST_LOCKED',
-      diagnostic: { hint: expect.stringContaining('qm unlock 101') },
+      diagnostic: { hint: { text: expect.stringContaining('qm unlock 101') } },
     });
   });
 });

@@ -183,7 +183,7 @@ describe('vm.destroy', () => {
     await bench.run('vm.configure', { desired: wishes({ protection: '1' }) });
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
     expect(error).toMatchObject({ code: 'PROTECTED' });
-    expect(error.diagnostic.hint).toContain('protection: false');
+    expect(error.diagnostic.hint?.text).toContain('protection: false');
     expect(bench.vm().process).toBeDefined();
   });
 
@@ -204,7 +204,7 @@ describe('vm.destroy', () => {
     const bench = await ready([{ kind: 'users-lock', match: { method: 'DELETE' }, at: 1, for_ms: 60_000 }]);
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
     expect(error).toMatchObject({ code: 'GUEST_LOCKED' });
-    expect(error.diagnostic.hint).toContain('qm unlock 101 && qm destroy 101');
+    expect(error.diagnostic.hint?.text).toContain('qm unlock 101 && qm destroy 101');
   });
 
   it('never destroys a stranger', async () => {
@@ -213,6 +213,8 @@ describe('vm.destroy', () => {
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
     expect(error).toMatchObject({ code: 'NOT_OURS' });
     expect(error.diagnostic.detail).toContain('"stranger"');
+    // The bench has made and started the VM that had the id before.
+    expect(error.diagnostic.detail).not.toContain('Nothing was changed');
     expect(bench.config('name')).toBe('stranger');
   });
 });

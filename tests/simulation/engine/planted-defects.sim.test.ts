@@ -3,6 +3,7 @@
  * find each within a thousand seeds. Without them it finds nothing.
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { isFamily, ProxwrightError } from '../../../src/base/errors.ts';
 import type { Transport, WireRequest, WireResponse } from '../../../src/base/transport.ts';
 import type { SceneOptions } from './support/scene.ts';
 
@@ -152,7 +153,8 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
           // An answer that names a lock is still understood; the end of a task is not.
           findPhrase: (text) => {
             const phrase = findPhrase(text);
-            const isLock = phrase?.build({ detail: '' }).constructor.name === 'BusyError';
+            const isLock =
+              phrase !== undefined && isFamily(new ProxwrightError({ code: phrase.code, detail: '' }), 'busy');
             return isLock && /task-errors/.test(new Error('where').stack ?? '') ? undefined : phrase;
           },
         }),

@@ -142,6 +142,20 @@ describe('a second run on the same stack', () => {
   });
 });
 
+describe('a uuid that differs only in case', () => {
+  it('is that of our VM for plan, actions and destroy', async () => {
+    const scene = new Scene();
+    expect(failuresOf(await scene.apply(FIVE_VMS))).toEqual([]);
+    const vm = scene.world.vms.get(402);
+    const smbios = (vm?.config.current.get('smbios1') ?? '').replace(/(?<=uuid=)[^,]+/, (uuid) => uuid.toUpperCase());
+    expect(smbios).toMatch(/uuid=[0-9A-F-]{36}/);
+    if (vm) vm.config = { ...vm.config, current: new Map([...vm.config.current, ['smbios1', smbios]]) };
+    expect(failuresOf(await scene.apply(FIVE_VMS.replace('4GiB', '6GiB')))).toEqual([]);
+    expect(failuresOf(await scene.destroy(FIVE_VMS))).toEqual([]);
+    expect(scene.world.vms.has(402)).toBe(false);
+  });
+});
+
 describe('an id that was recycled', () => {
   it('is refused by name by apply and by destroy, and the stranger is not touched', async () => {
     const scene = new Scene();

@@ -124,7 +124,7 @@ describe('an image that is there', () => {
     const error = await bench.failure('image.fetch', FETCH);
     expect(error.code).toBe('FILE_DIFFERS');
     expect(error.diagnostic.detail).toContain(`got '${OTHER_SUM}'`);
-    expect(error.diagnostic.hint).toContain('proxwright apply --replace image.noble');
+    expect(error.diagnostic.hint?.text).toContain('proxwright apply --replace image.noble');
     expect(bench.volume()).toBe(before);
     expect(bench.files.size).toBe(0);
   });
@@ -222,7 +222,7 @@ describe('a download that fails', () => {
     const bench = makeBench();
     const error = await bench.failure('image.fetch', { ...FETCH, ...input });
     expect({ code: error.code, address: error.diagnostic.where?.address }).toEqual({ code, address: 'image.noble' });
-    expect(error.diagnostic.hint ?? '').toContain(hint);
+    expect(error.diagnostic.hint?.text ?? '').toContain(hint);
     expect(bench.volume()).toBeUndefined();
     expect(bench.files.size).toBe(0);
   });

@@ -1,6 +1,6 @@
 /** We send an image, or take one away. */
 import { describe, expect, it } from 'vitest';
-import { FileError } from '../../../src/base/errors.ts';
+import { ProxwrightError } from '../../../src/base/errors.ts';
 import type { SendImageInput } from '../../../src/resources/file/steps.ts';
 import { BYTES, bytesSource, FileBench, KEY, PLACE, SHA256, sha256Of, VOLID } from './bench.ts';
 
@@ -66,7 +66,7 @@ describe('an image that we send', () => {
     await strangerSends(bench, SHORTER);
     const error = await bench.failure('image.send', SEND);
     expect(error.code).toBe('FILE_DIFFERS');
-    expect(error.diagnostic.hint).toContain('proxwright apply --replace image.noble');
+    expect(error.diagnostic.hint?.text).toContain('proxwright apply --replace image.noble');
     expect(sumThere(bench)).toBe(sha256Of(SHORTER));
     expect(bench.files.size).toBe(0);
     await bench.run('image.send', { ...SEND, replace: true });
@@ -94,7 +94,7 @@ describe('an image that we send', () => {
     const bench = new FileBench();
     bench.source = {
       prepare: async () => {
-        throw new FileError({ code: 'CHECKSUM_MISMATCH', detail: 'wrong' });
+        throw new ProxwrightError({ code: 'CHECKSUM_MISMATCH', detail: 'wrong' });
       },
     };
     expect((await bench.failure('image.send', SEND)).code).toBe('CHECKSUM_MISMATCH');
@@ -109,14 +109,17 @@ describe('an image that we send', () => {
     };
     const error = await bench.failure('image.send', SEND);
     expect(error.diagnostic.detail).toContain('longer than 1h 0m');
-    expect(error.diagnostic.hint).toContain('rollout.timeouts.image');
+    expect(error.diagnostic.hint?.text).toContain('rollout.timeouts.image');
   });
 
   it('is refused in the words of the server, with the format that its name promises', async () => {
     const bench = new FileBench();
     bench.source = bytesSource(Buffer.alloc(1_000_000));
     const error = await bench.failure('image.send', SEND);
-    expect(error).toMatchObject({ code: 'IMAGE_REFUSED', diagnostic: { hint: expect.stringContaining('.raw') } });
+    expect(error).toMatchObject({
+      code: 'IMAGE_REFUSED',
+      diagnostic: { hint: { text: expect.stringContaining('.raw') } },
+    });
     expect(bench.volume()).toBeUndefined();
     expect(bench.files.size).toBe(0);
   });
@@ -124,7 +127,10 @@ describe('an image that we send', () => {
   it('that finds no room says that /var/tmp needs some too', async () => {
     const bench = new FileBench([{ kind: 'disk-full', match: { path: '*/upload' }, storage: 'local', at: 1 }]);
     const error = await bench.failure('image.send', SEND);
-    expect(error).toMatchObject({ code: 'NO_SPACE', diagnostic: { hint: expect.stringContaining('/var/tmp') } });
+    expect(error).toMatchObject({
+      code: 'NO_SPACE',
+      diagnostic: { hint: { text: expect.stringContaining('/var/tmp') } },
+    });
     expect(bench.files.size).toBe(0);
     await bench.clock.advance(120_000);
     await bench.run('image.send', SEND);

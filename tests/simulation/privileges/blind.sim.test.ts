@@ -16,7 +16,7 @@ import { SERVERS } from './support/scenarios.ts';
 const texts = (end: PhaseEnd) => end.problems.map(formatDiagnostic);
 const obeyed = (end: PhaseEnd): Picture => ({
   ...end.after,
-  world: obey(end.after.world, end.problems.flatMap(({ hint }) => hint ?? []).join('\n')),
+  world: obey(end.after.world, end.problems.flatMap(({ hint }) => hint?.text ?? []).join('\n')),
 });
 
 const vm = (name: string, more = '') => `  ${name}:
@@ -48,7 +48,7 @@ describe.each(SERVERS)('on $name', ({ world }) => {
       const rest = grants.filter((grant) => grant !== missing);
       const end = await runPhase(firstPicture(world), given, { grants: rest });
       expect(end.outcome, missing.path).toBe('refused');
-      expect(end.problems[0]?.hint, missing.path).toContain(missing.privilege);
+      expect(end.problems[0]?.hint?.text, missing.path).toContain(missing.privilege);
       const again = await runPhase(obeyed(end), given, { grants: [] });
       expect(texts(again), missing.path).toEqual([]);
     }

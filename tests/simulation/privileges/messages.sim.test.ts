@@ -72,7 +72,7 @@ describe('a token that lacks one privilege', () => {
     for (const missing of grants.filter(({ privilege }) => privilege !== 'VM.Audit')) {
       const rest = grants.filter((grant) => grant !== missing);
       const end = await runPhase(FROM, given, { grants: rest });
-      const mended = obey(end.after, end.problems.map(({ hint }) => hint).join('\n'));
+      const mended = obey(end.after, end.problems.map(({ hint }) => hint?.text).join('\n'));
       const again = await runPhase(mended, given, { grants: [] });
       expect(texts(again), missing.privilege).toEqual([]);
       expect(again.outcome).toBe('done');
@@ -86,7 +86,7 @@ describe('a token that lacks one privilege', () => {
       grant.path === '/vms/401' ? { ...grant, path: '/vms', propagate: true } : grant,
     );
     const end = await runPhase(FROM, given, { grants: above.filter(({ privilege }) => privilege !== 'VM.PowerMgmt') });
-    const hint = end.problems.map((problem) => problem.hint).join('\n');
+    const hint = end.problems.map((problem) => problem.hint?.text).join('\n');
     expect(hint).toContain('pveum acl modify /vms ');
     const again = await runPhase(obey(end.after, hint), given, { grants: [] });
     expect(again.outcome).toBe('done');
@@ -105,7 +105,7 @@ describe('a token that was given nothing', () => {
       'prov@pve!tok has no privileges at all on what this plan touches. A token with privilege separation needs entries ' +
         'for itself and for its user; one of the two, or both, has none. It needs:',
     );
-    const again = await runPhase(obey(end.after, end.problems[0]?.hint ?? ''), given, { grants: [] });
+    const again = await runPhase(obey(end.after, end.problems[0]?.hint?.text ?? ''), given, { grants: [] });
     expect(texts(again)).toEqual([]);
     expect(again.outcome).toBe('done');
   });

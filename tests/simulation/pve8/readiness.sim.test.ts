@@ -29,7 +29,7 @@ describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
       code: 'PRIVILEGE_MISSING',
       diagnostic: {
         detail: expect.stringContaining('(/vms/401, VM.Monitor)'),
-        hint: expect.stringContaining('/vms/401'),
+        hint: { text: expect.stringContaining('/vms/401') },
       },
     });
   });

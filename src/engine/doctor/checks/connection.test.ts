@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AuthError, ConnectError, SpecError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { observedWith } from '../testing/patient.ts';
 import {
   checkCertificate,
@@ -89,7 +89,7 @@ describe('clock and latency', () => {
 
 describe('no connection', () => {
   it('because of the certificate comes with the line to paste', () => {
-    const error = new ConnectError({
+    const error = new ProxwrightError({
       code: 'CERT_UNTRUSTED',
       detail:
         'https://pve1:8006 presented a certificate with SHA-256 fingerprint AA:BB:CC, which is not trusted: it is self-signed.',
@@ -100,12 +100,14 @@ describe('no connection', () => {
   });
 
   it('because of the token or the way is told as such', () => {
-    expect(connectionFinding(new AuthError({ code: 'LOGIN_REFUSED', detail: 'No.', hint: 'Another.' }))).toMatchObject({
+    expect(
+      connectionFinding(new ProxwrightError({ code: 'LOGIN_REFUSED', detail: 'No.', hint: 'Another.' })),
+    ).toMatchObject({
       check: 'token',
       verdict: 'bad',
       remedy: 'Another.',
     });
-    expect(connectionFinding(new ConnectError({ code: 'UNREACHABLE', detail: 'No.' })).check).toBe('endpoint');
+    expect(connectionFinding(new ProxwrightError({ code: 'UNREACHABLE', detail: 'No.' })).check).toBe('endpoint');
   });
 
   it('is not the case with a pinned certificate, whose line is shown', () => {
@@ -119,7 +121,7 @@ describe('no connection', () => {
 describe('no way to the server', () => {
   const remedyFor = (url: string, why: string) =>
     connectionFinding(
-      new ConnectError({ code: 'UNREACHABLE', detail: `${url} could not be reached: ${why}.`, hint: 'x' }),
+      new ProxwrightError({ code: 'UNREACHABLE', detail: `${url} could not be reached: ${why}.`, hint: 'x' }),
     ).remedy;
 
   it('is told with what to try from here, and where Proxmox listens', () => {
@@ -136,7 +138,7 @@ describe('no way to the server', () => {
   });
 
   it('is a matter of the certificate where the fingerprint is not one', () => {
-    const error = new SpecError({
+    const error = new ProxwrightError({
       code: 'BAD_VALUE',
       detail: 'x',
       hint: 'y',

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
-import { AuthError, SpecError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import type { PlanResult } from '../../plan.ts';
 import type { RightsSeen } from '../examination.ts';
 import { stackFrom, WEB } from '../testing/patient.ts';
 import { checkPlan } from './plan.ts';
 import { checkPrivileges, checkReadings } from './rights.ts';
 
-const missing = new AuthError({
+const missing = new ProxwrightError({
   code: 'PRIVILEGE_MISSING',
   detail: 'prov@pve!tok may not do all that this plan needs:\n  VM.Clone on /vms/9000, for clone.template',
-  hint: 'pveum role add A --privs "VM.Clone"\npveum acl modify /vms/9000 --roles A',
+  hint: { text: 'pveum role add A --privs "VM.Clone"\npveum acl modify /vms/9000 --roles A' },
 }).diagnostic;
 const warning: Diagnostic = {
   severity: 'warning',
@@ -84,7 +84,7 @@ describe('privileges', () => {
         verdict: 'bad',
         words: 'prov@pve!tok may not do all that this plan needs:',
         details: ['VM.Clone on /vms/9000, for clone.template', 'A guess.'],
-        remedy: missing.hint,
+        remedy: missing.hint?.text,
       },
     ]);
   });
@@ -92,7 +92,7 @@ describe('privileges', () => {
   it('of which there are none at all are said in one sentence', () => {
     const [found, ...others] = check(rights({ missing: [missing], hasAny: false }));
     expect(found?.words).toContain('prov@pve and its token both need entries');
-    expect(found?.remedy).toBe(missing.hint);
+    expect(found?.remedy).toBe(missing.hint?.text);
     expect(others).toEqual([]);
   });
 
@@ -113,8 +113,12 @@ describe('the plan', () => {
 
   it('that cannot be made tells every reason with its line', () => {
     const where = { file: 'stack.yaml', line: 7 };
-    const absent = new SpecError({ code: 'MISSING_REFERENCE', detail: 'There is no node "a".', hint: 'b?', where })
-      .diagnostic;
+    const absent = new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      detail: 'There is no node "a".',
+      hint: 'b?',
+      where,
+    }).diagnostic;
     expect(checkPlan({ result: { ok: false, problems: [absent] }, rights: rights(), stack })).toMatchObject([
       { verdict: 'bad', words: 'There is no node "a".', remedy: 'b?', where },
     ]);

@@ -43,11 +43,11 @@ export function checkPrivileges({
 }
 
 /** The usual beginning: a token that somebody made, and nobody gave anything. */
-function blindness(principal: string, { hint = '' }: Diagnostic, notes: readonly string[]): Finding {
+function blindness(principal: string, { hint }: Diagnostic, notes: readonly string[]): Finding {
   const [user = principal, token] = principal.split('!');
   const who = token === undefined ? `${user} needs a role` : `${user} and its token both need entries`;
   const words = `${principal} has no privileges at all, so it sees an empty cluster: ${who}.`;
-  return findingsOf('privileges').bad(words, { details: notes, remedy: hint });
+  return findingsOf('privileges').bad(words, { details: notes, remedy: hint?.text ?? '' });
 }
 
 /** What other checks would like to read and may not. */

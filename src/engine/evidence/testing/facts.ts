@@ -21,7 +21,7 @@ export const TASK_FAILED: Diagnostic = {
     endpoint: 'https://pve1.lab:8006',
     upid: 'UPID:pve1:1:2:3:qmclone:9000:a:',
   },
-  hint: 'Free some space on local-lvm,\nthen apply again.',
+  hint: { text: 'Free some space on local-lvm,\nthen apply again.' },
 };
 
 export function stage(

@@ -2,6 +2,7 @@
  * The hand-over to K3s: a first server that begins the cluster, further servers and agents that join it. The script goes to
  * the VMs by the SSH of whoever runs it; Proxwright itself never does.
  */
+import { advice, setting } from '../../../base/hint.ts';
 import type { StackOutputs } from '../outputs.ts';
 import { commentText, shellQuoted } from '../shell.ts';
 import type { VmView } from '../vm-view.ts';
@@ -23,7 +24,7 @@ export function noServers(format: string) {
   return nothingToHandOver(
     format,
     `No VM of this stack is a server of a K3s cluster: none but Talos has one of the roles ${SERVER_ROLES.join(', ')}.`,
-    'Give the servers a role in the stack file: role: server. Agents have role: agent or role: worker.',
+    advice`Give the servers a role in the stack file: ${setting('role', 'server')}. Agents have ${setting('role', 'agent')} or ${setting('role', 'worker')}.`,
   );
 }
 

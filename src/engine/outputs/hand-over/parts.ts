@@ -2,7 +2,8 @@
  * What all hand-over scripts have in common: how they speak, stop, wait within bounds, and know addresses. They are for bash
  * 3.2 and newer, hold no secret, and every value from the stack enters them quoted.
  */
-import { SpecError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import type { Hint } from '../../../base/hint.ts';
 import { CONTRACT_VERSION } from '../contract.ts';
 import type { StackOutputs } from '../outputs.ts';
 import { commentText, shellQuoted } from '../shell.ts';
@@ -111,6 +112,6 @@ export function arrayPart(name: string, words: readonly string[]): string {
   return `${name}=(${words.join(' ')})`;
 }
 
-export function nothingToHandOver(format: string, detail: string, hint: string): SpecError {
-  return new SpecError({ code: 'MISSING_REFERENCE', where: { file: `--format ${format}` }, detail, hint });
+export function nothingToHandOver(format: string, detail: string, hint: Hint | string): ProxwrightError {
+  return new ProxwrightError({ code: 'MISSING_REFERENCE', where: { file: `--format ${format}` }, detail, hint });
 }

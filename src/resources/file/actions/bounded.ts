@@ -1,5 +1,6 @@
 /** A bound for work of our own, on the clock of the run. */
-import { FileError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
 import type { FileContext } from '../context.ts';
 
@@ -25,11 +26,11 @@ export async function bounded<T>(
   }
 }
 
-function tooLong(context: FileContext, what: string): FileError {
-  return new FileError({
+function tooLong(context: FileContext, what: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `It took longer than ${printDuration(context.timeouts.imageMs)} to ${what}, the whole time allowed.`,
     where: { address: context.address },
-    hint: 'Apply again: a download goes on where it was. Or allow more time: rollout.timeouts.image',
+    hint: advice`Apply again: a download goes on where it was. Or allow more time: ${setting('rollout.timeouts.image')}`,
   });
 }

@@ -1,12 +1,12 @@
 /** What an error says about work of ours at the server: whether anything of it may still go on. */
-import { ApiError, AuthError, FileError, TaskError } from '../../../base/errors.ts';
+import { isFamily } from '../../../base/errors.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
 import { isTaskLost, isTaskUnended } from '../../vm/actions/tasks.ts';
 
 /** The server has said its last word: nothing of ours is at work any more. */
 export function isOver(error: unknown): boolean {
   if (isOutcomeUnknown(error) || isTaskUnended(error)) return false;
-  return [FileError, ApiError, AuthError, TaskError].some((Class) => error instanceof Class);
+  return isFamily(error, 'file', 'api', 'auth', 'task');
 }
 
 /** A task has ended badly, or nobody knows how: what came of it shows in the storage. */

@@ -1,6 +1,6 @@
 /** What the server says of a file, with what only the step knows: which file, and what to type next. */
-import type { Where } from '../../../base/diagnostics.ts';
-import { ApiError, type ErrorCode, type ErrorInit, FileError, ProxwrightError } from '../../../base/errors.ts';
+import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command, setting } from '../../../base/hint.ts';
 import type { FileContext } from '../context.ts';
 import { type FilePlace, volidOf } from '../steps.ts';
 
@@ -12,42 +12,35 @@ export interface Told {
 }
 
 export function explained(context: FileContext, place: FilePlace, error: unknown, told: Told): unknown {
-  if (!(error instanceof ProxwrightError) || error.code === 'CANCELED') return error;
-  const { diagnostic } = error;
+  if (!(error instanceof ProxwrightError) || isCanceled(error)) return error;
+  const where = { address: context.address };
   const gone = told.removedOld
-    ? `\nThe old file was removed before, as --replace asked for: nothing has the name ${volidOf(place)} now.`
-    : '';
-  const where = { ...diagnostic.where, address: context.address };
-  const base = { where, cause: error };
+    ? {
+        addedDetail: `The old file was removed before, as --replace asked for: nothing has the name ${volidOf(place)} now.`,
+      }
+    : {};
   switch (error.code) {
     case 'FILE_DIFFERS':
-      return differs(context, place, diagnostic.detail, error);
+      return differs(context, place, error.diagnostic.detail, error);
     case 'ALREADY_EXISTS':
-      return new ApiError({
-        ...base,
-        code: 'ALREADY_EXISTS',
-        detail: diagnostic.detail,
-        hint: `Declare sha256 or sha512, so that Proxmox can compare it, or replace it: proxwright apply --replace ${context.address}`,
+      return error.with({
+        where,
+        hint: advice`Declare sha256 or sha512, so that Proxmox can compare it, or replace it: ${command('apply', '--replace', context.address)}`,
       });
     case 'NO_SPACE':
-      return new ApiError({
-        ...base,
-        code: 'NO_SPACE',
-        detail: `${diagnostic.detail}${gone}`,
-        hint: noSpaceHint(place, told.way),
-      });
+      return error.with({ where, ...gone, hint: noSpaceHint(place, told.way) });
     default:
-      return retold(error, `${diagnostic.detail}${gone}`, where);
+      return error.with({ where, ...gone });
   }
 }
 
 /** Present and wrong: said, and replaced only on request. */
-export function differs(context: FileContext, place: FilePlace, why: string, cause?: unknown): FileError {
-  return new FileError({
+export function differs(context: FileContext, place: FilePlace, why: string, cause?: unknown): ProxwrightError {
+  return new ProxwrightError({
     code: 'FILE_DIFFERS',
     detail: `${volidOf(place)} is on ${place.node} already, and is not the file that was asked for. Nothing was changed.\n${why}`,
     where: { address: context.address },
-    hint: `Give the image another name (file: …), or replace the file: proxwright apply --replace ${context.address}`,
+    hint: advice`Give the image another name (${setting('file', '…')}), or replace the file: ${command('apply', '--replace', context.address)}`,
     ...(cause !== undefined && { cause }),
   });
 }
@@ -57,10 +50,4 @@ function noSpaceHint({ storage, node }: FilePlace, way: Told['way']): string {
   return way === 'fetch'
     ? free
     : `${free} An upload also needs room for a whole copy in /var/tmp of the node that the endpoint names: df -h /var/tmp`;
-}
-
-function retold(error: ProxwrightError, detail: string, where: Where): ProxwrightError {
-  const Class = error.constructor as new (init: ErrorInit<ErrorCode>) => ProxwrightError; // `Canceled` does not come here
-  const { hint } = error.diagnostic;
-  return new Class({ code: error.code, detail, where, cause: error, ...(hint !== undefined && { hint }) });
 }

@@ -3,7 +3,8 @@
  * and checked, so whatever stands under the final name is complete, and a download that died is simply started again. With
  * a checksum, asking for a file that is there already makes the server compare it instead.
  */
-import { ApiError, FileError } from '../../../base/errors.ts';
+import { hasCode, ProxwrightError } from '../../../base/errors.ts';
+import { advice, setting } from '../../../base/hint.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
 import type { FileAction, FileContext } from '../context.ts';
@@ -113,14 +114,14 @@ async function afterFailure(
   before: 'absent' | 'ours' | 'there',
   error: unknown,
 ): Promise<'again'> {
-  if (error instanceof FileError && error.code === 'FILE_DIFFERS') {
+  if (hasCode(error, 'FILE_DIFFERS')) {
     const mayGo = before === 'ours' || (input.replace === true && !course.removedOld);
     if (before === 'absent') await context.learnFile(keyOf(input), null);
     if (!mayGo) throw error;
     return replaceOld(context, input, course);
   }
   // It came between the look and the request; if it can be seen now, the next round decides what to make of it.
-  const isThere = error instanceof ApiError && error.code === 'ALREADY_EXISTS';
+  const isThere = hasCode(error, 'ALREADY_EXISTS');
   if (isThere && before === 'absent' && (await lookFor(context, input))) return 'again';
   throw error;
 }
@@ -201,11 +202,11 @@ async function forgetAbsent(context: FileContext, input: FetchImageInput): Promi
 }
 
 function unreachableSource(input: FetchImageInput, error: unknown): unknown {
-  if (!(error instanceof ApiError) || error.code !== 'SERVER_FAULT') return error;
-  return new FileError({
+  if (!hasCode(error, 'SERVER_FAULT')) return error;
+  return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `${input.url} cannot be fetched from ${input.node}, so the old file was not removed.\n${error.diagnostic.detail}`,
-    hint: 'Check the URL; if the node has no way to it, let Proxwright fetch and send it: via: upload.',
+    hint: advice`Check the URL; if the node has no way to it, let Proxwright fetch and send it: ${setting('via', 'upload')}.`,
     cause: error,
   });
 }

@@ -1,6 +1,5 @@
 /** Looking before acting: what the storage lists under the name, and what of our own still works on it. */
-import type { ProxwrightError } from '../../../base/errors.ts';
-import { ApiError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
 import { patiently } from '../../vm/actions/rounds.ts';
 import { runningTasks } from '../../vm/actions/tasks.ts';
@@ -78,7 +77,7 @@ async function copiesTo(context: FileContext, upid: Upid, file: string): Promise
 }
 
 function notListed(context: FileContext, place: FilePlace): ProxwrightError {
-  return new ApiError({
+  return new ProxwrightError({
     code: 'NOT_FOUND',
     detail: `The task ended well, but storage "${place.storage}" does not list ${volidOf(place)} on ${place.node}: somebody removed it, or ${context.pve.principal} may not see it.`,
     where: { address: context.address },

@@ -2,7 +2,7 @@
  * `image.remove`: takes a file of ours out of its storage. One that is gone already is fine; another one is not touched, and
  * one that was there before us is only forgotten.
  */
-import { ConflictError, type ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
 import type { FileAction, FileContext } from '../context.ts';
 import { isSameFile } from '../memory.ts';
@@ -39,13 +39,13 @@ export async function eraseFile(context: FileContext, place: FilePlace): Promise
     if (upid !== undefined) await follow(context, upid, { what: 'removal', timeoutMs: REMOVE_MS });
   } catch (error) {
     // Somebody else may have been faster: then the task fails, and the file is gone all the same.
-    if (!(error instanceof TaskError) || isTaskUnended(error) || (await lookFor(context, place))) throw error;
+    if (!isFamily(error, 'task') || isTaskUnended(error) || (await lookFor(context, place))) throw error;
   }
   await context.learnFile(keyOf(place), null);
 }
 
 function notOurs(context: FileContext, place: FilePlace): ProxwrightError {
-  return new ConflictError({
+  return new ProxwrightError({
     code: 'NOT_OURS',
     detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} brought there: its size or time differ from what is remembered. Nothing was touched.`,
     where: { address: context.address },

@@ -2,7 +2,7 @@
  * Taking up a step on a file that a dead run began: waits for what it had started and finds out what came of it. Never
  * starts anything, so that calling it twice, or from two runs, does no harm.
  */
-import { Canceled, ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, parseUpid, type Upid } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
 import type { FileContext } from '../context.ts';
@@ -75,8 +75,8 @@ async function waitForEnd(context: FileContext, upid: Upid): Promise<boolean> {
     // What a removal leaves is nothing to be remembered.
     return parseUpid(upid)?.type !== 'imgdel';
   } catch (error) {
-    if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
-    if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+    if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
+    if (hasCode(error, 'TASK_TIMEOUT')) throw error;
     context.log.log('debug', `${context.address}: it had failed: ${error.code}`, { upid });
     return false;
   }

@@ -1,5 +1,5 @@
 /** Choosing the id of a new VM: the one that was asked for, or the lowest free one that nobody else of this run has. */
-import { ConflictError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { VMID_MAX, VMID_MIN } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { idTaken, isFree } from './occupant.ts';
@@ -30,8 +30,8 @@ function* upwardFrom(first: number): Generator<number> {
   for (let vmid = first; vmid <= VMID_MAX; vmid++) yield vmid;
 }
 
-function noneLeft(context: ActionContext, vmids: readonly number[]): ConflictError {
-  return new ConflictError({
+function noneLeft(context: ActionContext, vmids: readonly number[]): ProxwrightError {
+  return new ProxwrightError({
     code: 'VMID_TAKEN',
     detail:
       vmids.length === 1

@@ -1,5 +1,5 @@
 /** `vm.configure`: one write that carries everything that differs, guarded by the digest of the read it was built from. */
-import { ApiError, BusyError, Canceled, ConflictError, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import type { FormParams } from '../../../pve/index.ts';
 import { isOutcomeUnknown, isSightLost } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -85,30 +85,17 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
 /** What to throw on; whatever it is, no half of ours stays pending where the failure is certain. */
 async function afterFailure(context: ActionContext, attempt: Attempt, error: unknown): Promise<unknown> {
   forgetSight(context);
-  if (error instanceof Canceled) return error;
+  if (isCanceled(error)) return error;
   // In doubt the next look decides: what is pending may be wanted, and a task that has not ended is at work on it.
   if (isSightLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;
-  if (error instanceof ConflictError && error.code === 'CONFIG_CHANGED') return error;
-  if (error instanceof BusyError && !(await isHalfDone(context, attempt))) return error;
+  if (hasCode(error, 'CONFIG_CHANGED')) return error;
+  if (isFamily(error, 'busy') && !(await isHalfDone(context, attempt))) return error;
   const note = await revertOurs(context, attempt.before, [...attempt.keys]);
-  return note === '' || !(error instanceof ProxwrightError) ? error : withNote(error, note);
+  return note === '' || !(error instanceof ProxwrightError) ? error : error.with({ addedDetail: note });
 }
 
 /** A lock met at the door changes nothing; one met inside, on a storage, may. */
 async function isHalfDone(context: ActionContext, { before, keys }: Attempt): Promise<boolean> {
   const now = await look(context);
   return now.digest !== before.digest && [...keys].some((key) => now.pending.has(key) || now.pendingDeletes.has(key));
-}
-
-/** The same error with one more sentence; contention stays contention. */
-function withNote(error: ProxwrightError, note: string): ProxwrightError {
-  const { detail, where, hint } = error.diagnostic;
-  const init = {
-    detail: `${detail}\n${note}`,
-    ...(where && { where }),
-    ...(hint !== undefined && { hint }),
-    cause: error,
-  };
-  if (error instanceof BusyError) return new BusyError({ ...init, code: error.code });
-  return new ApiError({ ...init, code: error instanceof ApiError ? error.code : 'SERVER_FAULT' });
 }

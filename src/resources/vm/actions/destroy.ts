@@ -1,12 +1,14 @@
 /** `vm.destroy`: removes our VM with everything that belongs to it. One that is gone already is fine. */
-import { ApiError, BusyError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, setting } from '../../../base/hint.ts';
 import { fromWireBoolean } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';
+import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
-import { forgetSight, lookIfThere, vmName } from './look.ts';
+import { forgetSight, lookIfThere } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
 import { inRounds, type RoundEnd } from './rounds.ts';
 import { removeAllSeeds } from './seed.ts';
@@ -79,7 +81,7 @@ async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<R
     return 'again';
   }
   return {
-    stuck: new BusyError({
+    stuck: new ProxwrightError({
       code: 'GUEST_LOCKED',
       detail: `${vmName(vm)} is locked (destroyed): a destroy was broken off after the disks were gone, and only its empty configuration is left.`,
       where: { address: context.address },
@@ -91,16 +93,16 @@ async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<R
 /** Looked at before anything is stopped: a VM that stays must not be switched off for nothing. */
 function refuseProtected(context: ActionContext, vm: VmObserved): void {
   if (fromWireBoolean(vm.current.get('protection') ?? '0') !== true) return;
-  throw new ApiError({
+  throw new ProxwrightError({
     code: 'PROTECTED',
     detail: `${vmName(vm)} is protected against removal. Nothing was done.`,
     where: { address: context.address },
-    hint: `Set protection: false in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
+    hint: advice`Set ${setting('protection', false)} in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
   });
 }
 
-function stillRunning(context: ActionContext, vm: VmObserved): ApiError {
-  return new ApiError({
+function stillRunning(context: ActionContext, vm: VmObserved): ProxwrightError {
+  return new ProxwrightError({
     code: 'ALREADY_RUNNING',
     detail: `${vmName(vm)} runs, and a running VM is not to be destroyed. Nothing was done.`,
     where: { address: context.address },

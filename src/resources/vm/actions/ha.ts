@@ -1,11 +1,12 @@
 /** `vm.ha`: makes the VM a resource of the HA manager as the file says, or takes it out of its hands. */
-import { ApiError, AuthError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import type { HaFields } from '../ha-fields.ts';
+import { vmName } from '../identity.ts';
 import type { HaInput } from '../steps.ts';
-import { knownVm, look, vmName } from './look.ts';
+import { knownVm, look } from './look.ts';
 import { inRounds } from './rounds.ts';
 
 export const manageHa: Action<HaInput> = (context, { ha }) =>
@@ -71,7 +72,7 @@ async function create(context: ActionContext, vmid: number, wish: Exclude<HaFiel
   try {
     await ha.create(vmid, params, { signal });
   } catch (error) {
-    if (!(error instanceof ApiError && error.code === 'ALREADY_EXISTS')) throw error;
+    if (!hasCode(error, 'ALREADY_EXISTS')) throw error;
     await ha.update(vmid, params, { signal });
   }
 }
@@ -80,7 +81,7 @@ async function remove(context: ActionContext, vmid: number): Promise<void> {
   try {
     await context.pve.cluster.ha.delete(vmid, { signal: context.signal });
   } catch (error) {
-    if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error;
+    if (!hasCode(error, 'NOT_FOUND')) throw error;
   }
 }
 
@@ -95,5 +96,5 @@ async function findResource(context: ActionContext, vmid: number): Promise<HaRes
 }
 
 function isUnprivileged(error: unknown): boolean {
-  return error instanceof AuthError && error.code === 'PRIVILEGE_MISSING';
+  return hasCode(error, 'PRIVILEGE_MISSING');
 }

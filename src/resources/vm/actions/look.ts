@@ -1,11 +1,9 @@
-/**
- * Looking before acting: is this VM still the one we made? An id can be recycled, so identity is id and uuid, and it is
- * checked on the read that the next act rests on.
- */
+/** Looking before acting. Whether the VM is still ours is checked on the very read that the next act rests on. */
 import { invariant } from '../../../base/assert.ts';
-import { ApiError, ConflictError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
+import { notOurs, sameVm, vmName } from '../identity.ts';
 import type { VmMemory } from '../memory.ts';
 import type { VmObserved } from '../observed.ts';
 import { observedOf } from '../read.ts';
@@ -17,11 +15,6 @@ export function knownVm(context: ActionContext): KnownVm {
   const memory = context.memory();
   invariant(memory?.uuid !== undefined, `${context.address} has not been made yet.`);
   return { ...memory, uuid: memory.uuid };
-}
-
-/** `101 on pve1`. */
-export function vmName({ vmid, node }: { readonly vmid: number; readonly node: string }): string {
-  return `VM ${vmid} on ${node}`;
 }
 
 /** One read of a VM's configuration; undefined where that node has no such VM. Whether it runs is not asked. */
@@ -57,7 +50,9 @@ export async function lookIfThere(context: ActionContext): Promise<VmObserved | 
   if (!vm) return undefined;
   // While it is being destroyed nothing but the lock is left of a configuration, so there is no uuid to compare.
   if (vm.lock === 'destroyed' && vm.uuid === undefined) return vm;
-  assertOurs(context, vm, known);
+  if (!sameVm(known, vm)) {
+    throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.sight.acted });
+  }
   if (vm.node !== known.node) await context.learn({ node: vm.node });
   context.sight.last = vm;
   return vm;
@@ -68,7 +63,7 @@ export async function look(context: ActionContext): Promise<VmObserved> {
   const vm = await lookIfThere(context);
   if (vm && vm.uuid !== undefined) return vm;
   const { vmid, node } = knownVm(context);
-  throw new ApiError({
+  throw new ProxwrightError({
     code: 'NOT_FOUND',
     detail: `${vmName({ vmid, node })} is gone: no node has it any more.`,
     where: { address: context.address },
@@ -84,17 +79,4 @@ export async function lastLook(context: ActionContext): Promise<VmObserved> {
 /** What we did has outdated every earlier read. */
 export function forgetSight(context: ActionContext): void {
   context.sight.last = undefined;
-}
-
-function assertOurs(context: ActionContext, vm: VmObserved, known: KnownVm): void {
-  if (vm.uuid?.toLowerCase() === known.uuid.toLowerCase()) return;
-  const name = vm.current.get('name');
-  throw new ConflictError({
-    code: 'NOT_OURS',
-    detail:
-      `${vmName(vm)}${name === undefined ? '' : ` ("${name}")`} has the uuid ${vm.uuid ?? '(none)'}, but ` +
-      `${context.address} was made with ${known.uuid}: the id belongs to another VM now. Nothing was touched.`,
-    where: { address: context.address },
-    hint: 'If it is the same VM, restored from a backup: proxwright import --accept-identity. Otherwise: proxwright state recover',
-  });
 }

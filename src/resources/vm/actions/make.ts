@@ -4,16 +4,19 @@
  * can get the id, and the nonce tells that it was ours.
  */
 import { invariant } from '../../../base/assert.ts';
-import { AuthError, BusyError, Canceled, ConflictError, TaskError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
+import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
+import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
 import { macsOf } from '../parts.ts';
 import { chooseId, type IdWish } from './choose-id.ts';
-import { knownVm, look, vmName } from './look.ts';
+import { knownVm, look } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
 import { patienceOf } from './rounds.ts';
 import { follow, isTaskLost } from './tasks.ts';
@@ -31,8 +34,6 @@ export interface MakingJob {
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
 }
 
-/** Other ids to try, or times to send again, before something must be very wrong. */
-const MAX_TRIES = 20;
 const NONCE_DIGITS = 24;
 
 export async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
@@ -47,7 +48,8 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
     if (context.memory()?.uuid !== undefined) return;
     const patience = patienceOf(context);
     let isInterrupted = false;
-    for (let tries = 1; ; tries++) {
+    const tries = new Attempts(RETRIES.make, context);
+    for (;;) {
       try {
         // A request may have been sent before the daemon went away: what came of it is seen before another one is.
         if (making && isInterrupted && (await isMade(context, making))) return;
@@ -55,7 +57,7 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
         making ??= newMaking(context, job, await chooseId(context, job.ids));
         const next = await attempt(context, job, making);
         if (next === 'made') return;
-        if (tries >= MAX_TRIES) throw next.because;
+        if (tries.next(next.because) === undefined) throw next.because;
         if (next.kind === 'other-id') making = undefined;
       } catch (error) {
         if (!(await patience.survives(error))) throw error;
@@ -125,22 +127,22 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
 
 /** Refused or stopped in a way that leaves no doubt about the server. */
 function isCertain(error: unknown): boolean {
-  if (error instanceof Canceled || error instanceof AuthError || isNotExecuted(error)) return true;
+  if (isCanceled(error) || isFamily(error, 'auth') || isNotExecuted(error)) return true;
   // It goes on: the next run finds it by its intent.
-  return error instanceof TaskError && error.code === 'TASK_TIMEOUT';
+  return hasCode(error, 'TASK_TIMEOUT');
 }
 
 async function afterFailure(context: ActionContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
   const isDoubtful = isOutcomeUnknown(error) || isTaskLost(error);
-  const isRace = error instanceof ConflictError && error.code === 'VMID_TAKEN';
+  const isRace = hasCode(error, 'VMID_TAKEN');
   // A task of ours ran, so whatever is locked there now is what it left behind.
-  const isCertain = !isDoubtful && !(error instanceof TaskError);
+  const isCertain = !isDoubtful && !isFamily(error, 'task');
   const occupant = await settledOccupant(context, making, { isCertain });
   context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
   switch (occupant.kind) {
     case 'ours':
       await rememberMade(context, occupant.vm);
-      if (isDoubtful || isRace || error instanceof BusyError) return 'made';
+      if (isDoubtful || isRace || isFamily(error, 'busy')) return 'made';
       throw error;
     case 'stranger':
       if (job.ids.vmid !== undefined) throw idTaken(context, making.vmid, nameOf(occupant.name), error);
@@ -171,14 +173,14 @@ function nameOf(name: string | undefined): string | undefined {
   return name === undefined ? undefined : `the VM "${name}"`;
 }
 
-function lostAfterSuccess(context: ActionContext, making: Making, found: string): ConflictError {
-  return new ConflictError({
+function lostAfterSuccess(context: ActionContext, making: Making, found: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'NOT_OURS',
     detail:
       found === 'nobody'
-        ? `VM ${making.vmid} was made for ${context.address} and is gone again: somebody removed it at once.`
-        : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): somebody replaced it. Nothing was touched.`,
+        ? `VM ${making.vmid} was made for ${context.address} and is gone again: another client removed it at once.`
+        : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): another client replaced it. What is there now is left alone.`,
     where: { address: context.address },
-    hint: 'Make a new plan.',
+    hint: advice`Make a new plan: ${command('plan')}`,
   });
 }

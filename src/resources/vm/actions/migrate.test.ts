@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../../base/address.ts';
-import { ApiError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { VirtualClock } from '../../../base/virtual-clock.ts';
-import { withSubject } from '../../../pve/errors/kinds.ts';
 import { printUpid, toNodeName } from '../../../pve/wire/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { migrateVm } from './migrate.ts';
@@ -28,7 +27,7 @@ function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
   const here = () => (clock.now() >= movesAt ? 'pve2' : 'pve1');
   const vmOn = (name: string) => ({
     pending: async () => {
-      if (name !== here()) throw withSubject(new ApiError({ code: 'NOT_FOUND', detail: 'not here' }), 'guest');
+      if (name !== here()) throw new ProxwrightError({ code: 'NOT_FOUND', subject: 'guest', detail: 'not here' });
       return [
         { key: 'smbios1', value: `uuid=${UUID}` },
         { key: 'digest', value: 'd' },

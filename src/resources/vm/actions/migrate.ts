@@ -1,9 +1,10 @@
 /** `vm.migrate`: to the node that the stack names now, running or not, with its local disks. */
-import { TaskError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetSight, look, vmName } from './look.ts';
+import { forgetSight, look } from './look.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
 import { inRounds, patiently } from './rounds.ts';
 import { runTask } from './tasks.ts';
@@ -43,7 +44,7 @@ async function untilThere(context: ActionContext, target: string): Promise<void>
     const vm = await patiently(context, () => look(context));
     if (vm.node === target) return;
     if (clock.now() >= deadline) {
-      throw new TaskError({
+      throw new ProxwrightError({
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not on ${target} after ${printDuration(timeouts.cloneMs)}.`,
         where: { address: context.address },

@@ -2,7 +2,8 @@
  * Who has an id that we want to give, or may have given, to a new VM. The answer to every doubt about a creation: nothing is
  * sent to that id until our own task on it has ended, and a VM counts as ours only by the nonce in its notes.
  */
-import { AuthError, BusyError, Canceled, ConflictError, TaskError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command, setting } from '../../../base/hint.ts';
 import type { Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
@@ -68,12 +69,12 @@ export function idTaken(
   vmid: number,
   holder: string | undefined,
   cause?: unknown,
-): ConflictError {
-  return new ConflictError({
+): ProxwrightError {
+  return new ProxwrightError({
     code: 'VMID_TAKEN',
     detail: `The id ${vmid}, wanted for ${context.address}, belongs to ${holder ?? 'another guest'} already. Nothing was made.`,
     where: { address: context.address },
-    hint: 'Give another vmid, or a range: vmids: 101-120. To take over an existing VM: proxwright import',
+    hint: advice`Give another vmid, or a range: ${setting('vmids', '101-120')}. To take over an existing VM: ${command('import', context.address, 'ID')}`,
     ...(cause !== undefined && { cause }),
   });
 }
@@ -103,8 +104,8 @@ async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
   try {
     await follow(context, upid, { what: 'a creation under way', timeoutMs: cloneMs, withProgress: true });
   } catch (error) {
-    if (error instanceof Canceled) throw error;
-    if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+    if (isCanceled(error)) throw error;
+    if (hasCode(error, 'TASK_TIMEOUT')) throw error;
     context.log.log('debug', `${context.address}: it failed`, { upid });
   }
 }
@@ -114,7 +115,7 @@ async function visibleVm(context: ActionContext, making: Making): Promise<VmObse
   try {
     return await findVm(context, making.node, making.vmid);
   } catch (error) {
-    if (error instanceof AuthError && error.code === 'PRIVILEGE_MISSING') return undefined;
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return undefined;
     throw error;
   }
 }
@@ -125,14 +126,14 @@ export async function isFree(context: ActionContext, vmid: number): Promise<bool
     await context.pve.cluster.assertFree(vmid, { signal: context.signal });
     return true;
   } catch (error) {
-    if (error instanceof ConflictError && error.code === 'VMID_TAKEN') return false;
+    if (hasCode(error, 'VMID_TAKEN')) return false;
     throw error;
   }
 }
 
-function leftBehind(context: ActionContext, making: Making, occupant: { lock: string; node: string }): BusyError {
+function leftBehind(context: ActionContext, making: Making, occupant: { lock: string; node: string }): ProxwrightError {
   const { vmid } = making;
-  return new BusyError({
+  return new ProxwrightError({
     code: 'GUEST_LOCKED',
     detail: `VM ${vmid} on ${occupant.node} has been locked (${occupant.lock}) for as long as rollout.timeouts.lock allows, and no task of ours works on it: the task that made it was killed, or somebody else is making it.`,
     where: { address: context.address },

@@ -1,12 +1,14 @@
 /** `vm.start`, `vm.stop` and `vm.restart`: the switches. Each wait has a bound, and a VM in the wanted state is left alone. */
 import { invariant } from '../../../base/assert.ts';
-import { BusyError, ConflictError, ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { hasCode, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { advice, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { RestartInput, StartInput, StopInput } from '../steps.ts';
-import { forgetSight, knownVm, lastLook, look, vmName } from './look.ts';
+import { forgetSight, knownVm, lastLook, look } from './look.ts';
 import { inRounds, patiently } from './rounds.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
@@ -33,7 +35,7 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
         send: () => context.pve.node(node).vm(vmid).status.start({}, { signal: context.signal }),
       });
     } catch (error) {
-      if (!(error instanceof ProxwrightError && error.code === 'ALREADY_RUNNING')) throw error;
+      if (!hasCode(error, 'ALREADY_RUNNING')) throw error;
       context.log.log('debug', `${context.address}: runs already`, { vmid });
     }
     forgetSight(context);
@@ -48,7 +50,7 @@ async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObser
       await follow(context, upid, { what: 'the start of an earlier run', timeoutMs: context.timeouts.startMs });
     } catch (error) {
       // How it failed does not matter: it is tried again, and that says why.
-      if (!(error instanceof BusyError || (error instanceof TaskError && error.code === 'TASK_FAILED'))) throw error;
+      if (!(isFamily(error, 'busy') || hasCode(error, 'TASK_FAILED'))) throw error;
     }
   }
 }
@@ -76,7 +78,7 @@ export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
   const after = await patiently(context, () => look(context));
   const pending = [...after.pending.keys(), ...after.pendingDeletes];
   if (pending.length === 0) return;
-  throw new ConflictError({
+  throw new ProxwrightError({
     code: 'CONFIG_CHANGED',
     detail: `${vmName(after)} was restarted, and still has pending changes: ${pending.join(', ')}.`,
     where: { address: context.address },
@@ -107,7 +109,7 @@ export async function switchOff(context: ActionContext, vm: VmObserved, how: Sto
           : status.stop({}, { signal }),
     });
   } catch (error) {
-    throw how === 'shutdown' && error instanceof TaskError ? stubborn(context, vm, error) : error;
+    throw how === 'shutdown' && isFamily(error, 'task') ? stubborn(context, vm, error) : error;
   }
   forgetSight(context);
 }
@@ -134,7 +136,7 @@ async function untilPower(context: ActionContext, vm: VmObserved, request: Power
   const deadline = context.clock.now() + request.timeoutMs;
   while ((await isRunning(context, vm)) !== (request.reached === 'running')) {
     if (context.clock.now() >= deadline) {
-      throw new TaskError({
+      throw new ProxwrightError({
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not ${request.reached} after ${printDuration(request.timeoutMs)}.`,
         where: { address: context.address },
@@ -145,13 +147,10 @@ async function untilPower(context: ActionContext, vm: VmObserved, request: Power
   }
 }
 
-function stubborn(context: ActionContext, vm: VmObserved, error: TaskError): TaskError {
-  const { detail, where } = error.diagnostic;
-  return new TaskError({
-    code: error.code,
-    detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and goes on running.\n${detail}`,
-    where: { ...where, address: context.address },
-    hint: `Shut the guest down from inside, allow more time (rollout.timeouts.shutdown), or pull its plug: qm stop ${vm.vmid}`,
-    cause: error,
+function stubborn(context: ActionContext, vm: VmObserved, error: ProxwrightError): ProxwrightError {
+  return error.with({
+    detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and goes on running.\n${error.diagnostic.detail}`,
+    where: { address: context.address },
+    hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or pull its plug: qm stop ${vm.vmid}`,
   });
 }

@@ -1,11 +1,12 @@
 /** `vm.resize`: grows a disk to an absolute size, which may be said twice without harm. */
-import { ApiError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { printSize } from '../../../pve/index.ts';
 import type { Action } from '../../action.ts';
 import { parseDrive } from '../disks.ts';
+import { vmName } from '../identity.ts';
 import type { ResizeInput } from '../steps.ts';
-import { forgetSight, lastLook, vmName } from './look.ts';
+import { forgetSight, lastLook } from './look.ts';
 import { inRounds } from './rounds.ts';
 import { runTask } from './tasks.ts';
 
@@ -14,7 +15,7 @@ export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
     const vm = await lastLook(context);
     const text = vm.pending.get(slot) ?? vm.current.get(slot);
     if (text === undefined) {
-      throw new ApiError({
+      throw new ProxwrightError({
         code: 'NOT_FOUND',
         detail: `${vmName(vm)} has no disk ${slot} that could grow to ${printByteSize(sizeBytes)}.`,
         where: { address: context.address },

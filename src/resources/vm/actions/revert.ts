@@ -2,7 +2,7 @@
  * After a failed configuration write: Proxmox saves keys one by one, so some of ours may stand in the pending section and
  * would become real with the next change anybody makes. They are taken back, and volumes made for them are removed.
  */
-import { Canceled, ProxwrightError } from '../../../base/errors.ts';
+import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { ActionContext } from '../../action.ts';
 import { isDriveKey, parseDrive } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
@@ -15,7 +15,7 @@ export async function revertOurs(context: ActionContext, before: VmObserved, key
     const reverted = await takeBack(context, before, keys);
     return reverted.length === 0 ? '' : `What it had left pending was taken back: ${reverted.join(', ')}.`;
   } catch (error) {
-    if (error instanceof Canceled) throw error;
+    if (isCanceled(error)) throw error;
     const reason = error instanceof ProxwrightError ? error.diagnostic.detail : String(error);
     return `Parts of it may still be pending (${keys.join(', ')}), because taking them back failed: ${reason}`;
   }

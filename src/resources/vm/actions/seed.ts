@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { invariant } from '../../../base/assert.ts';
-import { Canceled, ProxwrightError } from '../../../base/errors.ts';
+import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { SeedSource } from '../../seed/documents.ts';
@@ -116,7 +116,7 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
     });
     return true;
   } catch (error) {
-    if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
+    if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
     context.log.log(
       'warn',
       `${context.address}: ${volid} is not needed any more, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${volid}`,

@@ -3,7 +3,7 @@
  * anything but the removal of what a VM left behind, so that calling it twice, or from two runs, does no harm.
  */
 import type { Instant } from '../../../base/clock.ts';
-import { Canceled, ProxwrightError, TaskError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { lookIfThere } from './look.ts';
@@ -105,8 +105,8 @@ async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
   try {
     await follow(context, upid, { what: 'the task of an earlier run', timeoutMs, withProgress: true });
   } catch (error) {
-    if (!(error instanceof ProxwrightError) || error instanceof Canceled) throw error;
-    if (error instanceof TaskError && error.code === 'TASK_TIMEOUT') throw error;
+    if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
+    if (hasCode(error, 'TASK_TIMEOUT')) throw error;
     context.log.log('debug', `${context.address}: it had failed: ${error.code}`, { upid });
   }
 }

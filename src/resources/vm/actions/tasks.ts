@@ -1,5 +1,5 @@
 /** Starting tasks and following them to their end, so that a run that dies can be taken up, and no task is started twice. */
-import { TaskError } from '../../../base/errors.ts';
+import { hasCode } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
@@ -102,10 +102,10 @@ function isOurs(context: ActionContext, upid: Upid): boolean {
 
 /** Nobody knows how it ended, or it has not. */
 export function isTaskUnended(error: unknown): boolean {
-  return isTaskLost(error) || (error instanceof TaskError && error.code === 'TASK_TIMEOUT');
+  return isTaskLost(error) || hasCode(error, 'TASK_TIMEOUT');
 }
 
 /** Nobody knows how it ended: the node lost the task. */
 export function isTaskLost(error: unknown): boolean {
-  return error instanceof TaskError && error.code === 'TASK_VANISHED';
+  return hasCode(error, 'TASK_VANISHED');
 }

@@ -1,13 +1,14 @@
 /** `vm.verify`: reads the VM back and compares everything; only then does it count as complete, and may be started. */
-import { ConflictError } from '../../../base/errors.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import type { Action } from '../../action.ts';
 import type { Wish } from '../desired.ts';
+import { vmName } from '../identity.ts';
 import { actualOf, mergedText, openWishes } from '../merge.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { macsOf } from '../parts.ts';
 import type { VerifyInput } from '../steps.ts';
 import { wishesOf } from './configure.ts';
-import { look, vmName } from './look.ts';
+import { look } from './look.ts';
 import { patiently } from './rounds.ts';
 
 export const verifyVm: Action<VerifyInput> = async (context, { desired, applied, finishes }) => {
@@ -16,7 +17,7 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
   const wishes = wishesOf(context, desired);
   const differences = differencesOf(wishes, vm);
   if (differences.length > 0) {
-    throw new ConflictError({
+    throw new ProxwrightError({
       code: 'CONFIG_CHANGED',
       detail: [`Read back, ${vmName(vm)} is not what was written:`, ...differences].join('\n'),
       where: { address: context.address },

@@ -1,5 +1,5 @@
 /** A disk that fills up: from some write on nothing fits, and of the line that was being written half stands there. */
-import { StateError } from '../../../../src/base/errors.ts';
+import { ProxwrightError } from '../../../../src/base/errors.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 
 export class FullDisk {
@@ -50,8 +50,8 @@ export class FullDisk {
 }
 
 /** As the store in a directory says it. */
-function noSpace(name: string): StateError {
-  return new StateError({
+function noSpace(name: string): ProxwrightError {
+  return new ProxwrightError({
     code: 'STATE_UNWRITABLE',
     where: { file: name },
     detail: 'The operating system says: "ENOSPC: no space left on device, write".',

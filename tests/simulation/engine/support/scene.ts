@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { Address } from '../../../../src/base/address.ts';
 import type { Instant } from '../../../../src/base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnostics.ts';
-import { Bug, ProxwrightError } from '../../../../src/base/errors.ts';
+import { isFamily, ProxwrightError } from '../../../../src/base/errors.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
@@ -286,7 +286,7 @@ export class Scene {
 
 /** An error of ours is an answer; anything else is a defect and ends the test. */
 function failed(error: unknown): RunEnd {
-  if (error instanceof ProxwrightError && !(error instanceof Bug)) return { kind: 'failed', problem: error.diagnostic };
+  if (error instanceof ProxwrightError && !isFamily(error, 'bug')) return { kind: 'failed', problem: error.diagnostic };
   throw error;
 }
 

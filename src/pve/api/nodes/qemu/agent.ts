@@ -3,7 +3,7 @@
  * workers with each question, so all of these go through the client's limiter for agent calls.
  */
 import { z } from 'zod';
-import { ApiError } from '../../../../base/errors.ts';
+import { ProxwrightError } from '../../../../base/errors.ts';
 import type { Secret } from '../../../../base/secret.ts';
 import type { Call, CallOptions } from '../../../exchange.ts';
 import type { FormParams } from '../../../wire/form.ts';
@@ -98,7 +98,7 @@ export class VmAgent {
     });
     const { result } = await this.#call(call, envelope, options);
     if ('value' in result) return result.value;
-    throw new ApiError({
+    throw new ProxwrightError({
       code: 'SERVER_FAULT',
       detail: `The guest agent answered: "${result.error.desc ?? result.error.class ?? 'an error without a text'}".`,
       where: { request: `${call.method} ${call.path.shown}` },

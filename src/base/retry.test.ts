@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { canceled, type ErrorCode, ProxwrightError } from './errors.ts';
+import { seededRandom } from './random.ts';
+import { Attempts, RETRIES, type RetryPolicy } from './retry.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+const error = (code: ErrorCode) => new ProxwrightError({ code, detail: 'x' });
+const POLICY: RetryPolicy = {
+  name: 'test',
+  counts: (thrown) => thrown === 'again',
+  attempts: 4,
+  firstMs: 1_000,
+  maxMs: 3_000,
+  budgetMs: 60_000,
+  spread: 0,
+};
+
+describe('attempts under a policy', () => {
+  it('pause twice as long each time, up to the longest pause, and end', () => {
+    const attempts = new Attempts(POLICY, { clock: new VirtualClock() });
+    expect(['', '', '', ''].map(() => attempts.next('again'))).toEqual([1_000, 2_000, 3_000, undefined]);
+    expect(attempts.failed).toBe(4);
+  });
+
+  it('end at once at a failure that does not count', () => {
+    const attempts = new Attempts(POLICY, { clock: new VirtualClock() });
+    expect(attempts.next('other')).toBeUndefined();
+    expect(attempts.failed).toBe(0);
+  });
+
+  it('end before the next pause would exceed the budget', async () => {
+    const clock = new VirtualClock();
+    const attempts = new Attempts({ ...POLICY, attempts: 100, budgetMs: 5_000 }, { clock });
+    await clock.run(async () => {
+      const pauses: number[] = [];
+      while (await attempts.again('again', (pauseMs) => pauses.push(pauseMs)));
+      expect(pauses).toEqual([1_000, 2_000]);
+      expect(attempts.spentMs).toBe(3_000);
+    });
+  });
+
+  it('count only failures in a row', () => {
+    const attempts = new Attempts({ ...POLICY, attempts: 2 }, { clock: new VirtualClock() });
+    expect(attempts.next('again')).toBe(1_000);
+    attempts.restart();
+    expect(attempts.next('again')).toBe(1_000);
+    expect(attempts.next('again')).toBeUndefined();
+  });
+
+  it('spread their pauses around the middle', () => {
+    const random = seededRandom(1);
+    const pauses = Array.from({ length: 200 }, () =>
+      new Attempts({ ...POLICY, spread: 0.5 }, { clock: new VirtualClock(), random }).next('again'),
+    ).map(Number);
+    expect(Math.min(...pauses)).toBeGreaterThanOrEqual(750);
+    expect(Math.min(...pauses)).toBeLessThan(800);
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(1_250);
+    expect(Math.max(...pauses)).toBeGreaterThan(1_200);
+  });
+
+  it('end their pause when they are canceled', async () => {
+    const clock = new VirtualClock();
+    const abort = new AbortController();
+    const waiting = clock.run(async () => {
+      const again = new Attempts(POLICY, { clock, signal: abort.signal }).again('again');
+      abort.abort();
+      return again;
+    });
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELED' });
+  });
+});
+
+describe('what counts', () => {
+  it.each([
+    ['request', ['NOT_EXECUTED', 'UNREACHABLE'], ['OUTCOME_UNKNOWN', 'REQUEST_TIMEOUT', 'GUEST_LOCKED', 'CANCELED']],
+    ['lock', ['GUEST_LOCKED', 'CONFIG_LOCKED', 'STORAGE_LOCKED', 'CLUSTER_LOCKED'], ['TASK_FAILED', 'NOT_EXECUTED']],
+    ['daemon', ['NOT_EXECUTED', 'REQUEST_TIMEOUT'], ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
+    ['round', ['OUTCOME_UNKNOWN', 'TASK_VANISHED', 'CONFIG_CHANGED'], ['TASK_FAILED', 'NOT_OURS', 'CANCELED']],
+    ['fileRound', ['OUTCOME_UNKNOWN', 'TASK_VANISHED'], ['FILE_DIFFERS', 'TASK_FAILED']],
+    ['taskStatus', ['SERVER_FAULT', 'BAD_ANSWER'], ['PRIVILEGE_MISSING', 'CANCELED']],
+    ['download', [], ['DOWNLOAD_FAILED', 'CANCELED']],
+  ] as const)('for "%s"', (name, again, never) => {
+    for (const code of again) expect(RETRIES[name].counts(error(code)), code).toBe(true);
+    for (const code of never) expect(RETRIES[name].counts(error(code)), code).toBe(false);
+  });
+
+  it('is never a cancellation', () => {
+    const counted = Object.values(RETRIES).filter(({ name, counts }) => name !== 'make' && counts(canceled()));
+    expect(counted).toEqual([]);
+  });
+});
+
+it('each policy has the name it is listed under', () => {
+  for (const [key, policy] of Object.entries(RETRIES)) expect(policy.name).toBe(key);
+});

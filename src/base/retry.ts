@@ -1,0 +1,155 @@
+/**
+ * Trying again: every place that does so has its policy in this table. A policy says which failures count, how many
+ * attempts there are, how long the pauses between them last, and how much time all of them may take. Uses are nested;
+ * `docs/architecture.md` shows how.
+ */
+import type { Clock, Instant } from './clock.ts';
+import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
+import type { Random } from './random.ts';
+
+export interface RetryPolicy {
+  readonly name: string;
+  /** Failures that are worth another attempt; every other one passes at once. */
+  readonly counts: (error: unknown) => boolean;
+  /** Including the first one. */
+  readonly attempts: number;
+  /** Pause after the first failure; it doubles with each one. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** All attempts and pauses together. */
+  readonly budgetMs: number;
+  /** Part of a pause that is left to chance, so that several callers do not come back in step. */
+  readonly spread: number;
+}
+
+const UNBOUNDED = Number.POSITIVE_INFINITY;
+const AT_ONCE = { firstMs: 0, maxMs: 0, spread: 0 } as const;
+
+/** `budgetMs` is unbounded here where the stack sets it (`rollout.timeouts`) or another bound applies. */
+export const RETRIES = {
+  /** One request: it was surely not carried out, or was only a question. */
+  request: {
+    name: 'request',
+    counts: (error) => hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE'),
+    attempts: 4,
+    firstMs: 300,
+    maxMs: UNBOUNDED,
+    budgetMs: UNBOUNDED,
+    spread: 0.5,
+  },
+  /** A step that meets a lock of another client. The stack sets it: `rollout.retry`, `rollout.timeouts.lock`. */
+  lock: {
+    name: 'lock',
+    counts: (error) => isFamily(error, 'busy'),
+    attempts: 5,
+    firstMs: 2_000,
+    maxMs: 30_000,
+    budgetMs: 300_000,
+    spread: 0.2,
+  },
+  /** The daemon behind the server is away or slow; one that is restarted is back within seconds. */
+  daemon: {
+    name: 'daemon',
+    counts: (error) => hasCode(error, 'NOT_EXECUTED', 'REQUEST_TIMEOUT'),
+    attempts: UNBOUNDED,
+    firstMs: 1_000,
+    maxMs: 15_000,
+    budgetMs: UNBOUNDED,
+    spread: 0,
+  },
+  /** Looking at a VM again: what was asked for may have happened, or rested on an outdated read. */
+  round: {
+    name: 'round',
+    counts: isUnsettled,
+    attempts: 8,
+    budgetMs: UNBOUNDED,
+    ...AT_ONCE,
+  },
+  /** Looking at a file in a storage again, for the same reasons. */
+  fileRound: { name: 'fileRound', counts: isUnsettled, attempts: 6, budgetMs: UNBOUNDED, ...AT_ONCE },
+  /** Making a VM: with another id, or the same request once more, because nothing came of the last one. */
+  make: { name: 'make', counts: () => true, attempts: 20, budgetMs: UNBOUNDED, ...AT_ONCE },
+  /** The status of a task: answers in a row that make no sense. The pauses are those of the polling. */
+  taskStatus: {
+    name: 'taskStatus',
+    counts: (error) => error instanceof ProxwrightError && !isCanceled(error) && !isFamily(error, 'auth'),
+    attempts: 5,
+    budgetMs: UNBOUNDED,
+    ...AT_ONCE,
+  },
+  /** Downloading an image to this machine; an attempt that brought bytes starts the count again. */
+  download: {
+    name: 'download',
+    counts: (error) => !(error instanceof ProxwrightError),
+    attempts: 5,
+    firstMs: 1_000,
+    maxMs: UNBOUNDED,
+    budgetMs: UNBOUNDED,
+    spread: 0,
+  },
+} as const satisfies Readonly<Record<string, RetryPolicy>>;
+
+export interface RetryDeps {
+  readonly clock: Clock;
+  /** Needed where the policy spreads its pauses. */
+  readonly random?: Random | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One use of a policy: the attempts so far, and whether there is another one. */
+export class Attempts {
+  readonly #policy: RetryPolicy;
+  readonly #deps: RetryDeps;
+  readonly #startedAt: Instant;
+  #failed = 0;
+
+  constructor(policy: RetryPolicy, deps: RetryDeps) {
+    this.#policy = policy;
+    this.#deps = deps;
+    this.#startedAt = deps.clock.now();
+  }
+
+  /** How many have failed. */
+  get failed(): number {
+    return this.#failed;
+  }
+
+  get spentMs(): number {
+    return this.#deps.clock.now() - this.#startedAt;
+  }
+
+  /** Counts a failure. Returns the pause before the next attempt; undefined where there is none. */
+  next(error: unknown): number | undefined {
+    const { counts, attempts, budgetMs } = this.#policy;
+    if (!counts(error)) return undefined;
+    const pauseMs = this.#pauseMs(++this.#failed);
+    return this.#failed >= attempts || this.spentMs + pauseMs > budgetMs ? undefined : pauseMs;
+  }
+
+  /** Counts a failure and waits; false where there is no other attempt. `told` hears of the pause before it begins. */
+  async again(error: unknown, told?: (pauseMs: number) => void): Promise<boolean> {
+    const pauseMs = this.next(error);
+    if (pauseMs === undefined) return false;
+    told?.(pauseMs);
+    if (pauseMs > 0) await this.#deps.clock.sleep(pauseMs, this.#deps.signal);
+    return true;
+  }
+
+  /** Something went well in between: only failures in a row count. */
+  restart(): void {
+    this.#failed = 0;
+  }
+
+  #pauseMs(failed: number): number {
+    const { firstMs, maxMs, spread } = this.#policy;
+    const pauseMs = Math.min(maxMs, firstMs * 2 ** (failed - 1));
+    const chance = spread === 0 ? 0.5 : (this.#deps.random?.next() ?? 0.5);
+    return Math.round(pauseMs * (1 - spread / 2 + spread * chance));
+  }
+}
+
+/** A request may have had its effect, the node has lost the task, or another client was faster. */
+function isUnsettled(error: unknown): boolean {
+  const isUnknown = error instanceof ProxwrightError && error.outcome === 'unknown';
+  return isUnknown || hasCode(error, 'TASK_VANISHED', 'CONFIG_CHANGED');
+}

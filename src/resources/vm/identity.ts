@@ -1,0 +1,47 @@
+/**
+ * Is this VM the one that was made? An id can be recycled, so a VM is the same only where id and uuid are. Every part
+ * that compares VMs asks here: plan, actions, recovery, import and the provider.
+ */
+import type { Where } from '../../base/diagnostics.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
+import type { VmObserved } from './observed.ts';
+
+export interface VmIdentity {
+  readonly vmid: number;
+  readonly uuid?: string | undefined;
+}
+
+/** The case of a uuid says nothing: Proxmox keeps `smbios1` as it was typed. A VM without a uuid is nobody's. */
+export function sameVm(one: VmIdentity, other: VmIdentity): boolean {
+  return one.vmid === other.vmid && one.uuid !== undefined && one.uuid.toLowerCase() === other.uuid?.toLowerCase();
+}
+
+/** `VM 101 on pve1`. */
+export function vmName({ vmid, node }: { readonly vmid: number; readonly node: string }): string {
+  return `VM ${vmid} on ${node}`;
+}
+
+export interface Mismatch {
+  readonly address: string;
+  readonly recorded: VmIdentity;
+  readonly observed: Pick<VmObserved, 'vmid' | 'node' | 'uuid' | 'current'>;
+  /** Whether this run has begun to change the VM that had the id before. */
+  readonly acted?: boolean | undefined;
+  /** In place of the bare address. */
+  readonly where?: Where;
+}
+
+/** Another VM has the id of ours. It is named, and left alone. */
+export function notOurs({ address, recorded, observed, acted, where = { address } }: Mismatch): ProxwrightError {
+  const name = observed.current.get('name');
+  const foreign = `${vmName(observed)}${name === undefined ? '' : ` ("${name}")`}`;
+  return new ProxwrightError({
+    code: 'NOT_OURS',
+    where,
+    detail:
+      `${foreign} is another VM: its uuid is ${observed.uuid ?? 'missing'}, and the one made for ${address} had ` +
+      `${recorded.uuid ?? 'none'}. ${acted ? 'This run had begun to change ours before; the other VM is left alone.' : 'Nothing was changed.'}`,
+    hint: advice`Forget the old VM: ${command('state forget', address)}. If it is the same VM, restored from a backup: ${command('import', address, observed.vmid, '--accept-identity')}`,
+  });
+}
