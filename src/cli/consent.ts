@@ -1,19 +1,19 @@
 /** The user's consent: asked for at a terminal, given beforehand with --yes elsewhere. */
 import { Canceled, SpecError } from '../base/errors.ts';
-import type { CommandHost } from './command-host.ts';
+import type { CommandDeps } from './command.ts';
 
 export const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
 
 /** Asks unless `--yes` was given; where nobody can be asked, consent has to be given beforehand. */
 export async function requireConsent(
-  host: CommandHost,
+  deps: CommandDeps,
   { yes }: { readonly yes?: boolean },
   command: string,
   question: string,
 ): Promise<void> {
   if (yes) return;
-  if (!host.canAsk) throw needsYes(command, `If you are sure: proxwright ${command} --yes`);
-  if (!isYes(await host.ask(`${question} [y/N] `))) throw new Canceled('Nothing was changed.');
+  if (!deps.canAsk) throw needsYes(command, `If you are sure: proxwright ${command} --yes`);
+  if (!isYes(await deps.ask(`${question} [y/N] `))) throw new Canceled('Nothing was changed.');
 }
 
 export function needsYes(

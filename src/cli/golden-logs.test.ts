@@ -18,9 +18,10 @@ import {
 import { DEFAULT_WORLD } from '../simulator/world/default-world.ts';
 import { loadStack, resolveStack } from '../spec/index.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import { conclude } from './conclusion.ts';
+import { conclusionOf } from './stack/run.ts';
 import { createTerminal } from './terminal.ts';
-import { testHost } from './testing/host.ts';
+import { testDeps } from './testing/deps.ts';
+import { applyView } from './views/apply.ts';
 import { lineView } from './views/run-view.ts';
 import { Timeline } from './views/timeline.ts';
 
@@ -69,7 +70,7 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
     },
   };
   const terminal = createTerminal({ stdout: { write: () => {} }, stderr, clock, level });
-  const { host } = testHost({ terminal, level, clock });
+  const { deps } = testDeps({ terminal, level, clock });
   const { stack } = resolveStack(loadStack(STACK, 'stack.yaml'));
   if (!stack) throw new Error('the stack does not resolve');
   const pve = createPve({
@@ -100,7 +101,7 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
     const startedAt = clock.now();
     const result = await session.execute(planned.plan);
     const execution = { ...result, timeline, tookMs: clock.now() - startedAt };
-    conclude({ stack }, session.state, execution, host, 'apply');
+    applyView(deps).concluded(conclusionOf('apply', execution, { stack }, session.state));
     await session.close();
   });
   return written;

@@ -1,6 +1,6 @@
 /** Every example, from an untouched simulated host to its end: valid, healthy, planned, applied, unchanged, as its README shows. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../src/cli/examples/index.ts';
+import { EXAMPLES } from '../../src/cli/examples.ts';
 import { isHealthy } from '../../src/engine/doctor/finding.ts';
 import { outputsForPeople } from '../../src/engine/outputs/render.ts';
 import { isEmpty } from '../../src/engine/plan-types.ts';

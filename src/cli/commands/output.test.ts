@@ -6,7 +6,7 @@ import { vmAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { known } from '../../engine/outputs/testing/lab.ts';
 import { emptyState } from '../../state/stack-state.ts';
-import { testHost } from '../testing/host.ts';
+import { testDeps } from '../testing/deps.ts';
 import { type OutputOptions, runOutput } from './output.ts';
 
 const STACK = `
@@ -32,13 +32,13 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 async function output(name?: string, options: OutputOptions = {}): Promise<{ text: string; said: Diagnostic[] }> {
   const lines: string[] = [];
   const said: Diagnostic[] = [];
-  const { host } = testHost({ directory });
+  const { deps } = testDeps({ directory });
   const terminal = {
-    ...host.terminal,
+    ...deps.terminal,
     result: (line: string) => void lines.push(line),
     diagnostic: (each: Diagnostic) => void said.push(each),
   };
-  expect(await runOutput(name, options, { ...host, terminal })).toBe(0);
+  expect(await runOutput(name, options, { ...deps, terminal })).toBe(0);
   return { text: `${lines.join('\n')}\n`, said };
 }
 
@@ -119,8 +119,8 @@ describe('one output', () => {
     expect((await output('talos_node_ips')).said.map(({ code }) => code)).toEqual(['NO_ADDRESS']);
   });
 
-  it('has no form that is made of all VMs', async () => {
-    await expect(output('vms', { format: 'ansible' })).rejects.toThrow('a single output has no such form');
+  it('rejects formats that cover all VMs', async () => {
+    await expect(output('vms', { format: 'ansible' })).rejects.toThrow('it cannot show a single output');
   });
 });
 

@@ -6,7 +6,7 @@ import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { appendedRow } from '../../engine/evidence/row.ts';
-import { unwritable } from '../written-file.ts';
+import { unwritable } from '../write-file.ts';
 
 const PRIVATE = 0o600;
 const LOOK_MS = 20;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
 import type { StageName, StageRecord } from '../../engine/evidence/record.ts';
-import { AlreadyShown, type CommandHost } from '../command-host.ts';
+import { AlreadyShown, type CommandDeps } from '../command.ts';
 
 /** What a stage found out. Without a word about a failure it has passed. */
 export interface StageEnd<Value> {
@@ -27,15 +27,15 @@ export class Gate {
   /** The stage gets a host that remembers the problems it shows: what ends a stage has often been printed already. */
   async pass<Value>(
     stage: StageName,
-    host: CommandHost,
-    work: (host: CommandHost) => Promise<StageEnd<Value>>,
+    deps: CommandDeps,
+    work: (deps: CommandDeps) => Promise<StageEnd<Value>>,
   ): Promise<Value> {
     const startedAt = this.#clock.now();
     const shown: Diagnostic[] = [];
     const note = (result: StageRecord['result'], words: string, problems: readonly Diagnostic[]) =>
       this.#records.set(stage, { stage, result, tookMs: this.#clock.now() - startedAt, words, problems });
     try {
-      const { value, words, isFailed = false, problems = [] } = await work(witness(host, shown));
+      const { value, words, isFailed = false, problems = [] } = await work(witness(deps, shown));
       note(isFailed ? 'failed' : 'passed', words, problems);
       return value;
     } catch (error) {
@@ -70,11 +70,11 @@ function problemsOf(error: unknown, shown: readonly Diagnostic[]): readonly Diag
   return error instanceof AlreadyShown ? shown.filter(({ severity }) => severity === 'error') : [toDiagnostic(error)];
 }
 
-function witness(host: CommandHost, shown: Diagnostic[]): CommandHost {
-  const { terminal } = host;
+function witness(deps: CommandDeps, shown: Diagnostic[]): CommandDeps {
+  const { terminal } = deps;
   const diagnostic = (each: Diagnostic) => {
     shown.push(each);
     terminal.diagnostic(each);
   };
-  return { ...host, terminal: { ...terminal, diagnostic } };
+  return { ...deps, terminal: { ...terminal, diagnostic } };
 }

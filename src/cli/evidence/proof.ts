@@ -8,9 +8,9 @@ import type { VmEvidence } from '../../engine/evidence.ts';
 import type { VmOutcome } from '../../engine/execute.ts';
 import type { Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
-import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
-import { packageVersion } from '../package-version.ts';
-import type { SecretsByVm } from '../secrets.ts';
+import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
+import { packageVersion } from '../package.ts';
+import type { SecretsByVm } from '../stack/secrets.ts';
 import { type Commit, commitOf } from './commit.ts';
 import { addEvidence, type EvidenceFiles, evidenceFiles } from './evidence-files.ts';
 import { Gate } from './gate.ts';
@@ -48,20 +48,20 @@ export class Proof {
   readonly typed: string;
   readonly #command: 'apply' | 'verify';
   readonly #options: TypedOptions & EvidenceOptions;
-  readonly #host: CommandHost;
+  readonly #deps: CommandDeps;
   readonly #startedAt: number;
 
   constructor(
     command: 'apply' | 'verify',
     options: TypedOptions & EvidenceOptions,
-    host: CommandHost,
+    deps: CommandDeps,
     planFile?: string,
   ) {
     this.#command = command;
     this.#options = options;
-    this.#host = host;
-    this.#startedAt = host.clock.now();
-    this.gate = new Gate(host.clock, command === 'apply' ? APPLY_STAGES : VERIFY_STAGES);
+    this.#deps = deps;
+    this.#startedAt = deps.clock.now();
+    this.gate = new Gate(deps.clock, command === 'apply' ? APPLY_STAGES : VERIFY_STAGES);
     this.typed = typedCommand(command, options, planFile);
   }
 
@@ -89,8 +89,8 @@ export class Proof {
     const { shown, paths } = this.#files(wanted, file);
     const record = await this.#record(isComplete, file);
     try {
-      await addEvidence(paths, shown, { row: evidenceRow(record), line: JSON.stringify(record) }, this.#host.clock);
-      this.#host.terminal.log('info', `Evidence: one line more in ${shown.table} and ${shown.log}.`);
+      await addEvidence(paths, shown, { row: evidenceRow(record), line: JSON.stringify(record) }, this.#deps.clock);
+      this.#deps.terminal.log('info', `Evidence: one line more in ${shown.table} and ${shown.log}.`);
     } catch (error) {
       // Looking is allowed where nothing can be written, unless just that file was asked for.
       if (wanted !== undefined) throw error;
@@ -100,7 +100,7 @@ export class Proof {
 
   async #record(isComplete: boolean, file: string): Promise<ReturnType<typeof evidenceRecord>> {
     const { known } = this;
-    const { clock, directory } = this.#host;
+    const { clock, directory } = this.#deps;
     const secrets = await this.secrets();
     const record = evidenceRecord({
       time: new Date(this.#startedAt).toISOString(),
@@ -129,11 +129,11 @@ export class Proof {
   /** Nothing that is kept may hold one of them. */
   secrets(): ReturnType<typeof knownSecrets> {
     const { file = '', secrets = new Map() } = this.known;
-    return knownSecrets({ options: this.#options, file, secrets }, this.#host);
+    return knownSecrets({ options: this.#options, file, secrets }, this.#deps);
   }
 
   #commit(stackFile: string): Promise<Commit | undefined> {
-    const read = (this.#options.varFile ?? []).map((name) => resolve(this.#host.directory, name));
+    const read = (this.#options.varFile ?? []).map((name) => resolve(this.#deps.directory, name));
     const directory = dirname(stackFile);
     // Files elsewhere are in another repository, or in none.
     const inside = read.filter((path) => !relative(directory, path).startsWith('..'));
@@ -142,12 +142,12 @@ export class Proof {
 
   #files(wanted: string | undefined, file: string): { readonly shown: EvidenceFiles; readonly paths: EvidenceFiles } {
     const shown = evidenceFiles(wanted ?? join(dirname(file), DEFAULT_FILE));
-    const at = (path: string) => resolve(this.#host.directory, path);
+    const at = (path: string) => resolve(this.#deps.directory, path);
     return { shown, paths: { table: at(shown.table), log: at(shown.log) } };
   }
 
   #warn(error: unknown): void {
     const { detail, where } = toDiagnostic(error);
-    this.#host.terminal.log('warn', `No evidence was kept in ${where?.file ?? 'a file'}. ${detail}`);
+    this.#deps.terminal.log('warn', `No evidence was kept in ${where?.file ?? 'a file'}. ${detail}`);
   }
 }

@@ -2,10 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runApply } from '../../../src/cli/commands/apply.ts';
 import { runPlan } from '../../../src/cli/commands/plan.ts';
 import { runVerify } from '../../../src/cli/commands/verify.ts';
+import { Gate } from '../../../src/cli/evidence/gate.ts';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
 import { type Bench, openBench, READER, TOKEN_SECRET } from '../support/command-bench.ts';
 
@@ -38,8 +39,8 @@ async function project(stack = STACK, rules: readonly FaultRuleInput[] = [], env
   return bench;
 }
 
-const apply = (on: Bench, options = {}) => on.run((host) => runApply(undefined, { ...APPLY, ...options }, host));
-const verify = (on: Bench, options = {}) => on.run((host) => runVerify({ ...VERIFY, ...options }, host));
+const apply = (on: Bench, options = {}) => on.run((deps) => runApply(undefined, { ...APPLY, ...options }, deps));
+const verify = (on: Bench, options = {}) => on.run((deps) => runVerify({ ...VERIFY, ...options }, deps));
 const rows = (on: Bench) => on.read('evidence.md').trimEnd().split('\n').slice(2);
 const records = (on: Bench) =>
   on
@@ -63,7 +64,7 @@ describe('from a fresh clone with a variables file', () => {
 
     const applied = await apply(clone, { task: 'P2-T5', note: 'first | try' });
     expect(applied).toMatchObject({ code: 0 });
-    expect(applied.said).toContain('Verified: 2 VMs are as the file says.');
+    expect(applied.said).toContain('Verified: 2 VMs match the file.');
     expect(applied.said).toContain('Evidence: one line more in evidence.md and evidence.jsonl.');
     expect(await verify(clone)).toMatchObject({ code: 0 });
 
@@ -123,7 +124,7 @@ describe('a verification', () => {
     await lab.outside.node('pve1').vm(602).config.put({ memory: 2048 });
     const { code, out } = await verify(lab);
     expect(code).toBe(1);
-    expect(out).toContain('changed by somebody else');
+    expect(out).toContain('changed outside Proxwright');
     expect(rows(lab)[1]).toContain('| None made. Open: Change vm.web[2] (memory 2GiB → 4GiB) |');
     expect(rows(lab)[1]).toContain('| Failed | plan not empty: vm.web[2]; ');
     expect(records(lab)[1].remaining).toMatchObject([
@@ -137,10 +138,10 @@ describe('a verification', () => {
     const lab = await project();
     await apply(lab);
     const reader = { environment: { PROXMOX_VE_API_TOKEN: READER } };
-    expect(await lab.run((host) => runVerify(VERIFY, host), reader)).toMatchObject({ code: 0 });
+    expect(await lab.run((deps) => runVerify(VERIFY, deps), reader)).toMatchObject({ code: 0 });
     expect(records(lab)[1]).toMatchObject({ result: 'Complete', server: { principal: 'reader@pve!ro' } });
     expect(
-      await lab.run((host) => runApply(undefined, { ...APPLY, replace: ['vm.web[1]'] }, host), reader),
+      await lab.run((deps) => runApply(undefined, { ...APPLY, replace: ['vm.web[1]'] }, deps), reader),
     ).toMatchObject({
       code: 1,
       said: expect.stringContaining('PRIVILEGE_MISSING'),
@@ -152,7 +153,7 @@ describe('a verification', () => {
     const lab = await project();
     expect(await verify(lab, { varFile: [] })).toMatchObject({ code: 1 });
     const gone = { environment: { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' } };
-    expect(await lab.run((host) => runVerify(VERIFY, host), gone)).toMatchObject({ code: 1 });
+    expect(await lab.run((deps) => runVerify(VERIFY, deps), gone)).toMatchObject({ code: 1 });
     const [invalid, unreachable] = records(lab);
     expect(stages(invalid)).toEqual(['validate failed', 'doctor not reached', 'plan not reached']);
     expect(invalid).toMatchObject({ stack: null, stages: [{ problems: [{ code: 'MISSING_REFERENCE' }] }, {}, {}] });
@@ -212,7 +213,20 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toEqual([name]);
   });
 
-  it('leaves the draft without --verify too, and no evidence', async () => {
+  it('passes no gate without --verify, and all of it with', async () => {
+    const lab = await project();
+    const pass = vi.spyOn(Gate.prototype, 'pass');
+    try {
+      expect(await apply(lab, { verify: false })).toMatchObject({ code: 0 });
+      expect(pass.mock.calls).toEqual([]);
+      expect(await apply(lab)).toMatchObject({ code: 0 });
+      expect(pass.mock.calls.map(([stage]) => stage)).toEqual(['validate', 'doctor', 'plan', 'apply', 'last plan']);
+    } finally {
+      pass.mockRestore();
+    }
+  });
+
+  it('drafts an incident without --verify too, and writes no evidence', async () => {
     const lab = await project(STACK, [SECOND_CLONE_FAILS]);
     expect(await apply(lab, { verify: false })).toMatchObject({ code: 1 });
     expect(incidents(lab)).toHaveLength(1);
@@ -223,8 +237,8 @@ describe('an apply that fails', () => {
 
   it('only in its last plan leaves one as well', async () => {
     const lab = await project();
-    await lab.run((host) => runPlan({ ...VERIFY, only: ['vm.web[1]'], out: 'plan.json' }, host));
-    const { code } = await lab.run((host) => runApply('plan.json', APPLY, host));
+    await lab.run((deps) => runPlan({ ...VERIFY, only: ['vm.web[1]'], out: 'plan.json' }, deps));
+    const { code } = await lab.run((deps) => runApply('plan.json', APPLY, deps));
     expect(code).toBe(1);
     expect(stages(records(lab)[0]).slice(3)).toEqual(['apply passed', 'last plan failed']);
     const [name = ''] = incidents(lab);
@@ -252,7 +266,7 @@ describe('an apply that fails', () => {
   it('because somebody said no is no failure: it is not mentioned', async () => {
     const lab = await project();
     const asked = { canAsk: true, ask: async () => 'n' };
-    const { said } = await lab.run((host) => runApply(undefined, { ...APPLY, yes: false }, host), asked);
+    const { said } = await lab.run((deps) => runApply(undefined, { ...APPLY, yes: false }, deps), asked);
     expect(said).toContain('CANCELED');
     expect(lab.has('evidence.md')).toBe(false);
     expect(incidents(lab)).toEqual([]);
@@ -265,12 +279,12 @@ describe('an apply that fails', () => {
       stop = resolve;
     });
     const { code } = await lab.run(
-      (host) => {
+      (deps) => {
         const log = (level: 'error' | 'warn' | 'info' | 'debug', message: string) => {
-          host.terminal.log(level, message);
+          deps.terminal.log(level, message);
           if (message.includes('clone begins')) stop();
         };
-        return runApply(undefined, APPLY, { ...host, terminal: { ...host.terminal, log } });
+        return runApply(undefined, APPLY, { ...deps, terminal: { ...deps.terminal, log } });
       },
       { stopRequested: () => stopped },
     );
@@ -304,8 +318,8 @@ describe('what is kept', () => {
   it('holds none in the draft about a last plan either, which shows the values of fields', async () => {
     const lab = await project(STACK.replace('guest: plain', `guest: plain\n    description: "\${var.remark}"`));
     const variable = { var: ['remark=hush-hush'] };
-    await lab.run((host) => runPlan({ ...VERIFY, ...variable, only: ['vm.web[1]'], out: 'plan.json' }, host));
-    expect(await lab.run((host) => runApply('plan.json', { ...APPLY, ...variable }, host))).toMatchObject({ code: 1 });
+    await lab.run((deps) => runPlan({ ...VERIFY, ...variable, only: ['vm.web[1]'], out: 'plan.json' }, deps));
+    expect(await lab.run((deps) => runApply('plan.json', { ...APPLY, ...variable }, deps))).toMatchObject({ code: 1 });
     const [draft = ''] = incidents(lab);
     expect(lab.read(`incidents/${draft}`)).toMatch(/vm\.web\[2\]: description is .*, wanted •••/);
     expect(lab.read(`incidents/${draft}`)).not.toContain('hush-hush');

@@ -1,0 +1,58 @@
+/** The secrets of a stack: each is read once, and known by a digest that can be kept. */
+import type { Address } from '../../base/address.ts';
+import { StateError } from '../../base/errors.ts';
+import { randomHex } from '../../base/random.ts';
+import { machinesOf } from '../../engine/machines.ts';
+import { refuseUnread } from '../../engine/unread-documents.ts';
+import { whereOf } from '../../engine/where.ts';
+import { readDocument, readSecret } from '../../local/secret.ts';
+import { secretDigest } from '../../resources/vm/secret-digest.ts';
+import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
+import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
+import type { StateStore } from '../../state/store.ts';
+import type { CommandDeps } from '../command.ts';
+import type { OpenedStack } from './open.ts';
+
+const SALT_FILE = 'salt';
+
+export type SecretsByVm = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+
+/** Every secret of the stack's VMs, by VM and field path, each source read once. */
+export async function resolveSecrets(opened: OpenedStack, deps: CommandDeps): Promise<SecretsByVm> {
+  const wanted = machinesOf(opened.stack).flatMap((vm) => secretFieldsOf(vm.fields).map((field) => ({ ...field, vm })));
+  if (wanted.length === 0) return new Map();
+  const salt = await saltOf(opened.store, deps);
+  const sources = { environment: deps.environment, directory: opened.directory };
+  const known = new Map<string, ResolvedSecret>();
+  const result = new Map<Address, Map<string, ResolvedSecret>>();
+  for (const { vm, path, reference, isDocument } of wanted) {
+    const source = JSON.stringify([reference, isDocument]);
+    const where = whereOf(vm, path);
+    let resolved = known.get(source);
+    if (!resolved) {
+      const value =
+        isDocument || 'text' in reference
+          ? await readDocument(reference, sources, where)
+          : await readSecret(reference, sources, where);
+      resolved = { value, digest: secretDigest(salt, value) };
+      known.set(source, resolved);
+    }
+    refuseUnread(vm, path, resolved.value);
+    const ofVm = result.get(vm.address) ?? new Map<string, ResolvedSecret>();
+    result.set(vm.address, ofVm.set(path, resolved));
+  }
+  return result;
+}
+
+/** Kept with the state, because digests can only be compared under the same salt. */
+async function saltOf(store: StateStore, deps: CommandDeps): Promise<string> {
+  const kept = (await store.read(SALT_FILE))?.trim();
+  if (kept) return kept;
+  const salt = randomHex(deps.random.fork('salt'), 32);
+  await store.write(SALT_FILE, `${salt}\n`).catch((error: unknown) => {
+    // Looking is allowed where nothing can be written; whatever changes something needs the directory anyway.
+    if (!(error instanceof StateError)) throw error;
+    deps.terminal.log('debug', 'The salt of secrets cannot be kept.', { reason: error.diagnostic.detail });
+  });
+  return salt;
+}
