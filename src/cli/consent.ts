@@ -1,10 +1,10 @@
-/** The user's consent: asked for at a terminal, given beforehand with --yes elsewhere. */
+/** The user's consent: a question at a terminal, or --yes. */
 import { Canceled, SpecError } from '../base/errors.ts';
 import type { CommandDeps } from './command.ts';
 
 export const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
 
-/** Asks unless `--yes` was given; where nobody can be asked, consent has to be given beforehand. */
+/** Asks unless `--yes` was given. Without a terminal, `--yes` is required. */
 export async function requireConsent(
   deps: CommandDeps,
   { yes }: { readonly yes?: boolean },
@@ -18,12 +18,12 @@ export async function requireConsent(
 
 export function needsYes(
   command: string,
-  hint = `Look at the plan first: proxwright plan. Then: proxwright ${command} --yes`,
+  hint = `Check the plan first: proxwright plan. Then: proxwright ${command} --yes`,
 ): SpecError {
   return new SpecError({
     code: 'BAD_VALUE',
     where: { file: `proxwright ${command}` },
-    detail: 'There is no terminal to ask on, and --yes was not given; nothing was done.',
+    detail: 'There is no terminal to ask on, and --yes was not given. Nothing was changed.',
     hint,
   });
 }

@@ -1,4 +1,4 @@
-/** Writing files for commands: privately, and with the words of the operating system where that fails. */
+/** Writes private files, and reports a failure in the operating system's words. */
 import { open } from 'node:fs/promises';
 import { SpecError } from '../base/errors.ts';
 
@@ -9,7 +9,7 @@ export async function writePrivateFile(path: string, text: string, shown: string
   try {
     const file = await open(path, 'w', PRIVATE);
     try {
-      // A file that was there keeps its mode otherwise; a device is left alone.
+      // An existing file would keep its mode. A device keeps it.
       if ((await file.stat()).isFile()) await file.chmod(PRIVATE);
       await file.writeFile(text);
     } finally {

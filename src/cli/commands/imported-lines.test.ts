@@ -53,7 +53,7 @@ describe('the lines for an imported VM', () => {
     expect(pasted(address, text)).toMatchObject(FIELDS);
   });
 
-  it('go into a file without VMs, one with comments, and one in JSON', () => {
+  it('fit into a file without VMs, with comments, and in JSON', () => {
     expect(pasted('vm.old', '')).toMatchObject(FIELDS);
     expect(pasted('vm.old', 'vms: # none yet\n')).toMatchObject(FIELDS);
     const text = JSON.stringify({ version: 1, stack: 'lab', vms: {} });
@@ -61,7 +61,7 @@ describe('the lines for an imported VM', () => {
     expect(JSON.parse(json)).toEqual({ version: 1, stack: 'lab', vms: { old: FIELDS } });
   });
 
-  it('do not make a file valid whose other members are nowhere', () => {
+  it('do not make a file valid that lacks the other members of the group', () => {
     expect(pasted('vm.old[2]', 'vms: {}')).toEqual(expect.arrayContaining([expect.stringContaining('missing')]));
   });
 });

@@ -1,16 +1,16 @@
-/** The stack lines of an imported VM: as they are printed, and as a file reads that has them. */
+/** The stack lines of an imported VM: as printed, and as part of the stack file. */
 import { type Document, isMap, parseDocument, stringify } from 'yaml';
 import { type Address, parseAddress } from '../../base/address.ts';
 
 type Lines = Readonly<Record<string, unknown>>;
 
-/** What a group has to say for one of its VMs; `present` is what the file says of the group already. */
+/** The lines of a group for one of its VMs; `present` is what the file says of the group. */
 function groupLines(address: Address, fields: Lines, present: unknown): Lines {
   const { key } = parseAddress(address) ?? {};
   if (key === undefined) return fields;
   const group: Lines = typeof present === 'object' && present !== null ? { ...present } : {};
   if (typeof key === 'number') {
-    // Overrides leave room for the other members; a group of one has none.
+    // The other members of a group keep their values; a group of one has no others.
     if (!('count' in group) && key === 1) return { count: 1, ...fields };
     const count = typeof group.count === 'number' ? Math.max(group.count, key) : (group.count ?? key);
     return { ...(count !== group.count && { count }), overrides: { [key]: fields } };
@@ -23,7 +23,7 @@ function groupLines(address: Address, fields: Lines, present: unknown): Lines {
     : { overrides: { [place + 1]: fields } };
 }
 
-/** For people to paste. */
+/** Ready to paste. */
 export function stackLines(address: Address, fields: Lines, stackText: string): string[] {
   const group = groupOf(address);
   const lines = groupLines(address, fields, presentGroup(parseDocument(stackText), group));
@@ -32,7 +32,7 @@ export function stackLines(address: Address, fields: Lines, stackText: string): 
     .split('\n');
 }
 
-/** The text of a file with the lines in it. */
+/** The text of the file with the lines added. */
 export function withLines(stackText: string, file: string, address: Address, fields: Lines): string {
   const group = groupOf(address);
   const document = parseDocument(stackText);

@@ -105,7 +105,7 @@ async function serverReport(
   const grants = new Grants(pve);
   const all = { version, vms, ...(options.name && { name: options.name }), ...(known && { known: new Set(known) }) };
   await grants.ask(['/', ...smallestRoles(needs.requirements, all).acl.map(({ path }) => path)]);
-  // Of alternatives the ones that are granted already.
+  // Where alternatives exist, prefer those that are already granted.
   const roles = smallestRoles(needs.requirements, { ...all, granted: grants });
   const isOwn = holder.principal === pve.principal;
   const isRoot = isAllPowerful(holder);

@@ -16,7 +16,7 @@ async function connected(connection: string, environment: Record<string, string>
 }
 
 describe('the connection', () => {
-  it('comes from the environment where the file says nothing', async () => {
+  it('comes from the environment if the file does not set it', async () => {
     expect(await connected('{}', GIVEN)).toEqual({
       endpoint: 'https://pve1:8006',
       principal: 'a@pam!env',
@@ -24,7 +24,7 @@ describe('the connection', () => {
     });
   });
 
-  it('is what the file says before the environment, also before a malformed one', async () => {
+  it('comes from the file even if the environment is malformed', async () => {
     const file = `{ endpoint: "https://other:8007", token: { env: MINE }, fingerprint: "${FINGERPRINT}" }`;
     const environment = { MINE: 'b@pve!file=secret', PROXMOX_VE_API_TOKEN: 'malformed', PROXMOX_VE_ENDPOINT: 'http:' };
     expect(await connected(file, environment)).toMatchObject({
@@ -33,7 +33,7 @@ describe('the connection', () => {
     });
   });
 
-  it('is verified whatever the environment wishes', async () => {
+  it('is verified even if the environment asks for no verification', async () => {
     const { warnings } = await connected('{}', { ...GIVEN, PROXMOX_VE_INSECURE: 'true' });
     expect(warnings).toEqual([expect.stringContaining('PROXMOX_VE_INSECURE has no effect')]);
   });

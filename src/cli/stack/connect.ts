@@ -1,4 +1,4 @@
-/** From the connection of a stack to a client: what the file says first, then the environment. */
+/** Builds the client of a stack. The stack file takes precedence over the environment. */
 import { resolve } from 'node:path';
 import type { Transport } from '../../base/transport.ts';
 import type { TrustSeen } from '../../engine/doctor/examination.ts';
@@ -23,32 +23,32 @@ import type { CommandDeps } from '../command.ts';
 import type { OpenedStack } from './open.ts';
 
 export interface ConnectOptions {
-  /** Somebody else's, instead of those that the stack or the environment gives. */
+  /** Instead of those from the stack file or the environment. */
   readonly credentials?: Credentials;
-  /** Sees everything that goes over the wire. */
+  /** Wraps the transport, to observe the traffic. */
   readonly watch?: (transport: Transport) => Transport;
 }
 
-/** Builds the client; nothing is sent yet. */
+/** Sends nothing yet. */
 export async function connect(
   opened: Pick<OpenedStack, 'stack' | 'directory' | 'file'>,
   deps: CommandDeps,
-  { credentials: others, watch = (transport) => transport }: ConnectOptions = {},
+  { credentials: given, watch = (transport) => transport }: ConnectOptions = {},
 ): Promise<Pve> {
   const { connection, rollout } = opened.stack;
-  const found = connectionFromEnvironment(environmentOf(opened, deps));
+  const fromEnvironment = connectionFromEnvironment(environmentOf(opened, deps));
   const tokenAt = { file: opened.file, address: 'connection.token' };
   const sources = { environment: deps.environment, directory: opened.directory };
   const { endpoint, credentials } = requireConnection({
-    ...found,
+    ...fromEnvironment,
     ...(connection.endpoint !== undefined && { endpoint: parseEndpoint(connection.endpoint) }),
-    ...(others && { credentials: others }),
-    ...(!others &&
+    ...(given && { credentials: given }),
+    ...(!given &&
       connection.token && {
         credentials: parseToken((await readSecret(connection.token, sources, tokenAt)).reveal()),
       }),
   });
-  const trust = await trustOf(opened, deps, found);
+  const trust = await trustOf(opened, deps, fromEnvironment);
   const { requests, agentCalls } = rollout.limits;
   return createPve({
     transport: watch(createHttpsTransport({ endpoint, trust })),
@@ -61,7 +61,7 @@ export async function connect(
   });
 }
 
-/** How the certificate of the server would be believed; nothing is read or sent. */
+/** How the server's certificate will be verified; reads and sends nothing. */
 export function trustSeen({ stack: { connection } }: Pick<OpenedStack, 'stack'>, deps: CommandDeps): TrustSeen {
   const pinned =
     connection.fingerprint ?? (connection.ca === undefined ? deps.environment.PROXMOX_VE_FINGERPRINT : undefined);
@@ -69,7 +69,7 @@ export function trustSeen({ stack: { connection } }: Pick<OpenedStack, 'stack'>,
   return { kind: connection.ca === undefined && !deps.environment.PROXMOX_VE_CA_FILE ? 'system' : 'ca' };
 }
 
-/** Warns where verification is not wanted, and leaves what the file does not say. */
+/** The part of the environment that the file does not override. Warns if it asks for no verification. */
 function environmentOf({ stack: { connection } }: Pick<OpenedStack, 'stack'>, deps: CommandDeps): Environment {
   for (const warning of unmetInsecurity(deps.environment)) deps.terminal.log('warn', warning);
   const said = new Set<ConnectionPart>();
@@ -90,7 +90,7 @@ async function trustOf(
   return found.caFile === undefined ? undefined : readCa(deps.directory, found.caFile);
 }
 
-const CA_HINT = 'Copy /etc/pve/pve-root-ca.pem of a Proxmox node there, or name another file.';
+const CA_HINT = 'Copy /etc/pve/pve-root-ca.pem from a Proxmox node to this path, or name another file.';
 
 async function readCa(directory: string, file: string): Promise<Trust> {
   return caTrust(await readTextFile(resolve(directory, file), 'a CA certificate', CA_HINT, file), file);

@@ -24,7 +24,7 @@ const write = (files: string | undefined = 'out') =>
 const modeOf = (name: string) => statSync(join(directory, name)).mode & 0o777;
 
 describe('the files of a stack', () => {
-  it('are written below its directory, readable for all, scripts to be run', async () => {
+  it('are written to its directory, readable for all, scripts executable', async () => {
     const names = await write();
     expect(names).toContain(join('out', 'vm_101_ip.txt'));
     expect(readdirSync(join(directory, 'out')).sort()).toEqual(names.map((name) => name.slice('out/'.length)).sort());
@@ -34,14 +34,14 @@ describe('the files of a stack', () => {
     expect(modeOf('out/talos.sh')).toBe(0o755);
   });
 
-  it('are closed to others where the umask says so', async () => {
+  it('respect the umask', async () => {
     process.umask(0o077);
     await write();
     expect(modeOf('out/outputs.json')).toBe(0o600);
     expect(modeOf('out/talos.sh')).toBe(0o700);
   });
 
-  it('are replaced as a whole: whoever reads the old one goes on reading it', async () => {
+  it('are replaced atomically, so that an open reader keeps the old text', async () => {
     mkdirSync(join(directory, 'out'));
     const path = join(directory, 'out/outputs.json');
     writeFileSync(path, 'old');
@@ -52,7 +52,7 @@ describe('the files of a stack', () => {
     expect(modeOf('out/outputs.json')).toBe(0o644);
   });
 
-  it('leave nothing half written behind where one cannot be written', async () => {
+  it('leave no partial file behind if one cannot be written', async () => {
     mkdirSync(join(directory, 'out/outputs.env'), { recursive: true });
     await expect(write()).rejects.toMatchObject({
       diagnostic: { code: 'UNWRITABLE_FILE', where: { file: join('out', 'outputs.env') } },
@@ -60,7 +60,7 @@ describe('the files of a stack', () => {
     expect(readdirSync(join(directory, 'out')).sort()).toEqual(['outputs.env', 'outputs.json']);
   });
 
-  it('are none where the stack wants none', async () => {
+  it('are not written if the stack asks for none', async () => {
     expect(await writeOutputFiles({ stack: { ...STACK, outputs: {} }, directory }, OUTPUTS)).toEqual([]);
     expect(readdirSync(directory)).toEqual([]);
   });

@@ -1,7 +1,6 @@
 /**
- * Writes the output files of a stack where it asks for them. They hold no secret and are made for others to read, so their
- * mode is the usual one; whoever wants less says so by umask. Each is replaced as a whole: a reader sees the old text or the
- * new one, never half of it.
+ * Writes the output files of a stack. They contain no secrets and are meant for other programs, so they get the usual mode,
+ * which the umask can restrict. Each is replaced atomically: a reader sees the old text or the new one, never a part.
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -13,7 +12,7 @@ import type { OpenedStack } from './open.ts';
 const DATA_MODE = 0o644;
 const SCRIPT_MODE = 0o755;
 
-/** The names of the files, as messages show them; none where the stack wants none. */
+/** Returns the names of the files, for messages; none if the stack asks for none. */
 export async function writeOutputFiles(
   { stack, directory }: Pick<OpenedStack, 'stack' | 'directory'>,
   outputs: StackOutputs,
@@ -34,7 +33,7 @@ export async function writeOutputFiles(
 }
 
 async function replaceFile(folder: string, { name, text, isScript }: OutputFile): Promise<void> {
-  // The number keeps two processes apart; one that died leaves a file that its successor of that number replaces.
+  // The process id keeps two processes apart. A file left by a dead process is replaced when its id is reused.
   const temporary = join(folder, `.${name}.${process.pid}`);
   try {
     await rm(temporary, { force: true });

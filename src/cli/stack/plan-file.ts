@@ -1,4 +1,4 @@
-/** Plans on disk: written privately, read with care. */
+/** Plans on disk: written for their owner only, and checked when they are read. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ConflictError, SpecError } from '../../base/errors.ts';
@@ -7,7 +7,7 @@ import { readTextFile } from '../../local/text-file.ts';
 import type { CommandDeps } from '../command.ts';
 import { writePrivateFile } from '../write-file.ts';
 
-/** Deep enough to tell a plan from any other file; what it would do is checked against the cluster by its fingerprints. */
+/** Enough to tell a plan from any other file. Its fingerprints show whether it still fits the cluster. */
 const planSchema = z.looseObject({
   version: z.literal(PLAN_VERSION),
   stack: z.string(),
@@ -26,7 +26,7 @@ export async function readPlan(file: string, stack: string, deps: CommandDeps): 
   const text = await readTextFile(
     resolve(deps.directory, file),
     'a plan',
-    'Make one: proxwright plan --out FILE',
+    'To create one: proxwright plan --out FILE',
     file,
   );
   const parsed = planSchema.safeParse(parseJson(text));
@@ -34,8 +34,8 @@ export async function readPlan(file: string, stack: string, deps: CommandDeps): 
     throw new SpecError({
       code: 'BAD_VALUE',
       where: { file },
-      detail: 'This file is not a plan that this Proxwright understands.',
-      hint: 'Make one: proxwright plan --out FILE',
+      detail: 'This file is not a plan, or not a plan of this version of Proxwright.',
+      hint: 'To create one: proxwright plan --out FILE',
     });
   }
   if (parsed.data.stack !== stack) {
@@ -43,10 +43,10 @@ export async function readPlan(file: string, stack: string, deps: CommandDeps): 
       code: 'PLAN_STALE',
       where: { file },
       detail: `This plan is for the stack "${parsed.data.stack}", not for "${stack}".`,
-      hint: 'Name the stack file that it was made from: --file FILE',
+      hint: 'Name the stack file that it was created from: --file FILE',
     });
   }
-  return parsed.data as unknown as Plan; // its shape has been checked; its steps are ours as long as nobody edits them
+  return parsed.data as unknown as Plan; // its shape has been checked; its steps are as `plan` wrote them unless the file was edited
 }
 
 function parseJson(text: string): unknown {

@@ -51,7 +51,7 @@ describe('secrets', () => {
     ]);
   });
 
-  it('have the same digest as long as the salt of the state is there, and another one elsewhere', async () => {
+  it('have the same digest with the same salt, and another one in another state', async () => {
     const store = new MemoryStore();
     const digest = async (where = store) => (await passwords('{ env: P }', { P: 'x' }, where))[0]?.digest;
     const first = await digest();
@@ -60,7 +60,7 @@ describe('secrets', () => {
     expect(first).toMatch(/^scrypt:/);
   });
 
-  it('that are missing are named with the line that asks for them', async () => {
+  it('are reported with the line that needs them if they are missing', async () => {
     await expect(passwords('{ env: P }')).rejects.toMatchObject({
       code: 'MISSING_REFERENCE',
       diagnostic: { where: { file: 'stack.yaml', line: 9 }, detail: expect.stringContaining('P') },

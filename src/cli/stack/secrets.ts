@@ -1,4 +1,4 @@
-/** The secrets of a stack: each is read once, and known by a digest that can be kept. */
+/** The secrets of a stack: each is read once, and recorded only as a digest. */
 import type { Address } from '../../base/address.ts';
 import { StateError } from '../../base/errors.ts';
 import { randomHex } from '../../base/random.ts';
@@ -19,13 +19,13 @@ export type SecretsByVm = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecre
 
 /** Every secret of the stack's VMs, by VM and field path, each source read once. */
 export async function resolveSecrets(opened: OpenedStack, deps: CommandDeps): Promise<SecretsByVm> {
-  const wanted = machinesOf(opened.stack).flatMap((vm) => secretFieldsOf(vm.fields).map((field) => ({ ...field, vm })));
-  if (wanted.length === 0) return new Map();
+  const fields = machinesOf(opened.stack).flatMap((vm) => secretFieldsOf(vm.fields).map((field) => ({ ...field, vm })));
+  if (fields.length === 0) return new Map();
   const salt = await saltOf(opened.store, deps);
   const sources = { environment: deps.environment, directory: opened.directory };
   const known = new Map<string, ResolvedSecret>();
   const result = new Map<Address, Map<string, ResolvedSecret>>();
-  for (const { vm, path, reference, isDocument } of wanted) {
+  for (const { vm, path, reference, isDocument } of fields) {
     const source = JSON.stringify([reference, isDocument]);
     const where = whereOf(vm, path);
     let resolved = known.get(source);
@@ -44,15 +44,17 @@ export async function resolveSecrets(opened: OpenedStack, deps: CommandDeps): Pr
   return result;
 }
 
-/** Kept with the state, because digests can only be compared under the same salt. */
+/** Stored with the state, because only digests with the same salt can be compared. */
 async function saltOf(store: StateStore, deps: CommandDeps): Promise<string> {
   const kept = (await store.read(SALT_FILE))?.trim();
   if (kept) return kept;
   const salt = randomHex(deps.random.fork('salt'), 32);
   await store.write(SALT_FILE, `${salt}\n`).catch((error: unknown) => {
-    // Looking is allowed where nothing can be written; whatever changes something needs the directory anyway.
+    // Commands that only read work in a read-only directory; those that write fail there anyway.
     if (!(error instanceof StateError)) throw error;
-    deps.terminal.log('debug', 'The salt of secrets cannot be kept.', { reason: error.diagnostic.detail });
+    deps.terminal.log('debug', 'The salt for digests of secrets could not be stored.', {
+      reason: error.diagnostic.detail,
+    });
   });
   return salt;
 }

@@ -1,4 +1,4 @@
-/** A host that writes into memory. */
+/** Deps that write to memory. */
 import { silentLogger } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';

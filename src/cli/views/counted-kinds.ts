@@ -1,4 +1,4 @@
-/** `2 VMs, 1 template and 1 image`: what a run was about, in words. */
+/** Counts the resources of a run in words: `2 VMs, 1 template and 1 image`. */
 import { kindOf } from '../../base/address.ts';
 import { counted } from '../../base/count.ts';
 
@@ -18,7 +18,7 @@ export function countedKinds(addresses: Iterable<string>): string {
   return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`;
 }
 
-/** `1 of 2 VMs`, and of several kinds `1 of 3 (2 VMs and 1 image)`: else it would be one of the VMs. */
+/** `1 of 2 VMs`; with several kinds `1 of 3 (2 VMs and 1 image)`. */
 export function partOf(count: number, addresses: Iterable<string>): string {
   const all = [...addresses];
   const words = countedKinds(all);

@@ -101,12 +101,12 @@ describe('the view of a plan', () => {
     `);
   });
 
-  it('is two words where nothing changes', () => {
+  it('says "No changes." if nothing changes', () => {
     const same = planOf([change({ address: address('vm.a'), kind: 'none' })]);
     expect(renderPlan(same, plainPaint)).toEqual(['No changes.']);
   });
 
-  it('tells what happens beyond the fields', () => {
+  it('shows power changes, moves and restarts beside the fields', () => {
     const moving = change({
       address: address('vm.a'),
       kind: 'update',
@@ -145,13 +145,13 @@ describe('the view of a plan', () => {
     expect(renderPlan({ ...planOf([]), steps: [mapping] }, plainPaint).at(-1)).toContain('One PCI mapping to create.');
   });
 
-  it('says "No changes." and what waits for a restart', () => {
+  it('says "No changes." and lists pending restarts', () => {
     const waiting = planOf([change({ address: address('vm.a'), kind: 'none', restartPending: ['memory'] })]);
     expect(renderPlan(waiting, plainPaint)).toContain('    restart pending: memory');
     expect(renderPlan(waiting, plainPaint).at(-1)).toBe('No changes.');
   });
 
-  it('has the same words in colour', () => {
+  it('has the same text in colour', () => {
     const coloured = renderPlan(PLAN, paintFor({ write: () => {}, isTTY: true })).join('\n');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
     expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(renderPlan(PLAN, plainPaint).join('\n'));

@@ -88,33 +88,33 @@ async function run(
 }
 
 describe('doctor', () => {
-  it('ends with 0 where nothing stands in the way, and tells the server what it pinned', async () => {
+  it('exits with 0 if the stack is ready to apply, and names the pinned certificate', async () => {
     const { code, out } = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
     expect(code).toBe(0);
     expect(out).toContain(`fingerprint: "${server.fingerprint}"`);
     expect(out.split('\n').at(-1)).toMatch(/^Ready to apply/);
   });
 
-  it('ends with 1 for a token without rights, in its first line', async () => {
+  it('exits with 1 for a token without privileges, in its first line', async () => {
     const { code, out } = await run((deps) => runDoctor({}, deps));
     expect(code).toBe(1);
     expect(out.split('\n')[0]).toMatch(/^✗ privileges {3}prov@pve!tok has no privileges at all/);
   });
 
-  it('shows the line to paste where the certificate is not believed', async () => {
+  it('shows the line to paste if the certificate is not trusted', async () => {
     const { code, out } = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_FINGERPRINT: undefined });
     expect(code).toBe(1);
     expect(out).toContain(`connection: { fingerprint: "${server.fingerprint}" }`);
   });
 
-  it('says so where there is no server, or a wrong token, and nothing else', async () => {
+  it('reports only a missing server or a wrong token', async () => {
     const nobody = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' });
     expect(nobody.out).toMatch(/^✗ endpoint .*could not be reached/);
     const wrong = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_API_TOKEN: `${WEAK.slice(0, -1)}b` });
     expect(wrong.out).toMatch(/^✗ token /);
   });
 
-  it('prints the same as JSON', async () => {
+  it('prints its findings as JSON', async () => {
     const { out } = await run((deps) => runDoctor({}, deps), {}, true);
     expect(JSON.parse(out)).toMatchObject({
       stack: 'lab',
@@ -123,7 +123,7 @@ describe('doctor', () => {
     });
   });
 
-  it('looks at the automation beside the stack before an upgrade', async () => {
+  it('checks Terraform files beside the stack before an upgrade', async () => {
     writeFileSync(join(directory, '.terraform.lock.hcl'), LOCK);
     const { code, out } = await run((deps) => runDoctor({ upgradeTo: '9' }, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
     expect(code).toBe(1);
@@ -135,7 +135,7 @@ describe('doctor', () => {
 });
 
 describe('permissions', () => {
-  it('prints a script, with everything else as comments', async () => {
+  it('prints a script with comments', async () => {
     const { code, out } = await run((deps) => runPermissions({ lifecycle: true }, deps));
     expect(code).toBe(0);
     const lines = out.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -144,7 +144,7 @@ describe('permissions', () => {
     expect(out).toContain('# Missing today:');
   });
 
-  it('needs no server with a release, and says whose token it stands for', async () => {
+  it('needs no server with --pve, and marks the placeholder for the token', async () => {
     const nowhere = { PROXMOX_VE_ENDPOINT: undefined, PROXMOX_VE_API_TOKEN: undefined };
     const nine = await run((deps) => runPermissions({ lifecycle: true, pve: '9.2', for: 'ci@pve!run' }, deps), nowhere);
     expect(nine).toMatchObject({ code: 0, out: expect.stringContaining("--tokens 'ci@pve!run'") });
@@ -157,7 +157,7 @@ describe('permissions', () => {
     expect(eight.out).toContain('--for');
   });
 
-  it('are applied with the token of an administrator, who is not printed; then doctor and plan are content', async () => {
+  it("applies with an administrator's token, which is not printed; then doctor and plan pass", async () => {
     const before = await run((deps) => runApply(undefined, { yes: true }, deps));
     expect(before).toMatchObject({ code: 1, problems: expect.stringContaining('[PRIVILEGE_MISSING]') });
     const options = { lifecycle: true, apply: true, yes: true, name: 'samsara_iac' };
@@ -172,7 +172,7 @@ describe('permissions', () => {
     expect(again.out).toContain('pveum acl modify /storage/local-lvm');
   });
 
-  it('add to a role that is there, and leave it what another stack may need', async () => {
+  it('adds to an existing role, and keeps its other privileges', async () => {
     const privileges = new Set(['VM.Audit', 'VM.Backup']);
     served.access.roles.set('lab-VM', { roleid: 'lab-VM', privileges, special: false });
     const options = { lifecycle: true, apply: true, yes: true, name: 'lab' };
@@ -181,26 +181,26 @@ describe('permissions', () => {
     expect(served.access.roles.get('lab-VM')?.privileges).toContain('VM.Backup');
   });
 
-  it('ask before they are applied', async () => {
+  it('asks before it applies', async () => {
     const options = { lifecycle: true, apply: true };
     const { code, problems } = await run((deps) => runPermissions(options, deps), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
     expect({ code, problems }).toEqual({ code: 1, problems: expect.stringContaining('--yes') });
     expect(served.access.roles.has('Proxwright-VM')).toBe(false);
   });
 
-  it('of root are said to be all there are', async () => {
+  it('says that root has all privileges', async () => {
     const { out } = await run((deps) => runPermissions({}, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
     expect(out).toContain('# root@pam has all privileges');
     expect(out).not.toMatch(/^pveum/m);
   });
 
-  it('without that token say how to give it', async () => {
+  it('explains how to provide the administrator token', async () => {
     const { code, problems } = await run((deps) => runPermissions({ apply: true, yes: true }, deps));
     expect(code).toBe(1);
     expect(problems).toContain('PROXMOX_VE_ADMIN_TOKEN');
   });
 
-  it('show the way back from Administrator', async () => {
+  it('shows how to give up Administrator', async () => {
     for (const [kind, ugid] of [
       ['user', 'prov@pve'],
       ['token', 'prov@pve!tok'],
@@ -215,7 +215,7 @@ describe('permissions', () => {
 });
 
 describe('plan and apply', () => {
-  it('warn of missing rights, and refuse before anything is made', async () => {
+  it('warn about missing privileges, and refuse before they change anything', async () => {
     const options = { lifecycle: true, apply: true, yes: true };
     await run((deps) => runPermissions(options, deps), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
     const role = served.access.roles.get('Proxwright-VM');

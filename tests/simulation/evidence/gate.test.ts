@@ -1,4 +1,4 @@
-/** The gate as a user passes it: what it does, what it proves, what it leaves behind, and what it never writes. */
+/** The evidence gate from the command line: its stages, its evidence, its incident drafts, and what it never writes. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ const stages = (record: { stages: { stage: string; result: string }[] }) =>
   record.stages.map(({ stage, result }) => `${stage} ${result}`);
 
 describe('from a fresh clone with a variables file', () => {
-  it('applies, proves it by an empty plan, and proves it again later', async () => {
+  it('applies, verifies the result with an empty plan, and verifies it again later', async () => {
     const origin = await project();
     const git = (directory: string, ...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: directory, encoding: 'utf8' });
@@ -65,7 +65,7 @@ describe('from a fresh clone with a variables file', () => {
     const applied = await apply(clone, { task: 'P2-T5', note: 'first | try' });
     expect(applied).toMatchObject({ code: 0 });
     expect(applied.said).toContain('Verified: 2 VMs match the file.');
-    expect(applied.said).toContain('Evidence: one line more in evidence.md and evidence.jsonl.');
+    expect(applied.said).toContain('Appended evidence to evidence.md and evidence.jsonl.');
     expect(await verify(clone)).toMatchObject({ code: 0 });
 
     const [first = '', second = ''] = rows(clone);
@@ -118,7 +118,7 @@ describe('from a fresh clone with a variables file', () => {
 });
 
 describe('a verification', () => {
-  it('fails where somebody changed something, says what, and changes nothing', async () => {
+  it('fails on a change made outside Proxwright, shows it, and changes nothing', async () => {
     const lab = await project();
     await apply(lab);
     await lab.outside.node('pve1').vm(602).config.put({ memory: 2048 });
@@ -134,7 +134,7 @@ describe('a verification', () => {
     expect(incidents(lab)).toEqual([]);
   });
 
-  it('passes with a token that may only look', async () => {
+  it('passes with a read-only token', async () => {
     const lab = await project();
     await apply(lab);
     const reader = { environment: { PROXMOX_VE_API_TOKEN: READER } };
@@ -149,7 +149,7 @@ describe('a verification', () => {
     expect(stages(records(lab)[2]).slice(1, 4)).toEqual(['doctor passed', 'plan failed', 'apply not reached']);
   });
 
-  it('of a file that is wrong, and of a server that is not there, fails at that stage', async () => {
+  it('fails at the stage of an invalid file or an unreachable server', async () => {
     const lab = await project();
     expect(await verify(lab, { varFile: [] })).toMatchObject({ code: 1 });
     const gone = { environment: { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' } };
@@ -162,7 +162,7 @@ describe('a verification', () => {
     expect(rows(lab)[0]).toContain('validate failed: MISSING_REFERENCE');
   });
 
-  it('keeps none where none is wanted, and elsewhere where that is wanted', async () => {
+  it('writes no evidence with --no-evidence, and elsewhere with --evidence', async () => {
     const lab = await project();
     await apply(lab, { evidence: false });
     expect(lab.has('evidence.md')).toBe(false);
@@ -171,12 +171,15 @@ describe('a verification', () => {
     expect(lab.read('proof.jsonl')).toContain('"result":"Complete"');
   });
 
-  it('does not fail because its evidence has no place, unless just that place was named', async () => {
+  it('does not fail if the default evidence file cannot be written, but fails for a named one', async () => {
     const lab = await project();
     await apply(lab, { evidence: false });
     mkdirSync(join(lab.directory, 'evidence.md'));
     const { code, said } = await verify(lab);
-    expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('No evidence was kept in evidence.md.') });
+    expect({ code, said }).toEqual({
+      code: 0,
+      said: expect.stringContaining('Evidence could not be written to evidence.md.'),
+    });
     expect(await verify(lab, { evidence: 'evidence.md' })).toMatchObject({
       code: 1,
       said: expect.stringContaining('UNWRITABLE_FILE'),
@@ -185,7 +188,7 @@ describe('a verification', () => {
 });
 
 describe('an apply that fails', () => {
-  it('leaves a draft of an incident, private, and a line of evidence that names it; the next one completes', async () => {
+  it('drafts a private incident report that the evidence names; the next apply completes', async () => {
     const lab = await project(STACK, [SECOND_CLONE_FAILS]);
     const { code, said } = await apply(lab);
     expect(code).toBe(1);
@@ -235,7 +238,7 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toHaveLength(1);
   });
 
-  it('only in its last plan leaves one as well', async () => {
+  it('drafts an incident if only the last plan is not empty', async () => {
     const lab = await project();
     await lab.run((deps) => runPlan({ ...VERIFY, only: ['vm.web[1]'], out: 'plan.json' }, deps));
     const { code } = await lab.run((deps) => runApply('plan.json', APPLY, deps));
@@ -245,7 +248,7 @@ describe('an apply that fails', () => {
     expect(lab.read(`incidents/${name}`)).toContain('Because the last plan wanted to change vm.web[2].');
   });
 
-  it('before it began leaves no draft: nothing happened', async () => {
+  it('drafts nothing if it did not start', async () => {
     const lab = await project(STACK.replace('ubuntu-24.04', 'no-such-template'));
     const { code, out, said } = await apply(lab);
     expect(code).toBe(1);
@@ -263,7 +266,7 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toEqual([]);
   });
 
-  it('because somebody said no is no failure: it is not mentioned', async () => {
+  it('leaves no evidence if the user declines', async () => {
     const lab = await project();
     const asked = { canAsk: true, ask: async () => 'n' };
     const { said } = await lab.run((deps) => runApply(undefined, { ...APPLY, yes: false }, deps), asked);
@@ -272,7 +275,7 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toEqual([]);
   });
 
-  it('because somebody stopped it on the way says so, without a draft', async () => {
+  it('records that the user stopped it, without a draft', async () => {
     const lab = await project();
     let stop = () => {};
     const stopped = new Promise<void>((resolve) => {
@@ -296,8 +299,8 @@ describe('an apply that fails', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('holds no password, no token and no sensitive variable', async () => {
+describe('what is written', () => {
+  it('contains no password, no token and no sensitive variable', async () => {
     const password = 'correct-horse-battery';
     const guest = STACK.replace('guest: plain', `guest: cloud-init\n    description: "\${var.remark}"`).concat(
       '    cloud_init: { user: ops, password: { env: OPS_PASSWORD } }\n',
@@ -315,7 +318,7 @@ describe('what is kept', () => {
     for (const secret of [password, TOKEN_SECRET, 'hush-hush']) expect(kept).not.toContain(secret);
   });
 
-  it('holds none in the draft about a last plan either, which shows the values of fields', async () => {
+  it('contains none in the draft about a last plan, which shows values of fields', async () => {
     const lab = await project(STACK.replace('guest: plain', `guest: plain\n    description: "\${var.remark}"`));
     const variable = { var: ['remark=hush-hush'] };
     await lab.run((deps) => runPlan({ ...VERIFY, ...variable, only: ['vm.web[1]'], out: 'plan.json' }, deps));

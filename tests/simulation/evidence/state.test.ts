@@ -42,7 +42,7 @@ const recover = (on: Bench) => on.run((deps) => runStateRecover({ yes: true }, d
 const loseState = (on: Bench) => rmSync(join(on.directory, '.proxwright'), { recursive: true });
 
 describe('a restore', () => {
-  it('says that nothing drifted where nothing did', async () => {
+  it('reports no drift if there is none', async () => {
     const lab = await applied();
     await backup(lab, 'before');
     const { code, said } = await restore(lab, 'before');
@@ -52,7 +52,7 @@ describe('a restore', () => {
     });
   });
 
-  it('says what others changed since the backup, field by field, and changes nothing', async () => {
+  it('shows changes since the backup, field by field, and changes nothing', async () => {
     const lab = await applied();
     await backup(lab, 'before');
     await lab.outside.node('pve1').vm(602).config.put({ memory: 2048 });
@@ -65,7 +65,7 @@ describe('a restore', () => {
     expect((await lab.outside.node('pve1').vm(602).config.get()).values.get('memory')).toBe('2048');
   });
 
-  it('of a state that does not know a VM made since says so, and recover finds it', async () => {
+  it('warns about a VM created since the backup, which recover finds', async () => {
     const lab = await applied(1);
     await backup(lab, 'one');
     lab.write('stack.yaml', STACK(2));
@@ -80,7 +80,7 @@ describe('a restore', () => {
     expect(await plan(lab)).toMatchObject({ code: 0, out: 'No changes.' });
   });
 
-  it('needs no cluster', async () => {
+  it('works without a cluster', async () => {
     const lab = await applied(1);
     await backup(lab, 'before');
     const { code, said } = await restore(lab, 'before', {
@@ -93,7 +93,7 @@ describe('a restore', () => {
 });
 
 describe('a backup', () => {
-  it('goes to a file elsewhere, private, and comes back from there after everything was lost', async () => {
+  it('is written to a private file, and restores a lost state from there', async () => {
     const lab = await applied();
     expect(await backup(lab, undefined, { out: 'copy.json' })).toMatchObject({
       code: 0,
@@ -110,12 +110,12 @@ describe('a backup', () => {
 });
 
 describe('another machine', () => {
-  it('goes on where this one stopped when it has the directory: the plan is empty, secrets included', async () => {
+  it('has an empty plan with a copy of the directory, secrets included', async () => {
     const there = (await applied()).copy();
     expect(await plan(there)).toMatchObject({ code: 0, out: 'No changes.' });
   });
 
-  it('that has only the stack refuses to make everything twice, and recovers', async () => {
+  it('refuses to create everything twice if it has only the stack file, and recovers', async () => {
     const there = (await applied()).copy();
     loseState(there);
     expect(await plan(there)).toMatchObject({ code: 1, said: expect.stringContaining('STATE_LOST') });
