@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../src/base/log.ts';
 import { seededRandom } from '../src/base/random.ts';
 import { VirtualClock } from '../src/base/virtual-clock.ts';
-import { UBUNTU as UBUNTU_EXAMPLE } from '../src/cli/examples/ubuntu.ts';
+import { readExample, STACK_FILE } from '../src/cli/examples.ts';
 import { plainPaint } from '../src/cli/views/paint.ts';
-import { renderPlan } from '../src/cli/views/plan-view.ts';
+import { renderPlan } from '../src/cli/views/plan.ts';
 import {
   isEmpty,
   loadStack,
@@ -21,7 +21,7 @@ import { buildWorld, createSimulator, type World } from '../src/simulator/index.
 import { DEFAULT_WORLD } from '../src/simulator/world/default-world.ts';
 import { MemoryStore } from '../src/state/memory-store.ts';
 
-const UBUNTU = UBUNTU_EXAMPLE.files['stack.yaml'];
+const UBUNTU = (await readExample('ubuntu')).files.get(STACK_FILE) ?? '';
 const SECRET = '11111111-2222-4333-8444-555555555555';
 const page = () => readFile(new URL('../docs/guide/getting-started.md', import.meta.url), 'utf8');
 

@@ -1,29 +1,29 @@
-/** The user's consent: asked for at a terminal, given beforehand with --yes elsewhere. */
+/** The user's consent: a question at a terminal, or --yes. */
 import { canceled, ProxwrightError } from '../base/errors.ts';
-import type { CommandHost } from './command-host.ts';
+import type { CommandDeps } from './command.ts';
 
 export const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
 
-/** Asks unless `--yes` was given; where nobody can be asked, consent has to be given beforehand. */
+/** Asks unless `--yes` was given. Without a terminal, `--yes` is required. */
 export async function requireConsent(
-  host: CommandHost,
+  deps: CommandDeps,
   { yes }: { readonly yes?: boolean },
   command: string,
   question: string,
 ): Promise<void> {
   if (yes) return;
-  if (!host.canAsk) throw needsYes(command, `If you are sure: proxwright ${command} --yes`);
-  if (!isYes(await host.ask(`${question} [y/N] `))) throw canceled('Nothing was changed.');
+  if (!deps.canAsk) throw needsYes(command, `If you are sure: proxwright ${command} --yes`);
+  if (!isYes(await deps.ask(`${question} [y/N] `))) throw canceled('Nothing was changed.');
 }
 
 export function needsYes(
   command: string,
-  hint = `Look at the plan first: proxwright plan. Then: proxwright ${command} --yes`,
+  hint = `Check the plan first: proxwright plan. Then: proxwright ${command} --yes`,
 ): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: `proxwright ${command}` },
-    detail: 'There is no terminal to ask on, and --yes was not given; nothing was done.',
+    detail: 'There is no terminal to ask on, and --yes was not given. Nothing was changed.',
     hint,
   });
 }

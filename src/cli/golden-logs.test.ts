@@ -1,7 +1,7 @@
 /**
- * What a run says at each of the four levels, word by word: a simulated cluster on virtual time, all chance from seeds, so
- * that nothing has to be left out of the comparison. The texts are in testing/golden-logs; after a change that is meant,
- * `npx vitest run -u src/cli/golden-logs.test.ts` writes them anew, and their difference is read like any other.
+ * What a run logs at each of the four levels, word by word. The simulated cluster runs on virtual time and from seeds, so
+ * the whole text can be compared. The texts are in testing/golden-logs. After an intended change,
+ * `npx vitest run -u src/cli/golden-logs.test.ts` rewrites them; review the difference.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LOG_LEVELS, type LogLevel } from '../base/log.ts';
@@ -18,9 +18,10 @@ import {
 import { DEFAULT_WORLD } from '../simulator/world/default-world.ts';
 import { loadStack, resolveStack } from '../spec/index.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import { conclude } from './conclusion.ts';
+import { conclusionOf } from './stack/run.ts';
 import { createTerminal } from './terminal.ts';
-import { testHost } from './testing/host.ts';
+import { testDeps } from './testing/deps.ts';
+import { applyView } from './views/apply.ts';
 import { lineView } from './views/run-view.ts';
 import { Timeline } from './views/timeline.ts';
 
@@ -69,7 +70,7 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
     },
   };
   const terminal = createTerminal({ stdout: { write: () => {} }, stderr, clock, level });
-  const { host } = testHost({ terminal, level, clock });
+  const { deps } = testDeps({ terminal, level, clock });
   const { stack } = resolveStack(loadStack(STACK, 'stack.yaml'));
   if (!stack) throw new Error('the stack does not resolve');
   const pve = createPve({
@@ -100,13 +101,13 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
     const startedAt = clock.now();
     const result = await session.execute(planned.plan);
     const execution = { ...result, timeline, tookMs: clock.now() - startedAt };
-    conclude({ stack }, session.state, execution, host, 'apply');
+    applyView(deps).concluded(conclusionOf('apply', execution, { stack }, session.state));
     await session.close();
   });
   return written;
 }
 
-describe('the log of a run in which all goes well', () => {
+describe('the log of a successful run', () => {
   it('ends with the result and its time', async () => {
     const log = await logAt('debug', []);
     await expect(log).toMatchFileSnapshot('testing/golden-logs/well.txt');
@@ -116,7 +117,7 @@ describe('the log of a run in which all goes well', () => {
   });
 });
 
-describe('the log of a run in which something is busy and something fails', () => {
+describe('the log of a run with a lock and a failure', () => {
   const logs = new Map<LogLevel, string>();
   const log = (level: LogLevel) => logs.get(level) ?? '';
 
@@ -124,7 +125,7 @@ describe('the log of a run in which something is busy and something fails', () =
     for (const level of LOG_LEVELS) logs.set(level, await logAt(level));
   });
 
-  it.each(LOG_LEVELS)('at level %s is this, word by word', async (level) => {
+  it.each(LOG_LEVELS)('at level %s is the recorded text', async (level) => {
     await expect(log(level)).toMatchFileSnapshot(`testing/golden-logs/${level}.txt`);
   });
 
@@ -132,7 +133,7 @@ describe('the log of a run in which something is busy and something fails', () =
     expect(await logAt('debug')).toBe(log('debug'));
   });
 
-  it('has at each level everything of the level before, and more', () => {
+  it('contains at each level everything of the level above, and more', () => {
     for (const [index, level] of LOG_LEVELS.slice(1).entries()) {
       const before = log(LOG_LEVELS[index] ?? 'error').split('\n');
       const after = log(level).split('\n');
@@ -141,7 +142,7 @@ describe('the log of a run in which something is busy and something fails', () =
     }
   });
 
-  // A golden text that is written anew without being read must not lose what the design promises.
+  // Rewriting the texts without review must not drop what the design promises.
   it.each([
     [
       'the clone and the name of its task',
@@ -159,7 +160,7 @@ describe('the log of a run in which something is busy and something fails', () =
     expect(log('debug')).toMatch(pattern);
   });
 
-  it('at level debug has none of the polls between', () => {
+  it('at level debug leaves out repeated polls', () => {
     const polls = [...log('debug').matchAll(/running, poll (\d+), .*upid=(\S+)/g)];
     const seen = new Map<string, number>();
     for (const [, poll = '', upid = ''] of polls) {
@@ -169,7 +170,7 @@ describe('the log of a run in which something is busy and something fails', () =
     expect(seen.size).toBeGreaterThan(1);
   });
 
-  it('never has the secret of the token', () => {
+  it('never contains the secret of the token', () => {
     for (const level of LOG_LEVELS) expect(log(level)).not.toContain('00000000-0000-4000-8000');
   });
 });

@@ -1,11 +1,10 @@
-/** The entry point: connects the command line to this process — its streams, its signals, its exit code. */
+/** The entry point: connects the command line to this process, its streams, its signals and its exit code. */
 import { CommanderError } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { isCanceled, toDiagnostic } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
-import { AlreadyShown, EXIT_CANCELED, type ExitCode } from './command-host.ts';
-import { createProgram } from './program.ts';
-import type { RunCommand } from './stack-options.ts';
+import { AlreadyShown, EXIT_CANCELED, type ExitCode } from './command.ts';
+import { createProgram, type RunCommand } from './program.ts';
 import { chooseLogLevel, createTerminal, type Terminal } from './terminal.ts';
 
 let terminal: Terminal = newTerminal();
@@ -15,7 +14,7 @@ function newTerminal(options: { readonly json?: boolean; readonly level?: Return
 }
 
 function exit(code: ExitCode): void {
-  // What a command leaves running (timers of a simulated cluster, for instance) must not keep the process alive.
+  // Timers that a command leaves behind, those of a simulated cluster for instance, must not keep the process alive.
   process.exit(code);
 }
 
@@ -49,14 +48,14 @@ const run: RunCommand = async (options, command) => {
 
 const canAsk = () => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-/** Undefined where nobody sits at a terminal, and where the answer never comes (Ctrl-D). */
+/** Undefined without a terminal, and when the user gives no answer (Ctrl-D). */
 async function ask(question: string): Promise<string | undefined> {
   if (!canAsk()) return undefined;
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   return new Promise((resolve) => {
     lines.once('close', () => resolve(undefined));
-    // A terminal in the hands of readline sends no signal for Ctrl-C; it counts as no answer.
+    // While readline owns the terminal, Ctrl-C sends no signal; it counts as no answer.
     lines.once('SIGINT', () => lines.close());
     lines.question(question, (answer) => {
       resolve(answer);
@@ -65,7 +64,7 @@ async function ask(question: string): Promise<string | undefined> {
   });
 }
 
-/** A wrapper (npx, timeout) may pass on a Ctrl-C that the terminal has delivered already: that is one, not two. */
+/** A wrapper (npx, timeout) may forward a Ctrl-C that the terminal has delivered as well: that counts once. */
 const ECHO_MS = 250;
 
 function stopRequested(): Promise<void> {
@@ -84,7 +83,7 @@ function stopRequested(): Promise<void> {
 }
 
 for (const stream of [process.stdout, process.stderr]) {
-  // The reader may have gone (`| head`); that is no reason to fail, and there is nobody left to tell.
+  // The reader may have exited (`| head`), which is not a failure.
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -95,7 +94,7 @@ process.on('unhandledRejection', fail);
 try {
   await createProgram(run).parseAsync(process.argv);
 } catch (error) {
-  // Help and version end this way too, with code 0; complaints about arguments have been printed already.
+  // Help and version end this way too, with code 0; commander has printed problems with arguments.
   if (error instanceof CommanderError) exit(error.exitCode === 0 ? 0 : 1);
   else fail(error);
 }

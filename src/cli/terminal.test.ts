@@ -38,7 +38,7 @@ describe('the terminal', () => {
     expect(written.stderr).toBe('INFO    working\nSUCCESS done\nWARNING careful vm=100\n');
   });
 
-  it('shows what is important enough', () => {
+  it('hides messages below the chosen level', () => {
     const { terminal, written } = capture({ level: 'warn' });
     terminal.log('debug', 'a');
     terminal.log('info', 'b');
@@ -48,7 +48,7 @@ describe('the terminal', () => {
     expect(written.stderr).toBe('WARNING d\nERROR   e\n');
   });
 
-  it('prints a diagnostic as people read it', () => {
+  it('prints a diagnostic as text', () => {
     const { terminal, written } = capture();
     terminal.diagnostic(PROBLEM);
     expect(written.stderr).toBe(
@@ -83,13 +83,13 @@ describe('the terminal', () => {
 });
 
 describe('the log level', () => {
-  it('comes from the option, then from the environment, then is info', () => {
+  it('comes from the option, then from the environment, and is info by default', () => {
     expect(chooseLogLevel('debug', { PROXMOX_LOG_LEVEL: 'error' })).toBe('debug');
     expect(chooseLogLevel(undefined, { PROXMOX_LOG_LEVEL: 'ERROR' })).toBe('error');
     expect(chooseLogLevel(undefined, {})).toBe('info');
   });
 
-  it('must be a known one', () => {
+  it('is rejected if it is unknown', () => {
     expect(() => chooseLogLevel('loud', {})).toThrow(/"loud" is not a log level/);
     expect(() => chooseLogLevel(undefined, { PROXMOX_LOG_LEVEL: 'loud' })).toThrow(/PROXMOX_LOG_LEVEL/);
   });

@@ -1,6 +1,6 @@
 /**
- * What people and programs see of a command: results on standard output, everything else on standard error; coloured on a
- * terminal, plain elsewhere, one JSON object per line with `--json`.
+ * Where a command writes: results to standard output, messages to standard error. Messages are coloured on a terminal,
+ * plain elsewhere, and one JSON object per line with `--json`.
  */
 import { styleText } from 'node:util';
 import type { Clock } from '../base/clock.ts';
@@ -8,7 +8,7 @@ import { type Diagnostic, formatDiagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
 
-/** `success` is a good end worth a word of its own; it is as important as `info`. */
+/** `success` reports a completed command, at the level of `info`. */
 export type MessageLevel = LogLevel | 'success';
 
 export interface Terminal extends Logger {
@@ -18,7 +18,7 @@ export interface Terminal extends Logger {
   diagnostic(diagnostic: Diagnostic): void;
 }
 
-/** The part of a stream that is needed here. */
+/** The part of a stream that a terminal uses. */
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -48,7 +48,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   const limit = LOG_LEVELS.indexOf(threshold);
   const isColoured = stderr.isTTY === true && stderr.hasColors?.() !== false;
   const paint = (colour: 'red' | 'yellow' | 'cyan' | 'green' | 'gray', text: string) =>
-    // Whether the stream shows colours has been decided above, for the stream that is written to.
+    // The stream was checked above.
     isColoured ? styleText(colour, text, { validateStream: false }) : text;
   const printObject = (object: Readonly<Record<string, unknown>>) => {
     const time = new Date(clock.now()).toISOString();
@@ -76,7 +76,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   };
 }
 
-/** The level from the option or, failing that, from the environment. */
+/** The level from the option, or else from the environment. */
 export function chooseLogLevel(
   option: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,

@@ -37,7 +37,7 @@ describe('the demo', () => {
         name,
       ]),
     );
-    expect(stdout).toContain('memory 8192 not 2048, cores 4 not 2');
+    expect(stdout).toContain('memory 8192 instead of 2048, cores 4 instead of 2');
     expect(stdout).toContain('\n  No changes.\n');
     expect(stdout).toMatch(/nprd-apps-2 +405 +pve1 +apps +complete +net0 10\.20\.0\.22/);
     // Without a terminal there is neither colour nor motion.

@@ -74,7 +74,7 @@ describe.skipIf(disk === undefined)('a full disk', { timeout: 120_000 }, () => {
     expect(code).toBe(1);
     expect(stderr).toContain('STATE_UNWRITABLE');
     expect(stderr).toContain('ENOSPC: no space left on device');
-    expect(stderr).toContain('What stands is kept');
+    expect(stderr).toContain('Nothing was undone');
     expect(stderr).toMatch(/vm\.web\[1\].*vm\.web\[2\].*vm\.web\[3\]/);
     expect(stderr).toContain('run the same command again: it goes on from here');
     expect(stderr).not.toMatch(/^\s+at .*\.js:\d+/m);

@@ -139,7 +139,7 @@ describe('state', () => {
     expect(Object.keys(state().vms)).toEqual(['vm.web[1]']);
     expect((await succeed('state', 'restore')).stdout).toMatch(/^before /m);
     const { stdout, stderr } = await succeed('state', 'restore', 'before', '--yes');
-    expect(stdout).toMatch(/vm\.web\[2\] +602 +lab-web-2 +pve1 +as remembered/);
+    expect(stdout).toMatch(/vm\.web\[2\] +602 +lab-web-2 +pve1 +as recorded/);
     expect(stderr).toContain(`"before" has serial ${serial}`);
     expect(state()).toMatchObject({ serial: serial + 2, vms });
     expect((await succeed('plan')).stdout).toContain('No changes.');
@@ -179,7 +179,7 @@ describe('state', () => {
     writeFileSync(lock, JSON.stringify({ ...owner, host: hostname(), pid: process.pid }));
     expect(await project.run('state', 'unlock', '--yes')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`Process ${process.pid} lives on this machine`),
+      stderr: expect.stringContaining(`Process ${process.pid} is alive on this machine`),
     });
     expect(existsSync(lock)).toBe(true);
     await succeed('state', 'unlock', '--force');
@@ -203,7 +203,7 @@ describe('import', () => {
     });
     await cluster.outside.tasks.wait(upid);
     const { stdout, stderr } = await succeed('import', 'vm.old', '700');
-    expect(stderr).toContain('does not mention vm.old yet');
+    expect(stderr).toContain('does not contain vm.old yet');
     expect(stdout).toContain('vms:\n  old:\n    name: old\n    vmid: 700\n');
     expect(stdout).not.toContain('clone:');
     project.write('stack.yaml', `${STACK}${stdout.replace(/^vms:\n/, '')}`);
@@ -220,7 +220,9 @@ describe('import', () => {
     expect(forgotten.stderr).toContain("proxwright import 'vm.old' 700");
     expect(forgotten.stderr).toContain('delete the line that begins with "proxwright:"');
     await succeed('import', 'vm.old', '700');
-    expect((await succeed('state', 'forget', 'vm.old', '--release', '--yes')).stderr).toContain("it is nobody's");
+    expect((await succeed('state', 'forget', 'vm.old', '--release', '--yes')).stderr).toContain(
+      'no longer has an ownership line',
+    );
     expect((await node.vm(700).config.get()).values.get('description') ?? '').not.toContain('proxwright:');
     expect((await succeed('state', 'list')).stdout).not.toContain('vm.old');
   });

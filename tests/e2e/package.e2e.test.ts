@@ -4,7 +4,7 @@
  * `dist` would pull the files away from under whoever uses them meanwhile.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -115,6 +115,21 @@ describe('the package in an empty project', () => {
     for (const path of pointedTo) expect((await readFile(join(installed, path))).length).toBeGreaterThan(0);
     const { stdout } = await run('find', [installed, '-path', '*/node_modules/proxwright/*', '-name', '*.test.*']);
     expect(stdout).toBe('');
+  });
+
+  it('starts a stack from an example that it contains', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const stack = join(directory, 'stack');
+    await mkdir(stack);
+    const command = join(project, 'node_modules', '.bin', 'proxwright');
+    const written = ['stack.yaml', 'user-data.yaml', 'stack.schema.json', '.gitignore'];
+    expect(JSON.parse(await output(command, ['init', '--example', 'from-bare-host', '--json'], stack))).toEqual({
+      written,
+    });
+    expect((await readdir(stack)).toSorted()).toEqual(written.toSorted());
+    const original = join(root, 'examples', 'from-bare-host', 'user-data.yaml');
+    expect(await readFile(join(stack, 'user-data.yaml'), 'utf8')).toBe(await readFile(original, 'utf8'));
+    expect(JSON.parse(await output(command, ['validate', '--json'], stack))).toMatchObject({ valid: true });
   });
 });
 

@@ -104,7 +104,7 @@ describe.skipIf(!hasTerminal)('on a terminal', PATIENCE, () => {
     const command = vm.type('apply');
     await command.printed(`Needs a restart: vm.web[1] (agreed-1). ${QUESTION}`);
     command.process.stdin?.write('yes\n');
-    await command.printed('Carry this out? [y/N]');
+    await command.printed('Apply these changes? [y/N]');
     // Nothing happens between the questions.
     expect(vm.facts()).toEqual(before);
     command.process.stdin?.write('y\n');
@@ -126,7 +126,7 @@ describe.skipIf(!hasTerminal)('on a terminal', PATIENCE, () => {
     const command = vm.type('apply');
     await command.printed(QUESTION);
     command.process.stdin?.write(typed);
-    await command.printed('Carry this out? [y/N]');
+    await command.printed('Apply these changes? [y/N]');
     command.process.stdin?.write('y\n');
     const { code, stdout } = await command.finished;
     expect(code, stdout).toBe(0);
@@ -142,7 +142,7 @@ describe.skipIf(!hasTerminal)('on a terminal', PATIENCE, () => {
     expect((await decided.finished).stdout).not.toContain(QUESTION);
     expect(vm.facts()).toEqual({ ...before, pending: ['memory'] });
     const allowed = vm.type('apply', '--allow-restart');
-    await allowed.printed('Carry this out? [y/N]');
+    await allowed.printed('Apply these changes? [y/N]');
     allowed.process.stdin?.write('y\n');
     const { code, stdout } = await allowed.finished;
     expect(code, stdout).toBe(0);

@@ -77,7 +77,7 @@ describe.skipIf(process.platform === 'win32')('a second stop', { timeout: 120_00
     const { command, directory, expectResumed } = await beginApply('twice', 2600);
     const disk = stall(join(directory, 'state.json'));
     command.process.kill('SIGINT');
-    await command.said('Once more leaves at once.');
+    await command.said('Press Ctrl-C again to stop immediately.');
     await pause(2 * ECHO_MS);
     expect(command.process.exitCode).toBeNull();
     command.process.kill('SIGINT');

@@ -136,7 +136,7 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
       found: '4GiB',
       equal: true,
     });
-    expect(applied.stderr).toContain('SUCCESS Verified: 2 VMs are as the file says.');
+    expect(applied.stderr).toContain('SUCCESS Verified: 2 VMs match the file.');
 
     expect(await life.run('plan', '--exit-code')).toMatchObject({ code: 0, stdout: 'No changes.\n' });
     expect(await life.run('verify', '--no-evidence')).toMatchObject({ code: 0 });
@@ -149,7 +149,7 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
     expect(drift.stdout).toMatch(/! vm\.web\[2\] .*\n {4}cpu\.cores +2 +\(applied: 4\)\n\n1 VM was changed/);
     expect(await life.run('verify')).toMatchObject({ code: 1, stderr: expect.stringContaining('Not verified') });
     const again = await life.run('plan');
-    expect(again.stdout).toMatch(/cpu\.cores +2 → 4 {2}\[changed by somebody else, /);
+    expect(again.stdout).toMatch(/cpu\.cores +2 → 4 {2}\[changed outside Proxwright, /);
     expect(again.stdout).toContain('0 to create, 1 to change, 0 to delete.');
     expect(await life.run('apply', '--yes', '--only', 'vm.web[2]')).toMatchObject({ code: 0 });
     expect((await life.run('plan')).stdout).toContain('No changes.');
@@ -224,7 +224,7 @@ describe.concurrent('an interrupted apply', PATIENCE, () => {
     await first.said('vm.web[1]: clone begins');
     first.process.kill('SIGKILL');
     await first.finished;
-    expect((await killed.run('plan')).stderr).toContain('An earlier run has not ended');
+    expect((await killed.run('plan')).stderr).toContain('An earlier run is unfinished');
     const second = await killed.run('apply', '--yes');
     expect(second.stderr).toContain('which no longer runs');
     expect(second.code).toBe(0);
@@ -239,7 +239,7 @@ describe.concurrent('an interrupted apply', PATIENCE, () => {
     first.process.kill('SIGINT');
     const end = await first.finished;
     expect(end.code).toBe(130);
-    expect(end.stderr).toContain('Nothing was undone; proxwright apply goes on from here.');
+    expect(end.stderr).toContain('Nothing was undone; run proxwright apply again to resume.');
     expect(existsSync(join(stopped.directory, '.proxwright', 'stopped', 'lock'))).toBe(false);
     expect(await stopped.run('apply', '--yes')).toMatchObject({ code: 0 });
     expect(idsNamed('stopped')).toHaveLength(3);
@@ -332,7 +332,7 @@ describe.skipIf(!hasTerminal).concurrent('on a terminal', PATIENCE, () => {
   it('asks, draws one line for each VM and a total, and ends with a table', async () => {
     const drawn = project({ name: 'drawn', firstId: 3000 });
     const command = onTerminal(drawn, 'apply');
-    await command.printed('Carry this out? [y/N]');
+    await command.printed('Apply these changes? [y/N]');
     command.process.stdin?.write('y\n');
     const { code, stdout } = await command.finished;
     expect(code).toBe(0);
@@ -379,9 +379,9 @@ describe.skipIf(!hasTerminal).concurrent('on a terminal', PATIENCE, () => {
     });
     expect(idsNamed('shrinking')).toHaveLength(2);
     const command = onTerminal(shrinking, 'apply');
-    await command.printed('Delete what left the file? [y/N]');
+    await command.printed('Delete them? [y/N]');
     command.process.stdin?.write('y\n');
-    await command.printed('Carry this out? [y/N]');
+    await command.printed('Apply these changes? [y/N]');
     command.process.stdin?.write('y\n');
     expect(await command.finished).toMatchObject({ code: 0 });
     expect(idsNamed('shrinking')).toEqual([3300]);
@@ -392,7 +392,7 @@ describe.skipIf(!hasTerminal).concurrent('on a terminal', PATIENCE, () => {
     const command = onTerminal(typed, 'apply', '--yes');
     await command.printed('of 2 VMs ended');
     command.process.stdin?.write('\u0003');
-    expect(await command.finished).toMatchObject({ code: 130, stdout: expect.stringContaining('goes on from here') });
+    expect(await command.finished).toMatchObject({ code: 130, stdout: expect.stringContaining('again to resume') });
     expect(await typed.run('destroy', '--yes', '--stop')).toMatchObject({ code: 0 });
     expect(idsNamed('typed')).toEqual([]);
   });

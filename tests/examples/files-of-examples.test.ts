@@ -1,9 +1,12 @@
-/** The examples as files: what `init` writes is what stands in the repository, and no README names a command that is none. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+/** The examples as files: `init` copies them whole, they hold no secret, and their READMEs name only commands that exist. */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EXAMPLES, OTHER_NAMES } from '../../src/cli/examples/index.ts';
+import { runInit } from '../../src/cli/commands/init.ts';
+import { EXAMPLES, readExample, STACK_FILE } from '../../src/cli/examples.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { testDeps } from '../../src/cli/testing/deps.ts';
 import { EXAMPLES_FOLDER } from './support/example-scene.ts';
 import { commandsIn } from './support/readme.ts';
 
@@ -13,7 +16,7 @@ const directories = readdirSync(EXAMPLES_FOLDER, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== 'terraform')
   .map((entry) => entry.name);
 
-/** Runs nothing: whether the command line understands the words. */
+/** Whether the command line accepts the words; it runs nothing. */
 async function isUnderstood(words: readonly string[]): Promise<true | string> {
   let ran = false;
   const program = createProgram(async () => {
@@ -31,7 +34,7 @@ async function isUnderstood(words: readonly string[]): Promise<true | string> {
 }
 
 describe('the examples', () => {
-  it('are the directories of the repository, each listed where people look', () => {
+  it('are the directories of the repository, and the README lists each with its world', () => {
     expect(Object.keys(EXAMPLES).toSorted()).toEqual(directories.toSorted());
     const list = readFileSync(join(EXAMPLES_FOLDER, 'README.md'), 'utf8');
     const rows = Object.entries(EXAMPLES).map(([name, { world }]) => ({ name, world }));
@@ -39,30 +42,43 @@ describe('the examples', () => {
     expect(listed.map(([, name, world]) => ({ name, world }))).toEqual(rows);
   });
 
-  it('keep working under their short names', () => {
+  it('keep working under their short names', async () => {
     for (const name of ['ubuntu', 'k3s', 'talos', 'rancher']) {
-      expect(EXAMPLES[OTHER_NAMES[name] ?? name]?.files['stack.yaml']).toContain(`stack: ${name}`);
+      expect((await readExample(name)).files.get(STACK_FILE)).toContain(`stack: ${name}`);
     }
   });
 
-  it.each(Object.entries(EXAMPLES))('%s is written by init as it stands there', (name, { files }) => {
-    for (const [file, text] of Object.entries(files)) {
-      expect(readFileSync(join(EXAMPLES_FOLDER, name, file), 'utf8')).toBe(text);
-      expect(text.split('\n').filter((line) => line.length > 120 && !line.includes('https://'))).toEqual([]);
+  it.each(directories)('%s is copied by init as it is in the repository', async (name) => {
+    const directory = mkdtempSync(join(tmpdir(), 'proxwright-init-'));
+    try {
+      expect(await runInit({ example: name }, testDeps({ directory }).deps)).toBe(0);
+      const files = folderOf(name).filter((file) => file !== 'README.md');
+      expect(files).toContain(STACK_FILE);
+      for (const file of files) {
+        const text = readFileSync(join(directory, file), 'utf8');
+        expect(text).toBe(readFileSync(join(EXAMPLES_FOLDER, name, file), 'utf8'));
+        expect(text.split('\n').filter((line) => line.length > 120 && !line.includes('https://'))).toEqual([]);
+      }
+      expect(readdirSync(directory).toSorted()).toEqual([...files, 'stack.schema.json', '.gitignore'].toSorted());
+      expect(readFileSync(join(directory, STACK_FILE), 'utf8')).toMatch(
+        /^# yaml-language-server: \$schema=\.\/stack\.schema\.json\n/,
+      );
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
     }
-    expect(folderOf(name).toSorted()).toEqual([...Object.keys(files), 'README.md'].toSorted());
   });
 
-  it.each(Object.entries(EXAMPLES))(
+  it.each(Object.keys(EXAMPLES))(
     '%s has no secret in its files, and keeps those of its user out of git',
-    (_, example) => {
-      const named = Object.values(example.files).flatMap((text) => [...text.matchAll(/\{ file: \.\/([\w.-]+) \}/g)]);
-      const missing = named.map(([, file = '']) => file).filter((file) => !(file in example.files));
-      expect(missing.filter((file) => !example.secrets?.includes(file))).toEqual([]);
+    async (name) => {
+      const { files, secrets = [] } = await readExample(name);
+      const named = [...files.values()].flatMap((text) => [...text.matchAll(/\{ file: \.\/([\w.-]+) \}/g)]);
+      const missing = named.map(([, file = '']) => file).filter((file) => !files.has(file));
+      expect(missing.filter((file) => !secrets.includes(file))).toEqual([]);
     },
   );
 
-  it.each(directories)('%s has a README whose commands the command line understands', async (name) => {
+  it.each(directories)('%s has a README whose commands exist', async (name) => {
     const commands = commandsIn(readme(name));
     expect(commands.map(([first]) => first)).toEqual(
       expect.arrayContaining(['init', 'validate', 'doctor', 'plan', 'apply', 'output']),
@@ -77,7 +93,7 @@ describe('the examples', () => {
     expect(links.filter((target) => !existsSync(join(EXAMPLES_FOLDER, name, target)))).toEqual([]);
   });
 
-  it('would notice a command that is none', async () => {
+  it('would notice a command that does not exist', async () => {
     expect(await isUnderstood(['aply'])).toContain('unknown command');
     expect(await isUnderstood(['apply', '--verfy'])).toContain('unknown option');
     expect(commandsIn("```sh\nproxwright plan --var 'a=[]' | less   # look\nls\n```\n")).toEqual([

@@ -1,6 +1,6 @@
-/** Every example, from an untouched simulated host to its end: valid, healthy, planned, applied, unchanged, as its README shows. */
+/** Every example on a fresh simulated host: validate, doctor, plan, apply, empty plan and destroy, as its README shows. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../src/cli/examples/index.ts';
+import { EXAMPLES } from '../../src/cli/examples.ts';
 import { isHealthy } from '../../src/engine/doctor/finding.ts';
 import { outputsForPeople } from '../../src/engine/outputs/render.ts';
 import { isEmpty } from '../../src/engine/plan-types.ts';
@@ -29,7 +29,7 @@ const allDone = (outcomes: Readonly<Record<string, string>>) =>
   Object.entries(outcomes).filter(([, outcome]) => outcome !== 'done');
 
 describe.each(Object.keys(EXAMPLES))('%s', (name) => {
-  it('lives as its README says, and leaves nothing behind', async () => {
+  it('works as its README says, and leaves nothing behind', async () => {
     const example = await openAsShown(name);
     const before = example.volumes();
     expect(example.opened.remarks).toEqual([]);
@@ -56,7 +56,7 @@ describe.each(Object.keys(EXAMPLES))('%s', (name) => {
 });
 
 describe('from-bare-host', () => {
-  it('keeps image and template for others when its VMs go, and makes them again from these', async () => {
+  it('keeps image and template when its VMs are destroyed, and reuses them', async () => {
     const example = await open('from-bare-host');
     await example.run(async () => {
       await example.apply();
@@ -83,7 +83,7 @@ describe('from-bare-host', () => {
 });
 
 describe('talos-iso-template', () => {
-  it('finishes its template without ISO, NoCloud volume or machine configuration in sight', async () => {
+  it('removes ISO, NoCloud volume and machine configuration from its finished template', async () => {
     const example = await open('talos-iso-template');
     await example.run(() => example.apply());
     const template = example.config(9000);
@@ -96,7 +96,7 @@ describe('talos-iso-template', () => {
     ]);
   });
 
-  it('gives up, and keeps it, if nothing tells the template how to install itself', async () => {
+  it('gives up, and keeps the VM, if the template does not install itself', async () => {
     const example = await open('talos-iso-template', { withFiles: { 'worker.yaml': ' \n' } });
     await example.run(async () => {
       expect((await example.apply())['template.talos-v1.12.4-base']).toContain(
@@ -126,7 +126,7 @@ describe('talos-single-host', () => {
 });
 
 describe('ubuntu-staggered', () => {
-  it('makes its VMs the delay apart, each with what the variables say of it', async () => {
+  it('creates its VMs with the delay between them, each with its own values', async () => {
     const example = await openAsShown('ubuntu-staggered');
     await example.run(async () => {
       await example.apply();
@@ -138,7 +138,7 @@ describe('ubuntu-staggered', () => {
     });
   });
 
-  it('remarks on what is said of a VM that there is not', async () => {
+  it('warns about values for a VM that does not exist', async () => {
     const example = await open('ubuntu-staggered', { var: ['vm_configs={ubuntu-9: {memory: 8GiB}}'] });
     expect(example.opened.remarks.join()).toContain('The override for "ubuntu-9" falls to no VM');
   });
@@ -149,7 +149,7 @@ describe('ubuntu-staggered', () => {
     [['deployment_delay=30'], 'deployment_delay'],
     [['vm_name_prefix=Web_Server'], 'vm_name_prefix'],
     [['vm_configs={ubuntu-1: {memry: 8GiB}}'], 'memry'],
-  ])('refuses %j before anything is made', async (settings, words) => {
+  ])('rejects %j before it creates anything', async (settings, words) => {
     await expect(openExample('ubuntu-staggered', 'default', { var: settings })).rejects.toThrow(words);
   });
 });

@@ -1,4 +1,4 @@
-/** What the demo looks up once more in the end, with fresh questions to the server and to each guest's agent. */
+/** What the demo checks at the end, by reading from the server and from each guest's agent again. */
 import type { VmView } from '../../engine/outputs/vm-view.ts';
 import type { Pve } from '../../pve/index.ts';
 import { parseDrive } from '../../resources/vm/disks.ts';
@@ -6,24 +6,10 @@ import type { VmObserved } from '../../resources/vm/observed.ts';
 import { propertyOf } from '../../resources/vm/parts.ts';
 import { readVm } from '../../resources/vm/read.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
+import type { DemoCheck, DemoVm } from '../views/demo.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
-
-export interface DemoCheck {
-  readonly what: string;
-  readonly wanted: string;
-  readonly found: string;
-  readonly isGood: boolean;
-  /** What the template has, where that is something else. */
-  readonly template?: string;
-}
-
-export interface DemoVm {
-  readonly name: string;
-  readonly vmid: number;
-  readonly checks: readonly DemoCheck[];
-}
 
 export async function checkDemoVm(
   pve: Pve,

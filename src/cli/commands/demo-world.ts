@@ -6,7 +6,7 @@ export const DEMO_TOKEN = 'root@pam!demo=00000000-0000-4000-8000-00000000000d';
 export const DEMO_TEMPLATE = { node: 'pve1', vmid: 9000 } as const;
 export const DEMO_CLONE_SECONDS = 14;
 
-/** What the storage copies in a second; the template holds as much as it copies in the time of one clone. */
+/** What the storage copies per second. The template's data is sized so that one clone takes the time above. */
 const BANDWIDTH_MIB = 100;
 const DATA = `${BANDWIDTH_MIB * DEMO_CLONE_SECONDS}M`;
 

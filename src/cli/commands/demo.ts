@@ -1,13 +1,13 @@
 /**
- * `proxwright demo`: five VMs on a simulated cluster inside this process, on fast time — doctor, plan, apply, a look at what came
- * out, and a second plan that is empty. It needs nothing and leaves nothing behind.
+ * `proxwright demo`: five VMs on a simulated cluster inside this process, faster than real time: doctor, plan, apply, a
+ * check of the result, and a second plan, which is empty. It needs no server and leaves nothing behind.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { atLevel } from '../../base/log.ts';
 import { scaledClock } from '../../base/scaled-clock.ts';
-import { printDuration } from '../../base/units.ts';
 import { diagnose } from '../../engine/doctor/diagnose.ts';
 import { examine } from '../../engine/doctor/examine.ts';
 import { WireWatch } from '../../engine/doctor/wire-times.ts';
@@ -22,12 +22,12 @@ import { isPortOpen } from '../../simulator/guests/addresses.ts';
 import { createSimulator, seededRandom } from '../../simulator/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts';
 import { DirectoryStore } from '../../state/directory-store.ts';
-import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
-import { RANCHER } from '../examples/rancher.ts';
-import { requirePlan } from '../read-only-plan.ts';
-import { checkDemoVm, type DemoVm } from './demo-checks.ts';
-import { DemoShow } from './demo-show.ts';
-import { DEMO_TEMPLATE, DEMO_TOKEN, demoWorld } from './demo-world.ts';
+import { badOption, type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
+import { readExample, STACK_FILE } from '../examples.ts';
+import { requirePlan } from '../stack/planning.ts';
+import { type DemoVm, demoView } from '../views/demo.ts';
+import { checkDemoVm } from './demo-checks.ts';
+import { DEMO_CLONE_SECONDS, DEMO_TEMPLATE, DEMO_TOKEN, demoWorld } from './demo-world.ts';
 
 export interface DemoOptions {
   readonly speed: string;
@@ -35,20 +35,20 @@ export interface DemoOptions {
 
 const FASTEST = 100;
 
-export async function runDemo(options: DemoOptions, host: CommandHost): Promise<ExitCode> {
+export async function runDemo(options: DemoOptions, deps: CommandDeps): Promise<ExitCode> {
   const speed = parseSpeed(options.speed);
   const directory = await mkdtemp(join(tmpdir(), 'proxwright-demo-'));
   try {
-    return await demonstrate(speed, directory, host);
+    return await demonstrate(speed, directory, deps);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function demonstrate(speed: number, directory: string, host: CommandHost): Promise<ExitCode> {
-  const stack = demoStack();
-  const show = new DemoShow(host);
-  const clock = scaledClock(host.clock, speed);
+async function demonstrate(speed: number, directory: string, deps: CommandDeps): Promise<ExitCode> {
+  const stack = await demoStack();
+  const view = demoView(deps);
+  const clock = scaledClock(deps.clock, speed);
   const simulator = createSimulator({ world: demoWorld(clock.now()), clock, random: seededRandom('demo') });
   const wire = new WireWatch(clock);
   const pve = createPve({
@@ -56,17 +56,18 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
     endpoint: 'https://pve1.demo:8006',
     credentials: parseToken(DEMO_TOKEN),
     clock,
-    random: host.random,
+    random: deps.random,
     limits: { requests: stack.rollout.limits.requests, agentCalls: stack.rollout.limits.agentCalls },
   });
   const stop = new AbortController();
-  void host.stopRequested().then(() => stop.abort(canceled()));
+  void deps.stopRequested().then(() => stop.abort(canceled()));
   let onProgress: (progress: Progress) => void = () => {};
   const session = await Session.open({
     pve,
     clock,
-    random: host.random,
-    log: show.log,
+    random: deps.random,
+    // The view shows the run already; only problems are worth a message.
+    log: deps.level === 'debug' ? deps.terminal : atLevel('warn', deps.terminal),
     store: new DirectoryStore(join(directory, stack.name)),
     ports: { isOpen: async (address, port) => isPortOpen(simulator.runtime, address, port) },
     signal: stop.signal,
@@ -75,9 +76,9 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
     secrets: new Map(),
     owner: { who: 'demo', host: hostname(), pid: process.pid, command: 'demo' },
   });
-  const planned = async (): Promise<Plan> => requirePlan(await session.plan(), host);
+  const planned = async (): Promise<Plan> => requirePlan(await session.plan(), deps);
   try {
-    show.welcome(stack, speed);
+    view.welcome({ vms: stack.vms.length, speed, cloneSeconds: DEMO_CLONE_SECONDS });
     const trust = { kind: 'none' } as const;
     const examination = await examine({
       pve,
@@ -88,31 +89,30 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
       trust,
       wire,
     });
-    show.doctor(diagnose(examination));
+    view.doctor(diagnose(examination));
     const plan = await planned();
-    show.plan(plan);
-    const began = { at: clock.now(), reallyAt: host.clock.now() };
-    const view = show.apply(plan, clock);
-    onProgress = view.onProgress;
-    const { outcomes, problems } = await session.execute(plan).finally(() => view.end());
+    view.plan(plan);
+    const began = { at: clock.now(), reallyAt: deps.clock.now() };
+    const running = view.apply(plan, clock);
+    onProgress = running.onProgress;
+    const { outcomes, problems } = await session.execute(plan).finally(() => running.end());
     if (stop.signal.aborted) {
-      host.terminal.log('warn', 'The demo was stopped; nothing of it is left.');
+      deps.terminal.log('warn', 'The demo was stopped. Nothing is left of it.');
       return EXIT_CANCELED;
     }
-    for (const problem of problems.values()) host.terminal.diagnostic(problem);
+    for (const problem of problems.values()) deps.terminal.diagnostic(problem);
     if ([...outcomes.values()].some((outcome) => outcome !== 'done')) return 1;
-    const took = [clock.now() - began.at, host.clock.now() - began.reallyAt].map(printDuration);
-    show.applied(outcomes.size, took[0] ?? '', took[1] ?? '');
+    view.applied(outcomes.size, clock.now() - began.at, deps.clock.now() - began.reallyAt);
     const outputs = stackOutputs(stack, session.state);
     const template = await readVm(pve, DEMO_TEMPLATE.node, DEMO_TEMPLATE.vmid, { running: false });
     const checked = await Promise.all(outputs.vms.map((vm) => checkDemoVm(pve, stack, vm, template)));
     const vms = checked.filter((vm): vm is DemoVm => vm !== undefined);
-    show.verification(vms);
+    view.verification(vms);
     const second = await planned();
-    show.secondPlan(second);
-    show.outputs(outputs.values, outputsForPeople(outputs));
-    const isGood = isEmpty(second) && vms.length === stack.vms.length && vms.every(isAsWanted);
-    show.farewell(isGood);
+    view.secondPlan(second);
+    view.outputs(outputs.values, outputsForPeople(outputs));
+    const isGood = isEmpty(second) && vms.length === stack.vms.length && vms.every(isAsDeclared);
+    view.farewell(isGood);
     return isGood ? 0 : 1;
   } finally {
     await session.close();
@@ -120,22 +120,18 @@ async function demonstrate(speed: number, directory: string, host: CommandHost):
   }
 }
 
-const isAsWanted = ({ checks }: DemoVm) => checks.every(({ isGood }) => isGood);
+const isAsDeclared = ({ checks }: DemoVm) => checks.every(({ isGood }) => isGood);
 
-/** The example that `init` writes, as it is. */
-function demoStack(): ResolvedStack {
-  const { stack, diagnostics } = resolveStack(loadStack(RANCHER.files['stack.yaml'], 'stack.yaml'));
+/** The example that `init` copies, unchanged. */
+async function demoStack(): Promise<ResolvedStack> {
+  const { files } = await readExample('rancher-5');
+  const { stack, diagnostics } = resolveStack(loadStack(files.get(STACK_FILE) ?? '', STACK_FILE));
   if (stack) return stack;
-  throw new ProxwrightError({ code: 'BAD_VALUE', detail: diagnostics.map(({ detail }) => detail).join('\n') });
+  throw new ProxwrightError({ code: 'INVARIANT', detail: diagnostics.map(({ detail }) => detail).join('\n') });
 }
 
 function parseSpeed(text: string): number {
   const speed = Number(text);
   if (text.trim() !== '' && speed > 0 && speed <= FASTEST) return speed;
-  throw new ProxwrightError({
-    code: 'BAD_VALUE',
-    where: { file: '--speed' },
-    detail: `"${text}" is not a number above 0 and up to ${FASTEST}.`,
-    hint: 'For example: --speed 5',
-  });
+  throw badOption('--speed', `"${text}" is not a number above 0 and at most ${FASTEST}.`, 'For example: --speed 5');
 }

@@ -1,17 +1,14 @@
-/** `proxwright destroy`: takes away what is ours and nothing else; asks for the stack's name first. */
+/** `proxwright destroy`: destroys what this stack owns and nothing else; asks for the stack's name first. */
 import { kindOf } from '../../base/address.ts';
 import { counted } from '../../base/count.ts';
-import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { canceled } from '../../base/errors.ts';
 import type { StackState } from '../../state/stack-state.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { conclude } from '../conclusion.ts';
+import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { needsYes } from '../consent.ts';
-import { checkPlanning, requirePlan } from '../read-only-plan.ts';
-import { openStack } from '../stack-host.ts';
-import type { StackOptions } from '../stack-options.ts';
-import { withStackRun } from '../stack-session.ts';
-import { paintFor } from '../views/paint.ts';
-import { renderPlan } from '../views/plan-view.ts';
+import { openStack } from '../stack/open.ts';
+import { checkPlanning, requirePlan } from '../stack/planning.ts';
+import { conclusionOf, withStackRun } from '../stack/run.ts';
+import { destroyView } from '../views/apply.ts';
 
 export interface DestroyOptions extends StackOptions {
   readonly yes?: boolean;
@@ -21,39 +18,43 @@ export interface DestroyOptions extends StackOptions {
   readonly all?: boolean;
 }
 
-export async function runDestroy(options: DestroyOptions, outerHost: CommandHost): Promise<ExitCode> {
+export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps): Promise<ExitCode> {
   if (options.stop && options.refuseRunning) throw contradiction();
-  if (!options.yes && !outerHost.canAsk) throw needsYes('destroy');
-  const stackHost = await openStack(options, outerHost);
+  if (!options.yes && !outerDeps.canAsk) throw needsYes('destroy');
+  const opened = await openStack(options, outerDeps);
   const running = options.stop ? 'stop' : options.refuseRunning ? 'refuse' : 'shutdown';
-  return withStackRun(stackHost, outerHost, 'destroy', async (run) => {
-    const { host, session } = run;
-    const { stack } = stackHost;
+  return withStackRun(opened, outerDeps, 'destroy', async (run) => {
+    const { deps, session } = run;
+    const { stack } = opened;
     const only = options.only ?? [];
     checkPlanning({ only }, stack, session.state);
-    const plan = requirePlan(await session.planDestroy({ only, running, all: options.all === true }), host);
-    for (const warning of plan.warnings) host.terminal.diagnostic(warning);
-    if (host.json) host.terminal.result(JSON.stringify({ type: 'plan', plan }));
+    const plan = requirePlan(await session.planDestroy({ only, running, all: options.all === true }), deps);
+    for (const warning of plan.warnings) deps.terminal.diagnostic(warning);
+    const view = destroyView(deps);
+    view.plan(plan);
+    const kept = keptWords(session.state, options);
     if (plan.changes.length === 0) {
-      host.terminal.success(
-        `Nothing to destroy: the state of this stack knows no VM.${keptWords(session.state, options)}`,
+      deps.terminal.success(
+        `Nothing to destroy: the state of this stack contains no VM.${kept === '' ? '' : ` ${kept}`}`,
       );
       return 0;
     }
-    if (!host.json) for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);
     if (!options.yes) {
-      const answer = await host.ask(`\nTheir disks are destroyed as well. Type the name of the stack, ${stack.name}: `);
+      const answer = await deps.ask(
+        `\nThis also destroys their disks. Type the name of the stack, ${stack.name}, to confirm: `,
+      );
       if (answer?.trim() !== stack.name) throw canceled('Nothing was destroyed.');
     }
-    const kept = keptWords(session.state, options);
-    if (kept !== '') host.terminal.log('info', kept.trim());
-    // Afterwards nothing would be known of them.
+    if (kept !== '') deps.terminal.log('info', kept);
+    // The result names VMs that the state no longer contains afterwards.
     const before = session.state;
-    return conclude(stackHost, before, await run.execute(plan), host, 'destroy');
+    const conclusion = conclusionOf('destroy', await run.execute(plan), opened, before);
+    view.concluded(conclusion);
+    return conclusion.code;
   });
 }
 
-/** Other stacks may use them. */
+/** Other stacks may use templates and images. */
 function keptWords({ vms, files }: StackState, { all, only = [] }: DestroyOptions): string {
   const templates = Object.keys(vms).filter((address) => kindOf(address) !== 'vm').length;
   const images = Object.keys(files).length;
@@ -62,14 +63,13 @@ function keptWords({ vms, files }: StackState, { all, only = [] }: DestroyOption
     ...(templates > 0 ? [counted(templates, 'template')] : []),
     ...(images > 0 ? [counted(images, 'image')] : []),
   ];
-  return ` Kept: ${parts.join(' and ')} of this stack; --all takes them away as well.`;
+  return `Kept: ${parts.join(' and ')} of this stack. To destroy them as well, add --all.`;
 }
 
-function contradiction(): ProxwrightError {
-  return new ProxwrightError({
-    code: 'BAD_VALUE',
-    where: { file: '--stop --refuse-running' },
-    detail: 'A VM that runs can be stopped hard or be left alone, not both.',
-    hint: 'Give one of the two, or neither: then it is shut down first.',
-  });
+function contradiction() {
+  return badOption(
+    '--stop --refuse-running',
+    '--stop and --refuse-running cannot be used together.',
+    'Use one of them. Without either, running VMs are shut down first.',
+  );
 }

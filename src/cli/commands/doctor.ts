@@ -1,4 +1,6 @@
-/** `proxwright doctor`: the server, the token and the cluster as this stack needs them, each finding with one remedy. */
+/** `proxwright doctor`: checks server, token and cluster for this stack; each finding comes with a remedy. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { isCanceled, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { connectionFinding } from '../../engine/doctor/checks/connection.ts';
 import { diagnose } from '../../engine/doctor/diagnose.ts';
@@ -6,34 +8,30 @@ import type { Examination } from '../../engine/doctor/examination.ts';
 import { examine } from '../../engine/doctor/examine.ts';
 import { type Finding, isHealthy } from '../../engine/doctor/finding.ts';
 import { checkUpgrade } from '../../engine/doctor/upgrade/checks.ts';
+import type { TextFile } from '../../engine/doctor/upgrade/terraform-files.ts';
 import { WireWatch } from '../../engine/doctor/wire-times.ts';
 import type { Pve } from '../../pve/index.ts';
 import { recallState } from '../../state/recall.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { connect, trustSeen } from '../connect.ts';
-import type { StackHost } from '../opened-stack.ts';
-import { resolveSecrets } from '../secrets.ts';
-import { openStack } from '../stack-host.ts';
-import type { StackOptions } from '../stack-options.ts';
-import { terraformFilesNear } from '../terraform-files.ts';
-import { renderFindings } from '../views/doctor-view.ts';
-import { paintFor } from '../views/paint.ts';
+import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
+import { connect, trustSeen } from '../stack/connect.ts';
+import { type OpenedStack, openStack } from '../stack/open.ts';
+import { resolveSecrets } from '../stack/secrets.ts';
+import { doctorView } from '../views/doctor.ts';
 
 export interface DoctorOptions extends StackOptions {
   readonly upgradeTo?: string;
 }
 
-export async function runDoctor(options: DoctorOptions, host: CommandHost): Promise<ExitCode> {
+export async function runDoctor(options: DoctorOptions, deps: CommandDeps): Promise<ExitCode> {
   const target = options.upgradeTo === undefined ? undefined : releaseOf(options.upgradeTo);
-  const stackHost = await openStack(options, host);
-  const { findings } = await findingsFor(stackHost, host, target);
+  const opened = await openStack(options, deps);
+  const { findings } = await findingsFor(opened, deps, target);
   const isWell = isHealthy(findings);
-  if (host.json) host.terminal.result(JSON.stringify({ stack: stackHost.stack.name, ok: isWell, findings }));
-  else for (const line of renderFindings(findings, paintFor(host.stdout))) host.terminal.result(line);
+  doctorView(deps).findings(opened.stack.name, isWell, findings);
   return isWell ? 0 : 1;
 }
 
-/** What was found, and of whom; without an answer of the server there is one finding: why. */
+/** The findings and the server they are about. If the server does not answer, the only finding says why. */
 export interface Diagnosis {
   readonly findings: readonly Finding[];
   readonly server?: Pick<Pve, 'endpoint' | 'principal'>;
@@ -41,24 +39,24 @@ export interface Diagnosis {
   readonly version?: string;
 }
 
-export async function findingsFor(stackHost: StackHost, host: CommandHost, target?: string): Promise<Diagnosis> {
-  const wire = new WireWatch(host.clock);
+export async function findingsFor(opened: OpenedStack, deps: CommandDeps, target?: string): Promise<Diagnosis> {
+  const wire = new WireWatch(deps.clock);
   let pve: Pve | undefined;
   try {
-    pve = await connect(stackHost, host, { watch: (transport) => wire.watch(transport) });
-    const { state } = await recallState(stackHost.store, stackHost.stack.name);
-    const secrets = await resolveSecrets(stackHost, host);
-    const trust = trustSeen(stackHost, host);
+    pve = await connect(opened, deps, { watch: (transport) => wire.watch(transport) });
+    const { state } = await recallState(opened.store, opened.stack.name);
+    const secrets = await resolveSecrets(opened, deps);
+    const trust = trustSeen(opened, deps);
     const examination = await examine({
       pve,
-      stack: stackHost.stack,
+      stack: opened.stack,
       state,
       secrets,
-      now: host.clock.now(),
+      now: deps.clock.now(),
       trust,
       wire,
     });
-    const upgrade = target === undefined ? [] : await upgradeFindings(pve, examination, stackHost, target);
+    const upgrade = target === undefined ? [] : await upgradeFindings(pve, examination, opened, target);
     const { endpoint, principal, observed } = examination;
     const findings = [...diagnose(examination), ...upgrade];
     return { findings, server: { endpoint, principal }, version: observed.version.version };
@@ -73,7 +71,7 @@ export async function findingsFor(stackHost: StackHost, host: CommandHost, targe
 async function upgradeFindings(
   pve: Pve,
   { observed, stack, principal, now }: Examination,
-  { directory }: StackHost,
+  { directory }: OpenedStack,
   target: string,
 ): Promise<Finding[]> {
   const [roles, acl, files] = await Promise.all([pve.access.roles(), pve.access.acl(), terraformFilesNear(directory)]);
@@ -81,14 +79,35 @@ async function upgradeFindings(
   return checkUpgrade({ from: observed.version, to, stack, observed, now, principal, roles, acl, files });
 }
 
-/** `9` is its first release. */
+/** `9` means its first release. */
 function releaseOf(text: string): string {
   if (/^\d+$/.test(text)) return `${text}.0`;
   if (/^\d+\.\d+(\.\d+)?$/.test(text)) return text;
-  throw new ProxwrightError({
-    code: 'BAD_VALUE',
-    where: { file: '--upgrade-to' },
-    detail: `"${text}" is not a release of Proxmox VE.`,
-    hint: 'For example: --upgrade-to 9',
-  });
+  throw badOption('--upgrade-to', `"${text}" is not a release of Proxmox VE.`, 'For example: --upgrade-to 9');
+}
+
+const MOST_FILES = 200;
+const TERRAFORM_FILE = /\.tf$|^\.terraform\.lock\.hcl$/;
+
+/** Terraform files in the directory of the stack file, in the one above, and one level below. Unreadable ones are skipped. */
+async function terraformFilesNear(directory: string): Promise<TextFile[]> {
+  const list = (path: string) => readdir(path, { withFileTypes: true }).catch(() => []);
+  const entries = await list(directory);
+  const below = entries.filter((entry) => entry.isDirectory() && !/^\.|^node_modules$/.test(entry.name));
+  const places = [directory, join(directory, '..'), ...below.map(({ name }) => join(directory, name))];
+  const found = await Promise.all(
+    places.map(async (place) =>
+      (await list(place))
+        .filter((entry) => entry.isFile() && TERRAFORM_FILE.test(entry.name))
+        .map(({ name }) => join(place, name)),
+    ),
+  );
+  const texts = found
+    .flat()
+    .slice(0, MOST_FILES)
+    .map(async (path): Promise<TextFile[]> => {
+      const text = await readFile(path, 'utf8').catch(() => undefined);
+      return text === undefined ? [] : [{ name: relative(directory, path), text }];
+    });
+  return (await Promise.all(texts)).flat();
 }

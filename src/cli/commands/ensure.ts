@@ -1,10 +1,11 @@
-/** `proxwright image ensure` and `proxwright template ensure`: an apply of these alone, with whatever they are made from. */
+/** `proxwright image ensure` and `proxwright template ensure`: an apply of these alone, with the images they need. */
 import { closest } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { ResolvedStack } from '../../spec/index.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { openStack } from '../stack-host.ts';
-import { type ApplyOptions, runApply } from './apply.ts';
+import type { CommandDeps, ExitCode } from '../command.ts';
+import { openStack } from '../stack/open.ts';
+import { runApply } from './apply.ts';
+import type { ApplyOptions } from './apply-steps.ts';
 
 export type EnsureOptions = Omit<ApplyOptions, 'only' | 'verify' | 'typed'>;
 
@@ -12,18 +13,18 @@ export async function runEnsure(
   kind: 'image' | 'template',
   names: readonly string[],
   options: EnsureOptions,
-  host: CommandHost,
+  deps: CommandDeps,
 ): Promise<ExitCode> {
-  const { stack } = await openStack(options, host);
+  const { stack } = await openStack(options, deps);
   const known = knownNames(kind, stack);
   if (known.length === 0) {
-    host.terminal.success(`Nothing to do: the stack ${stack.name} declares no ${kind}.`);
+    deps.terminal.success(`Nothing to do: the stack ${stack.name} declares no ${kind}.`);
     return 0;
   }
   for (const name of names) if (!known.includes(name)) throw unknownName(kind, name, known);
   const chosen = names.length > 0 ? names : known;
   const typed = [kind, 'ensure', ...names].join(' ');
-  return runApply(undefined, { ...options, typed, only: chosen.map((name) => `${kind}.${name}`) }, host);
+  return runApply(undefined, { ...options, typed, only: chosen.map((name) => `${kind}.${name}`) }, deps);
 }
 
 function knownNames(kind: 'image' | 'template', { images, templates }: ResolvedStack): string[] {
@@ -36,6 +37,6 @@ function unknownName(kind: string, name: string, known: readonly string[]): Prox
     code: 'MISSING_REFERENCE',
     where: { file: `${kind} ensure ${name}` },
     detail: `The stack declares no ${kind} "${name}"; it declares ${known.join(', ')}.`,
-    hint: guess === undefined ? 'Without a name, all of them are meant.' : `Did you mean "${guess}"?`,
+    hint: guess === undefined ? `To ensure every ${kind}, give no name.` : `Did you mean "${guess}"?`,
   });
 }

@@ -6,7 +6,7 @@ import { vmAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { known } from '../../engine/outputs/testing/lab.ts';
 import { emptyState } from '../../state/stack-state.ts';
-import { testHost } from '../testing/host.ts';
+import { testDeps } from '../testing/deps.ts';
 import { type OutputOptions, runOutput } from './output.ts';
 
 const STACK = `
@@ -32,13 +32,13 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 async function output(name?: string, options: OutputOptions = {}): Promise<{ text: string; said: Diagnostic[] }> {
   const lines: string[] = [];
   const said: Diagnostic[] = [];
-  const { host } = testHost({ directory });
+  const { deps } = testDeps({ directory });
   const terminal = {
-    ...host.terminal,
+    ...deps.terminal,
     result: (line: string) => void lines.push(line),
     diagnostic: (each: Diagnostic) => void said.push(each),
   };
-  expect(await runOutput(name, options, { ...host, terminal })).toBe(0);
+  expect(await runOutput(name, options, { ...deps, terminal })).toBe(0);
   return { text: `${lines.join('\n')}\n`, said };
 }
 
@@ -62,7 +62,7 @@ const TALOS_KEYS = [
 ];
 
 describe('the contract for Talos', () => {
-  it('is JSON unless another form is asked for, with every key; what is not known is null, and said so', async () => {
+  it('is JSON by default, with every key; unknown values are null, with a warning', async () => {
     await remember();
     const { text, said } = await output(undefined, { contract: 'talos' });
     expect(Object.keys(JSON.parse(text))).toEqual(TALOS_KEYS);
@@ -85,12 +85,12 @@ describe('the contract for Talos', () => {
     ['env', /^CONTRACT_VERSION='1'\nTALOS_CONTROL_PLANE_ENDPOINTS='10\.0\.20\.11'\n/],
     ['shell', /^export CONTRACT_VERSION='1'\nexport TALOS_CONTROL_PLANE_ENDPOINTS='10\.0\.20\.11'\n/],
     ['human', /^talos_cluster_endpoint +https:\/\/10\.0\.20\.11:6443$/m],
-  ])('has the form %s', async (format, pattern) => {
+  ])('has the format %s', async (format, pattern) => {
     await remember();
     expect((await output(undefined, { contract: 'talos', format })).text).toMatch(pattern);
   });
 
-  it('is refused under another name', async () => {
+  it('is rejected under another name', async () => {
     await expect(output(undefined, { contract: 'nomad' })).rejects.toThrow('There is no contract "nomad".');
     await expect(output(undefined, { contract: 'constructor' })).rejects.toThrow('There is no contract');
   });
@@ -107,24 +107,24 @@ describe('one output', () => {
     expect((await output('talos_vm_ids', { format: 'json' })).said).toEqual([]);
   });
 
-  it('warns when its name is an old one, also within the contract', async () => {
+  it('warns if its name is deprecated, also within the contract', async () => {
     await remember();
     const { text, said } = await output('control_plane_ips', { contract: 'talos', format: 'human' });
     expect(text).toBe('10.0.20.11\n');
     expect(said.map(({ code }) => code)).toEqual(['DEPRECATED_OUTPUT']);
   });
 
-  it('warns when a part of it is not known', async () => {
+  it('warns if a part of it is unknown', async () => {
     await remember();
     expect((await output('talos_node_ips')).said.map(({ code }) => code)).toEqual(['NO_ADDRESS']);
   });
 
-  it('has no form that is made of all VMs', async () => {
-    await expect(output('vms', { format: 'ansible' })).rejects.toThrow('a single output has no such form');
+  it('rejects formats that cover all VMs', async () => {
+    await expect(output('vms', { format: 'ansible' })).rejects.toThrow('it cannot show a single output');
   });
 });
 
-describe('other forms', () => {
+describe('other formats', () => {
   it.each([
     ['ansible', 'ansible_host: 10.0.20.11'],
     ['dnsmasq', 'dhcp-host=bc:24:11:00:00:01,10.0.20.11,lab-control\n'],
@@ -135,17 +135,17 @@ describe('other forms', () => {
     expect((await output(undefined, { format })).text).toContain(part);
   });
 
-  it('the schema, which says nothing of this stack', async () => {
+  it('include the schema, which does not depend on the stack', async () => {
     const { text, said } = await output(undefined, { format: 'schema' });
     expect(JSON.parse(text).required).toContain('talos_cluster_endpoint');
     expect(said).toEqual([]);
   });
 
-  it.each(['k3s-script', 'rancher-script'])('%s is refused where no VM can have it', async (format) => {
+  it.each(['k3s-script', 'rancher-script'])('%s is rejected if no VM fits it', async (format) => {
     await expect(output(undefined, { format })).rejects.toThrow('No VM of this stack is a server of a K3s cluster');
   });
 
-  it('are named where one is asked for that does not exist', async () => {
+  it('are listed if you ask for one that does not exist', async () => {
     await expect(output(undefined, { format: 'toString' })).rejects.toMatchObject({
       diagnostic: { hint: { text: expect.stringContaining('talos-script, k3s-script, rancher-script') } },
     });

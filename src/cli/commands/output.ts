@@ -1,5 +1,4 @@
-/** `proxwright output`: what a stack gives to others, from what is remembered of its VMs; the cluster is not asked. */
-import { ProxwrightError } from '../../base/errors.ts';
+/** `proxwright output`: the outputs of a stack, from its state; the server is not contacted. */
 import { ansibleInventory } from '../../engine/outputs/ansible.ts';
 import { CONTRACTS, contractJsonSchema, type OutputName } from '../../engine/outputs/contract.ts';
 import { dnsmasqReservations, iscReservations } from '../../engine/outputs/dhcp.ts';
@@ -9,16 +8,16 @@ import { talosScript } from '../../engine/outputs/hand-over/talos.ts';
 import { readOutput, type StackOutputs, stackOutputs } from '../../engine/outputs/outputs.ts';
 import { outputsAsEnvironment, outputsAsJson, outputsAsShell, outputsForPeople } from '../../engine/outputs/render.ts';
 import { recallState } from '../../state/recall.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { openStack } from '../stack-host.ts';
-import type { StackOptions } from '../stack-options.ts';
+import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
+import { openStack } from '../stack/open.ts';
+import { chooseView } from '../views/view.ts';
 
 export interface OutputOptions extends StackOptions {
   readonly format?: string;
   readonly contract?: string;
 }
 
-/** Forms that a single output can have too. */
+/** Formats that a single output has as well. */
 const VALUE_FORMATS = {
   human: outputsForPeople,
   json: outputsAsJson,
@@ -40,41 +39,42 @@ export const FORMATS: Readonly<Record<string, (outputs: StackOutputs) => string>
 export async function runOutput(
   name: string | undefined,
   options: OutputOptions,
-  host: CommandHost,
+  deps: CommandDeps,
 ): Promise<ExitCode> {
-  const format = formatOf(options, host);
-  const { stack, store } = await openStack(options, host);
+  const format = formatOf(options, deps);
+  const { stack, store } = await openStack(options, deps);
   const { state } = await recallState(store, stack.name);
   const outputs = withContract(stackOutputs(stack, state), options.contract);
-  const print = (text: string) => host.terminal.result(text.replace(/\n$/, ''));
+  const print = (text: string) => deps.terminal.result(text.replace(/\n$/, ''));
   if (name !== undefined) {
     const { value, warnings } = readOutput(outputs, name);
-    for (const warning of warnings) host.terminal.diagnostic(warning);
+    for (const warning of warnings) deps.terminal.diagnostic(warning);
     print(one(name, value, format.name));
     return 0;
   }
   const text = format.render(outputs);
-  // The schema is the same for every stack, whatever is known of this one.
-  for (const warning of format.name === 'schema' ? [] : outputs.warnings) host.terminal.diagnostic(warning);
+  // The schema does not depend on this stack.
+  for (const warning of format.name === 'schema' ? [] : outputs.warnings) deps.terminal.diagnostic(warning);
   print(text);
   return 0;
 }
 
-function formatOf({ format, contract }: OutputOptions, { json }: CommandHost) {
-  const name = format ?? (json || contract !== undefined ? 'json' : 'human');
+function formatOf({ format, contract }: OutputOptions, deps: CommandDeps) {
+  const usual = chooseView(deps, { human: () => 'human', json: () => 'json' });
+  const name = format ?? (contract === undefined ? usual : 'json');
   const render = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
   if (render) return { name, render };
   const names = Object.keys(FORMATS).join(', ');
-  throw badOption('--format', `"${name}" is not a format of outputs.`, `Choose one of ${names}.`);
+  throw badOption('--format', `There is no output format "${name}".`, `Choose one of ${names}.`);
 }
 
-/** A contract is the part of the outputs that one kind of consumer reads. */
+/** A contract is the set of outputs that one kind of consumer reads. */
 function withContract(outputs: StackOutputs, contract: string | undefined): StackOutputs {
   if (contract === undefined) return outputs;
   const names = Object.hasOwn(CONTRACTS, contract) ? CONTRACTS[contract] : undefined;
   if (!names) {
     const known = Object.keys(CONTRACTS).join(', ');
-    throw badOption('--contract', `There is no contract "${contract}".`, `There is: ${known}.`);
+    throw badOption('--contract', `There is no contract "${contract}".`, `Choose one of ${known}.`);
   }
   return { ...outputs, values: only(outputs.values, names) };
 }
@@ -98,19 +98,15 @@ function one(name: string, value: unknown, format: string): string {
     default:
       throw badOption(
         '--format',
-        `"${format}" is made of all VMs; a single output has no such form.`,
-        `Leave the name out, or choose one of ${Object.keys(VALUE_FORMATS).join(', ')}.`,
+        `The format "${format}" covers all VMs; it cannot show a single output.`,
+        `Omit the name, or choose one of ${Object.keys(VALUE_FORMATS).join(', ')}.`,
       );
   }
 }
 
-/** For scripts: a list a line each, unknown values as empty lines. */
+/** For scripts: one line for each element of a list, and an empty line for an unknown value. */
 function plainText(value: unknown): string {
   if (value === null) return '';
   if (Array.isArray(value)) return value.map((entry) => entry ?? '').join('\n');
   return typeof value === 'object' ? JSON.stringify(value, undefined, 2) : String(value);
-}
-
-function badOption(option: string, detail: string, hint: string): ProxwrightError {
-  return new ProxwrightError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
 }

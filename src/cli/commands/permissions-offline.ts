@@ -1,14 +1,13 @@
-/** What `permissions` says without a server: what is known is the file and a release. */
-import { ProxwrightError } from '../../base/errors.ts';
+/** What `permissions` reports without a server, from the file and a release. */
 import type { ServerVersion } from '../../engine/compatibility.ts';
 import { assumedNeeds } from '../../engine/privileges/assumed.ts';
 import { pveumCommands } from '../../engine/privileges/pveum.ts';
 import type { PlanNeeds } from '../../engine/privileges/requirements.ts';
 import { type RoleSet, smallestRoles } from '../../engine/privileges/roles.ts';
 import { connectionFromEnvironment } from '../../pve/index.ts';
-import { AlreadyShown, type CommandHost } from '../command-host.ts';
-import type { StackHost } from '../opened-stack.ts';
-import type { PermissionsReport } from '../permissions-report.ts';
+import { AlreadyShown, badOption, type CommandDeps } from '../command.ts';
+import type { OpenedStack } from '../stack/open.ts';
+import type { PermissionsReport } from '../views/permissions.ts';
 
 export interface OfflineOptions {
   readonly lifecycle?: boolean;
@@ -19,16 +18,16 @@ export interface OfflineOptions {
 
 export function offlineReport(
   options: OfflineOptions,
-  stackHost: StackHost,
+  opened: OpenedStack,
   vms: 'each' | 'all',
-  host: CommandHost,
+  deps: CommandDeps,
 ): PermissionsReport {
-  const { stack } = stackHost;
+  const { stack } = opened;
   const version = { version: options.pve };
   if (!/^\d+\.\d+(\.\d+)?$/.test(options.pve)) throw badRelease(options.pve);
-  const { needs, notes } = assumed({ stackHost, version, lifecycle: options.lifecycle === true }, host);
+  const { needs, notes } = assumed({ opened, version, lifecycle: options.lifecycle === true }, deps);
   const roles = smallestRoles(needs.requirements, { version, vms, ...(options.name && { name: options.name }) });
-  const principal = options.for ?? knownPrincipal(host);
+  const principal = options.for ?? knownPrincipal(deps);
   const holder = { principal: principal ?? PLACEHOLDER };
   const scope = options.lifecycle ? 'lifecycle' : 'plan';
   return {
@@ -41,7 +40,7 @@ export function offlineReport(
       ...notes,
       ...(scope === 'lifecycle' ? moveNotes(roles) : []),
       ...(principal === undefined
-        ? [`Name the token it is for: --for 'user@realm!token'. ${PLACEHOLDER} stands for it.`]
+        ? [`Name the token with --for 'user@realm!token'; ${PLACEHOLDER} is a placeholder.`]
         : []),
     ],
     roles,
@@ -50,43 +49,39 @@ export function offlineReport(
   };
 }
 
-/** Without a server nobody knows whether there is another node than the file's. */
+/** Without a server it is unknown whether there are nodes beyond those of the file. */
 function moveNotes({ roles, acl }: RoleSet): string[] {
   if (roles.some(({ privileges }) => privileges.includes('VM.Migrate'))) return [];
   const role = acl.find(({ path, role: name }) => /^\/(vms|pool)\b/.test(path) && !name.endsWith('-Template'))?.role;
   return role === undefined
     ? []
-    : [`To move VMs to another node one day: pveum role modify ${role} --append 1 --privs VM.Migrate`];
+    : [`To be able to move VMs to another node: pveum role modify ${role} --append 1 --privs VM.Migrate`];
 }
 
 const PLACEHOLDER = 'deploy@pve!proxwright';
 
-/** Whose token is in the environment; the secret in it is nobody's business here. */
-function knownPrincipal(host: CommandHost): string | undefined {
-  const { credentials } = connectionFromEnvironment(host.environment);
+/** The id of the token in the environment, without its secret. */
+function knownPrincipal(deps: CommandDeps): string | undefined {
+  const { credentials } = connectionFromEnvironment(deps.environment);
   return credentials?.kind === 'token' ? credentials.tokenId : undefined;
 }
 
-/** As if nothing of the stack existed. */
+/** The needs of a stack of which nothing exists yet. */
 export function assumed(
   input: {
-    readonly stackHost: StackHost;
+    readonly opened: OpenedStack;
     readonly version: ServerVersion;
     readonly lifecycle: boolean;
     readonly observed?: Parameters<typeof assumedNeeds>[0]['observed'];
   },
-  host: CommandHost,
+  deps: CommandDeps,
 ): { needs: PlanNeeds; notes: readonly string[] } {
-  const { stackHost, version, lifecycle, observed } = input;
-  const found = assumedNeeds({ stack: stackHost.stack, version, lifecycle, observed, now: host.clock.now() });
+  const { opened, version, lifecycle, observed } = input;
+  const found = assumedNeeds({ stack: opened.stack, version, lifecycle, observed, now: deps.clock.now() });
   if (found.ok) return found;
-  for (const problem of found.problems) host.terminal.diagnostic(problem);
+  for (const problem of found.problems) deps.terminal.diagnostic(problem);
   throw new AlreadyShown();
 }
 
 const badRelease = (text: string) =>
   badOption('--pve', `"${text}" is not a release of Proxmox VE.`, 'For example: --pve 9.2');
-
-export function badOption(file: string, detail: string, hint: string): ProxwrightError {
-  return new ProxwrightError({ code: 'BAD_VALUE', where: { file }, detail, hint });
-}

@@ -1,6 +1,6 @@
 /**
- * `proxwright permissions`: the smallest roles and entries for a stack, as commands for an administrator, as JSON, or carried
- * out with an administrator's token; and what the token has too little or too much of today. With --pve it needs no server.
+ * `proxwright permissions`: the smallest roles and ACL entries for a stack, as commands for an administrator or created with
+ * an administrator's token; and which privileges the token lacks or has to spare today. With --pve it needs no server.
  */
 import { holderOf } from '../../engine/privileges/check.ts';
 import { grantRoles, roleChanges } from '../../engine/privileges/grant-roles.ts';
@@ -11,20 +11,17 @@ import { compareWithGrants, type RoleSet, smallestRoles } from '../../engine/pri
 import { tagNeedsOf } from '../../engine/privileges/tags.ts';
 import { readSecret } from '../../local/secret.ts';
 import { type AclEntry, type Pve, parseToken } from '../../pve/index.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { connect } from '../connect.ts';
+import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { requireConsent } from '../consent.ts';
-import type { StackHost } from '../opened-stack.ts';
-import type { PermissionsReport } from '../permissions-report.ts';
-import { look } from '../read-only-plan.ts';
-import { openStack } from '../stack-host.ts';
-import type { StackOptions } from '../stack-options.ts';
-import { renderPermissions, renderRoleChanges } from '../views/permissions-view.ts';
-import { assumed, badOption, offlineReport } from './permissions-offline.ts';
+import { connect } from '../stack/connect.ts';
+import { type OpenedStack, openStack } from '../stack/open.ts';
+import { tryPlan } from '../stack/planning.ts';
+import { type PermissionsReport, permissionsView } from '../views/permissions.ts';
+import { assumed, offlineReport } from './permissions-offline.ts';
 
 export interface PermissionsOptions extends StackOptions {
   readonly lifecycle?: boolean;
-  /** A release: no server is asked. */
+  /** A release; no server is contacted. */
   readonly pve?: string;
   readonly name?: string;
   readonly vms?: string;
@@ -37,23 +34,23 @@ export interface PermissionsOptions extends StackOptions {
 
 const ADMIN_TOKEN = 'PROXMOX_VE_ADMIN_TOKEN';
 
-export async function runPermissions(options: PermissionsOptions, host: CommandHost): Promise<ExitCode> {
+export async function runPermissions(options: PermissionsOptions, deps: CommandDeps): Promise<ExitCode> {
   const vms = entriesOn(options);
-  const stackHost = await openStack(options, host);
+  const opened = await openStack(options, deps);
   if (options.pve !== undefined) {
     if (options.apply) throw contradiction();
-    show(offlineReport({ ...options, pve: options.pve }, stackHost, vms, host), host);
+    permissionsView(deps).report(offlineReport({ ...options, pve: options.pve }, opened, vms, deps));
     return 0;
   }
-  const pve = await connect(stackHost, host);
+  const pve = await connect(opened, deps);
   try {
     const holder = options.for === undefined ? await holderOf(pve) : { principal: options.for };
-    const asked = { options, stackHost, vms, pve, holder };
+    const asked = { options, opened, vms, pve, holder };
     if (!options.apply) {
-      show(await serverReport({ ...asked, reader: pve }, host), host);
+      permissionsView(deps).report(await serverReport({ ...asked, reader: pve }, deps));
       return 0;
     }
-    return await apply(asked, host);
+    return await apply(asked, deps);
   } finally {
     await pve.close();
   }
@@ -61,22 +58,22 @@ export async function runPermissions(options: PermissionsOptions, host: CommandH
 
 interface Asked {
   readonly options: PermissionsOptions;
-  readonly stackHost: StackHost;
+  readonly opened: OpenedStack;
   readonly vms: 'each' | 'all';
   readonly pve: Pve;
   readonly holder: Holder;
 }
 
-/** The administrator also reads what the token itself may not see. */
-async function apply(asked: Asked, host: CommandHost): Promise<ExitCode> {
-  const { options, stackHost, holder } = asked;
+/** Reads with the administrator's token, which sees what the token itself may not. */
+async function apply(asked: Asked, deps: CommandDeps): Promise<ExitCode> {
+  const { options, opened, holder } = asked;
   if (isAllPowerful(holder)) {
-    host.terminal.log('warn', ALL_POWERFUL);
+    deps.terminal.log('warn', ALL_POWERFUL);
     return 0;
   }
-  const admin = await connect(stackHost, host, { credentials: await adminCredentials(options, stackHost, host) });
+  const admin = await connect(opened, deps, { credentials: await adminCredentials(options, opened, deps) });
   try {
-    return await carryOut(await serverReport({ ...asked, reader: admin }, host), options, admin, host);
+    return await carryOut(await serverReport({ ...asked, reader: admin }, deps), options, admin, deps);
   } finally {
     await admin.close();
   }
@@ -84,26 +81,15 @@ async function apply(asked: Asked, host: CommandHost): Promise<ExitCode> {
 
 const isAllPowerful = (holder: Holder) => Object.keys(granteesOf(holder)).length === 0;
 
-function show(report: PermissionsReport, host: CommandHost): void {
-  if (host.json) host.terminal.result(JSON.stringify(jsonOf(report)));
-  else for (const line of renderPermissions(report)) host.terminal.result(line);
-  for (const problem of report.needs.rootOnly) host.terminal.diagnostic({ ...problem, severity: 'warning' });
-}
-
-function jsonOf({ needs, holder, roles, ...rest }: PermissionsReport) {
-  const { principal } = holder;
-  return { ...rest, principal, ...roles, requirements: needs.requirements, rootOnly: needs.rootOnly };
-}
-
 async function serverReport(
-  { options, stackHost, vms, pve, holder, reader }: Asked & { readonly reader: Pve },
-  host: CommandHost,
+  { options, opened, vms, pve, holder, reader }: Asked & { readonly reader: Pve },
+  deps: CommandDeps,
 ): Promise<PermissionsReport> {
-  const { stack } = stackHost;
+  const { stack } = opened;
   const lifecycle = options.lifecycle === true;
-  // For a whole life templates are read as well from which nothing is to be made now.
+  // A lifecycle also needs the templates that this plan would not clone.
   const replace = lifecycle ? stack.vms.map(({ address }) => address) : [];
-  const { result, observed } = await look(stackHost, host, reader, { replace });
+  const { result, observed } = await tryPlan(opened, deps, reader, { replace });
   const { version } = observed;
   const { needs: plain, notes } =
     result.ok && !lifecycle
@@ -111,7 +97,7 @@ async function serverReport(
           needs: requirementsOf({ plan: result.plan, stack, observed, version }),
           notes: NOTHING(result.plan.steps.length),
         }
-      : assumed({ stackHost, version, lifecycle, observed }, host);
+      : assumed({ opened, version, lifecycle, observed }, deps);
   const tags = await tagNeedsOf(plain.tags, { pve: reader, grants: new Grants(reader) });
   const needs = { ...plain, requirements: [...plain.requirements, ...tags.requirements] };
   const serverRoles = await pve.access.roles();
@@ -119,7 +105,7 @@ async function serverReport(
   const grants = new Grants(pve);
   const all = { version, vms, ...(options.name && { name: options.name }), ...(known && { known: new Set(known) }) };
   await grants.ask(['/', ...smallestRoles(needs.requirements, all).acl.map(({ path }) => path)]);
-  // Of alternatives the ones that are granted already.
+  // Where alternatives exist, prefer those that are already granted.
   const roles = smallestRoles(needs.requirements, { ...all, granted: grants });
   const isOwn = holder.principal === pve.principal;
   const isRoot = isAllPowerful(holder);
@@ -138,24 +124,27 @@ async function serverReport(
   };
 }
 
-/** What the datacenter reserves is not shown to everybody. */
+/** Not every token may see which tags the datacenter reserves. */
 function tagNotes(unknown: PlanNeeds['tags']): string[] {
   if (unknown.length === 0) return [];
   const names = [...new Set(unknown.flatMap(({ tags }) => tags))].join(', ');
   return [
-    `Whether the datacenter reserves tags (${names}) is not shown to this token. If it does, they take Sys.Modify on / as well.`,
+    `Whether the datacenter reserves tags (${names}) is not shown to this token. If it does, Sys.Modify on / is needed as well.`,
   ];
 }
 
-/** Who sees everything need not guess. */
+/** Where the token could not see everything, names the command that can. */
 function exactly(notes: readonly string[], options: PermissionsOptions, { principal }: Holder): readonly string[] {
   const isGuessed = notes.some((note) => /could not be read|not shown/.test(note));
   if (!isGuessed || options.for !== undefined || options.apply) return notes;
   const command = `proxwright permissions${optionsOf(options)} --for '${principal}'`;
-  return [...notes, `An administrator's token is told exactly: PROXMOX_VE_API_TOKEN='root@pam!admin=…' ${command}`];
+  return [
+    ...notes,
+    `For an exact answer, use an administrator's token: PROXMOX_VE_API_TOKEN='root@pam!admin=…' ${command}`,
+  ];
 }
 
-/** As they were typed, for a command that is to be typed next. */
+/** The options that were typed, for a command to type next. */
 function optionsOf({ file, lifecycle, name, vms }: PermissionsOptions): string {
   return [
     ...(file === undefined ? [] : [` --file ${file}`]),
@@ -166,12 +155,12 @@ function optionsOf({ file, lifecycle, name, vms }: PermissionsOptions): string {
 }
 
 const ALL_POWERFUL =
-  "root@pam may do everything, and so may its tokens without privilege separation. For another one: --for 'user@realm!token'";
+  "root@pam has all privileges, and so have its tokens without privilege separation. For another token: --for 'user@realm!token'";
 
 const NOTHING = (steps: number): readonly string[] =>
-  steps > 0 ? [] : ['The plan has nothing to do, so it needs nothing. For the whole life of the VMs: --lifecycle'];
+  steps > 0 ? [] : ['The plan is empty, so it needs no privileges. For everything the VMs ever need: --lifecycle'];
 
-/** Entries of the token and its user that the new ones replace; only some tokens are shown any. */
+/** Entries of the token and its user that the new ones replace. Not every token may list entries. */
 function strayEntries(entries: readonly AclEntry[], { principal }: Holder, { acl }: RoleSet): AclEntry[] {
   const [user] = principal.split('!');
   const isOurs = ({ path, roleid }: AclEntry) => acl.some((each) => each.path === path && each.role === roleid);
@@ -182,29 +171,29 @@ async function carryOut(
   report: PermissionsReport,
   options: PermissionsOptions,
   admin: Pve,
-  host: CommandHost,
+  deps: CommandDeps,
 ): Promise<ExitCode> {
   if (report.commands.length === 0) {
-    for (const note of report.notes) host.terminal.log('warn', note);
+    for (const note of report.notes) deps.terminal.log('warn', note);
     return 0;
   }
   const changes = await roleChanges(admin, report.roles);
-  if (!host.json) for (const line of renderRoleChanges(changes, report)) host.terminal.result(line);
-  for (const note of report.notes) host.terminal.log('warn', note);
-  await requireConsent(host, options, `permissions${optionsOf(options)} --apply`, '\nMake these roles and entries?');
+  const view = permissionsView(deps);
+  view.changes(changes, report);
+  for (const note of report.notes) deps.terminal.log('warn', note);
+  await requireConsent(deps, options, `permissions${optionsOf(options)} --apply`, '\nCreate these roles and entries?');
   await grantRoles(admin, report.roles, changes, report.holder);
-  if (host.json) host.terminal.result(JSON.stringify({ ...jsonOf(report), applied: changes }));
-  host.terminal.success(`${report.holder.principal} has what ${report.stack} needs. Look: proxwright doctor`);
+  view.applied(changes, report);
   return 0;
 }
 
-async function adminCredentials(options: PermissionsOptions, { directory }: StackHost, host: CommandHost) {
+async function adminCredentials(options: PermissionsOptions, { directory }: OpenedStack, deps: CommandDeps) {
   const { adminTokenEnv = ADMIN_TOKEN, adminTokenFile } = options;
   const reference = adminTokenFile === undefined ? { env: adminTokenEnv } : { file: adminTokenFile };
   const where = { file: adminTokenFile === undefined ? '--admin-token-env' : '--admin-token-file' };
   const sources = {
-    environment: host.environment,
-    directory: adminTokenFile === undefined ? directory : host.directory,
+    environment: deps.environment,
+    directory: adminTokenFile === undefined ? directory : deps.directory,
   };
   return parseToken((await readSecret(reference, sources, where)).reveal());
 }
@@ -218,6 +207,6 @@ function entriesOn({ vms, lifecycle }: PermissionsOptions): 'each' | 'all' {
 const contradiction = () =>
   badOption(
     '--pve --apply',
-    'Without a server nothing can be applied.',
-    'Leave --pve out: the server says its release.',
+    '--pve and --apply cannot be used together.',
+    'Omit --pve: the server reports its release.',
   );

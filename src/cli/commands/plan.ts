@@ -1,10 +1,8 @@
-/** `proxwright plan`: what would change and why. It changes nothing and takes no lock. */
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { writePlan } from '../plan-file.ts';
-import { hasChanges, openAndLook } from '../read-only-plan.ts';
-import type { StackOptions } from '../stack-options.ts';
-import { paintFor } from '../views/paint.ts';
-import { renderPlan } from '../views/plan-view.ts';
+/** `proxwright plan`: what apply would change, and why. It changes nothing and takes no lock. */
+import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
+import { writePlan } from '../stack/plan-file.ts';
+import { hasChanges, openAndPlan } from '../stack/planning.ts';
+import { planView } from '../views/plan.ts';
 
 /** What a plan may do beyond following the file. */
 export interface PlanningOptions extends StackOptions {
@@ -19,13 +17,12 @@ export interface PlanCommandOptions extends PlanningOptions {
   readonly exitCode?: boolean;
 }
 
-export async function runPlan(options: PlanCommandOptions, host: CommandHost): Promise<ExitCode> {
-  const { plan } = await openAndLook(options, host, { ...planOptions(options), checkPrivileges: true });
-  if (options.out !== undefined) await writePlan(options.out, plan, host);
-  if (host.json) host.terminal.result(JSON.stringify(plan));
-  else for (const line of renderPlan(plan, paintFor(host.stdout))) host.terminal.result(line);
+export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { plan } = await openAndPlan(options, deps, { ...planOptions(options), checkPrivileges: true });
+  if (options.out !== undefined) await writePlan(options.out, plan, deps);
+  planView(deps).plan(plan);
   if (options.out !== undefined) {
-    host.terminal.log('info', `The plan is in ${options.out}. Carry it out: proxwright apply ${options.out}`);
+    deps.terminal.log('info', `Wrote the plan to ${options.out}. To apply it: proxwright apply ${options.out}`);
   }
   return options.exitCode && hasChanges(plan) ? 2 : 0;
 }

@@ -1,6 +1,5 @@
-/** `proxwright sim`: the simulator as an HTTPS server, until somebody stops it. */
+/** `proxwright sim`: serves the simulator over HTTPS until it is stopped. */
 import { systemClock } from '../../base/clock.ts';
-import { ProxwrightError } from '../../base/errors.ts';
 import { type Random, randomUuid } from '../../base/random.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import {
@@ -13,14 +12,14 @@ import {
   parseRuleFile,
   parseShortForm,
   ruleFaults,
-  type SimulatorServer,
   scaledClock,
   seededFaults,
   seededRandom,
   serveSimulator,
   type World,
 } from '../../simulator/index.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
+import { badOption, type CommandDeps, type ExitCode } from '../command.ts';
+import { simView } from '../views/sim.ts';
 
 export interface SimOptions {
   readonly listen: string;
@@ -32,8 +31,8 @@ export interface SimOptions {
 
 const FASTEST = 1_000;
 
-export async function runSim(options: SimOptions, host: CommandHost): Promise<ExitCode> {
-  const { terminal, json, stopRequested } = host;
+export async function runSim(options: SimOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { terminal, stopRequested } = deps;
   const { host: address, port } = parseListen(options.listen);
   const speed = parseSpeed(options.speed);
   const random = seededRandom(options.seed);
@@ -48,28 +47,18 @@ export async function runSim(options: SimOptions, host: CommandHost): Promise<Ex
   const server = await serveSimulator(simulator, { host: address, port, certificate }).catch((error: unknown) => {
     throw listenFailure(error, options.listen, port);
   });
-  announce(server, token, host);
-  const nodes = [...world.nodes.keys()].join(', ');
-  terminal.log('info', `A simulated Proxmox VE ${world.version.version} (${nodes}) listens on ${server.endpoint}.`);
-  if (!json) terminal.log('info', 'Paste the three lines above into another terminal, then try: proxwright plan');
-  terminal.log('info', `World ${options.world}, seed ${options.seed}, speed ${speed}. Stop it with Ctrl-C.`);
-  await stopped;
-  await server.close();
-  terminal.success('Stopped; everything it knew is gone.');
-  return 0;
-}
-
-/** Exactly what other programs need; people paste it into a shell, which would make something else of a bare "!". */
-function announce(server: SimulatorServer, token: string, { terminal, json, stdout }: CommandHost): void {
-  const print = (line: string) => terminal.result(line);
-  const variables = {
+  simView(deps).listening({
     PROXMOX_VE_ENDPOINT: server.endpoint,
     PROXMOX_VE_API_TOKEN: token,
     PROXMOX_VE_FINGERPRINT: server.fingerprint,
-  };
-  if (json) print(JSON.stringify(variables));
-  else if (stdout.isTTY) for (const [name, value] of Object.entries(variables)) print(`export ${name}='${value}'`);
-  else for (const [name, value] of Object.entries(variables)) print(`${name}=${value}`);
+  });
+  const nodes = [...world.nodes.keys()].join(', ');
+  terminal.log('info', `A simulated Proxmox VE ${world.version.version} (${nodes}) listens on ${server.endpoint}.`);
+  terminal.log('info', `World ${options.world}, seed ${options.seed}, speed ${speed}. Stop it with Ctrl-C.`);
+  await stopped;
+  await server.close();
+  terminal.success('Stopped. The simulated cluster is gone.');
+  return 0;
 }
 
 async function readWorld(name: string): Promise<World> {
@@ -77,7 +66,7 @@ async function readWorld(name: string): Promise<World> {
   const builtIn = builtInWorld(name, { now });
   if (builtIn) return builtIn;
   const names = builtInWorldNames().join(', ');
-  return loadWorld(await readTextFile(name, 'a world', `Give a file, or one of the built-in worlds: ${names}.`), name, {
+  return loadWorld(await readTextFile(name, 'a world', `Name a file or a built-in world: ${names}.`), name, {
     now,
   });
 }
@@ -90,17 +79,17 @@ async function readFaults(text: string, random: Random): Promise<FaultPlan> {
   return ruleFaults(rules, random);
 }
 
-/** A token that may do everything, so that the printed lines work; a world without one gets one. */
+/** A token with all privileges, so that the printed lines work. A world without one gets one. */
 function adminToken(world: World, random: Random): string {
   const { tokens } = world.access;
   const known = [...tokens.values()].find((token) => token.userid === 'root@pam' && !token.privsep);
   if (known) return `${known.userid}!${known.tokenid}=${known.secret}`;
   const token = { userid: 'root@pam', tokenid: 'sim', secret: randomUuid(random), privsep: false, expire: 0 };
-  tokens.set('root@pam!sim', { ...token, comment: 'Made by proxwright sim.' });
+  tokens.set('root@pam!sim', { ...token, comment: 'Created by proxwright sim.' });
   return `root@pam!sim=${token.secret}`;
 }
 
-/** The API shows the fingerprint of the certificate that a client of the entry node really meets. */
+/** Makes the API report the certificate that the server really presents. */
 function presentFingerprint(world: World, sslFingerprint: string): void {
   const node = world.nodes.get(world.entryNode);
   if (node) world.nodes.set(node.name, { ...node, sslFingerprint });
@@ -117,14 +106,14 @@ function parseListen(text: string): { host: string; port: number } {
 function parseSpeed(text: string): number {
   const speed = Number(text);
   if (text.trim() !== '' && speed > 0 && speed <= FASTEST) return speed;
-  throw badOption('--speed', `"${text}" is not a number above 0 and up to ${FASTEST}.`, 'For example: --speed 20');
+  throw badOption('--speed', `"${text}" is not a number above 0 and at most ${FASTEST}.`, 'For example: --speed 20');
 }
 
 const LISTEN_PROBLEMS: Readonly<Record<string, (port: number) => readonly [detail: string, hint: string]>> = {
   EADDRINUSE: (port) => [`Port ${port} is in use.`, 'Choose another port, or 0 for any free one.'],
   EACCES: (port) => [`You may not listen on port ${port}.`, 'Choose a port above 1023.'],
   EADDRNOTAVAIL: () => ['This machine does not have that address.', 'For example: --listen 127.0.0.1:8006'],
-  ENOTFOUND: () => ['That name has no address.', 'For example: --listen 127.0.0.1:8006'],
+  ENOTFOUND: () => ['That name does not resolve to an address.', 'For example: --listen 127.0.0.1:8006'],
 };
 
 function listenFailure(error: unknown, listen: string, port: number): unknown {
@@ -133,8 +122,4 @@ function listenFailure(error: unknown, listen: string, port: number): unknown {
   if (!problem) return error;
   const [detail, hint] = problem(port);
   return badOption(`--listen ${listen}`, detail, hint);
-}
-
-function badOption(option: string, detail: string, hint: string): ProxwrightError {
-  return new ProxwrightError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
 }

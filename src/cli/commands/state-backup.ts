@@ -1,10 +1,8 @@
-/** `proxwright state backup|restore`: keeping what is remembered, and getting it back. */
+/** `proxwright state backup|restore`: saves the state under a name, and brings it back. */
 import { resolve } from 'node:path';
-import { counted } from '../../base/count.ts';
 import { ProxwrightError, toDiagnostic } from '../../base/errors.ts';
-import { advice, command, type Hint } from '../../base/hint.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
-import { compareWithCluster, type Standing } from '../../engine/recover.ts';
+import { compareWithCluster } from '../../engine/recover.ts';
 import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { Pve } from '../../pve/index.ts';
@@ -12,20 +10,17 @@ import { unfinishedRuns } from '../../state/journal.ts';
 import type { StackState } from '../../state/stack-state.ts';
 import { listBackups, parseState, readState } from '../../state/state-file.ts';
 import type { StateStore } from '../../state/store.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { connect } from '../connect.ts';
+import type { CommandDeps, ExitCode } from '../command.ts';
 import { requireConsent } from '../consent.ts';
-import { editDoors } from '../edit-doors.ts';
-import type { StackHost } from '../opened-stack.ts';
-import { look } from '../read-only-plan.ts';
-import { openStack } from '../stack-host.ts';
-import { paintFor } from '../views/paint.ts';
-import { renderPlan } from '../views/plan-view.ts';
-import { renderTable } from '../views/table.ts';
-import { writePrivateFile } from '../written-file.ts';
-import { countVms, type StateOptions } from './state.ts';
+import { connect } from '../stack/connect.ts';
+import { type OpenedStack, openStack } from '../stack/open.ts';
+import { tryPlan } from '../stack/planning.ts';
+import { editDeps } from '../stack/run.ts';
+import { countVms, stateView } from '../views/state.ts';
+import { writePrivateFile } from '../write-file.ts';
+import type { StateOptions } from './state.ts';
 
-/** Backups that somebody asked for: never removed by us, unlike the automatic ones. */
+/** Backups that the user asked for; unlike the automatic ones they are never removed. */
 const SAVED = 'saved/';
 const STATE_FILE = 'state.json';
 
@@ -37,97 +32,102 @@ export interface BackupOptions extends StateOptions {
 export async function runStateBackup(
   name: string | undefined,
   options: BackupOptions,
-  host: CommandHost,
+  deps: CommandDeps,
 ): Promise<ExitCode> {
-  const { stack, store } = await openStack(options, host);
+  const { stack, store } = await openStack(options, deps);
   const state = await readState(store, stack.name);
   const text = await store.read(STATE_FILE);
   if (text === undefined) {
-    host.terminal.log('info', 'There is no state to back up yet.');
+    deps.terminal.log('info', 'There is no state to back up yet.');
     return 0;
   }
   if ((await unfinishedRuns(store)).length > 0) {
-    const missing = 'what it learned is in its journal, and not in this copy. Take it up first: proxwright apply';
-    host.terminal.log('warn', `A run has not ended: ${missing}`);
+    const missing = 'Its results are in its journal, and not in this copy. Resume it first: proxwright apply';
+    deps.terminal.log('warn', `A run is unfinished. ${missing}`);
   }
   if (options.out !== undefined) {
-    if (name !== undefined)
-      throw badName(name, advice`Give a name, or a file: ${command('state backup', '--out', 'FILE')}`);
-    await writePrivateFile(resolve(host.directory, options.out), text, options.out);
-    if (host.json) host.terminal.result(JSON.stringify({ file: options.out, serial: state.serial }));
-    host.terminal.success(
-      `Backed up to ${options.out} (serial ${state.serial}, ${countVms(state)}). Bring it back: proxwright state restore ${options.out}`,
-    );
+    if (name !== undefined) throw badName(name, 'Give either a name or a file: proxwright state backup --out FILE');
+    await writePrivateFile(resolve(deps.directory, options.out), text, options.out);
+    stateView(deps).backedUp({ file: options.out }, state);
     return 0;
   }
-  const chosen = name ?? new Date(host.clock.now()).toISOString().replace(/[:.]/g, '-');
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(chosen)) {
-    throw badName(
-      chosen,
-      advice`A name has letters, digits, dots, hyphens and underscores: ${command('state backup', 'before-upgrade')}`,
-    );
-  }
-  const document = `${SAVED}${chosen}.json`;
-  if ((await store.read(document)) !== undefined)
-    throw badName(
-      chosen,
-      advice`There is a backup of that name already. Choose another: ${command('state backup', 'NAME')}`,
-    );
-  await store.write(document, text);
-  if (host.json) host.terminal.result(JSON.stringify({ backup: chosen, serial: state.serial }));
-  host.terminal.success(`Backed up as "${chosen}" (serial ${state.serial}, ${countVms(state)}).`);
+  const chosen = name ?? new Date(deps.clock.now()).toISOString().replace(/[:.]/g, '-');
+  await store.write(await freeDocument(chosen, store), text);
+  stateView(deps).backedUp({ backup: chosen }, state);
   return 0;
 }
 
-function badName(name: string, hint: Hint | string): ProxwrightError {
+async function freeDocument(name: string, store: StateStore): Promise<string> {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
+    throw badName(
+      name,
+      'A name consists of letters, digits, dots, hyphens and underscores: proxwright state backup before-upgrade',
+    );
+  }
+  const document = `${SAVED}${name}.json`;
+  if ((await store.read(document)) === undefined) return document;
+  throw badName(name, 'A backup with this name exists. Choose another name: proxwright state backup NAME');
+}
+
+function badName(name: string, hint: string): ProxwrightError {
   return new ProxwrightError({ code: 'BAD_VALUE', detail: `"${name}" cannot be the name of a new backup.`, hint });
 }
 
 export async function runStateRestore(
   name: string | undefined,
   options: StateOptions,
-  host: CommandHost,
+  deps: CommandDeps,
 ): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const { store, stack } = stackHost;
-  if (name === undefined) return listAll(store, host);
-  const backup = await readBackup(store, stack.name, name, host);
+  const opened = await openStack(options, deps);
+  const { store, stack } = opened;
+  if (name === undefined) return listAll(store, deps);
+  const backup = await readBackup(store, stack.name, name, deps);
   const current = await readStateIfSound(store, stack.name);
-  host.terminal.log('info', `"${name}" has serial ${backup.serial}; the present state has ${current.serial}.`);
+  deps.terminal.log('info', `"${name}" has serial ${backup.serial}; the current state has ${current.serial}.`);
   const lost = Object.keys(current.vms).filter((address) => !backup.vms[address]);
-  if (lost.length > 0) host.terminal.log('warn', `It does not know ${lost.join(', ')}; they would be forgotten.`);
-  await reportStandings(stackHost, backup, host);
-  await requireConsent(host, options, `state restore ${name}`, `Restore ${countVms(backup)} from "${name}"?`);
-  await replaceState(editDoors(stackHost, host, 'state restore'), backup);
+  if (lost.length > 0)
+    deps.terminal.log('warn', `It does not contain ${lost.join(', ')}; the state would forget them.`);
+  await ifReachable(opened, deps, async (pve) => {
+    stateView(deps).standings(await compareWithCluster({ pve }, backup));
+  });
+  await requireConsent(deps, options, `state restore ${name}`, `Restore ${countVms(backup)} from "${name}"?`);
+  await replaceState(editDeps(opened, deps, 'state restore'), backup);
   const { serial } = await readState(store, stack.name);
-  if (host.json) host.terminal.result(JSON.stringify({ restored: name, serial }));
-  host.terminal.success(`Restored as serial ${serial}; what was there before is kept as a backup.`);
-  await reportDrift(stackHost, host);
+  stateView(deps).restored(name, serial);
+  await reportDrift(opened, deps);
   return 0;
 }
 
-/** What the restored state makes of the cluster: a plan that is only looked at. Whatever it says, the state is restored. */
-async function reportDrift(stackHost: StackHost, host: CommandHost): Promise<void> {
-  await whereReachable(stackHost, host, async (pve) => {
-    const { result, unknown } = await look(stackHost, host, pve, {});
+/** Compares the restored state with the cluster. Whatever comes out, the state stays restored. */
+async function reportDrift(opened: OpenedStack, deps: CommandDeps): Promise<void> {
+  await ifReachable(opened, deps, async (pve) => {
+    const { result, unsettled } = await tryPlan(opened, deps, pve, {});
     const differing = result.ok ? differingOf(result.plan) : [];
-    const problems = result.ok ? [] : result.problems;
-    if (host.json) host.terminal.result(JSON.stringify({ drift: { differing, problems } }));
-    for (const problem of problems) host.terminal.diagnostic(problem);
-    if (!result.ok) return host.terminal.log('warn', 'With this state no plan can be made yet; see above.');
-    const open = differing.length + unknown.length;
-    if (open === 0) return host.terminal.success('No drift: cluster, file and restored state agree.');
-    if (!host.json) for (const line of renderPlan(result.plan, paintFor(host.stdout))) host.terminal.result(line);
-    host.terminal.log(
-      'warn',
-      `${counted(open, 'VM differs', 'VMs differ')} from what was restored; nothing was changed. Settle it: proxwright apply`,
+    const open = differing.length + unsettled.length;
+    stateView(deps).restoredDrift(
+      result.ok ? { plan: result.plan, problems: [], differing, open } : { problems: result.problems, differing, open },
     );
   });
 }
 
-async function listAll(store: StateStore, host: CommandHost): Promise<ExitCode> {
+/** An unreachable cluster does not prevent a restore. */
+async function ifReachable(opened: OpenedStack, deps: CommandDeps, work: (pve: Pve) => Promise<void>): Promise<void> {
+  try {
+    const pve = await connect(opened, deps);
+    try {
+      await work(pve);
+    } finally {
+      await pve.close();
+    }
+  } catch (error) {
+    const { summary, detail } = toDiagnostic(error);
+    deps.terminal.log('warn', `The state was not compared with the cluster: ${summary}. ${detail}`);
+  }
+}
+
+async function listAll(store: StateStore, deps: CommandDeps): Promise<ExitCode> {
   const documents = [...(await store.list(SAVED)), ...(await listBackups(store)).toReversed()];
-  const rows = await Promise.all(
+  const entries = await Promise.all(
     documents.map(async (document) => {
       const [name, text] = [nameOf(document), (await store.read(document)) ?? ''];
       try {
@@ -138,32 +138,20 @@ async function listAll(store: StateStore, host: CommandHost): Promise<ExitCode> 
       }
     }),
   );
-  if (host.json) host.terminal.result(JSON.stringify(rows));
-  else if (rows.length === 0) host.terminal.log('info', 'There is no backup yet.');
-  else {
-    const cells = rows.map(({ name, serial, vms, readable }) => [
-      name,
-      String(serial ?? ''),
-      String(vms ?? ''),
-      readable ? '' : 'damaged',
-    ]);
-    const lines = renderTable(['backup', 'serial', 'VMs', 'note'], cells, paintFor(host.stdout));
-    for (const line of lines) host.terminal.result(line);
-    host.terminal.log('info', 'Bring one back: proxwright state restore NAME');
-  }
+  stateView(deps).backups(entries);
   return 0;
 }
 
 const nameOf = (document: string) => document.replace(/^[^/]+\//, '').replace(/\.json$/, '');
 
-/** A backup by its name, or a file. One of another stack is refused. */
-async function readBackup(store: StateStore, stack: string, name: string, host: CommandHost): Promise<StackState> {
+/** A backup by its name, or a file. A backup of another stack is refused. */
+async function readBackup(store: StateStore, stack: string, name: string, deps: CommandDeps): Promise<StackState> {
   const documents = [...(await store.list(SAVED)), ...(await listBackups(store))];
   const document = documents.find((each) => nameOf(each) === name);
-  const hint = advice`See which there are: ${command('state restore')}`;
+  const hint = 'To list the backups: proxwright state restore';
   const text =
     document === undefined
-      ? await readTextFile(resolve(host.directory, name), 'a backup of the state', hint, name)
+      ? await readTextFile(resolve(deps.directory, name), 'a backup of the state', hint, name)
       : ((await store.read(document)) ?? '');
   const state = parseState(text, name);
   if (state.stack === stack) return state;
@@ -173,52 +161,4 @@ async function readBackup(store: StateStore, stack: string, name: string, host: 
     detail: `This backup belongs to the stack "${state.stack}", not to "${stack}".`,
     hint,
   });
-}
-
-const STANDINGS: Readonly<Record<Standing['standing'], string>> = {
-  same: 'as remembered',
-  gone: 'gone from the cluster: the next plan makes it again',
-  another: 'another VM has this id now: it is not touched',
-  hidden: 'not checked: the token needs VM.Audit',
-  unfinished: 'was being made',
-};
-
-/** What has happened to the VMs since. */
-async function reportStandings(stackHost: StackHost, state: StackState, host: CommandHost): Promise<void> {
-  await whereReachable(stackHost, host, async (pve) => {
-    const standings = await compareWithCluster({ pve }, state);
-    if (host.json) host.terminal.result(JSON.stringify({ standings }));
-    else for (const line of renderStandings(standings, host)) host.terminal.result(line);
-  });
-}
-
-/** A cluster that cannot be reached does not stand in the way. */
-async function whereReachable(
-  stackHost: StackHost,
-  host: CommandHost,
-  work: (pve: Pve) => Promise<void>,
-): Promise<void> {
-  try {
-    const pve = await connect(stackHost, host);
-    try {
-      await work(pve);
-    } finally {
-      await pve.close();
-    }
-  } catch (error) {
-    const { summary, detail } = toDiagnostic(error);
-    host.terminal.log('warn', `It was not compared with the cluster: ${summary}. ${detail}`);
-  }
-}
-
-function renderStandings(standings: readonly Standing[], host: CommandHost): string[] {
-  const paint = paintFor(host.stdout);
-  const rows = standings.map(({ address, vmid, name, node, standing }) => [
-    address,
-    String(vmid),
-    name,
-    node ?? '',
-    paint(standing === 'same' ? 'green' : 'yellow', STANDINGS[standing]),
-  ]);
-  return rows.length === 0 ? [] : renderTable(['address', 'id', 'name', 'node', 'in the cluster'], rows, paint);
 }

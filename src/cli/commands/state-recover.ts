@@ -1,59 +1,38 @@
-/** `proxwright state recover`: rebuilds what was lost from the lines that our VMs carry in their notes. */
+/** `proxwright state recover`: rebuilds a lost state from the ownership lines in the VMs' notes. */
 import { counted } from '../../base/count.ts';
-import { type Recovery, recoverState } from '../../engine/recover.ts';
+import { recoverState } from '../../engine/recover.ts';
 import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
-import type { StackState } from '../../state/stack-state.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { connect } from '../connect.ts';
+import type { CommandDeps, ExitCode } from '../command.ts';
 import { requireConsent } from '../consent.ts';
-import { editDoors } from '../edit-doors.ts';
-import { openStack } from '../stack-host.ts';
-import { paintFor } from '../views/paint.ts';
-import { renderTable } from '../views/table.ts';
-import { countVms, type StateOptions } from './state.ts';
+import { connect } from '../stack/connect.ts';
+import { openStack } from '../stack/open.ts';
+import { editDeps } from '../stack/run.ts';
+import { countVms, stateView } from '../views/state.ts';
+import type { StateOptions } from './state.ts';
 
-export async function runStateRecover(options: StateOptions, host: CommandHost): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const { stack, store } = stackHost;
-  const pve = await connect(stackHost, host);
+export async function runStateRecover(options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
+  const opened = await openStack(options, deps);
+  const { stack, store } = opened;
+  const pve = await connect(opened, deps);
   try {
-    const known = await readStateIfSound(store, stack.name);
-    const recovery = await recoverState({ pve, clock: host.clock, stack, state: known });
+    const recorded = await readStateIfSound(store, stack.name);
+    const recovery = await recoverState({ pve, clock: deps.clock, stack, state: recorded });
     const { state, found, learned } = recovery;
-    report(recovery, host);
-    const changed = [...found, ...learned];
-    if (changed.length === 0) {
-      host.terminal.success('Nothing to recover: the cluster shows no VM of this stack that the state does not know.');
+    stateView(deps).recovery(recovery);
+    if (found.length + learned.length === 0) {
+      deps.terminal.success('Nothing to recover: the state contains every VM of this stack that the cluster shows.');
       return 0;
     }
-    if (!host.json) for (const line of renderFound(state, changed, host)) host.terminal.result(line);
-    const question = found.length > 0 ? `Take ${counted(found.length, 'VM')} into the state?` : 'Keep these addresses?';
-    await requireConsent(host, options, 'state recover', question);
-    await replaceState(editDoors(stackHost, host, 'state recover'), state);
-    host.terminal.success(
+    const question = found.length > 0 ? `Add ${counted(found.length, 'VM')} to the state?` : 'Record these addresses?';
+    await requireConsent(deps, options, 'state recover', question);
+    await replaceState(editDeps(opened, deps, 'state recover'), state);
+    deps.terminal.success(
       found.length > 0
-        ? `Recovered ${found.length} of ${countVms(state)}. See whether the file is true of them: proxwright plan`
-        : `Learned the addresses of ${counted(learned.length, 'VM')}. See them: proxwright output`,
+        ? `Recovered ${found.length} of ${countVms(state)}. To compare them with the file: proxwright plan`
+        : `Recorded the addresses of ${counted(learned.length, 'VM')}. To show them: proxwright output`,
     );
     return 0;
   } finally {
     await pve.close();
   }
-}
-
-function report({ state, found, learned, notFound, remarks }: Recovery, host: CommandHost): void {
-  for (const remark of remarks) host.terminal.log('warn', remark);
-  for (const address of notFound) {
-    host.terminal.log('warn', `${address} stands in no VM's notes; what the state knows of it is kept.`);
-  }
-  if (host.json) host.terminal.result(JSON.stringify({ found, learned, notFound, remarks, state }));
-}
-
-function renderFound(state: StackState, found: readonly string[], host: CommandHost): string[] {
-  const rows = found.map((address) => {
-    const vm = state.vms[address];
-    const addresses = Object.entries(vm?.addresses ?? {}).map(([slot, [first = '']]) => `${slot} ${first}`);
-    return [address, String(vm?.vmid ?? ''), vm?.name ?? '', vm?.node ?? '', vm?.phase ?? '', addresses.join(', ')];
-  });
-  return renderTable(['address', 'id', 'name', 'node', 'phase', 'IP address'], rows, paintFor(host.stdout));
 }

@@ -1,113 +1,121 @@
-/** `proxwright state`: what is remembered of the stack's VMs, templates and images — to look at, to correct, to let go. */
-import { counted } from '../../base/count.ts';
-import { knownVm, moveAddress } from '../../engine/state-edit.ts';
+/** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
+import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { removeOwnershipNote } from '../../engine/ownership-note.ts';
+import { forgetAddress, knownVm, moveAddress } from '../../engine/state-edit.ts';
+import { describeLock } from '../../state/lock-refusal.ts';
 import { recallState } from '../../state/recall.ts';
-import type { StackState, VmState } from '../../state/stack-state.ts';
-import type { CommandHost, ExitCode } from '../command-host.ts';
-import { editDoors } from '../edit-doors.ts';
-import { openStack } from '../stack-host.ts';
-import type { StackOptions } from '../stack-options.ts';
-import { paintFor } from '../views/paint.ts';
-import { printValue } from '../views/plan-view.ts';
-import { renderTable } from '../views/table.ts';
+import type { LockHolder } from '../../state/store.ts';
+import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
+import { requireConsent } from '../consent.ts';
+import { connect } from '../stack/connect.ts';
+import { type OpenedStack, openStack } from '../stack/open.ts';
+import { editDeps } from '../stack/run.ts';
+import { stateView } from '../views/state.ts';
 import { requireAddress } from './import.ts';
 
 export interface StateOptions extends StackOptions {
   readonly yes?: boolean;
 }
 
-export function countVms({ vms }: StackState): string {
-  return counted(Object.keys(vms).length, 'VM');
-}
-
-export async function runStateList(options: StateOptions, host: CommandHost): Promise<ExitCode> {
-  const { stack, store } = await openStack(options, host);
+export async function runStateList(options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, deps);
   const { state, unfinished } = await recallState(store, stack.name);
-  if (host.json) host.terminal.result(JSON.stringify(state));
-  else if (Object.keys(state.vms).length + Object.keys(state.files).length === 0)
-    host.terminal.log(
-      'info',
-      'The state knows nothing yet. Make it so: proxwright apply. If it was lost: proxwright state recover',
-    );
-  else for (const line of renderList(state, host)) host.terminal.result(line);
-  if (unfinished.length > 0) host.terminal.log('warn', 'An earlier run has not ended: proxwright apply takes it up.');
+  stateView(deps).list(state);
+  if (unfinished.length > 0) {
+    deps.terminal.log('warn', 'An earlier run is unfinished. To resume it: proxwright apply');
+  }
   return 0;
 }
 
-function renderList(state: StackState, host: CommandHost): string[] {
-  const machines = Object.entries(state.vms).map(([address, vm]) => [
-    address,
-    vm.name,
-    String(vm.vmid || ''),
-    vm.node,
-    vm.phase,
-    vm.uuid ?? '',
-  ]);
-  const files = Object.values(state.files).map(({ address, volid, node, incomplete }) => [
-    address,
-    volid,
-    '',
-    node,
-    incomplete ? 'incomplete' : 'complete',
-    '',
-  ]);
-  const rows = [...files, ...machines];
-  return renderTable(['address', 'name', 'id', 'node', 'phase', 'uuid'], rows, paintFor(host.stdout));
-}
-
-/** Secrets are remembered as digests only, so there is nothing to hide. */
-export async function runStateShow(address: string, options: StateOptions, host: CommandHost): Promise<ExitCode> {
-  const { stack, store } = await openStack(options, host);
+export async function runStateShow(address: string, options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, deps);
   const { state } = await recallState(store, stack.name);
   const file = Object.values(state.files).find((each) => each.address === address);
-  if (file) {
-    if (host.json) host.terminal.result(JSON.stringify(file));
-    else for (const line of [paintFor(host.stdout)('bold', address), ...pairs(file)]) host.terminal.result(line);
-    return 0;
-  }
-  const vm = knownVm(state, address);
-  if (host.json) host.terminal.result(JSON.stringify(vm));
-  else for (const line of renderVm(address, vm, host)) host.terminal.result(line);
+  if (file) stateView(deps).image(address, file);
+  else stateView(deps).vm(address, knownVm(state, address));
   return 0;
-}
-
-function renderVm(address: string, vm: VmState, host: CommandHost): string[] {
-  const paint = paintFor(host.stdout);
-  const { lastApplied, macs, addresses, secrets, ...facts } = vm;
-  const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
-    ['MAC addresses', macs],
-    ['addresses', addresses],
-    ['last applied', lastApplied],
-    ['secrets (digests)', secrets],
-  ];
-  return [
-    paint('bold', address),
-    ...pairs(facts),
-    ...sections.flatMap(([title, values]) =>
-      Object.keys(values).length === 0 ? [] : [paint('bold', title), ...pairs(values)],
-    ),
-  ];
-}
-
-function pairs(values: Readonly<Record<string, unknown>>): string[] {
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return entries.map(([name, value]) => `  ${name.padEnd(width)}  ${printValue(value)}`);
 }
 
 export async function runStateMove(
   from: string,
   to: string,
   options: StateOptions,
-  host: CommandHost,
+  deps: CommandDeps,
 ): Promise<ExitCode> {
-  const stackHost = await openStack(options, host);
-  const vm = await moveAddress(editDoors(stackHost, host, 'state mv'), from, requireAddress(to));
-  if (host.json) host.terminal.result(JSON.stringify({ from, to, vmid: vm.vmid }));
-  host.terminal.success(`VM ${vm.vmid} (${vm.name}) is ${to} now. The next apply writes that into its ownership line.`);
-  const { stack, file } = stackHost;
+  const opened = await openStack(options, deps);
+  const vm = await moveAddress(editDeps(opened, deps, 'state mv'), from, requireAddress(to));
+  stateView(deps).moved(from, to, vm);
+  const { stack, file } = opened;
   if (!stack.vms.some(({ address }) => address === to)) {
-    host.terminal.log('warn', `${file} has no ${to}: rename it there as well. See what would happen: proxwright plan`);
+    deps.terminal.log('warn', `${file} does not contain ${to}. Rename it there as well, then run: proxwright plan`);
   }
   return 0;
+}
+
+export interface ForgetOptions extends StateOptions {
+  readonly release?: boolean;
+}
+
+export async function runStateForget(address: string, options: ForgetOptions, deps: CommandDeps): Promise<ExitCode> {
+  const opened = await openStack(options, deps);
+  const { state } = await recallState(opened.store, opened.stack.name);
+  const { vmid, name } = knownVm(state, address);
+  const effect = options.release ? 'loses its ownership line and otherwise stays as it is' : 'stays as it is';
+  const question = `Remove ${address} from the state? VM ${vmid} (${name}) ${effect}.`;
+  await requireConsent(deps, options, `state forget '${address}'`, question);
+  const released = options.release ? await forgetAndRelease(address, opened, deps) : undefined;
+  if (!options.release) await forgetAddress(editDeps(opened, deps, 'state forget'), address);
+  stateView(deps).forgotten(address, vmid, released);
+  return 0;
+}
+
+/** Returns whether there was an ownership line to remove. */
+async function forgetAndRelease(address: string, opened: OpenedStack, deps: CommandDeps): Promise<boolean> {
+  const edit = editDeps(opened, deps, 'state forget');
+  const pve = await connect(opened, deps);
+  const controller = new AbortController();
+  void deps.stopRequested().then(() => controller.abort(canceled()));
+  const note = { ...edit, pve, signal: controller.signal, log: deps.terminal, stack: opened.stack };
+  let isReleased = false;
+  try {
+    await forgetAddress(edit, address, async (memory) => {
+      isReleased = await removeOwnershipNote(note, memory, requireAddress(address));
+    });
+    return isReleased;
+  } finally {
+    await pve.close();
+  }
+}
+
+export interface UnlockOptions extends StateOptions {
+  readonly force?: boolean;
+}
+
+/** Removes the lock of a dead run; that of a run that may be alive only with consent or --force. */
+export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { store } = await openStack(options, deps);
+  const holder = await store.holder();
+  if (!holder) {
+    stateView(deps).unlocked(undefined, false);
+    return 0;
+  }
+  const { owner, life } = holder;
+  deps.terminal.log('info', describeLock(owner));
+  if (life === 'alive' && !options.force) throw stillRuns(holder);
+  if (life === 'unknown' && !options.force) {
+    deps.terminal.log('warn', 'This machine cannot tell whether that run is still alive.');
+    const question = 'If it is, two runs would change the same VMs. Remove its lock?';
+    await requireConsent(deps, options, 'state unlock', question);
+  }
+  await store.unlock({ evenOf: owner });
+  stateView(deps).unlocked(owner, life === 'dead');
+  return 0;
+}
+
+function stillRuns({ owner }: LockHolder): ProxwrightError {
+  return new ProxwrightError({
+    code: 'STATE_LOCKED',
+    detail: `Process ${owner.pid} is alive on this machine. Without its lock, two runs would change the same VMs.`,
+    hint: `Wait for it, or stop it: kill ${owner.pid}. If that process is not a run of Proxwright: proxwright state unlock --force`,
+  });
 }

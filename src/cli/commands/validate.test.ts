@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { testHost } from '../testing/host.ts';
+import { testDeps } from '../testing/deps.ts';
 import { runValidate } from './validate.ts';
 
 const VMS = `version: 1\nstack: lab\nvms: { web: { count: 2, name: "web-\${number}", node: a, clone: { template: base } } }\n`;
@@ -18,9 +18,9 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 async function validate(text: string, json = false): Promise<string[]> {
   writeFileSync(join(directory, 'stack.yaml'), text);
   const said: string[] = [];
-  const { host } = testHost({ directory, json });
+  const { deps } = testDeps({ directory, json });
   const keep = (line: string) => void said.push(line);
-  expect(await runValidate({}, { ...host, terminal: { ...host.terminal, success: keep, result: keep } })).toBe(0);
+  expect(await runValidate({}, { ...deps, terminal: { ...deps.terminal, success: keep, result: keep } })).toBe(0);
   return said;
 }
 

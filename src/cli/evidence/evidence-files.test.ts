@@ -38,7 +38,7 @@ describe('the names', () => {
 });
 
 describe('adding evidence', () => {
-  it('makes private files, with one head', async () => {
+  it('creates private files, and one table head', async () => {
     await add('1');
     await add('2');
     expect(table().filter((line) => line.startsWith('| Date'))).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('adding evidence', () => {
     for (const path of Object.values(paths())) expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it('keeps all lines of many that add at once, and one head', async () => {
+  it('keeps the lines of concurrent writers, and one table head', async () => {
     const names = Array.from({ length: 30 }, (_, index) => `run ${index}`);
     await Promise.all(names.map((name) => add(name)));
     expect(table()[0]).toMatch(/^\| Date/);
@@ -60,7 +60,7 @@ describe('adding evidence', () => {
     expect(readdirSync(directory).sort()).toEqual(['evidence.jsonl', 'evidence.md']);
   });
 
-  it('leaves every byte that a person wrote', async () => {
+  it('keeps every byte that a person wrote', async () => {
     await add('1');
     const edited = `${readFileSync(paths().table, 'utf8').replace('| 1 |', '| one, as I say |')}| by hand |`;
     writeFileSync(paths().table, edited);
@@ -70,7 +70,7 @@ describe('adding evidence', () => {
     expect(log()).toEqual(['{"text":"by hand"}', '{"text":"2"}']);
   });
 
-  it('does not wait for ever for a lock whose process died', async () => {
+  it('stops waiting for the lock of a dead process', async () => {
     writeFileSync(join(directory, '.evidence.md.lock'), '');
     let sleptMs = 0;
     const sleep = async (ms: number) => {
@@ -82,14 +82,14 @@ describe('adding evidence', () => {
     expect(readdirSync(directory).sort()).toEqual(['evidence.jsonl', 'evidence.md']);
   });
 
-  it.skipIf(!existsSync('/dev/full'))('neither reads a device nor takes a full one for written', async () => {
+  it.skipIf(!existsSync('/dev/full'))('does not read a device, and reports a full one', async () => {
     const full = { table: '/dev/full', log: paths().log };
     const added = addEvidence(full, shown, { row: '| a |', line: '{}' }, systemClock);
     await expect(added).rejects.toMatchObject({ code: 'UNWRITABLE_FILE', message: expect.stringContaining('ENOSPC') });
     expect(existsSync(paths().log)).toBe(false);
   });
 
-  it('says which file cannot be written', async () => {
+  it('names the file that cannot be written', async () => {
     mkdirSync(paths().table);
     await expect(add('1')).rejects.toMatchObject({
       code: 'UNWRITABLE_FILE',

@@ -1,16 +1,16 @@
 /**
- * The files that evidence is added to: a table for people and a log for programs. What stands there is never written
- * again; whoever adds to it holds a small lock for as long as that takes, so that two runs do not both begin the table.
+ * The files that evidence is appended to: a table for people and a log for programs. Existing lines are never rewritten.
+ * A lock is held while a line is appended, so that two runs do not both start the table.
  */
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { appendedRow } from '../../engine/evidence/row.ts';
-import { unwritable } from '../written-file.ts';
+import { unwritable } from '../write-file.ts';
 
 const PRIVATE = 0o600;
 const LOOK_MS = 20;
-/** Longer than anybody takes to add a line: a lock that is still there was left by a process that died. */
+/** Appending a line takes far less: a lock older than this was left by a dead process. */
 const PATIENCE_MS = 2_000;
 
 export interface EvidenceFiles {
@@ -18,7 +18,7 @@ export interface EvidenceFiles {
   readonly log: string;
 }
 
-/** `evidence.md` and `evidence.jsonl`, whichever of them is named. */
+/** `evidence.md` and `evidence.jsonl`, from the name of either. */
 export function evidenceFiles(file: string): EvidenceFiles {
   const stem = file.replace(/\.(md|jsonl)$/, '');
   return stem === file ? { table: file, log: `${file}.jsonl` } : { table: `${stem}.md`, log: `${stem}.jsonl` };
@@ -42,7 +42,7 @@ async function add(path: string, shown: string, textAfter: (present: string) => 
     const file = await open(path, 'a', PRIVATE);
     try {
       const stat = await file.stat();
-      // A device has no text of its own, and may never end.
+      // A device such as /dev/stdout cannot be read back.
       const present = stat.isFile() ? await readFile(path, 'utf8') : '';
       await writeWhole(file, textAfter(present), stat.isFile() ? stat.size : undefined);
     } finally {
@@ -53,7 +53,7 @@ async function add(path: string, shown: string, textAfter: (present: string) => 
   }
 }
 
-/** At once, so that a reader finds whole lines; a part of one, on a disk that became full, is taken away again. */
+/** In one write, so that a reader sees whole lines. If the disk is full, a partial line is removed again. */
 async function writeWhole(file: FileHandle, text: string, sizeBefore: number | undefined): Promise<void> {
   const bytes = Buffer.from(text);
   try {
@@ -77,7 +77,7 @@ async function whileLocked(path: string, clock: Clock, work: () => Promise<void>
   }
 }
 
-/** Where no lock can be made — a directory that is not ours, with a file in it that is — the line is added without one. */
+/** If the lock cannot be created, as in a directory that is not writable, the line is appended without one. */
 async function takeLock(lock: string, clock: Clock): Promise<FileHandle | undefined> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_MS) {
     try {

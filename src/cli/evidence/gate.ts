@@ -1,11 +1,11 @@
-/** The stages of a run that has to prove something: each passed, failed or not reached, with its time and its problems. */
+/** The stages of `apply --verify` and `verify`: each passed, failed or not reached, with its duration and its problems. */
 import type { Clock } from '../../base/clock.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
 import type { StageName, StageRecord } from '../../engine/evidence/record.ts';
-import { AlreadyShown, type CommandHost } from '../command-host.ts';
+import { AlreadyShown, type CommandDeps } from '../command.ts';
 
-/** What a stage found out. Without a word about a failure it has passed. */
+/** What a stage found. It has passed unless `isFailed` says otherwise. */
 export interface StageEnd<Value> {
   readonly value: Value;
   /** One sentence. */
@@ -24,33 +24,33 @@ export class Gate {
     this.#names = names;
   }
 
-  /** The stage gets a host that remembers the problems it shows: what ends a stage has often been printed already. */
+  /** The stage gets deps that collect the diagnostics it prints: a stage often prints its problems before it ends. */
   async pass<Value>(
     stage: StageName,
-    host: CommandHost,
-    work: (host: CommandHost) => Promise<StageEnd<Value>>,
+    deps: CommandDeps,
+    work: (deps: CommandDeps) => Promise<StageEnd<Value>>,
   ): Promise<Value> {
     const startedAt = this.#clock.now();
     const shown: Diagnostic[] = [];
     const note = (result: StageRecord['result'], words: string, problems: readonly Diagnostic[]) =>
       this.#records.set(stage, { stage, result, tookMs: this.#clock.now() - startedAt, words, problems });
     try {
-      const { value, words, isFailed = false, problems = [] } = await work(witness(host, shown));
+      const { value, words, isFailed = false, problems = [] } = await work(collecting(deps, shown));
       note(isFailed ? 'failed' : 'passed', words, problems);
       return value;
     } catch (error) {
       const problems = problemsOf(error, shown);
-      note('failed', problems[0]?.summary ?? 'It was ended', problems);
+      note('failed', problems[0]?.summary ?? 'The stage ended early', problems);
       throw error;
     }
   }
 
-  /** What ended the run between two stages counts for the one that was to come. */
+  /** An error between two stages counts as a failure of the next one. */
   endBy(error: unknown): void {
     const stage = this.#names.find((name) => !this.#records.has(name));
     if (stage === undefined || this.hasFailed) return;
     const problems = problemsOf(error, []);
-    const words = problems[0]?.summary ?? 'It was ended';
+    const words = problems[0]?.summary ?? 'The stage ended early';
     this.#records.set(stage, { stage, result: 'failed', tookMs: 0, words, problems });
   }
 
@@ -58,7 +58,7 @@ export class Gate {
     return [...this.#records.values()].some(({ result }) => result === 'failed');
   }
 
-  /** All stages, those that were not reached included. */
+  /** All stages, including those that were not reached. */
   get records(): StageRecord[] {
     return this.#names.map(
       (stage) => this.#records.get(stage) ?? { stage, result: 'not reached', tookMs: null, words: '', problems: [] },
@@ -70,11 +70,11 @@ function problemsOf(error: unknown, shown: readonly Diagnostic[]): readonly Diag
   return error instanceof AlreadyShown ? shown.filter(({ severity }) => severity === 'error') : [toDiagnostic(error)];
 }
 
-function witness(host: CommandHost, shown: Diagnostic[]): CommandHost {
-  const { terminal } = host;
+function collecting(deps: CommandDeps, shown: Diagnostic[]): CommandDeps {
+  const { terminal } = deps;
   const diagnostic = (each: Diagnostic) => {
     shown.push(each);
     terminal.diagnostic(each);
   };
-  return { ...host, terminal: { ...terminal, diagnostic } };
+  return { ...deps, terminal: { ...terminal, diagnostic } };
 }

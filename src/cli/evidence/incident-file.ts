@@ -1,17 +1,17 @@
-/** Writes the draft of an incident report about an apply that failed, beside its stack file. */
+/** Drafts an incident report about a failed apply, in a file beside the stack file. */
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
-import { redact } from '../../base/secret.ts';
+import { redact, type Secret } from '../../base/secret.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
+import type { VmOutcome } from '../../engine/execute.ts';
 import type { Plan } from '../../engine/plan-types.ts';
 import { readRun } from '../../state/journal.ts';
-import type { StackHost } from '../opened-stack.ts';
-import { packageVersion } from '../package-version.ts';
-import type { StackRun } from '../stack-session.ts';
-import type { Proof } from './proof.ts';
+import { packageVersion } from '../package.ts';
+import type { OpenedStack } from '../stack/open.ts';
+import type { StackRun } from '../stack/run.ts';
 
 const FOLDER = 'incidents';
 const PRIVATE = 0o600;
@@ -20,31 +20,43 @@ const PRIVATE_DIRECTORY = 0o700;
 export interface Failure {
   readonly plan: Plan;
   readonly problems: ReadonlyMap<string, Diagnostic>;
+  /** Absent if the run broke off. */
+  readonly outcomes?: ReadonlyMap<string, VmOutcome> | undefined;
   /** The plan that should have been empty. */
   readonly lastPlan?: Plan;
 }
 
+/** What the report says of the command, beyond its failure. */
+export interface IncidentContext {
+  /** The command, as it can be typed again. */
+  readonly typed: string;
+  /** The release of Proxmox VE. */
+  readonly proxmox: string | undefined;
+  /** Removed from the text. */
+  readonly secrets: () => Promise<readonly Secret[]>;
+}
+
 /**
- * Only a run that began has something to report: its journal says so. A draft that cannot be written is said, and changes
- * nothing about how the run ends.
+ * Returns the name of the file. Only a run that started has something to report, which its journal says. If the draft
+ * cannot be written, a warning says so; the run ends as it would have ended.
  */
 export async function draftIncident(
   failure: Failure,
-  proof: Proof,
-  stackHost: StackHost,
+  context: IncidentContext,
+  opened: OpenedStack,
   run: StackRun,
-): Promise<void> {
-  const { session, host } = run;
+): Promise<string | undefined> {
+  const { session, deps } = run;
   try {
-    const { events } = await readRun(stackHost.store, session.runId);
-    if (!events.some(({ event }) => event === 'runStarted')) return;
-    const input = incidentInput(failure, proof, stackHost, run, events);
-    const text = redact(renderIncident(input), await proof.secrets());
-    // As messages name it: where the stack file is.
-    const shown = join(dirname(stackHost.file), FOLDER, incidentName(input));
-    const path = resolve(host.directory, shown);
+    const { events } = await readRun(opened.store, session.runId);
+    if (!events.some(({ event }) => event === 'runStarted')) return undefined;
+    const input = incidentInput(failure, context, opened, run, events);
+    const text = redact(renderIncident(input), await context.secrets());
+    // As messages name it: relative to the stack file's directory.
+    const shown = join(dirname(opened.file), FOLDER, incidentName(input));
+    const path = resolve(deps.directory, shown);
     await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
-    // One that is there may have been filled in by hand.
+    // An existing one may have been edited by hand.
     const file = await open(path, 'wx', PRIVATE);
     try {
       await file.writeFile(text);
@@ -55,38 +67,42 @@ export async function draftIncident(
     } finally {
       await file.close();
     }
-    proof.known.incident = shown;
-    host.terminal.log('info', `What happened, from the journal, is drafted in ${shown}: fill in what only you know.`);
+    deps.terminal.log(
+      'info',
+      `Drafted an incident report from the journal: ${shown}. Complete it with what only you know.`,
+    );
+    return shown;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    host.terminal.log('warn', `No incident draft was written: ${reason}`);
+    deps.terminal.log('warn', `The incident report could not be drafted: ${reason}`);
+    return undefined;
   }
 }
 
 function incidentInput(
-  { plan, problems, lastPlan }: Failure,
-  { typed, known }: Proof,
-  { stack }: StackHost,
-  { session, host, pve }: StackRun,
+  { plan, problems, outcomes = new Map(), lastPlan }: Failure,
+  { typed, proxmox }: IncidentContext,
+  { stack }: OpenedStack,
+  { session, deps, pve }: StackRun,
   events: IncidentInput['events'],
 ): IncidentInput {
   return {
     runId: session.runId,
     stack: stack.name,
     typed,
-    noticedAt: new Date(host.clock.now()).toISOString(),
-    versions: { proxwright: packageVersion(), proxmox: known.proxmox },
+    noticedAt: new Date(deps.clock.now()).toISOString(),
+    versions: { proxwright: packageVersion(), proxmox },
     endpoint: pve.endpoint,
     events,
     planned: differingOf(plan),
-    outcomes: known.outcomes ?? new Map(),
+    outcomes,
     problems,
     vms: session.state.vms,
     remaining: lastPlan ? differingOf(lastPlan) : [],
   };
 }
 
-/** What befell the run as a whole stands under no address. */
+/** A problem of the run as a whole has no address. */
 export function problemOfRun(error: unknown): ReadonlyMap<string, Diagnostic> {
   return new Map([['', toDiagnostic(error)]]);
 }

@@ -1,13 +1,12 @@
-/** The secrets that a command knows of: nothing that it keeps may hold one of them. */
+/** The secrets that a command has read, which must not appear in any file it writes. */
 import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import { Secret } from '../../base/secret.ts';
 import { readTextFile } from '../../local/text-file.ts';
-import type { CommandHost } from '../command-host.ts';
-import type { SecretsByVm } from '../secrets.ts';
-import type { StackOptions } from '../stack-options.ts';
+import type { CommandDeps, StackOptions } from '../command.ts';
+import type { SecretsByVm } from '../stack/secrets.ts';
 
-/** Of the environment; of a token only what stands behind its name is secret. */
+/** Variables that hold secrets. Of a token, only the part after its id is secret. */
 const CREDENTIALS = [
   'PROXMOX_VE_API_TOKEN',
   'PM_API_TOKEN_SECRET',
@@ -19,7 +18,7 @@ const CREDENTIALS = [
 ] as const;
 
 const VARIABLE_PREFIX = 'PROXWRIGHT_VAR_';
-/** Shorter values of variables are no secrets, and blotting out every `1` would leave nothing to read. */
+/** Shorter values are not treated as secrets: redacting every `1` would make the text unreadable. */
 const SHORTEST = 4;
 
 export interface SecretPlaces {
@@ -29,37 +28,37 @@ export interface SecretPlaces {
   readonly secrets: SecretsByVm;
 }
 
-export async function knownSecrets({ options, file, secrets }: SecretPlaces, host: CommandHost): Promise<Secret[]> {
+export async function knownSecrets({ options, file, secrets }: SecretPlaces, deps: CommandDeps): Promise<Secret[]> {
   const ofVms = [...secrets.values()].flatMap((fields) => [...fields.values()].map(({ value }) => value));
-  const ofServer = CREDENTIALS.flatMap((name) => host.environment[name] ?? []).flatMap((value) => {
+  const ofServer = CREDENTIALS.flatMap((name) => deps.environment[name] ?? []).flatMap((value) => {
     const [, behindName] = /^[^=]+![^=]+=(.+)$/.exec(value) ?? [];
     return [new Secret(behindName ?? value)];
   });
-  const ofVariables = await sensitiveValues(options, file, host);
+  const ofVariables = await sensitiveValues(options, file, deps);
   return [...ofVms, ...ofServer, ...ofVariables.map((value) => new Secret(value))];
 }
 
-/** Values of variables that the stack declares as sensitive, wherever they come from. */
-async function sensitiveValues(options: StackOptions, file: string, host: CommandHost): Promise<string[]> {
-  const declared = Object.entries(await mapIn(file, host, 'variables')).filter(([, each]) => isSensitive(each));
-  const files = await Promise.all((options.varFile ?? []).map((name) => mapIn(name, host)));
+/** Values of variables that the stack declares as sensitive, from every source. */
+async function sensitiveValues(options: StackOptions, file: string, deps: CommandDeps): Promise<string[]> {
+  const declared = Object.entries(await mapIn(file, deps, 'variables')).filter(([, each]) => isSensitive(each));
+  const files = await Promise.all((options.varFile ?? []).map((name) => mapIn(name, deps)));
   const values = declared.flatMap(([name, declaration]) => [
     ...(options.var ?? [])
       .filter((setting) => setting.startsWith(`${name}=`))
       .map((each) => each.slice(name.length + 1)),
     ...files.map((each) => each[name]),
-    host.environment[`${VARIABLE_PREFIX}${name}`],
+    deps.environment[`${VARIABLE_PREFIX}${name}`],
     isRecord(declaration) ? declaration.default : undefined,
   ]);
   return values.flatMap(leaves).filter((value) => value.length >= SHORTEST);
 }
 
-/** What cannot be read here has been complained about where it is used. */
-async function mapIn(file: string, host: CommandHost, key?: string): Promise<Readonly<Record<string, unknown>>> {
+/** An unreadable file is empty here; it is reported where it is used. */
+async function mapIn(file: string, deps: CommandDeps, key?: string): Promise<Readonly<Record<string, unknown>>> {
   try {
-    const content: unknown = parse(await readTextFile(resolve(host.directory, file), 'a file'));
-    const wanted = key === undefined ? content : isRecord(content) ? content[key] : undefined;
-    return isRecord(wanted) ? wanted : {};
+    const content: unknown = parse(await readTextFile(resolve(deps.directory, file), 'a file'));
+    const part = key === undefined ? content : isRecord(content) ? content[key] : undefined;
+    return isRecord(part) ? part : {};
   } catch {
     return {};
   }

@@ -1,5 +1,7 @@
-/** A command that leaves evidence: gathers what becomes known on its way through the gate, and writes it down at the end. */
+/** Collects what a command learns on its way through the gate, and writes it as evidence at the end. */
+import { execFile } from 'node:child_process';
 import { dirname, join, relative, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
 import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/evidence/record.ts';
 import { redacted } from '../../engine/evidence/redacted.ts';
@@ -8,10 +10,9 @@ import type { VmEvidence } from '../../engine/evidence.ts';
 import type { VmOutcome } from '../../engine/execute.ts';
 import type { Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
-import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
-import { packageVersion } from '../package-version.ts';
-import type { SecretsByVm } from '../secrets.ts';
-import { type Commit, commitOf } from './commit.ts';
+import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
+import { packageVersion } from '../package.ts';
+import type { SecretsByVm } from '../stack/secrets.ts';
 import { addEvidence, type EvidenceFiles, evidenceFiles } from './evidence-files.ts';
 import { Gate } from './gate.ts';
 import { knownSecrets } from './known-secrets.ts';
@@ -19,7 +20,7 @@ import { type TypedOptions, typedCommand } from './typed-command.ts';
 
 /** Options of commands that leave evidence. */
 export interface EvidenceOptions {
-  /** False where none is wanted. */
+  /** False if none is to be written. */
   readonly evidence?: string | false;
   readonly task?: string;
   readonly note?: string;
@@ -27,7 +28,7 @@ export interface EvidenceOptions {
 
 const DEFAULT_FILE = 'evidence.md';
 
-/** What is known so far; each part is entered when it is. */
+/** What is known so far. */
 interface Known {
   file?: string;
   stack?: string;
@@ -48,24 +49,24 @@ export class Proof {
   readonly typed: string;
   readonly #command: 'apply' | 'verify';
   readonly #options: TypedOptions & EvidenceOptions;
-  readonly #host: CommandHost;
+  readonly #deps: CommandDeps;
   readonly #startedAt: number;
 
   constructor(
     command: 'apply' | 'verify',
     options: TypedOptions & EvidenceOptions,
-    host: CommandHost,
+    deps: CommandDeps,
     planFile?: string,
   ) {
     this.#command = command;
     this.#options = options;
-    this.#host = host;
-    this.#startedAt = host.clock.now();
-    this.gate = new Gate(host.clock, command === 'apply' ? APPLY_STAGES : VERIFY_STAGES);
+    this.#deps = deps;
+    this.#startedAt = deps.clock.now();
+    this.gate = new Gate(deps.clock, command === 'apply' ? APPLY_STAGES : VERIFY_STAGES);
     this.typed = typedCommand(command, options, planFile);
   }
 
-  /** A run that somebody stopped before anything was changed proves nothing, and is not mentioned. */
+  /** A run that the user stopped before it changed anything proves nothing, and leaves no evidence. */
   async recorded(work: () => Promise<ExitCode>): Promise<ExitCode> {
     let code: ExitCode;
     try {
@@ -73,7 +74,7 @@ export class Proof {
     } catch (error) {
       if (isCanceled(error) && !this.known.outcomes) throw error;
       this.gate.endBy(error);
-      // The failure itself is what has to be told.
+      // The first failure is the one to report.
       await this.#write(false).catch((second: unknown) => this.#warn(second));
       throw error;
     }
@@ -82,25 +83,25 @@ export class Proof {
   }
 
   async #write(isComplete: boolean): Promise<void> {
-    const { evidence: wanted } = this.#options;
+    const { evidence: chosen } = this.#options;
     const { file } = this.known;
-    // Without a stack file there is nothing to say, and no place for it.
-    if (wanted === false || file === undefined) return;
-    const { shown, paths } = this.#files(wanted, file);
+    // Without a stack file there is nothing to record, and no place for it.
+    if (chosen === false || file === undefined) return;
+    const { shown, paths } = this.#files(chosen, file);
     const record = await this.#record(isComplete, file);
     try {
-      await addEvidence(paths, shown, { row: evidenceRow(record), line: JSON.stringify(record) }, this.#host.clock);
-      this.#host.terminal.log('info', `Evidence: one line more in ${shown.table} and ${shown.log}.`);
+      await addEvidence(paths, shown, { row: evidenceRow(record), line: JSON.stringify(record) }, this.#deps.clock);
+      this.#deps.terminal.log('info', `Appended evidence to ${shown.table} and ${shown.log}.`);
     } catch (error) {
-      // Looking is allowed where nothing can be written, unless just that file was asked for.
-      if (wanted !== undefined) throw error;
+      // A read-only directory is no failure, unless the user named the file.
+      if (chosen !== undefined) throw error;
       this.#warn(error);
     }
   }
 
   async #record(isComplete: boolean, file: string): Promise<ReturnType<typeof evidenceRecord>> {
     const { known } = this;
-    const { clock, directory } = this.#host;
+    const { clock, directory } = this.#deps;
     const secrets = await this.secrets();
     const record = evidenceRecord({
       time: new Date(this.#startedAt).toISOString(),
@@ -126,28 +127,56 @@ export class Proof {
     return redacted(record, secrets);
   }
 
-  /** Nothing that is kept may hold one of them. */
+  /** They are removed from everything that is written. */
   secrets(): ReturnType<typeof knownSecrets> {
     const { file = '', secrets = new Map() } = this.known;
-    return knownSecrets({ options: this.#options, file, secrets }, this.#host);
+    return knownSecrets({ options: this.#options, file, secrets }, this.#deps);
   }
 
   #commit(stackFile: string): Promise<Commit | undefined> {
-    const read = (this.#options.varFile ?? []).map((name) => resolve(this.#host.directory, name));
+    const read = (this.#options.varFile ?? []).map((name) => resolve(this.#deps.directory, name));
     const directory = dirname(stackFile);
-    // Files elsewhere are in another repository, or in none.
+    // Files outside the directory may belong to another repository.
     const inside = read.filter((path) => !relative(directory, path).startsWith('..'));
     return commitOf(directory, [stackFile, ...inside]);
   }
 
-  #files(wanted: string | undefined, file: string): { readonly shown: EvidenceFiles; readonly paths: EvidenceFiles } {
-    const shown = evidenceFiles(wanted ?? join(dirname(file), DEFAULT_FILE));
-    const at = (path: string) => resolve(this.#host.directory, path);
+  #files(chosen: string | undefined, file: string): { readonly shown: EvidenceFiles; readonly paths: EvidenceFiles } {
+    const shown = evidenceFiles(chosen ?? join(dirname(file), DEFAULT_FILE));
+    const at = (path: string) => resolve(this.#deps.directory, path);
     return { shown, paths: { table: at(shown.table), log: at(shown.log) } };
   }
 
   #warn(error: unknown): void {
     const { detail, where } = toDiagnostic(error);
-    this.#host.terminal.log('warn', `No evidence was kept in ${where?.file ?? 'a file'}. ${detail}`);
+    this.#deps.terminal.log('warn', `Evidence could not be written to ${where?.file ?? 'a file'}. ${detail}`);
+  }
+}
+
+const GIT_TIMEOUT_MS = 5_000;
+
+interface Commit {
+  readonly id: string;
+  /** Whether the files that were read are unchanged since that commit. */
+  readonly isClean: boolean;
+}
+
+/** The commit of a directory in git. Only reads: it refreshes no index, and starts no hook or monitor of the repository. */
+async function commitOf(directory: string, files: readonly string[]): Promise<Commit | undefined> {
+  const git = async (...args: string[]) => {
+    const { stdout } = await promisify(execFile)('git', ['-c', 'core.fsmonitor=false', ...args], {
+      cwd: directory,
+      timeout: GIT_TIMEOUT_MS,
+      env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' },
+    });
+    return stdout.trim();
+  };
+  try {
+    const id = await git('rev-parse', '--verify', 'HEAD');
+    const changed = await git('status', '--porcelain', '--', ...files);
+    return { id, isClean: changed === '' };
+  } catch {
+    // No repository, no commit or no git: evidence does not require one.
+    return undefined;
   }
 }

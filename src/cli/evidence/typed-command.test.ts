@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { typedCommand } from './typed-command.ts';
 
 describe('a command as it can be typed again', () => {
-  it('has its options, and no value of a variable', () => {
+  it('contains its options, and no value of a variable', () => {
     const options = {
       file: 'lab/stack.yaml',
       var: ['password=hunter2=x'],

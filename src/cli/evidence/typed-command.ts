@@ -1,4 +1,4 @@
-/** A command as it can be typed again: its options in a fixed order, without the values of variables. Pure. */
+/** A command as it can be typed again: its options in a fixed order, without the values of variables. */
 import type { PlanningOptions } from '../commands/plan.ts';
 
 export interface TypedOptions extends PlanningOptions {
@@ -14,7 +14,7 @@ export function typedCommand(command: 'apply' | 'verify', options: TypedOptions,
     ...(planFile === undefined ? [] : [planFile]),
     ...(options.file === undefined ? [] : ['--file', options.file]),
     ...several('--var-file', options.varFile),
-    // Nobody can tell whether a value is a secret.
+    // Any value may be a secret.
     ...several(
       '--var',
       options.var?.map((setting) => `${setting.split('=')[0]}=…`),

@@ -1,4 +1,4 @@
-/** Plans and hosts for tests of views. */
+/** Plans for tests of views. */
 import type { Address } from '../../base/address.ts';
 import type { Change, Plan } from '../../engine/plan-types.ts';
 

@@ -1,4 +1,4 @@
-/** Colours for the text that a view makes, or none. */
+/** Colours for the text of a view, or none. */
 import { styleText } from 'node:util';
 import type { Output } from '../terminal.ts';
 
@@ -8,7 +8,7 @@ export type Paint = (style: Style, text: string) => string;
 
 export const plainPaint: Paint = (_style, text) => text;
 
-/** Whether colours appear is decided for the stream that the text goes to. */
+/** Depends on the stream that the text is written to. */
 export function paintFor(output: Output): Paint {
   const isColoured = output.isTTY === true && output.hasColors?.() !== false;
   return isColoured ? (style, text) => styleText(style, text, { validateStream: false }) : plainPaint;

@@ -2,7 +2,7 @@
 
 import type { Instant } from '../../base/clock.ts';
 import { printDuration } from '../../base/units.ts';
-import { partOf } from '../counted-kinds.ts';
+import { partOf } from './counted-kinds.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
 import type { Timeline, VmStatus, VmTimeline } from './timeline.ts';
 

@@ -1,7 +1,7 @@
 /** Columns of text, as wide as they need to be. */
 import { type Paint, padVisible, visibleWidth } from './paint.ts';
 
-/** Columns that are empty in every row are left out. */
+/** Leaves out columns that are empty in every row. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {
   const used = head.map((_, column) => rows.some((row) => (row[column] ?? '') !== ''));
   const keep = (row: readonly string[]) => head.map((_, column) => row[column] ?? '').filter((_, index) => used[index]);

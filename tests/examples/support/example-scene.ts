@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { resolveSecrets, type SecretsByVm } from '../../../src/cli/secrets.ts';
-import { readStack } from '../../../src/cli/stack-host.ts';
-import { testHost } from '../../../src/cli/testing/host.ts';
+import { readStack } from '../../../src/cli/stack/open.ts';
+import { resolveSecrets, type SecretsByVm } from '../../../src/cli/stack/secrets.ts';
+import { testDeps } from '../../../src/cli/testing/deps.ts';
 import { plainPaint } from '../../../src/cli/views/paint.ts';
-import { renderPlan } from '../../../src/cli/views/plan-view.ts';
+import { renderPlan } from '../../../src/cli/views/plan.ts';
 import { diagnose } from '../../../src/engine/doctor/diagnose.ts';
 import { examine } from '../../../src/engine/doctor/examine.ts';
 import type { Finding } from '../../../src/engine/doctor/finding.ts';
@@ -63,12 +63,12 @@ export async function openExample(
 async function read(directory: string, store: MemoryStore, options: SceneOptions): Promise<Opened> {
   const { varFile = [], var: settings = [], withFiles = {} } = options;
   for (const [file, text] of Object.entries(withFiles)) writeFileSync(join(directory, file), text);
-  const { host } = testHost({ directory, random: seededRandom('salt') });
-  const { stack, diagnostics } = await readStack({ varFile, var: settings }, host);
+  const { deps } = testDeps({ directory, random: seededRandom('salt') });
+  const { stack, diagnostics } = await readStack({ varFile, var: settings }, deps);
   const remarks = diagnostics.map((diagnostic) => formatDiagnostic(diagnostic));
   if (!stack) throw new Error(remarks.join('\n'));
-  const stackHost = { stack, directory, store, file: 'stack.yaml', stateDirectory: directory, warnings: [] };
-  return { directory, stack, remarks, store, secrets: await resolveSecrets(stackHost, host) };
+  const opened = { stack, directory, store, file: 'stack.yaml', stateDirectory: directory, warnings: [] };
+  return { directory, stack, remarks, store, secrets: await resolveSecrets(opened, deps) };
 }
 
 interface Opened {

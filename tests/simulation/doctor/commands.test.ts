@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { ProxwrightError } from '../../../src/base/errors.ts';
-import type { ExitCode } from '../../../src/cli/command-host.ts';
-import { AlreadyShown } from '../../../src/cli/command-host.ts';
+import type { ExitCode } from '../../../src/cli/command.ts';
+import { AlreadyShown } from '../../../src/cli/command.ts';
 import { runApply } from '../../../src/cli/commands/apply.ts';
 import { runDoctor } from '../../../src/cli/commands/doctor.ts';
 import { runPermissions } from '../../../src/cli/commands/permissions.ts';
 import { runPlan } from '../../../src/cli/commands/plan.ts';
-import { testHost } from '../../../src/cli/testing/host.ts';
+import { testDeps } from '../../../src/cli/testing/deps.ts';
 import {
   createSimulator,
   type SimulatorServer,
@@ -53,7 +53,7 @@ interface Ended {
   readonly problems: string;
 }
 
-type Command = (host: ReturnType<typeof testHost>['host']) => Promise<ExitCode>;
+type Command = (deps: ReturnType<typeof testDeps>['deps']) => Promise<ExitCode>;
 
 async function run(
   command: Command,
@@ -62,7 +62,7 @@ async function run(
 ): Promise<Ended> {
   const lines: string[] = [];
   const problems: string[] = [];
-  const { host } = testHost({
+  const { deps } = testDeps({
     clock: systemClock,
     directory,
     json,
@@ -79,7 +79,7 @@ async function run(
       diagnostic: (diagnostic) => problems.push(formatDiagnostic(diagnostic)),
     },
   });
-  const code = await command(host).catch((error: unknown): ExitCode => {
+  const code = await command(deps).catch((error: unknown): ExitCode => {
     if (error instanceof ProxwrightError) problems.push(formatDiagnostic(error.diagnostic));
     else if (!(error instanceof AlreadyShown)) throw error;
     return 1;
@@ -88,34 +88,34 @@ async function run(
 }
 
 describe('doctor', () => {
-  it('ends with 0 where nothing stands in the way, and tells the server what it pinned', async () => {
-    const { code, out } = await run((host) => runDoctor({}, host), { PROXMOX_VE_API_TOKEN: ADMIN });
+  it('exits with 0 if the stack is ready to apply, and names the pinned certificate', async () => {
+    const { code, out } = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
     expect(code).toBe(0);
     expect(out).toContain(`fingerprint: "${server.fingerprint}"`);
-    expect(out.split('\n').at(-1)).toMatch(/^Nothing stands in the way/);
+    expect(out.split('\n').at(-1)).toMatch(/^Ready to apply/);
   });
 
-  it('ends with 1 for a token without rights, in its first line', async () => {
-    const { code, out } = await run((host) => runDoctor({}, host));
+  it('exits with 1 for a token without privileges, in its first line', async () => {
+    const { code, out } = await run((deps) => runDoctor({}, deps));
     expect(code).toBe(1);
     expect(out.split('\n')[0]).toMatch(/^✗ privileges {3}prov@pve!tok has no privileges at all/);
   });
 
-  it('shows the line to paste where the certificate is not believed', async () => {
-    const { code, out } = await run((host) => runDoctor({}, host), { PROXMOX_VE_FINGERPRINT: undefined });
+  it('shows the line to paste if the certificate is not trusted', async () => {
+    const { code, out } = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_FINGERPRINT: undefined });
     expect(code).toBe(1);
     expect(out).toContain(`connection: { fingerprint: "${server.fingerprint}" }`);
   });
 
-  it('says so where there is no server, or a wrong token, and nothing else', async () => {
-    const nobody = await run((host) => runDoctor({}, host), { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' });
+  it('reports only a missing server or a wrong token', async () => {
+    const nobody = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' });
     expect(nobody.out).toMatch(/^✗ endpoint .*could not be reached/);
-    const wrong = await run((host) => runDoctor({}, host), { PROXMOX_VE_API_TOKEN: `${WEAK.slice(0, -1)}b` });
+    const wrong = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_API_TOKEN: `${WEAK.slice(0, -1)}b` });
     expect(wrong.out).toMatch(/^✗ token /);
   });
 
-  it('prints the same as JSON', async () => {
-    const { out } = await run((host) => runDoctor({}, host), {}, true);
+  it('prints its findings as JSON', async () => {
+    const { out } = await run((deps) => runDoctor({}, deps), {}, true);
     expect(JSON.parse(out)).toMatchObject({
       stack: 'lab',
       ok: false,
@@ -123,20 +123,20 @@ describe('doctor', () => {
     });
   });
 
-  it('looks at the automation beside the stack before an upgrade', async () => {
+  it('checks Terraform files beside the stack before an upgrade', async () => {
     writeFileSync(join(directory, '.terraform.lock.hcl'), LOCK);
-    const { code, out } = await run((host) => runDoctor({ upgradeTo: '9' }, host), { PROXMOX_VE_API_TOKEN: ADMIN });
+    const { code, out } = await run((deps) => runDoctor({ upgradeTo: '9' }, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
     expect(code).toBe(1);
     expect(out).toContain('telmate/proxmox 2.9.14 demands the privilege VM.Monitor');
     expect(out).toContain('.terraform.lock.hcl:1');
-    const bad = await run((host) => runDoctor({ upgradeTo: 'nine' }, host));
+    const bad = await run((deps) => runDoctor({ upgradeTo: 'nine' }, deps));
     expect(bad).toMatchObject({ code: 1, problems: expect.stringContaining('--upgrade-to 9') });
   });
 });
 
 describe('permissions', () => {
-  it('prints a script, with everything else as comments', async () => {
-    const { code, out } = await run((host) => runPermissions({ lifecycle: true }, host));
+  it('prints a script with comments', async () => {
+    const { code, out } = await run((deps) => runPermissions({ lifecycle: true }, deps));
     expect(code).toBe(0);
     const lines = out.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(lines.length).toBeGreaterThan(3);
@@ -144,70 +144,70 @@ describe('permissions', () => {
     expect(out).toContain('# Missing today:');
   });
 
-  it('needs no server with a release, and says whose token it stands for', async () => {
+  it('needs no server with --pve, and marks the placeholder for the token', async () => {
     const nowhere = { PROXMOX_VE_ENDPOINT: undefined, PROXMOX_VE_API_TOKEN: undefined };
-    const nine = await run((host) => runPermissions({ lifecycle: true, pve: '9.2', for: 'ci@pve!run' }, host), nowhere);
+    const nine = await run((deps) => runPermissions({ lifecycle: true, pve: '9.2', for: 'ci@pve!run' }, deps), nowhere);
     expect(nine).toMatchObject({ code: 0, out: expect.stringContaining("--tokens 'ci@pve!run'") });
     expect(nine.out).toContain('VM.GuestAgent.Audit');
     const named = { lifecycle: true, pve: '9.2', for: 'deploy@pve!proxwright' };
-    expect((await run((host) => runPermissions(named, host), nowhere)).out).not.toContain('stands for it');
-    const eight = await run((host) => runPermissions({ lifecycle: true, pve: '8.4' }, host), nowhere);
+    expect((await run((deps) => runPermissions(named, deps), nowhere)).out).not.toContain('is a placeholder');
+    const eight = await run((deps) => runPermissions({ lifecycle: true, pve: '8.4' }, deps), nowhere);
     expect(eight.out).toContain('VM.Monitor');
     expect(eight.out).not.toContain('GuestAgent');
     expect(eight.out).toContain('--for');
   });
 
-  it('are applied with the token of an administrator, who is not printed; then doctor and plan are content', async () => {
-    const before = await run((host) => runApply(undefined, { yes: true }, host));
+  it("applies with an administrator's token, which is not printed; then doctor and plan pass", async () => {
+    const before = await run((deps) => runApply(undefined, { yes: true }, deps));
     expect(before).toMatchObject({ code: 1, problems: expect.stringContaining('[PRIVILEGE_MISSING]') });
     const options = { lifecycle: true, apply: true, yes: true, name: 'samsara_iac' };
-    const applied = await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    const applied = await run((deps) => runPermissions(options, deps), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
     expect(applied.code).toBe(0);
     expect(applied.out).toContain('+ role samsara_iac-VM');
     expect(applied.out).not.toContain(ADMIN.split('=')[1]);
-    expect(await run((host) => runDoctor({}, host))).toMatchObject({ code: 0 });
-    const again = await run((host) => runPermissions({ ...options, apply: false }, host));
+    expect(await run((deps) => runDoctor({}, deps))).toMatchObject({ code: 0 });
+    const again = await run((deps) => runPermissions({ ...options, apply: false }, deps));
     expect(again.out).not.toContain('# Missing today:');
     // Now that it is read, the template asks for less.
     expect(again.out).toContain('pveum acl modify /storage/local-lvm');
   });
 
-  it('add to a role that is there, and leave it what another stack may need', async () => {
+  it('adds to an existing role, and keeps its other privileges', async () => {
     const privileges = new Set(['VM.Audit', 'VM.Backup']);
     served.access.roles.set('lab-VM', { roleid: 'lab-VM', privileges, special: false });
     const options = { lifecycle: true, apply: true, yes: true, name: 'lab' };
-    const { out } = await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    const { out } = await run((deps) => runPermissions(options, deps), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
     expect(out).toMatch(/^~ role lab-VM: .*\+VM\.Allocate.* \(keeps VM\.Backup\)$/m);
     expect(served.access.roles.get('lab-VM')?.privileges).toContain('VM.Backup');
   });
 
-  it('ask before they are applied', async () => {
+  it('asks before it applies', async () => {
     const options = { lifecycle: true, apply: true };
-    const { code, problems } = await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    const { code, problems } = await run((deps) => runPermissions(options, deps), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
     expect({ code, problems }).toEqual({ code: 1, problems: expect.stringContaining('--yes') });
     expect(served.access.roles.has('Proxwright-VM')).toBe(false);
   });
 
-  it('of root are said to be all there are', async () => {
-    const { out } = await run((host) => runPermissions({}, host), { PROXMOX_VE_API_TOKEN: ADMIN });
-    expect(out).toContain('# root@pam may do everything');
+  it('says that root has all privileges', async () => {
+    const { out } = await run((deps) => runPermissions({}, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
+    expect(out).toContain('# root@pam has all privileges');
     expect(out).not.toMatch(/^pveum/m);
   });
 
-  it('without that token say how to give it', async () => {
-    const { code, problems } = await run((host) => runPermissions({ apply: true, yes: true }, host));
+  it('explains how to provide the administrator token', async () => {
+    const { code, problems } = await run((deps) => runPermissions({ apply: true, yes: true }, deps));
     expect(code).toBe(1);
     expect(problems).toContain('PROXMOX_VE_ADMIN_TOKEN');
   });
 
-  it('show the way back from Administrator', async () => {
+  it('shows how to give up Administrator', async () => {
     for (const [kind, ugid] of [
       ['user', 'prov@pve'],
       ['token', 'prov@pve!tok'],
     ] as const) {
       served.access.acl.push({ path: '/', kind, ugid, role: 'Administrator', propagate: true });
     }
-    const { out } = await run((host) => runPermissions({ lifecycle: true }, host));
+    const { out } = await run((deps) => runPermissions({ lifecycle: true }, deps));
     expect(out).toContain('# More than needed today:');
     expect(out).toContain("#   pveum acl delete / --users 'prov@pve' --roles Administrator");
     expect(out).toContain("#   pveum acl delete / --tokens 'prov@pve!tok' --roles Administrator");
@@ -215,19 +215,19 @@ describe('permissions', () => {
 });
 
 describe('plan and apply', () => {
-  it('warn of missing rights, and refuse before anything is made', async () => {
+  it('warn about missing privileges, and refuse before they change anything', async () => {
     const options = { lifecycle: true, apply: true, yes: true };
-    await run((host) => runPermissions(options, host), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
+    await run((deps) => runPermissions(options, deps), { PROXMOX_VE_ADMIN_TOKEN: ADMIN });
     const role = served.access.roles.get('Proxwright-VM');
     if (!role) throw new Error('the role was made');
     role.privileges.delete('VM.PowerMgmt');
-    const planned = await run((host) => runPlan({}, host));
+    const planned = await run((deps) => runPlan({}, deps));
     expect(planned).toMatchObject({ code: 0, problems: expect.stringContaining('warning: Privilege missing') });
     const vms = served.vms.size;
-    const applied = await run((host) => runApply(undefined, { yes: true }, host));
+    const applied = await run((deps) => runApply(undefined, { yes: true }, deps));
     expect(applied).toMatchObject({ code: 1, problems: expect.stringContaining('VM.PowerMgmt on /vms/401') });
-    await run((host) => runPlan({ out: 'plan.json' }, host));
-    const fromFile = await run((host) => runApply('plan.json', { yes: true }, host));
+    await run((deps) => runPlan({ out: 'plan.json' }, deps));
+    const fromFile = await run((deps) => runApply('plan.json', { yes: true }, deps));
     expect(fromFile).toMatchObject({ code: 1, problems: expect.stringContaining('VM.PowerMgmt on /vms/401') });
     expect(served.vms.size).toBe(vms);
   });

@@ -1,11 +1,12 @@
-/** The gate as a user passes it: what it does, what it proves, what it leaves behind, and what it never writes. */
+/** The evidence gate from the command line: its stages, its evidence, its incident drafts, and what it never writes. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runApply } from '../../../src/cli/commands/apply.ts';
 import { runPlan } from '../../../src/cli/commands/plan.ts';
 import { runVerify } from '../../../src/cli/commands/verify.ts';
+import { Gate } from '../../../src/cli/evidence/gate.ts';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
 import { type Bench, openBench, READER, TOKEN_SECRET } from '../support/command-bench.ts';
 
@@ -38,8 +39,8 @@ async function project(stack = STACK, rules: readonly FaultRuleInput[] = [], env
   return bench;
 }
 
-const apply = (on: Bench, options = {}) => on.run((host) => runApply(undefined, { ...APPLY, ...options }, host));
-const verify = (on: Bench, options = {}) => on.run((host) => runVerify({ ...VERIFY, ...options }, host));
+const apply = (on: Bench, options = {}) => on.run((deps) => runApply(undefined, { ...APPLY, ...options }, deps));
+const verify = (on: Bench, options = {}) => on.run((deps) => runVerify({ ...VERIFY, ...options }, deps));
 const rows = (on: Bench) => on.read('evidence.md').trimEnd().split('\n').slice(2);
 const records = (on: Bench) =>
   on
@@ -52,7 +53,7 @@ const stages = (record: { stages: { stage: string; result: string }[] }) =>
   record.stages.map(({ stage, result }) => `${stage} ${result}`);
 
 describe('from a fresh clone with a variables file', () => {
-  it('applies, proves it by an empty plan, and proves it again later', async () => {
+  it('applies, verifies the result with an empty plan, and verifies it again later', async () => {
     const origin = await project();
     const git = (directory: string, ...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: directory, encoding: 'utf8' });
@@ -63,8 +64,8 @@ describe('from a fresh clone with a variables file', () => {
 
     const applied = await apply(clone, { task: 'P2-T5', note: 'first | try' });
     expect(applied).toMatchObject({ code: 0 });
-    expect(applied.said).toContain('Verified: 2 VMs are as the file says.');
-    expect(applied.said).toContain('Evidence: one line more in evidence.md and evidence.jsonl.');
+    expect(applied.said).toContain('Verified: 2 VMs match the file.');
+    expect(applied.said).toContain('Appended evidence to evidence.md and evidence.jsonl.');
     expect(await verify(clone)).toMatchObject({ code: 0 });
 
     const [first = '', second = ''] = rows(clone);
@@ -117,13 +118,13 @@ describe('from a fresh clone with a variables file', () => {
 });
 
 describe('a verification', () => {
-  it('fails where somebody changed something, says what, and changes nothing', async () => {
+  it('fails on a change made outside Proxwright, shows it, and changes nothing', async () => {
     const lab = await project();
     await apply(lab);
     await lab.outside.node('pve1').vm(602).config.put({ memory: 2048 });
     const { code, out } = await verify(lab);
     expect(code).toBe(1);
-    expect(out).toContain('changed by somebody else');
+    expect(out).toContain('changed outside Proxwright');
     expect(rows(lab)[1]).toContain('| None made. Open: Change vm.web[2] (memory 2GiB → 4GiB) |');
     expect(rows(lab)[1]).toContain('| Failed | plan not empty: vm.web[2]; ');
     expect(records(lab)[1].remaining).toMatchObject([
@@ -133,14 +134,14 @@ describe('a verification', () => {
     expect(incidents(lab)).toEqual([]);
   });
 
-  it('passes with a token that may only look', async () => {
+  it('passes with a read-only token', async () => {
     const lab = await project();
     await apply(lab);
     const reader = { environment: { PROXMOX_VE_API_TOKEN: READER } };
-    expect(await lab.run((host) => runVerify(VERIFY, host), reader)).toMatchObject({ code: 0 });
+    expect(await lab.run((deps) => runVerify(VERIFY, deps), reader)).toMatchObject({ code: 0 });
     expect(records(lab)[1]).toMatchObject({ result: 'Complete', server: { principal: 'reader@pve!ro' } });
     expect(
-      await lab.run((host) => runApply(undefined, { ...APPLY, replace: ['vm.web[1]'] }, host), reader),
+      await lab.run((deps) => runApply(undefined, { ...APPLY, replace: ['vm.web[1]'] }, deps), reader),
     ).toMatchObject({
       code: 1,
       said: expect.stringContaining('PRIVILEGE_MISSING'),
@@ -148,11 +149,11 @@ describe('a verification', () => {
     expect(stages(records(lab)[2]).slice(1, 4)).toEqual(['doctor passed', 'plan failed', 'apply not reached']);
   });
 
-  it('of a file that is wrong, and of a server that is not there, fails at that stage', async () => {
+  it('fails at the stage of an invalid file or an unreachable server', async () => {
     const lab = await project();
     expect(await verify(lab, { varFile: [] })).toMatchObject({ code: 1 });
     const gone = { environment: { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' } };
-    expect(await lab.run((host) => runVerify(VERIFY, host), gone)).toMatchObject({ code: 1 });
+    expect(await lab.run((deps) => runVerify(VERIFY, deps), gone)).toMatchObject({ code: 1 });
     const [invalid, unreachable] = records(lab);
     expect(stages(invalid)).toEqual(['validate failed', 'doctor not reached', 'plan not reached']);
     expect(invalid).toMatchObject({ stack: null, stages: [{ problems: [{ code: 'MISSING_REFERENCE' }] }, {}, {}] });
@@ -161,7 +162,7 @@ describe('a verification', () => {
     expect(rows(lab)[0]).toContain('validate failed: MISSING_REFERENCE');
   });
 
-  it('keeps none where none is wanted, and elsewhere where that is wanted', async () => {
+  it('writes no evidence with --no-evidence, and elsewhere with --evidence', async () => {
     const lab = await project();
     await apply(lab, { evidence: false });
     expect(lab.has('evidence.md')).toBe(false);
@@ -170,12 +171,15 @@ describe('a verification', () => {
     expect(lab.read('proof.jsonl')).toContain('"result":"Complete"');
   });
 
-  it('does not fail because its evidence has no place, unless just that place was named', async () => {
+  it('does not fail if the default evidence file cannot be written, but fails for a named one', async () => {
     const lab = await project();
     await apply(lab, { evidence: false });
     mkdirSync(join(lab.directory, 'evidence.md'));
     const { code, said } = await verify(lab);
-    expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('No evidence was kept in evidence.md.') });
+    expect({ code, said }).toEqual({
+      code: 0,
+      said: expect.stringContaining('Evidence could not be written to evidence.md.'),
+    });
     expect(await verify(lab, { evidence: 'evidence.md' })).toMatchObject({
       code: 1,
       said: expect.stringContaining('UNWRITABLE_FILE'),
@@ -184,7 +188,7 @@ describe('a verification', () => {
 });
 
 describe('an apply that fails', () => {
-  it('leaves a draft of an incident, private, and a line of evidence that names it; the next one completes', async () => {
+  it('drafts a private incident report that the evidence names; the next apply completes', async () => {
     const lab = await project(STACK, [SECOND_CLONE_FAILS]);
     const { code, said } = await apply(lab);
     expect(code).toBe(1);
@@ -212,7 +216,20 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toEqual([name]);
   });
 
-  it('leaves the draft without --verify too, and no evidence', async () => {
+  it('passes no gate without --verify, and all of it with', async () => {
+    const lab = await project();
+    const pass = vi.spyOn(Gate.prototype, 'pass');
+    try {
+      expect(await apply(lab, { verify: false })).toMatchObject({ code: 0 });
+      expect(pass.mock.calls).toEqual([]);
+      expect(await apply(lab)).toMatchObject({ code: 0 });
+      expect(pass.mock.calls.map(([stage]) => stage)).toEqual(['validate', 'doctor', 'plan', 'apply', 'last plan']);
+    } finally {
+      pass.mockRestore();
+    }
+  });
+
+  it('drafts an incident without --verify too, and writes no evidence', async () => {
     const lab = await project(STACK, [SECOND_CLONE_FAILS]);
     expect(await apply(lab, { verify: false })).toMatchObject({ code: 1 });
     expect(incidents(lab)).toHaveLength(1);
@@ -221,17 +238,17 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toHaveLength(1);
   });
 
-  it('only in its last plan leaves one as well', async () => {
+  it('drafts an incident if only the last plan is not empty', async () => {
     const lab = await project();
-    await lab.run((host) => runPlan({ ...VERIFY, only: ['vm.web[1]'], out: 'plan.json' }, host));
-    const { code } = await lab.run((host) => runApply('plan.json', APPLY, host));
+    await lab.run((deps) => runPlan({ ...VERIFY, only: ['vm.web[1]'], out: 'plan.json' }, deps));
+    const { code } = await lab.run((deps) => runApply('plan.json', APPLY, deps));
     expect(code).toBe(1);
     expect(stages(records(lab)[0]).slice(3)).toEqual(['apply passed', 'last plan failed']);
     const [name = ''] = incidents(lab);
     expect(lab.read(`incidents/${name}`)).toContain('Because the last plan wanted to change vm.web[2].');
   });
 
-  it('before it began leaves no draft: nothing happened', async () => {
+  it('drafts nothing if it did not start', async () => {
     const lab = await project(STACK.replace('ubuntu-24.04', 'no-such-template'));
     const { code, out, said } = await apply(lab);
     expect(code).toBe(1);
@@ -249,28 +266,28 @@ describe('an apply that fails', () => {
     expect(incidents(lab)).toEqual([]);
   });
 
-  it('because somebody said no is no failure: it is not mentioned', async () => {
+  it('leaves no evidence if the user declines', async () => {
     const lab = await project();
     const asked = { canAsk: true, ask: async () => 'n' };
-    const { said } = await lab.run((host) => runApply(undefined, { ...APPLY, yes: false }, host), asked);
+    const { said } = await lab.run((deps) => runApply(undefined, { ...APPLY, yes: false }, deps), asked);
     expect(said).toContain('CANCELED');
     expect(lab.has('evidence.md')).toBe(false);
     expect(incidents(lab)).toEqual([]);
   });
 
-  it('because somebody stopped it on the way says so, without a draft', async () => {
+  it('records that the user stopped it, without a draft', async () => {
     const lab = await project();
     let stop = () => {};
     const stopped = new Promise<void>((resolve) => {
       stop = resolve;
     });
     const { code } = await lab.run(
-      (host) => {
+      (deps) => {
         const log = (level: 'error' | 'warn' | 'info' | 'debug', message: string) => {
-          host.terminal.log(level, message);
+          deps.terminal.log(level, message);
           if (message.includes('clone begins')) stop();
         };
-        return runApply(undefined, APPLY, { ...host, terminal: { ...host.terminal, log } });
+        return runApply(undefined, APPLY, { ...deps, terminal: { ...deps.terminal, log } });
       },
       { stopRequested: () => stopped },
     );
@@ -282,8 +299,8 @@ describe('an apply that fails', () => {
   });
 });
 
-describe('what is kept', () => {
-  it('holds no password, no token and no sensitive variable', async () => {
+describe('what is written', () => {
+  it('contains no password, no token and no sensitive variable', async () => {
     const password = 'correct-horse-battery';
     const guest = STACK.replace('guest: plain', `guest: cloud-init\n    description: "\${var.remark}"`).concat(
       '    cloud_init: { user: ops, password: { env: OPS_PASSWORD } }\n',
@@ -301,11 +318,11 @@ describe('what is kept', () => {
     for (const secret of [password, TOKEN_SECRET, 'hush-hush']) expect(kept).not.toContain(secret);
   });
 
-  it('holds none in the draft about a last plan either, which shows the values of fields', async () => {
+  it('contains none in the draft about a last plan, which shows values of fields', async () => {
     const lab = await project(STACK.replace('guest: plain', `guest: plain\n    description: "\${var.remark}"`));
     const variable = { var: ['remark=hush-hush'] };
-    await lab.run((host) => runPlan({ ...VERIFY, ...variable, only: ['vm.web[1]'], out: 'plan.json' }, host));
-    expect(await lab.run((host) => runApply('plan.json', { ...APPLY, ...variable }, host))).toMatchObject({ code: 1 });
+    await lab.run((deps) => runPlan({ ...VERIFY, ...variable, only: ['vm.web[1]'], out: 'plan.json' }, deps));
+    expect(await lab.run((deps) => runApply('plan.json', { ...APPLY, ...variable }, deps))).toMatchObject({ code: 1 });
     const [draft = ''] = incidents(lab);
     expect(lab.read(`incidents/${draft}`)).toMatch(/vm\.web\[2\]: description is .*, wanted •••/);
     expect(lab.read(`incidents/${draft}`)).not.toContain('hush-hush');

@@ -33,62 +33,67 @@ async function applied(count = 2): Promise<Bench> {
   return bench;
 }
 
-const apply = (on: Bench) => on.run((host) => runApply(undefined, { yes: true }, host));
-const plan = (on: Bench) => on.run((host) => runPlan({ exitCode: true }, host));
-const backup = (on: Bench, name?: string, options = {}) => on.run((host) => runStateBackup(name, options, host));
+const apply = (on: Bench) => on.run((deps) => runApply(undefined, { yes: true }, deps));
+const plan = (on: Bench) => on.run((deps) => runPlan({ exitCode: true }, deps));
+const backup = (on: Bench, name?: string, options = {}) => on.run((deps) => runStateBackup(name, options, deps));
 const restore = (on: Bench, name: string, part = {}) =>
-  on.run((host) => runStateRestore(name, { yes: true }, host), part);
-const recover = (on: Bench) => on.run((host) => runStateRecover({ yes: true }, host));
+  on.run((deps) => runStateRestore(name, { yes: true }, deps), part);
+const recover = (on: Bench) => on.run((deps) => runStateRecover({ yes: true }, deps));
 const loseState = (on: Bench) => rmSync(join(on.directory, '.proxwright'), { recursive: true });
 
 describe('a restore', () => {
-  it('says that nothing drifted where nothing did', async () => {
+  it('reports no drift if there is none', async () => {
     const lab = await applied();
     await backup(lab, 'before');
     const { code, said } = await restore(lab, 'before');
-    expect({ code, said }).toEqual({ code: 0, said: expect.stringContaining('No drift: cluster, file and restored') });
+    expect({ code, said }).toEqual({
+      code: 0,
+      said: expect.stringContaining('No drift: the cluster, the file and the restored'),
+    });
   });
 
-  it('says what others changed since the backup, field by field, and changes nothing', async () => {
+  it('shows changes since the backup, field by field, and changes nothing', async () => {
     const lab = await applied();
     await backup(lab, 'before');
     await lab.outside.node('pve1').vm(602).config.put({ memory: 2048 });
     const { code, out, said } = await restore(lab, 'before');
     expect(code).toBe(0);
-    expect(out).toMatch(/memory {2}2GiB → 4GiB {2}\[changed by somebody else, /);
-    expect(said).toContain('1 VM differs from what was restored; nothing was changed. Settle it: proxwright apply');
+    expect(out).toMatch(/memory {2}2GiB → 4GiB {2}\[changed outside Proxwright, /);
+    expect(said).toContain(
+      '1 VM differs from the restored state; nothing was changed. To correct this: proxwright apply',
+    );
     expect((await lab.outside.node('pve1').vm(602).config.get()).values.get('memory')).toBe('2048');
   });
 
-  it('of a state that does not know a VM made since says so, and recover finds it', async () => {
+  it('warns about a VM created since the backup, which recover finds', async () => {
     const lab = await applied(1);
     await backup(lab, 'one');
     lab.write('stack.yaml', STACK(2));
     expect(await apply(lab)).toMatchObject({ code: 0 });
     const { code, said } = await restore(lab, 'one');
     expect(code).toBe(0);
-    expect(said).toContain('It does not know vm.web[2]; they would be forgotten.');
+    expect(said).toContain('It does not contain vm.web[2]; the state would forget them.');
     expect(said).toContain('STATE_LOST');
-    expect(said).toContain('no plan can be made yet');
+    expect(said).toContain('No plan can be made from this state yet');
     expect(await recover(lab)).toMatchObject({ code: 0 });
     expect(await apply(lab)).toMatchObject({ code: 0 });
     expect(await plan(lab)).toMatchObject({ code: 0, out: 'No changes.' });
   });
 
-  it('needs no cluster', async () => {
+  it('works without a cluster', async () => {
     const lab = await applied(1);
     await backup(lab, 'before');
     const { code, said } = await restore(lab, 'before', {
       environment: { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' },
     });
     expect(code).toBe(0);
-    expect(said).toContain('It was not compared with the cluster: Server not reachable.');
+    expect(said).toContain('The state was not compared with the cluster: Server not reachable.');
     expect(said).toContain('Restored as serial');
   });
 });
 
 describe('a backup', () => {
-  it('goes to a file elsewhere, private, and comes back from there after everything was lost', async () => {
+  it('is written to a private file, and restores a lost state from there', async () => {
     const lab = await applied();
     expect(await backup(lab, undefined, { out: 'copy.json' })).toMatchObject({
       code: 0,
@@ -105,12 +110,12 @@ describe('a backup', () => {
 });
 
 describe('another machine', () => {
-  it('goes on where this one stopped when it has the directory: the plan is empty, secrets included', async () => {
+  it('has an empty plan with a copy of the directory, secrets included', async () => {
     const there = (await applied()).copy();
     expect(await plan(there)).toMatchObject({ code: 0, out: 'No changes.' });
   });
 
-  it('that has only the stack refuses to make everything twice, and recovers', async () => {
+  it('refuses to create everything twice if it has only the stack file, and recovers', async () => {
     const there = (await applied()).copy();
     loseState(there);
     expect(await plan(there)).toMatchObject({ code: 1, said: expect.stringContaining('STATE_LOST') });

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { ProxwrightError } from '../../../src/base/errors.ts';
-import { AlreadyShown, type CommandHost, type ExitCode } from '../../../src/cli/command-host.ts';
-import { testHost } from '../../../src/cli/testing/host.ts';
+import { AlreadyShown, type CommandDeps, type ExitCode } from '../../../src/cli/command.ts';
+import { testDeps } from '../../../src/cli/testing/deps.ts';
 import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
 import {
   buildWorld,
@@ -31,13 +31,13 @@ export interface Ended {
   readonly said: string;
 }
 
-export type Command = (host: CommandHost) => Promise<ExitCode>;
+export type Command = (deps: CommandDeps) => Promise<ExitCode>;
 
 export interface Bench {
   readonly directory: string;
   /** For what others do behind our back. */
   readonly outside: Pve;
-  run(command: Command, part?: Partial<CommandHost>): Promise<Ended>;
+  run(command: Command, part?: Partial<CommandDeps>): Promise<Ended>;
   write(name: string, text: string): void;
   read(name: string): string;
   has(name: string): boolean;
@@ -102,10 +102,10 @@ export async function openBench(
   return bench;
 }
 
-async function runIn(directory: string, command: Command, part: Partial<CommandHost>): Promise<Ended> {
+async function runIn(directory: string, command: Command, part: Partial<CommandDeps>): Promise<Ended> {
   const lines: string[] = [];
   const said: string[] = [];
-  const { host } = testHost({
+  const { deps } = testDeps({
     clock: systemClock,
     directory,
     terminal: {
@@ -116,7 +116,7 @@ async function runIn(directory: string, command: Command, part: Partial<CommandH
     },
     ...part,
   });
-  const code = await command(host).catch((error: unknown): ExitCode => {
+  const code = await command(deps).catch((error: unknown): ExitCode => {
     if (error instanceof ProxwrightError) said.push(formatDiagnostic(error.diagnostic));
     else if (!(error instanceof AlreadyShown)) throw error;
     return 1;

@@ -1,0 +1,391 @@
+/**
+ * Every command: its name, arguments, options, help, and how its code is loaded. The command line and the reference page
+ * are built from this list and nothing else. It imports no command, so `--help` stays fast.
+ */
+import type { CommandRow, OptionRow } from './command.ts';
+import { EXAMPLE_NAMES } from './examples.ts';
+
+export const GLOBAL_OPTIONS: readonly OptionRow[] = [
+  { flags: '--log-level <level>', about: 'error, warn, info or debug (also PROXMOX_LOG_LEVEL)' },
+  { flags: '--json', about: 'print JSON instead of text' },
+];
+
+export const STACK_OPTIONS: readonly OptionRow[] = [
+  { flags: '-f, --file <file>', about: 'the stack file (default: stack.yaml, stack.yml or stack.json)' },
+  { flags: '--var <name=value>', about: 'value of a variable', repeatable: true },
+  { flags: '--var-file <file>', about: 'file with values of variables', repeatable: true },
+];
+
+const YES: OptionRow = { flags: '-y, --yes', about: 'do not ask for confirmation' };
+
+const ONLY: OptionRow = {
+  flags: '--only <address>',
+  about: 'only this VM or group, such as vm.worker[2]',
+  repeatable: true,
+};
+
+const PLANNING_OPTIONS: readonly OptionRow[] = [
+  ONLY,
+  { flags: '--allow-delete', about: 'delete VMs that are no longer in the file' },
+  { flags: '--allow-restart', about: 'restart VMs whose change needs it, even if the file says never' },
+  { flags: '--replace <address>', about: 'destroy this VM and create it again', repeatable: true },
+];
+
+/** `when` names the condition under which they apply. */
+const evidenceOptions = (when = ''): readonly OptionRow[] => [
+  {
+    flags: '--evidence <file>',
+    about: `${when}table to append to, with a .jsonl log beside it (default: evidence.md beside the stack file)`,
+  },
+  { flags: '--no-evidence', about: `${when}write no evidence` },
+  { flags: '--task <text>', about: `${when}the task that the evidence names` },
+  { flags: '--note <text>', about: `${when}a note for the evidence` },
+];
+
+export const PROGRAM = {
+  name: 'proxwright',
+  about: 'Virtual machines on Proxmox VE: declared once, applied reliably, proven idempotent.',
+  help: `
+First steps:
+  proxwright demo              watch it work on a simulated cluster
+  proxwright init              write a stack file to start from
+  proxwright validate          check the file
+  proxwright doctor            check that the cluster is ready for it
+  proxwright plan              show what apply would change, and why
+  proxwright apply             apply the changes; run it again to resume after a failure or Ctrl-C
+  proxwright verify            check that the cluster still matches the file
+
+Connection (unless the stack file sets it):
+  PROXMOX_VE_ENDPOINT          https://pve1.example.org:8006
+  PROXMOX_VE_API_TOKEN         user@realm!id=secret
+  PROXMOX_VE_FINGERPRINT       SHA-256 of the server's certificate, or PROXMOX_VE_CA_FILE
+
+Exit codes: 0 done, 1 failed, 2 changes present (with --exit-code), 130 canceled.`,
+} as const;
+
+export const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'init',
+    about: 'write a commented stack file to start from, its schema, and a .gitignore',
+    options: [
+      { flags: '--example <name>', about: `the example to start from: ${listed(EXAMPLE_NAMES)}`, byDefault: 'ubuntu' },
+      { flags: '--force', about: 'overwrite existing files' },
+      { flags: '--schema', about: 'write only stack.schema.json' },
+    ],
+    help: `
+Examples:
+  proxwright init                              one server, cloned from a template that you have
+  proxwright init --example from-bare-host     an empty host: image, template and VMs
+  proxwright init --example talos-single-host  Talos: control plane, workers, and a worker for each GPU`,
+    load: async () => (await import('./commands/init.ts')).runInit,
+  },
+  {
+    name: 'validate',
+    about: 'check the stack file without contacting the server; reports all problems, with positions',
+    usesStack: true,
+    load: async () => (await import('./commands/validate.ts')).runValidate,
+  },
+  {
+    name: 'doctor',
+    about: 'check server, token and cluster for this stack; each finding comes with a remedy',
+    usesStack: true,
+    options: [
+      {
+        flags: '--upgrade-to <release>',
+        about: 'also show what an upgrade of Proxmox VE, to 9 for instance, will break',
+      },
+    ],
+    help: `
+It only reads. ✓ is fine, ! is a warning or could not be checked, ✗ prevents an apply (exit code 1).
+
+Examples:
+  proxwright doctor                    before the first apply, and whenever something looks wrong
+  proxwright doctor --upgrade-to 9     before you upgrade Proxmox VE
+  proxwright doctor --json`,
+    load: async () => (await import('./commands/doctor.ts')).runDoctor,
+  },
+  {
+    name: 'permissions',
+    about:
+      'print the smallest roles and ACL entries for this stack, and which privileges the token lacks or has to spare',
+    usesStack: true,
+    options: [
+      {
+        flags: '--lifecycle',
+        about: 'for everything the VMs ever need (create, change, start, stop, destroy), not only the next apply',
+      },
+      {
+        flags: '--pve <release>',
+        about: 'for this release of Proxmox VE, 8.4 or 9.2 for instance, without contacting a server',
+      },
+      { flags: '--for <token>', about: 'for this user or token (user@realm!id) instead of the one in use' },
+      { flags: '--name <name>', about: 'prefix of the role names (default: Proxwright)' },
+      {
+        flags: '--vms <where>',
+        about: 'ACL entries for VMs: "each" for one per VM, which is removed with the VM, or "all" for one on /vms',
+      },
+      { flags: '--apply', about: "create the roles and entries with an administrator's token" },
+      { flags: '--admin-token-env <name>', about: 'variable that holds that token (default: PROXMOX_VE_ADMIN_TOKEN)' },
+      { flags: '--admin-token-file <file>', about: 'file that holds that token' },
+      YES,
+    ],
+    help: `
+The output is a script: commands for an administrator, and comments.
+
+Examples:
+  proxwright permissions                                what the next apply needs
+  proxwright permissions --lifecycle | ssh root@pve1 sh
+  proxwright permissions --lifecycle --pve 9.2 --for 'deploy@pve!proxwright'    before you have a token
+  PROXMOX_VE_ADMIN_TOKEN='root@pam!admin=…' proxwright permissions --lifecycle --apply --name lab`,
+    load: async () => (await import('./commands/permissions.ts')).runPermissions,
+  },
+  {
+    name: 'plan',
+    about: 'show what apply would change, and why; changes nothing',
+    usesStack: true,
+    options: [
+      ...PLANNING_OPTIONS,
+      { flags: '--out <file>', about: 'also write the plan to a file, for apply' },
+      { flags: '--exit-code', about: 'exit with 2 if there are changes' },
+    ],
+    help: `
+Examples:
+  proxwright plan --only vm.worker[2]
+  proxwright plan --out plan.json && proxwright apply plan.json
+  proxwright plan --exit-code      0: no changes, 2: changes, 1: failed`,
+    load: async () => (await import('./commands/plan.ts')).runPlan,
+  },
+  {
+    name: 'apply',
+    about: 'make the cluster match the file, with live progress; resumes an interrupted run',
+    arguments: [{ name: '[plan]', about: 'a plan written by plan --out; refused if anything changed since' }],
+    usesStack: true,
+    options: [
+      ...PLANNING_OPTIONS,
+      ...evidenceOptions('with --verify: '),
+      YES,
+      { flags: '--verify', about: 'validate, run doctor, plan, apply, and plan again: the last plan must be empty' },
+    ],
+    help: `
+Examples:
+  proxwright apply --verify --var-file prod.yaml --task P2-T5 --note 'first apply after the upgrade'
+  proxwright apply --verify --evidence docs/evidence.md`,
+    load: async () => (await import('./commands/apply.ts')).runApply,
+  },
+  {
+    name: 'verify',
+    about: 'check that the cluster still matches the file: validate, doctor, plan; changes nothing',
+    usesStack: true,
+    options: [ONLY, ...evidenceOptions()],
+    load: async () => (await import('./commands/verify.ts')).runVerify,
+  },
+  {
+    name: 'drift',
+    about: 'show what was changed outside Proxwright since the last apply',
+    usesStack: true,
+    options: [ONLY, { flags: '--exit-code', about: 'exit with 2 if there is drift' }],
+    load: async () => (await import('./commands/drift.ts')).runDrift,
+  },
+  {
+    name: 'destroy',
+    about: 'destroy the VMs of this stack and their disks, after confirmation',
+    usesStack: true,
+    options: [
+      ONLY,
+      YES,
+      { flags: '--stop', about: 'stop running VMs immediately instead of shutting them down' },
+      { flags: '--refuse-running', about: 'refuse to destroy running VMs' },
+      { flags: '--all', about: 'also destroy the templates it built and the images it downloaded or uploaded' },
+    ],
+    load: async () => (await import('./commands/destroy.ts')).runDestroy,
+  },
+  {
+    name: 'image',
+    about: 'images of the stack: files that Proxmox downloads or Proxwright uploads',
+    commands: [
+      {
+        name: 'ensure',
+        about: 'download or upload the images of the stack; leaves correct ones alone',
+        arguments: [{ name: '[names...]', about: 'only these images' }],
+        usesStack: true,
+        options: [YES, replaceOne('image')],
+        help: `
+Example:
+  proxwright image ensure noble --replace image.noble    download it again, over the existing file`,
+        load: async () => (await import('./commands/ensure.ts')).runEnsure.bind(undefined, 'image'),
+      },
+    ],
+  },
+  {
+    name: 'template',
+    about: 'templates of the stack: built once, then cloned',
+    commands: [
+      {
+        name: 'ensure',
+        about: 'build the templates of the stack, and the images they need; leaves correct ones alone',
+        arguments: [{ name: '[names...]', about: 'only these templates' }],
+        usesStack: true,
+        options: [YES, replaceOne('template')],
+        help: `
+Example:
+  proxwright template ensure --yes    in a nightly job: does nothing until a template definition changes`,
+        load: async () => (await import('./commands/ensure.ts')).runEnsure.bind(undefined, 'template'),
+      },
+    ],
+  },
+  {
+    name: 'output',
+    about: 'print the outputs of the stack, or one of them, without contacting the server',
+    arguments: [{ name: '[name]', about: 'one output, such as vms or talos_cluster_endpoint' }],
+    usesStack: true,
+    options: [
+      {
+        flags: '--format <format>',
+        about:
+          'human, json, env, shell, ansible, dnsmasq, isc-dhcp, talos-script, k3s-script, rancher-script or schema',
+      },
+      { flags: '--contract <name>', about: 'only the outputs of this contract: talos' },
+    ],
+    help: `
+Examples:
+  proxwright output --format ansible > inventory.yaml
+  eval "$(proxwright output --format shell)"
+  proxwright output --format talos-script > talos.sh
+  proxwright output talos_cluster_endpoint`,
+    load: async () => (await import('./commands/output.ts')).runOutput,
+  },
+  {
+    name: 'import',
+    about: 'adopt an existing VM, and print the stack lines that describe it',
+    arguments: [
+      { name: '<address>', about: "its address in the stack, such as vm.web or 'vm.worker[2]'" },
+      { name: '<vmid>', about: 'its id in Proxmox' },
+    ],
+    usesStack: true,
+    options: [{ flags: '--accept-identity', about: 'accept a VM whose uuid has changed, after a restore from backup' }],
+    load: async () => (await import('./commands/import.ts')).runImport,
+  },
+  {
+    name: 'state',
+    about: 'what Proxwright has recorded about the VMs: show, correct, back up, rebuild',
+    commands: [
+      {
+        name: 'list',
+        about: 'list the VMs',
+        usesStack: true,
+        load: async () => (await import('./commands/state.ts')).runStateList,
+      },
+      {
+        name: 'show',
+        about: 'show one VM: identity, addresses, last applied values; secrets as digests',
+        arguments: [{ name: '<address>' }],
+        usesStack: true,
+        load: async () => (await import('./commands/state.ts')).runStateShow,
+      },
+      {
+        name: 'mv',
+        about: 'change the address of a VM, after you renamed a group',
+        arguments: [{ name: '<from>' }, { name: '<to>' }],
+        usesStack: true,
+        load: async () => (await import('./commands/state.ts')).runStateMove,
+      },
+      {
+        name: 'forget',
+        about: 'remove a VM from the state; the VM itself stays',
+        arguments: [{ name: '<address>' }],
+        usesStack: true,
+        options: [YES, { flags: '--release', about: 'also remove the ownership line from its notes' }],
+        load: async () => (await import('./commands/state.ts')).runStateForget,
+      },
+      {
+        name: 'backup',
+        about: 'save a named copy of the state, which is never removed automatically',
+        arguments: [{ name: '[name]', about: 'name of the copy (default: the current time)' }],
+        usesStack: true,
+        options: [{ flags: '--out <file>', about: 'write it to a file instead, for instance on another disk' }],
+        load: async () => (await import('./commands/state-backup.ts')).runStateBackup,
+      },
+      {
+        name: 'restore',
+        about: 'restore a backup and compare it with the cluster, before and after; without a name, list the backups',
+        arguments: [{ name: '[name]', about: 'a backup, or a file' }],
+        usesStack: true,
+        options: [YES],
+        load: async () => (await import('./commands/state-backup.ts')).runStateRestore,
+      },
+      {
+        name: 'recover',
+        about: "rebuild a lost state from the ownership lines in the VMs' notes",
+        usesStack: true,
+        options: [YES],
+        load: async () => (await import('./commands/state-recover.ts')).runStateRecover,
+      },
+      {
+        name: 'unlock',
+        about: 'remove the lock of a dead run, and say whose it was',
+        usesStack: true,
+        options: [YES, { flags: '--force', about: 'even if its process is alive on this machine' }],
+        load: async () => (await import('./commands/state.ts')).runStateUnlock,
+      },
+    ],
+  },
+  {
+    name: 'runs',
+    about: 'list earlier runs: when, which command, how it ended, how long it took',
+    usesStack: true,
+    options: [metrics(' (of the last run)')],
+    load: async () => (await import('./commands/runs.ts')).runRuns,
+    commands: [
+      {
+        name: 'show',
+        about: 'show one run: VM by VM, step by step, with durations and failures',
+        arguments: [{ name: '<id>', about: 'a run id, an unambiguous part of one, or "last"' }],
+        usesStack: true,
+        options: [metrics()],
+        load: async () => (await import('./commands/runs.ts')).runRunsShow,
+      },
+    ],
+  },
+  {
+    name: 'sim',
+    about: 'serve a simulated Proxmox VE cluster over HTTPS',
+    options: [
+      {
+        flags: '--listen <address:port>',
+        about: 'where to listen; port 0 picks a free one',
+        byDefault: '127.0.0.1:8006',
+      },
+      {
+        flags: '--world <file>',
+        about: 'world file, or "default", "bare", "bare-cluster" or "recorded"',
+        byDefault: 'default',
+      },
+      { flags: '--seed <seed>', about: 'seed for everything random', byDefault: '1' },
+      { flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '1' },
+      {
+        flags: '--faults <rules>',
+        about: 'rules such as "lock:qemu/*/config@2x3,cut-after:clone@1", a file of them, or "seeded"',
+      },
+    ],
+    load: async () => (await import('./commands/sim.ts')).runSim,
+  },
+  {
+    name: 'demo',
+    about: 'watch it work: a simulated cluster, five VMs, from the first plan to an empty second one',
+    options: [{ flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '10' }],
+    load: async () => (await import('./commands/demo.ts')).runDemo,
+  },
+];
+
+function replaceOne(kind: 'image' | 'template'): OptionRow {
+  return { flags: '--replace <address>', about: `replace this one, for example ${kind}.noble`, repeatable: true };
+}
+
+function metrics(which = ''): OptionRow {
+  return { flags: '--metrics <file>', about: `also write the durations to a file, for Prometheus${which}` };
+}
+
+/** `a, b or c`. */
+function listed(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}

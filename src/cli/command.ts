@@ -1,0 +1,89 @@
+/** What a command is: its row in the list, the options and dependencies it receives, and how it ends. */
+import type { Clock } from '../base/clock.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import type { LogLevel } from '../base/log.ts';
+import type { Random } from '../base/random.ts';
+import type { Output, Terminal } from './terminal.ts';
+
+/** A command as `command-list.ts` declares it. */
+export interface CommandRow {
+  readonly name: string;
+  readonly about: string;
+  readonly arguments?: readonly ArgumentRow[];
+  /** Adds the options of a stack file. */
+  readonly usesStack?: boolean;
+  /** Beyond those of every command. */
+  readonly options?: readonly OptionRow[];
+  /** Printed below the options. */
+  readonly help?: string;
+  /** The function takes the arguments, then the options, then its `CommandDeps`. Without it the row is a group. */
+  readonly load?: () => Promise<(...values: never[]) => Promise<ExitCode>>;
+  readonly commands?: readonly CommandRow[];
+}
+
+export interface ArgumentRow {
+  /** `<required>`, `[optional]` or `[several...]`. */
+  readonly name: string;
+  readonly about?: string;
+}
+
+export interface OptionRow {
+  readonly flags: string;
+  readonly about: string;
+  readonly byDefault?: string;
+  readonly repeatable?: boolean;
+}
+
+/** Options of every command. */
+export interface GlobalOptions {
+  readonly logLevel?: string;
+  readonly json?: boolean;
+}
+
+/** Options of every command that works on a stack file. */
+export interface StackOptions extends GlobalOptions {
+  readonly file?: string;
+  readonly var?: readonly string[];
+  readonly varFile?: readonly string[];
+}
+
+/** What the process provides. Commands reach the terminal, the clock and the environment only through this. */
+export interface CommandDeps {
+  readonly terminal: Terminal;
+  readonly level: LogLevel;
+  /** Read by `views/view.ts` alone; commands hand their data to a view. */
+  readonly json: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The working directory. */
+  readonly directory: string;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Resolves at the first SIGINT or SIGTERM; the second one ends the process immediately. */
+  stopRequested(): Promise<void>;
+  /** Whether there is a terminal to ask on. */
+  readonly canAsk: boolean;
+  /** Asks on the terminal; undefined without one, and when the user gives no answer. */
+  ask(question: string): Promise<string | undefined>;
+}
+
+/** Exit codes: 0 done, 1 failed, 2 changes present, 130 canceled. */
+export type ExitCode = 0 | 1 | 2 | 130;
+
+export const EXIT_CANCELED = 130;
+
+/** Ends a command that has already printed its problems. */
+export class AlreadyShown extends Error {
+  readonly exitCode: ExitCode;
+
+  constructor(exitCode: ExitCode = 1) {
+    super('the problems have been shown');
+    this.exitCode = exitCode;
+  }
+}
+
+/** `option` is what the user typed, for example `--listen`. */
+export function badOption(option: string, detail: string, hint: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_VALUE', where: { file: option }, detail, hint });
+}

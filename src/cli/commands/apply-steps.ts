@@ -1,0 +1,110 @@
+/** The steps of an apply, with or without `--verify`: make the plan, show it, ask, execute it, write output files. */
+import { counted } from '../../base/count.ts';
+import { canceled, isCanceled } from '../../base/errors.ts';
+import { stackOutputs } from '../../engine/outputs/outputs.ts';
+import { type Change, isEmpty, type Plan } from '../../engine/plan-types.ts';
+import type { CommandDeps } from '../command.ts';
+import { isYes } from '../consent.ts';
+import { type Failure, problemOfRun } from '../evidence/incident-file.ts';
+import type { EvidenceOptions } from '../evidence/proof.ts';
+import type { OpenedStack } from '../stack/open.ts';
+import { writeOutputFiles } from '../stack/output-files.ts';
+import { readPlan } from '../stack/plan-file.ts';
+import { checkPlanning, requirePlan, withLocalImages } from '../stack/planning.ts';
+import { conclusionOf, type StackRun } from '../stack/run.ts';
+import { applyView, type Conclusion } from '../views/apply.ts';
+import { type PlanningOptions, planOptions } from './plan.ts';
+
+export interface ApplyOptions extends PlanningOptions, EvidenceOptions {
+  readonly yes?: boolean;
+  readonly verify?: boolean;
+  /** The command that was typed, if it was not `apply`. */
+  readonly typed?: string;
+}
+
+export interface ApplyWork {
+  readonly options: ApplyOptions;
+  readonly opened: OpenedStack;
+  readonly run: StackRun;
+  /** Drafts a report about a failure. */
+  readonly draft: (failure: Failure) => Promise<void>;
+}
+
+export async function readGivenPlan(
+  planFile: string | undefined,
+  { stack }: OpenedStack,
+  deps: CommandDeps,
+): Promise<Plan | undefined> {
+  return planFile === undefined ? undefined : readPlan(planFile, stack.name, deps);
+}
+
+/** The plan from a file, if it may still be executed; otherwise a new one. */
+export async function makePlan(
+  { options, opened, run }: ApplyWork,
+  givenPlan: Plan | undefined,
+  deps: CommandDeps,
+): Promise<Plan> {
+  checkPlanning(options, opened.stack, run.session.state);
+  if (givenPlan) return permitted(givenPlan, run, deps);
+  const { session } = run;
+  const plan = requirePlan(await withLocalImages(await session.plan(planOptions(options)), opened), deps);
+  if (options.yes || !deps.canAsk) return plan;
+  const wider = await askForMore(plan, options, deps);
+  return wider ? requirePlan(await session.plan(wider), deps) : plan;
+}
+
+/** The plan may have been made with another token, or with other privileges. */
+async function permitted(plan: Plan, { session }: StackRun, deps: CommandDeps): Promise<Plan> {
+  const { missing } = isEmpty(plan) ? { missing: [] } : await session.privilegesFor(plan);
+  const warnings = plan.warnings.filter(({ code }) => code !== 'PRIVILEGE_MISSING' && code !== 'ROOT_ONLY');
+  return requirePlan(
+    missing.length > 0 ? { ok: false, problems: missing } : { ok: true, plan: { ...plan, warnings } },
+    deps,
+  );
+}
+
+/** At a terminal, asks for what the file does not allow by itself. Without one, that takes --allow-delete or --allow-restart. */
+async function askForMore(plan: Plan, options: ApplyOptions, deps: CommandDeps) {
+  const listed = (changes: readonly Change[]) => changes.map(({ address, name }) => `${address} (${name})`).join(', ');
+  const kept = plan.changes.filter(({ kind }) => kind === 'keep');
+  const waiting = plan.changes.filter(({ restartPending }) => restartPending.length > 0);
+  const allowDelete =
+    kept.length > 0 && isYes(await deps.ask(`No longer in the file: ${listed(kept)}. Delete them? [y/N] `));
+  const allowRestart =
+    waiting.length > 0 && isYes(await deps.ask(`Needs a restart: ${listed(waiting)}. Restart them now? [y/N] `));
+  if (!allowDelete && !allowRestart) return undefined;
+  const asked = planOptions(options);
+  return {
+    ...asked,
+    allowDelete: asked.allowDelete || allowDelete,
+    allowRestart: asked.allowRestart || allowRestart,
+  };
+}
+
+export function showPlan(plan: Plan, deps: CommandDeps): void {
+  for (const warning of plan.warnings) deps.terminal.diagnostic(warning);
+  applyView(deps).plan(plan);
+}
+
+export async function askToProceed({ yes }: ApplyOptions, deps: CommandDeps): Promise<void> {
+  if (!yes && !isYes(await deps.ask('\nApply these changes? [y/N] '))) throw canceled('Nothing was changed.');
+}
+
+/** Drafts an incident about a failure; a run that the user stopped is not one. */
+export async function executePlan({ opened, run, draft }: ApplyWork, plan: Plan): Promise<Conclusion> {
+  const execution = await run.execute(plan).catch(async (error: unknown) => {
+    if (!isCanceled(error)) await draft({ plan, problems: problemOfRun(error) });
+    throw error;
+  });
+  const conclusion = conclusionOf('apply', execution, opened, run.session.state);
+  applyView(run.deps).concluded(conclusion);
+  const { code, problems, outcomes } = conclusion;
+  if (code === 1) await draft({ plan, problems, outcomes });
+  return conclusion;
+}
+
+export async function writeOutputs({ opened, run: { session, deps } }: ApplyWork): Promise<void> {
+  const files = await writeOutputFiles(opened, stackOutputs(opened.stack, session.state));
+  if (files.length === 0) return;
+  deps.terminal.log('info', `Wrote ${counted(files.length, 'output file')} to ${opened.stack.outputs.files}.`);
+}

@@ -1,0 +1,203 @@
+/**
+ * Plans for commands. Those that only look make one without the lock: what an unfinished run left behind is taken into
+ * account, but not settled. The checks before a plan (addresses, local files) serve commands with a lock as well.
+ */
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type Address, covers } from '../../base/address.ts';
+import { closest } from '../../base/closest.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { machinesOf } from '../../engine/machines.ts';
+import { observe } from '../../engine/observe.ts';
+import type { Observed } from '../../engine/observed.ts';
+import { type PlanResult, planStack } from '../../engine/plan.ts';
+import { type Change, isEmpty, type Plan, UNDETAILED } from '../../engine/plan-types.ts';
+import { checkPrivileges } from '../../engine/privileges/check.ts';
+import { explainUnseen } from '../../engine/privileges/unseen.ts';
+import type { PlanOptions } from '../../engine/session.ts';
+import type { Pve } from '../../pve/index.ts';
+import { isFileStep } from '../../resources/file/steps.ts';
+import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
+import { recallState } from '../../state/recall.ts';
+import type { StackState } from '../../state/stack-state.ts';
+import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
+import { connect } from './connect.ts';
+import { type OpenedStack, openStack } from './open.ts';
+import { resolveSecrets, type SecretsByVm } from './secrets.ts';
+
+/** A plan, and the state and observations it was made from. */
+export interface PlannedStack {
+  readonly plan: Plan;
+  readonly state: StackState;
+  readonly observed: Observed;
+  readonly secrets: SecretsByVm;
+}
+
+/** Opens a stack and plans it, for a command that changes nothing. */
+export async function openAndPlan(
+  options: StackOptions,
+  deps: CommandDeps,
+  planOptions: PlanOptions,
+): Promise<PlannedStack & { readonly stack: ResolvedStack; readonly pve: Pve }> {
+  const opened = await openStack(options, deps);
+  const pve = await connect(opened, deps);
+  return { ...(await planWithoutLock(opened, deps, pve, planOptions)), stack: opened.stack, pve };
+}
+
+/** Prints what prevents a plan, and ends the command; prints the warnings of one that can be made. */
+export async function planWithoutLock(
+  opened: OpenedStack,
+  deps: CommandDeps,
+  pve: Pve,
+  options: PlanOptions,
+): Promise<PlannedStack> {
+  const { stack } = opened;
+  const { result, unsettled, state, observed, secrets } = await tryPlan(opened, deps, pve, options);
+  const made = requirePlan(result, deps);
+  const rights = options.checkPrivileges && !isEmpty(made) ? await privilegeWarnings(pve, made, stack, observed) : [];
+  const plan = { ...made, warnings: [...made.warnings, ...rights] };
+  const changes = [...plan.changes, ...unsettled.map((vm) => completion(vm, state))];
+  for (const warning of plan.warnings) deps.terminal.diagnostic(warning);
+  return { plan: { ...plan, changes }, state, observed, secrets };
+}
+
+export interface PlanAttempt extends Omit<PlannedStack, 'plan'> {
+  /** Its problems say where the token lacks the privilege to look. */
+  readonly result: PlanResult;
+  /** VMs that an unfinished run was creating. */
+  readonly unsettled: readonly ResolvedVm[];
+}
+
+/** Plans without a lock, and leaves the judgement to the caller. */
+export async function tryPlan(
+  opened: OpenedStack,
+  deps: CommandDeps,
+  pve: Pve,
+  options: PlanOptions,
+): Promise<PlanAttempt> {
+  const { stack, store } = opened;
+  const { state, unfinished: openRuns } = await recallState(store, stack.name);
+  checkPlanning(options, stack, state);
+  const secrets = await resolveSecrets(opened, deps);
+  const observed = await observe({ pve, stack, state, secrets, replace: options.replace });
+  // Apply finds out whether such a VM exists before it plans.
+  const unsettled = machinesOf(stack).filter(({ address }) => state.vms[address]?.phase === 'creating');
+  const vms = stack.vms.filter((vm) => !unsettled.includes(vm));
+  const templates = stack.templates.filter(({ vm }) => !unsettled.includes(vm));
+  const input = { stack: { ...stack, vms, templates }, state: without(state, unsettled), observed, secrets };
+  const planned = planStack({ ...input, now: deps.clock.now(), ...options });
+  const result = planned.ok
+    ? await withLocalImages(planned, opened)
+    : { ...planned, problems: await explainUnseen({ pve, stack, problems: planned.problems }) };
+  if (openRuns.length > 0) {
+    deps.terminal.log('warn', 'An earlier run is unfinished or still running. To resume it: proxwright apply');
+  }
+  return { result, unsettled, state, observed, secrets };
+}
+
+/** For a plan that is only shown, a missing privilege is a warning; apply refuses it. */
+async function privilegeWarnings(
+  pve: Pve,
+  plan: Plan,
+  stack: ResolvedStack,
+  observed: Observed,
+): Promise<readonly Diagnostic[]> {
+  const { missing, notChecked } = await checkPrivileges({ pve, plan, stack, version: observed.version, observed });
+  return [...missing.map((each) => ({ ...each, severity: 'warning' as const })), ...notChecked];
+}
+
+/** Returns the plan, or prints every problem and ends the command. */
+export function requirePlan(result: PlanResult, deps: CommandDeps): Plan {
+  if (result.ok) return result.plan;
+  for (const problem of result.problems) deps.terminal.diagnostic(problem);
+  throw new AlreadyShown();
+}
+
+/** Whether there is anything to do. */
+export function hasChanges(plan: Plan): boolean {
+  return !isEmpty(plan) || plan.changes.some(({ kind }) => kind === 'complete');
+}
+
+function without(state: StackState, vms: readonly ResolvedVm[]): StackState {
+  const left = new Set<string>(vms.map(({ address }) => address));
+  return { ...state, vms: Object.fromEntries(Object.entries(state.vms).filter(([address]) => !left.has(address))) };
+}
+
+function completion({ address, fields }: ResolvedVm, state: StackState): Change {
+  return {
+    address,
+    kind: 'complete',
+    name: fields.name,
+    node: fields.node,
+    vmid: state.vms[address]?.vmid || fields.vmid,
+    reason: 'An earlier run was creating it; apply finds out how far it got and completes it.',
+    ...UNDETAILED,
+  };
+}
+
+/** Every address on the command line must match something: a typing error would silently do nothing. */
+export function checkPlanning({ only = [], replace = [] }: PlanOptions, stack: ResolvedStack, state: StackState): void {
+  const named = [...machinesOf(stack), ...stack.images].map(({ address }) => address);
+  const addresses = [...named, ...(Object.keys(state.vms) as Address[])]; // the keys of the state are addresses
+  checkSelectors('--only', only, addresses);
+  checkSelectors('--replace', replace, addresses);
+}
+
+function checkSelectors(option: string, selectors: readonly string[], known: readonly Address[]): void {
+  for (const selector of selectors) {
+    // An image may be named without its nodes.
+    if (known.some((address) => covers(selector, address) || covers(address, selector as Address))) continue;
+    const groups = known.map((address) => address.replace(/\[.*$/, ''));
+    const guess = closest(selector, [...new Set([...groups, ...known])]);
+    throw new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      where: { file: `${option} ${selector}` },
+      detail: `Nothing in this stack has the address "${selector}".`,
+      hint: guess
+        ? `Did you mean "${guess}"?`
+        : 'An address looks like vm.web, vm.worker[2], template.debian-12 or image.debian.',
+    });
+  }
+}
+
+/** Rejects a plan that would upload a local file that cannot be read, before anything starts. */
+export async function withLocalImages(
+  result: PlanResult,
+  opened: Pick<OpenedStack, 'stack' | 'directory'>,
+): Promise<PlanResult> {
+  const problems = result.ok ? await missingImages(result.plan, opened) : [];
+  return problems.length > 0 ? { ok: false, problems } : result;
+}
+
+async function missingImages(
+  { steps }: Pick<Plan, 'steps'>,
+  { stack, directory }: Pick<OpenedStack, 'stack' | 'directory'>,
+): Promise<Diagnostic[]> {
+  const missing: Diagnostic[] = [];
+  for (const step of steps) {
+    if (!isFileStep(step) || step.action !== 'image.send' || step.input.origin.kind !== 'file') continue;
+    const { path } = step.input.origin;
+    if (await isReadable(resolve(directory, path))) continue;
+    const image = stack.images.find(({ address }) => covers(address, step.address));
+    missing.push(
+      new ProxwrightError({
+        code: 'UNREADABLE_FILE',
+        where: { ...(image?.positions.path ?? image?.positions['']), address: step.address, field: 'path' },
+        detail: `The plan uploads the image ${path}, but this machine has no such readable file.`,
+        hint: 'Correct the path, which is relative to the directory of the stack file, or put the file there.',
+      }).diagnostic,
+    );
+  }
+  return missing;
+}
+
+async function isReadable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,165 @@
+/** A run of the engine as commands need it: lock, signals, client, secrets and progress; and what edits of the state need. */
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Address } from '../../base/address.ts';
+import { canceled } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { ExecuteResult } from '../../engine/execute.ts';
+import { stackOutputs } from '../../engine/outputs/outputs.ts';
+import type { Plan } from '../../engine/plan-types.ts';
+import type { Progress } from '../../engine/progress.ts';
+import { Session } from '../../engine/session.ts';
+import type { EditDoors } from '../../engine/state-edit.ts';
+import { createImageSources } from '../../local/image-sources.ts';
+import { tcpPortProbe } from '../../local/port-probe.ts';
+import type { Pve } from '../../pve/index.ts';
+import { isPciMapStep } from '../../resources/pci/mapping.ts';
+import type { StackState } from '../../state/stack-state.ts';
+import type { StateStore } from '../../state/store.ts';
+import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
+import type { Conclusion } from '../views/apply.ts';
+import { createScreen } from '../views/screen.ts';
+import type { Timeline } from '../views/timeline.ts';
+import { connect } from './connect.ts';
+import type { OpenedStack } from './open.ts';
+import { pastDurations } from './past-durations.ts';
+import { resolveSecrets, type SecretsByVm } from './secrets.ts';
+
+export interface StackRun {
+  readonly session: Session;
+  readonly pve: Pve;
+  readonly secrets: SecretsByVm;
+  /** Its terminal writes above the live progress. */
+  readonly deps: CommandDeps;
+  execute(plan: Plan): Promise<Execution>;
+}
+
+export interface Execution extends ExecuteResult {
+  readonly timeline: Timeline;
+  readonly tookMs: number;
+}
+
+export async function withStackRun<Result>(
+  opened: OpenedStack,
+  outerDeps: CommandDeps,
+  command: string,
+  work: (run: StackRun) => Promise<Result>,
+): Promise<Result> {
+  const screen = createScreen(outerDeps);
+  const { deps } = screen;
+  const signal = stopSignal(deps);
+  const pve = await connect(opened, deps);
+  let onProgress: (progress: Progress) => void = () => {};
+  const secrets = await resolveSecrets(opened, deps);
+  const sources = createImageSources({
+    clock: deps.clock,
+    cacheDirectory: join(opened.stateDirectory, 'cache'),
+    baseDirectory: opened.directory,
+  });
+  const session = await Session.open({
+    pve,
+    clock: deps.clock,
+    random: deps.random,
+    log: deps.terminal,
+    store: announceTakeover(opened.store, deps.terminal),
+    ports: tcpPortProbe,
+    sources: sources.source,
+    signal,
+    onProgress: (progress) => onProgress(progress),
+    stack: opened.stack,
+    secrets,
+    owner: ownerOf(command),
+  });
+  const execute = async (plan: Plan): Promise<Execution> => {
+    const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(opened.store));
+    onProgress = view.onProgress;
+    const startedAt = deps.clock.now();
+    try {
+      const result = await session.execute(plan);
+      return { ...result, timeline, tookMs: deps.clock.now() - startedAt };
+    } finally {
+      await view.end();
+    }
+  };
+  try {
+    return await work({ session, pve, secrets, deps, execute });
+  } finally {
+    await session.close();
+    await sources.close();
+    await pve.close();
+  }
+}
+
+/** The first Ctrl-C stops cleanly; the second ends the process, from which the next run recovers as well. */
+function stopSignal(deps: CommandDeps): AbortSignal {
+  const controller = new AbortController();
+  void deps.stopRequested().then(() => {
+    deps.terminal.log('warn', 'Stopping after the current step. Press Ctrl-C again to stop immediately.');
+    controller.abort(canceled('Stopped on request. Nothing was undone; run the command again to resume.'));
+  });
+  return controller.signal;
+}
+
+function addressesOf(plan: Plan): Set<Address> {
+  return new Set(plan.steps.filter((step) => !isPciMapStep(step)).map(({ address }) => address));
+}
+
+/** How a run ended, with the exit code that it deserves. */
+export function conclusionOf(
+  command: Conclusion['command'],
+  { outcomes, problems, timeline, tookMs }: Execution,
+  { stack }: Pick<OpenedStack, 'stack'>,
+  state: StackState,
+): Conclusion {
+  const all = [...outcomes.values()];
+  const code: ExitCode = all.includes('canceled') ? EXIT_CANCELED : all.every((each) => each === 'done') ? 0 : 1;
+  const { vms } = stackOutputs(stack, state);
+  return { command, code, outcomes, problems, timeline, tookMs, vms, recorded: state.vms };
+}
+
+/** What a command needs that edits the state. */
+export function editDeps({ stack, store }: OpenedStack, deps: CommandDeps, command: string): EditDoors {
+  return {
+    store: announceTakeover(store, deps.terminal),
+    clock: deps.clock,
+    random: deps.random,
+    stackName: stack.name,
+    owner: ownerOf(command),
+  };
+}
+
+function ownerOf(command: string) {
+  return { who: userName(), host: hostname(), pid: process.pid, command };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without an entry in the password file, as in many containers.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+/** A store that reports when it takes over the lock of a dead run. */
+function announceTakeover(store: StateStore, log: Logger): StateStore {
+  return {
+    read: (name) => store.read(name),
+    write: (name, text) => store.write(name, text),
+    append: (name, line) => store.append(name, line),
+    remove: (name) => store.remove(name),
+    list: (prefix) => store.list(prefix),
+    placeOf: (name) => store.placeOf(name),
+    holder: () => store.holder(),
+    unlock: (options) => store.unlock(options),
+    lock: async (owner) => {
+      const lock = await store.lock(owner);
+      const dead = lock.takenOverFrom;
+      if (dead) {
+        const whose = `"${dead.command}" of ${dead.who} since ${dead.since} (process ${dead.pid})`;
+        log.log('warn', `Took over the lock of ${whose}, which no longer runs.`);
+      }
+      return lock;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** Deps that write to memory. */
+import { silentLogger } from '../../base/log.ts';
+import { systemRandom } from '../../base/random.ts';
+import { VirtualClock } from '../../base/virtual-clock.ts';
+import type { CommandDeps } from '../command.ts';
+
+export function testDeps(part: Partial<CommandDeps> = {}): { readonly deps: CommandDeps; readonly warnings: string[] } {
+  const warnings: string[] = [];
+  const nowhere = { write: () => true };
+  const deps: CommandDeps = {
+    terminal: {
+      ...silentLogger,
+      log: (level, message) => {
+        if (level === 'warn') warnings.push(message);
+      },
+      result: () => {},
+      success: () => {},
+      diagnostic: () => {},
+    },
+    level: 'info',
+    json: false,
+    clock: new VirtualClock(),
+    random: systemRandom,
+    environment: {},
+    directory: '.',
+    stdout: nowhere,
+    stderr: nowhere,
+    canAsk: false,
+    stopRequested: () => new Promise(() => {}),
+    ask: async () => undefined,
+    ...part,
+  };
+  return { deps, warnings };
+}

@@ -1,0 +1,95 @@
+/** What `apply` and `destroy` show beside live progress: the plan first, and at the end the result of every resource. */
+import { counted, inNumber } from '../../base/count.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { printDuration } from '../../base/units.ts';
+import type { VmOutcome } from '../../engine/execute.ts';
+import type { VmView } from '../../engine/outputs/vm-view.ts';
+import type { Plan } from '../../engine/plan-types.ts';
+import type { StackState } from '../../state/stack-state.ts';
+import { EXIT_CANCELED, type ExitCode } from '../command.ts';
+import type { Terminal } from '../terminal.ts';
+import { countedKinds, partOf } from './counted-kinds.ts';
+import { renderPlan } from './plan.ts';
+import { renderSummary } from './summary.ts';
+import type { Timeline } from './timeline.ts';
+import { chooseView, type ViewDeps } from './view.ts';
+
+export interface Conclusion {
+  readonly command: 'apply' | 'destroy';
+  readonly code: ExitCode;
+  readonly outcomes: ReadonlyMap<string, VmOutcome>;
+  readonly problems: ReadonlyMap<string, Diagnostic>;
+  readonly tookMs: number;
+  readonly timeline: Timeline;
+  /** The VMs of the file. */
+  readonly vms: readonly VmView[];
+  /** What is recorded of every VM, including those that are no longer in the file. */
+  readonly recorded: StackState['vms'];
+}
+
+export interface ApplyView {
+  plan(plan: Plan): void;
+  concluded(conclusion: Conclusion): void;
+}
+
+export function applyView(deps: ViewDeps): ApplyView {
+  return chooseView<ApplyView>(deps, {
+    human: ({ terminal, print, paint }) => ({
+      plan: (plan) => print(renderPlan(plan, paint)),
+      concluded: (conclusion) => {
+        const { problems, timeline, vms, recorded } = conclusion;
+        for (const problem of problems.values()) terminal.diagnostic(problem);
+        const others = Object.entries(recorded).map(([address, vm]) => ({ ...vm, address, ip: null }));
+        print(renderSummary(timeline, [...others, ...vms], paint));
+        report(conclusion, terminal);
+      },
+    }),
+    json: ({ terminal, print }) => ({
+      plan: (plan) => print({ type: 'plan', plan }),
+      concluded: (conclusion) => {
+        const { problems, outcomes, tookMs, vms } = conclusion;
+        for (const problem of problems.values()) terminal.diagnostic(problem);
+        const applied = vms.filter((vm) => outcomes.has(vm.address));
+        print({ type: 'result', tookMs, outcomes: Object.fromEntries(outcomes), vms: applied });
+        report(conclusion, terminal);
+      },
+    }),
+  });
+}
+
+/** As `apply`, except that people see no plan in which nothing is destroyed. */
+export function destroyView(deps: ViewDeps): ApplyView {
+  const { concluded } = applyView(deps);
+  return chooseView<ApplyView>(deps, {
+    human: ({ print, paint }) => ({
+      plan: (plan) => print(plan.changes.length === 0 ? [] : renderPlan(plan, paint)),
+      concluded,
+    }),
+    json: ({ print }) => ({ plan: (plan) => print({ type: 'plan', plan }), concluded }),
+  });
+}
+
+/** The last message of a run. */
+function report({ command, code, outcomes, tookMs }: Conclusion, terminal: Terminal): void {
+  const addresses = [...outcomes.keys()];
+  const count = (outcome: VmOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
+  const done = count('done');
+  const resume = `Nothing was undone; run proxwright ${command} again to resume`;
+  if (code === 0) {
+    const verb = command === 'apply' ? 'Applied' : 'Destroyed';
+    terminal.success(`${verb}: ${countedKinds(addresses)} in ${printDuration(tookMs)}.`);
+  } else if (code === EXIT_CANCELED) {
+    const completed = `${partOf(done, addresses)} ${inNumber(done, 'is', 'are')} done`;
+    const stopped = `${counted(count('canceled'), 'was', 'were')} stopped before completion`;
+    terminal.log('warn', `Stopped: ${completed}, ${stopped}. ${resume}.`);
+  } else {
+    const parts = [
+      [count('failed'), 'failed'],
+      [count('notReady'), 'not ready in time (kept)'],
+      [count('skipped'), 'not started'],
+    ] as const;
+    const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+    const hard = command === 'destroy' ? ', and add --stop to stop VMs that do not shut down' : '';
+    terminal.log('error', `${partOf(done, addresses)} done; ${words.join(', ')}. ${resume}${hard}.`);
+  }
+}

@@ -1,0 +1,27 @@
+/** Counts the resources of a run in words: `2 VMs, 1 template and 1 image`. */
+import { kindOf } from '../../base/address.ts';
+import { counted } from '../../base/count.ts';
+
+const WORDS = { vm: 'VM', template: 'template', retired: 'former template', image: 'image' } as const;
+
+export function countedKinds(addresses: Iterable<string>): string {
+  const counts = new Map<keyof typeof WORDS, number>();
+  for (const address of addresses) {
+    const kind = kindOf(address) ?? 'vm';
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const parts = (['vm', 'template', 'retired', 'image'] as const).flatMap((kind) => {
+    const count = counts.get(kind);
+    return count === undefined ? [] : [counted(count, WORDS[kind])];
+  });
+  const last = parts.pop() ?? counted(0, 'VM');
+  return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`;
+}
+
+/** `1 of 2 VMs`; with several kinds `1 of 3 (2 VMs and 1 image)`. */
+export function partOf(count: number, addresses: Iterable<string>): string {
+  const all = [...addresses];
+  const words = countedKinds(all);
+  const isMixed = new Set(all.map((address) => kindOf(address) ?? 'vm')).size > 1;
+  return isMixed ? `${count} of ${all.length} (${words})` : `${count} of ${words}`;
+}

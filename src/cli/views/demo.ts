@@ -1,0 +1,187 @@
+/** How the demo looks: in colour and motion on a terminal, as plain lines elsewhere, as JSON lines with --json. */
+import type { Clock } from '../../base/clock.ts';
+import { counted } from '../../base/count.ts';
+import { printDuration } from '../../base/units.ts';
+import type { Finding } from '../../engine/doctor/finding.ts';
+import type { OutputValues } from '../../engine/outputs/contract.ts';
+import type { Plan } from '../../engine/plan-types.ts';
+import type { CommandDeps } from '../command.ts';
+import { renderFindings } from './doctor.ts';
+import { createLiveArea } from './live.ts';
+import { type Paint, paintFor } from './paint.ts';
+import { renderChange, renderTotals } from './plan.ts';
+import { jsonView, lineView, liveView, type RunView } from './run-view.ts';
+import { renderTable } from './table.ts';
+import { Timeline } from './timeline.ts';
+import { chooseView, type HumanScreen } from './view.ts';
+
+export interface DemoCheck {
+  readonly what: string;
+  readonly wanted: string;
+  readonly found: string;
+  readonly isGood: boolean;
+  /** The template's value, if it differs. */
+  readonly template?: string;
+}
+
+export interface DemoVm {
+  readonly name: string;
+  readonly vmid: number;
+  readonly checks: readonly DemoCheck[];
+}
+
+export interface DemoFacts {
+  readonly vms: number;
+  readonly speed: number;
+  readonly cloneSeconds: number;
+}
+
+export interface DemoView {
+  welcome(facts: DemoFacts): void;
+  doctor(findings: readonly Finding[]): void;
+  plan(plan: Plan): void;
+  /** Shows the run on `clock`, which is the cluster's. */
+  apply(plan: Plan, clock: Clock): RunView;
+  applied(vms: number, clusterMs: number, realMs: number): void;
+  verification(vms: readonly DemoVm[]): void;
+  secondPlan(plan: Plan): void;
+  outputs(values: OutputValues, text: string): void;
+  farewell(isGood: boolean): void;
+}
+
+export function demoView(deps: CommandDeps): DemoView {
+  return chooseView<DemoView>(deps, {
+    human: (screen) => new DemoText(screen, deps),
+    json: ({ print }) => ({
+      welcome: () => {},
+      doctor: (findings) => print({ type: 'doctor', findings }),
+      plan: (plan) => print({ type: 'plan', plan }),
+      apply: (plan) => jsonView(timelineOf(plan), print),
+      applied: () => {},
+      verification: (vms) => print({ type: 'verification', vms }),
+      secondPlan: (plan) => print({ type: 'plan', plan }),
+      outputs: (values) => print({ type: 'outputs', values }),
+      farewell: (ok) => print({ type: 'result', ok }),
+    }),
+  });
+}
+
+const timelineOf = ({ steps }: Plan) => new Timeline(steps.map(({ address }) => address));
+
+const WIDTH = 78;
+
+/** Numbers its chapters as they come. */
+class DemoText implements DemoView {
+  readonly #screen: HumanScreen;
+  readonly #deps: Pick<CommandDeps, 'stderr' | 'clock'>;
+  readonly #paint: Paint;
+  #chapter = 0;
+
+  constructor(screen: HumanScreen, deps: Pick<CommandDeps, 'stderr' | 'clock'>) {
+    this.#screen = screen;
+    this.#deps = deps;
+    this.#paint = screen.paint;
+  }
+
+  welcome({ vms, speed, cloneSeconds }: DemoFacts): void {
+    const paint = this.#paint;
+    this.#screen.print([
+      '',
+      paint('bold', '  Proxwright') + paint('dim', '  virtual machines on Proxmox VE, declared once, applied reliably'),
+      '',
+      `  This process simulates a Proxmox VE cluster, ${speed} times faster than real time.`,
+      `  Its template has 2 cores, 2 GiB and a small disk; a full clone takes ${cloneSeconds} s.`,
+      `  The stack file declares ${counted(vms, 'VM')} with 4 cores, 8 GiB and 100 GiB, and addresses in a VLAN.`,
+    ]);
+  }
+
+  doctor(findings: readonly Finding[]): void {
+    this.#title('doctor', 'checks server, token and cluster before anything is changed');
+    this.#lines(renderFindings(findings, this.#paint));
+  }
+
+  plan(plan: Plan): void {
+    this.#title('plan', 'what apply would change, and why');
+    const [first, ...others] = plan.changes;
+    if (first) this.#lines([...renderChange(first, this.#paint), '']);
+    const shortened = others.map(
+      (change) => `${renderChange(change, this.#paint)[0]}${this.#paint('dim', '  same as above')}`,
+    );
+    this.#lines([...shortened, '', renderTotals(plan, this.#paint)]);
+  }
+
+  apply(plan: Plan, clock: Clock): RunView {
+    this.#title('apply', 'clone, configure, resize, read back and compare, start, wait until ready');
+    const timeline = timelineOf(plan);
+    const { stderr, clock: frames } = this.#deps;
+    if (stderr.isTTY !== true) return lineView(timeline, this.#screen.terminal);
+    // The animation runs in real time.
+    return liveView({ timeline, area: createLiveArea(stderr), paint: paintFor(stderr), clock, frames });
+  }
+
+  applied(vms: number, clusterMs: number, realMs: number): void {
+    const words = `${counted(vms, 'VM')} created in ${printDuration(clusterMs)} of cluster time, ${printDuration(realMs)} of real time.`;
+    this.#lines(['', this.#paint('green', `✔ ${words}`)]);
+  }
+
+  verification(vms: readonly DemoVm[]): void {
+    this.#title('verify', 'reads the configuration from the server, and the network from each guest');
+    const head = [' ', 'VM', 'id', ...(vms[0]?.checks.map(({ what }) => what) ?? [])];
+    const rows = vms.map(({ name, vmid, checks }) => [
+      checks.every(({ isGood }) => isGood) ? this.#paint('green', '✔') : this.#paint('red', '✖'),
+      name,
+      String(vmid),
+      ...checks.map((check) => this.#cell(check)),
+    ]);
+    const changed = vms[0]?.checks.filter(({ template }) => template !== undefined) ?? [];
+    const words = changed.map(({ what, wanted, template }) => `${what} ${wanted} instead of ${template}`);
+    this.#lines([
+      ...renderTable(head, rows, this.#paint),
+      '',
+      this.#paint('dim', `Different from the template: ${words.join(', ')}.`),
+    ]);
+  }
+
+  #cell({ isGood, found, wanted }: DemoCheck): string {
+    return isGood ? found : this.#paint('red', `${found} (should be ${wanted})`);
+  }
+
+  secondPlan(plan: Plan): void {
+    this.#title('plan', 'the same file again');
+    this.#lines([renderTotals(plan, this.#paint)]);
+  }
+
+  outputs(_values: OutputValues, text: string): void {
+    this.#title('output', 'for other tools; also as JSON, environment variables or an Ansible inventory');
+    this.#lines(text.trimEnd().split('\n'));
+  }
+
+  farewell(isGood: boolean): void {
+    const next = (command: string, words: string) => `  ${this.#paint('cyan', command.padEnd(36))}${words}`;
+    this.#lines([
+      '',
+      isGood
+        ? this.#paint('green', 'The cluster matches the file, and the second plan is empty.')
+        : this.#paint('red', 'The cluster does not match the file.'),
+      '',
+      'Next:',
+      next('proxwright init --example rancher', 'the stack file of this demo, with comments'),
+      next('proxwright sim', 'a simulated cluster to try it on'),
+      next('proxwright doctor', 'check that your own Proxmox is ready'),
+      next('proxwright plan', 'on your own Proxmox; changes nothing'),
+      '',
+    ]);
+  }
+
+  #title(command: string, words: string): void {
+    this.#chapter++;
+    const title = `${this.#chapter}  proxwright ${command}`;
+    const rule = '─'.repeat(Math.max(0, WIDTH - title.length - 6));
+    this.#screen.print(['', this.#paint('cyan', `── ${title} ${rule}`), this.#paint('dim', `  ${words}`), '']);
+  }
+
+  /** Indented by two columns. */
+  #lines(lines: readonly string[]): void {
+    this.#screen.print(lines.map((line) => (line === '' ? line : `  ${line}`)));
+  }
+}

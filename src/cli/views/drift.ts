@@ -1,0 +1,46 @@
+/** Drift: the value that the last apply left in a field, and the value it has now. */
+import type { Address } from '../../base/address.ts';
+import { counted } from '../../base/count.ts';
+import { type Paint, padVisible } from './paint.ts';
+import { printValue } from './plan.ts';
+import { chooseView, type ViewDeps } from './view.ts';
+
+export interface Drift {
+  readonly address: Address;
+  readonly name: string;
+  readonly vmid: number | undefined;
+  readonly node: string;
+  readonly gone: boolean;
+  /** `applied` is what the last apply left, `actual` what was observed. */
+  readonly fields: readonly { readonly path: string; readonly applied: unknown; readonly actual: unknown }[];
+}
+
+export interface DriftView {
+  drifts(stack: string, drifts: readonly Drift[]): void;
+}
+
+export function driftView(deps: ViewDeps): DriftView {
+  return chooseView<DriftView>(deps, {
+    human: ({ print, paint }) => ({ drifts: (_stack, drifts) => print(renderDrift(drifts, paint)) }),
+    json: ({ print }) => ({ drifts: (stack, drifts) => print({ stack, drifts }) }),
+  });
+}
+
+export function renderDrift(drifts: readonly Drift[], paint: Paint): string[] {
+  if (drifts.length === 0)
+    return [paint('bold', 'No drift: nothing was changed outside Proxwright since the last apply.')];
+  const blocks = drifts.map(({ address, name, vmid, node, gone, fields }) => {
+    const width = Math.max(0, ...fields.map(({ path }) => path.length));
+    return [
+      `${paint('yellow', `! ${address}`)}  ${paint('bold', name)} (VM ${vmid ?? '?'} on ${node})`,
+      ...(gone ? [`    ${paint('red', 'gone: it was removed outside Proxwright')}`] : []),
+      ...fields.map(
+        ({ path, applied, actual }) =>
+          `    ${padVisible(path, width)}  ${printValue(actual)}  ${paint('dim', `(applied: ${printValue(applied)})`)}`,
+      ),
+      '',
+    ];
+  });
+  const total = `${counted(drifts.length, 'VM was', 'VMs were')} changed outside Proxwright.`;
+  return [...blocks.flat(), `${paint('bold', total)} To correct this: proxwright apply`];
+}

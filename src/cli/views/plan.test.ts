@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { pciMapStep } from '../../resources/pci/mapping.ts';
+import { vmStep } from '../../resources/vm/steps.ts';
+import { address, change, planOf } from '../testing/plans.ts';
+import { paintFor, plainPaint } from './paint.ts';
+import { printValue, renderPlan } from './plan.ts';
+
+const PLAN = planOf([
+  change({
+    address: address('vm.web[1]'),
+    kind: 'create',
+    vmid: undefined,
+    reason: 'It is a full clone of ubuntu-24.04 (9000 on pve1).',
+    differences: [
+      { path: 'cpu.cores', key: 'cores', before: 2, after: 4, by: 'file', effect: 'live' },
+      { path: 'tags', key: 'tags', before: null, after: ['prod', 'web'], by: 'file', effect: 'live' },
+      {
+        path: 'cloud_init.password',
+        key: 'cipassword',
+        before: null,
+        after: '•••',
+        by: 'file',
+        effect: 'live',
+        secret: true,
+      },
+    ],
+    inherited: ['ide2: cloud-init drive on local-lvm', 'net1: virtio on vmbr1'],
+  }),
+  change({
+    address: address('vm.web[2]'),
+    kind: 'update',
+    name: 'web-2',
+    vmid: 402,
+    reason: 'The file and somebody else changed it.',
+    differences: [
+      { path: 'memory', key: 'memory', before: '4GiB', after: '8GiB', by: 'file', effect: 'restart' },
+      { path: 'nics.net0.vlan', key: 'net0', before: 30, after: 20, by: 'others', effect: 'live' },
+      { path: 'description', key: 'description', before: 'x', after: 'two words', by: 'both', effect: 'live' },
+    ],
+    unmanaged: ['balloon'],
+    restartPending: ['memory'],
+  }),
+  change({
+    address: address('vm.db'),
+    kind: 'replace',
+    name: 'db',
+    vmid: 410,
+    reason: 'It is made anew, as asked for.',
+  }),
+  change({ address: address('vm.old'), kind: 'delete', name: 'old', vmid: 420, reason: 'It left the file.' }),
+  change({
+    address: address('vm.kept'),
+    kind: 'keep',
+    name: 'kept',
+    vmid: 430,
+    reason: 'It left the file but is not deleted.',
+  }),
+  change({ address: address('vm.same'), kind: 'none', name: 'same', vmid: 440, reason: 'It is as the file says.' }),
+  change({
+    address: address('vm.later'),
+    kind: 'none',
+    name: 'later',
+    vmid: 441,
+    reason: 'It is as the file says.',
+    restartPending: ['cpu.cores'],
+  }),
+]);
+
+describe('the view of a plan', () => {
+  it('shows per VM what happens and why, field by field, and the totals', () => {
+    expect(renderPlan(PLAN, plainPaint).join('\n')).toMatchInlineSnapshot(`
+      "+ vm.web[1]  create web-1 (on pve1)
+          It is a full clone of ubuntu-24.04 (9000 on pve1).
+          cpu.cores            2 → 4
+          tags                 [prod, web]
+          cloud_init.password  •••
+          inherited, kept: ide2: cloud-init drive on local-lvm; net1: virtio on vmbr1
+
+      ~ vm.web[2]  change web-2 (VM 402 on pve1)
+          The file and somebody else changed it.
+          memory          4GiB → 8GiB  [changed in the file, after a restart]
+          nics.net0.vlan  30 → 20  [changed outside Proxwright, live]
+          description     x → "two words"  [changed in the file and outside Proxwright, live]
+          no longer managed, left unchanged: balloon
+          restart pending: memory
+
+      ± vm.db  replace db (VM 410 on pve1)
+          It is made anew, as asked for.
+
+      - vm.old  delete old (VM 420 on pve1)
+          It left the file.
+
+      = vm.kept  keep kept (VM 430 on pve1)
+          It left the file but is not deleted.
+
+        vm.later  unchanged later (VM 441 on pve1)
+          It is as the file says.
+          restart pending: cpu.cores
+
+      2 to create, 1 to change, 2 to delete."
+    `);
+  });
+
+  it('says "No changes." if nothing changes', () => {
+    const same = planOf([change({ address: address('vm.a'), kind: 'none' })]);
+    expect(renderPlan(same, plainPaint)).toEqual(['No changes.']);
+  });
+
+  it('shows power changes, moves and restarts beside the fields', () => {
+    const moving = change({
+      address: address('vm.a'),
+      kind: 'update',
+      reason: 'Its power state or place is to change.',
+    });
+    const step = { address: moving.address, needs: [], input: {} };
+    const migrate = {
+      ...step,
+      id: 'vm.a/migrate',
+      stage: 'prepare',
+      action: 'vm.migrate',
+      input: { target: 'pve2' },
+    } as const;
+    const verify = { ...step, id: 'vm.a/verify', stage: 'configure', action: 'vm.verify' } as const;
+    const stop = { ...step, id: 'vm.a/stop', stage: 'start', action: 'vm.stop' } as const;
+    const plan = { ...planOf([moving]), steps: [migrate, verify, stop] };
+    expect(renderPlan(plan, plainPaint).slice(2, 4)).toEqual(['    the VM moves to pve2', '    the VM is shut down']);
+  });
+
+  it('shows mappings to create before the VMs that use them, and counts them', () => {
+    const map = ['id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00'];
+    const mapping = pciMapStep({ mapping: 'proxwright-0000-01-00-10de-2204', map, mdev: false });
+    const gpu = change({ address: address('vm.gpu'), kind: 'create', name: 'gpu', vmid: undefined, reason: 'New.' });
+    const clone = vmStep(gpu.address, 'vm.clone', {} as never, { needs: [mapping.id] });
+    expect(renderPlan({ ...planOf([gpu]), steps: [mapping, clone] }, plainPaint).join('\n')).toMatchInlineSnapshot(`
+      "+ pci.proxwright-0000-01-00-10de-2204  create PCI mapping proxwright-0000-01-00-10de-2204
+          vm.gpu names a device by its address, and no mapping exists for it.
+          id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00
+          stays when the VMs are deleted
+
+      + vm.gpu  create gpu (on pve1)
+          New.
+
+      1 to create, 0 to change, 0 to delete. One PCI mapping to create."
+    `);
+    expect(renderPlan({ ...planOf([]), steps: [mapping] }, plainPaint).at(-1)).toContain('One PCI mapping to create.');
+  });
+
+  it('says "No changes." and lists pending restarts', () => {
+    const waiting = planOf([change({ address: address('vm.a'), kind: 'none', restartPending: ['memory'] })]);
+    expect(renderPlan(waiting, plainPaint)).toContain('    restart pending: memory');
+    expect(renderPlan(waiting, plainPaint).at(-1)).toBe('No changes.');
+  });
+
+  it('has the same text in colour', () => {
+    const coloured = renderPlan(PLAN, paintFor({ write: () => {}, isTTY: true })).join('\n');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
+    expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(renderPlan(PLAN, plainPaint).join('\n'));
+    expect(coloured).toContain('\u001b[32m+ vm.web[1]\u001b[39m');
+  });
+});
+
+describe('a value in a plan', () => {
+  it.each([
+    [null, '(nothing)'],
+    ['4GiB', '4GiB'],
+    ['two words', '"two words"'],
+    ['', '""'],
+    [['a', 'b c'], '[a, "b c"]'],
+    [true, 'true'],
+    [{ a: 1 }, '{"a":1}'],
+  ])('%j is written %s', (value, text) => {
+    expect(printValue(value)).toBe(text);
+  });
+});

@@ -1,0 +1,39 @@
+/** Where a run is shown: a block redrawn at the bottom of a terminal with messages above it, plain lines, or JSON lines. */
+import type { Address } from '../../base/address.ts';
+import type { CommandDeps } from '../command.ts';
+import { createTerminal } from '../terminal.ts';
+import { createLiveArea, type LiveArea } from './live.ts';
+import { paintFor } from './paint.ts';
+import { jsonView, lineView, liveView, type RunView } from './run-view.ts';
+import { type KnownDurations, Timeline } from './timeline.ts';
+import { chooseView } from './view.ts';
+
+export interface Screen {
+  /** For everything that happens while the block may be on the screen. */
+  readonly deps: CommandDeps;
+  begin(addresses: Iterable<Address>, known: KnownDurations): { readonly timeline: Timeline; readonly view: RunView };
+}
+
+export function createScreen(outerDeps: CommandDeps): Screen {
+  const screen = (deps: CommandDeps, viewOf: (timeline: Timeline) => RunView): Screen => ({
+    deps,
+    begin: (addresses, known) => {
+      const timeline = new Timeline(addresses, known);
+      return { timeline, view: viewOf(timeline) };
+    },
+  });
+  return chooseView<Screen>(outerDeps, {
+    json: ({ print }) => screen(outerDeps, (timeline) => jsonView(timeline, print)),
+    human: ({ terminal }) => {
+      const { stderr, clock, level } = outerDeps;
+      if (stderr.isTTY !== true || level === 'error') return screen(outerDeps, (each) => lineView(each, terminal));
+      const area = createLiveArea(stderr);
+      const deps = { ...outerDeps, terminal: terminalAbove(outerDeps, area) };
+      return screen(deps, (timeline) => liveView({ timeline, area, clock, paint: paintFor(stderr) }));
+    },
+  });
+}
+
+function terminalAbove({ stdout, clock, level }: CommandDeps, area: LiveArea): CommandDeps['terminal'] {
+  return createTerminal({ stdout, stderr: area.output, clock, level });
+}

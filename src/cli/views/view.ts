@@ -1,0 +1,36 @@
+/**
+ * How a command shows its result: one interface per command with two implementations, text for people and JSON for
+ * programs. `chooseView` is the only place that looks at `--json`. Results go to standard output. Messages go to standard
+ * error through the terminal, which writes them as text or as JSON lines by itself.
+ */
+import type { CommandDeps } from '../command.ts';
+import type { Terminal } from '../terminal.ts';
+import { type Paint, paintFor } from './paint.ts';
+
+export type ViewDeps = Pick<CommandDeps, 'json' | 'terminal' | 'stdout'>;
+
+export interface HumanScreen {
+  readonly terminal: Terminal;
+  /** Colours for standard output. */
+  readonly paint: Paint;
+  print(lines: Iterable<string>): void;
+}
+
+export interface JsonScreen {
+  readonly terminal: Terminal;
+  /** Prints one value on one line. */
+  print(value: unknown): void;
+}
+
+export interface Views<View> {
+  readonly human: (screen: HumanScreen) => View;
+  readonly json: (screen: JsonScreen) => View;
+}
+
+export function chooseView<View>({ json, terminal, stdout }: ViewDeps, views: Views<View>): View {
+  if (json) return views.json({ terminal, print: (value) => terminal.result(JSON.stringify(value)) });
+  const print = (lines: Iterable<string>) => {
+    for (const line of lines) terminal.result(line);
+  };
+  return views.human({ terminal, paint: paintFor(stdout), print });
+}
