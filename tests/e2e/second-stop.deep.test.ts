@@ -38,6 +38,19 @@ function stall(file: string): { letGo(): void; mend(): void } {
   };
 }
 
+/**
+ * Until a process has done everything a signal made it do: from the moment of the signal its main thread is ready to run,
+ * however long it has to wait for a core, and sleeps again when there is nothing left but the disk to wait for.
+ */
+async function untilAsleep(pid = Number.NaN): Promise<void> {
+  if (process.platform !== 'linux') return pause(4 * ECHO_MS);
+  for (let asleep = 0; asleep < 3; ) {
+    const [, state] = /\) (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    asleep = state === 'S' ? asleep + 1 : 0;
+    await pause(20);
+  }
+}
+
 interface Begun {
   readonly project: Project;
   /** Where the stack's state is. */
@@ -81,7 +94,7 @@ describe.skipIf(process.platform === 'win32')('a second stop', () => {
     await pause(2 * ECHO_MS);
     expect(command.process.exitCode).toBeNull();
     command.process.kill('SIGINT');
-    await pause(ECHO_MS);
+    await untilAsleep(command.process.pid);
     // A thread that hangs in the file system keeps any process from ending.
     disk.letGo();
     expect(await command.finished).toMatchObject({ code: 130, signal: null });
