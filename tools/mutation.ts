@@ -15,7 +15,7 @@ interface Area {
 const AREAS: Readonly<Record<string, Area>> = {
   wire: {
     mutate: ['src/pve/wire/**/*.ts'],
-    tests: ['src/pve/wire/**/*.test.ts'],
+    tests: ['src/pve/wire/**/*.test.ts', 'tests/contract/wire-formats.test.ts'],
   },
   tasks: {
     mutate: ['src/pve/tasks/*.ts'],
