@@ -4,7 +4,7 @@
  * that cannot fail is worth nothing.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -117,15 +117,15 @@ describe('the import order between folders', () => {
   });
 
   it('is refused when it is broken', async () => {
-    // A copy of the tree by links, with one file that lets the base import the client.
+    // A tree of two files, one of which lets the base import the client.
     const planted = await mkdtemp(join(tmpdir(), 'proxwright-tidy-'));
     try {
       for (const name of ['node_modules', 'tsconfig.json', 'package.json']) {
         await symlink(join(root, name), join(planted, name));
       }
-      const { cp } = await import('node:fs/promises');
-      await cp(join(root, 'src'), join(planted, 'src'), { recursive: true });
-      await writeFile(join(planted, 'src/base/planted.ts'), "export { parseUpid } from '../pve/wire/upid.ts';\n");
+      for (const folder of ['base', 'pve']) await mkdir(join(planted, 'src', folder), { recursive: true });
+      await writeFile(join(planted, 'src/pve/client.ts'), 'export const client = 1;\n');
+      await writeFile(join(planted, 'src/base/planted.ts'), "export { client } from '../pve/client.ts';\n");
       const { ok, output } = await cruise(planted);
       expect(ok).toBe(false);
       expect(output).toContain('base-imports: src/base/planted.ts');

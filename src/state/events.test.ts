@@ -61,6 +61,41 @@ describe('foldEvents', () => {
     expect(foldEvents(complete, [gone, again]).vms['vm.web']).toMatchObject({ vmid: 402, macs: {}, phase: 'creating' });
   });
 
+  it('knows nothing of a new VM but what the first patch says', () => {
+    const first = started('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
+    expect(foldEvents(emptyState('lab'), [first]).vms['vm.web']).toEqual({
+      vmid: 402,
+      node: '',
+      name: '',
+      phase: 'creating',
+      lastApplied: {},
+      secrets: {},
+      macs: {},
+      addresses: {},
+    });
+  });
+
+  it('keeps what a patch leaves undefined', () => {
+    const patch = { address: 'vm.web', vm: { uuid: undefined, node: 'pve2' } };
+    const { vms } = foldEvents(complete, [{ event: 'learned', at, step: 'vm.web/configure', patch }]);
+    expect(vms['vm.web']).toMatchObject({ uuid: 'u-1', node: 'pve2' });
+  });
+
+  it('remembers a file and forgets it again, and touches no other', () => {
+    const file = { address: 'image.noble', node: 'pve1', volid: 'local:import/a.qcow2', sizeBytes: 5 };
+    const other = { ...file, volid: 'local:import/b.qcow2' };
+    const before = { ...complete, files: { other } };
+    const learned = (value: typeof file | null): RunEvent => ({
+      event: 'learnedFile',
+      at,
+      step: 'image.noble/fetch',
+      patch: { key: 'noble', file: value },
+    });
+    const known = foldEvents(before, [learned(file)]);
+    expect(known).toEqual({ ...complete, files: { other, noble: file } });
+    expect(foldEvents(known, [learned(null)])).toEqual(before);
+  });
+
   it('is not moved by events that only tell a story', () => {
     const story: RunEvent[] = [
       { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'operator', steps: [] },
@@ -92,6 +127,12 @@ describe('openSteps', () => {
       { event: 'stepFailed', at, step: 'vm.web/start', code: 'TASK_FAILED', detail: 'no' },
     ];
     expect(openSteps(events)).toEqual([]);
+  });
+
+  it('names a step that failed because the server was lost sight of: what it asked for may go on', () => {
+    const failed = { event: 'stepFailed', at, step: 'vm.web/clone', code: 'UNREACHABLE', detail: 'no' } as const;
+    expect(openSteps([started('vm.web/clone'), { ...failed, lost: true }])).toHaveLength(1);
+    expect(openSteps([started('vm.web/clone'), failed])).toEqual([]);
   });
 
   it('forgets the task of an earlier attempt when a step is begun again', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { closeRun, JournalWriter, listRuns, type NewEvent, readRun } from './journal.ts';
+import { closeRun, JournalWriter, listRuns, type NewEvent, readRun, readRuns, unfinishedRuns } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const note = (text: string): NewEvent => ({ event: 'note', level: 'info', text });
@@ -67,7 +67,7 @@ describe('a journal', () => {
     await store.write(FILE, `${text}${bad}\n${text}`);
     await expect(readRun(store, '20260101-a')).rejects.toMatchObject({
       code: 'STATE_DAMAGED',
-      diagnostic: { where: { file: FILE, line: 2 } },
+      diagnostic: { where: { file: FILE, line: 2 }, detail: expect.stringMatching(/./), hint: expect.anything() },
     });
   });
 
@@ -96,6 +96,27 @@ describe('a journal', () => {
     await closeRun(store, new VirtualClock(), '20260101-a');
     const { events } = await readRun(store, '20260101-a');
     expect(events.map(({ event }) => event)).toEqual(['note', 'runEnded']);
+    expect(events.at(-1)).toEqual({ event: 'runEnded', at: '2026-01-01T00:00:00.000Z', outcome: 'failed' });
+    expect((await store.read(FILE))?.startsWith(text)).toBe(true);
+  });
+
+  it('is closed also where nothing was written yet, and can be read with the others', async () => {
+    const { store } = await journalOf('one');
+    expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
+    await closeRun(store, new VirtualClock(), '20260102-b');
+    expect((await readRuns(store)).map(({ runId, events }) => [runId, events.length])).toEqual([
+      ['20260101-a', 1],
+      ['20260102-b', 1],
+    ]);
+    expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
+    await closeRun(store, new VirtualClock(), '20260101-a');
+    expect(await unfinishedRuns(store)).toEqual([]);
+  });
+
+  it('may have empty lines', async () => {
+    const { store, text } = await journalOf('one');
+    await store.write(FILE, `${text}\n${text}`);
+    expect((await readRun(store, '20260101-a')).events).toHaveLength(2);
   });
 
   it('is empty for a run that never wrote anything', async () => {

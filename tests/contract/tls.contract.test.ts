@@ -46,7 +46,6 @@ describe('the simulator over HTTPS', () => {
         await server.close();
       }
     },
-    120_000,
   );
 
   it('covers most of the recorded scenarios', () => {

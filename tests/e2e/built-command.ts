@@ -10,7 +10,8 @@ const BUILT = join(ROOT, 'dist', 'cli', 'main.js');
 
 /** Test files run side by side: one of them builds, the others wait for it. */
 const BUILD_LOCK = join(ROOT, 'node_modules', '.proxwright-build');
-const BUILD_LIMIT_MS = 120_000;
+/** Far longer than a build takes on a busy machine: a lock this old was left behind by a run that was killed. */
+const BUILD_LIMIT_MS = 900_000;
 const LOOK_MS = 200;
 
 export function ensureBuilt(): void {
@@ -33,7 +34,6 @@ function takeBuildLock(): boolean {
     mkdirSync(BUILD_LOCK);
     return true;
   } catch {
-    // Left behind by a run that was killed.
     const since = statSync(BUILD_LOCK, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
     if (Date.now() - since > BUILD_LIMIT_MS) rmdirSync(BUILD_LOCK);
     return false;

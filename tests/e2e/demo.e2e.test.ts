@@ -8,7 +8,7 @@ import { ensureBuilt, startCommand } from './built-command.ts';
 const temporary = mkdtempSync(join(tmpdir(), 'proxwright-demo-test-'));
 const demo = (...args: string[]) => startCommand(['demo', ...args], { TMPDIR: temporary });
 
-beforeAll(() => ensureBuilt(), 180_000);
+beforeAll(() => ensureBuilt());
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
 describe('the demo', () => {

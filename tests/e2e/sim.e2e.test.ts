@@ -13,7 +13,7 @@ let folder = '';
 beforeAll(() => {
   ensureBuilt();
   folder = mkdtempSync(join(tmpdir(), 'proxwright-e2e-'));
-}, 120_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -196,7 +196,7 @@ describe('proxwright sim', () => {
       for (const complaint of complaints) expect(end.stderr).toContain(complaint);
       expect(end.stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
     }
-  }, 60_000);
+  });
 });
 
 describe('proxwright', () => {

@@ -17,7 +17,6 @@ import {
 
 /** The tests run side by side: most of their time is spent waiting for processes. */
 const SPEED = 20;
-const PATIENCE = { timeout: 150_000 };
 
 let cluster: Cluster;
 const projects: Project[] = [];
@@ -25,7 +24,7 @@ const projects: Project[] = [];
 beforeAll(async () => {
   ensureBuilt();
   cluster = await startCluster(SPEED);
-}, 180_000);
+});
 
 afterAll(async () => {
   for (const each of projects) each.remove();
@@ -50,7 +49,7 @@ function everythingBelow(directory: string): string {
   return files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join('\n');
 }
 
-describe.concurrent('validate', PATIENCE, () => {
+describe.concurrent('validate', () => {
   it('lists every problem with its position and ends with 1, without a server', async () => {
     const bad = projectOf(`version: 1
 stack: bad
@@ -95,7 +94,7 @@ variables: { size: { type: integer } }
   });
 });
 
-describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
+describe.concurrent('a stack from the first plan to the end', () => {
   it('is planned, applied, found unchanged, found drifted, put right and destroyed', async () => {
     const name = 'life';
     const life = project({
@@ -217,7 +216,7 @@ describe.concurrent('a stack from the first plan to the end', PATIENCE, () => {
   });
 });
 
-describe.concurrent('an interrupted apply', PATIENCE, () => {
+describe.concurrent('an interrupted apply', () => {
   it('is taken up after kill -9 without making anything twice', async () => {
     const killed = project({ name: 'killed', firstId: 2500, count: 3 });
     const first = killed.start('apply', '--yes');
@@ -260,7 +259,7 @@ describe.concurrent('an interrupted apply', PATIENCE, () => {
   });
 });
 
-describe.concurrent('what can be wrong around it', PATIENCE, () => {
+describe.concurrent('what can be wrong around it', () => {
   it('is a wrong token', async () => {
     const wrong = project({ name: 'token', firstId: 2800 }, { PROXMOX_VE_API_TOKEN: 'root@pam!admin=not-the-secret' });
     const { code, stderr } = await wrong.run('plan');
@@ -325,7 +324,7 @@ describe.concurrent('what can be wrong around it', PATIENCE, () => {
   });
 });
 
-describe.skipIf(!hasTerminal).concurrent('on a terminal', PATIENCE, () => {
+describe.skipIf(!hasTerminal).concurrent('on a terminal', () => {
   const onTerminal = ({ directory }: Project, ...args: string[]) =>
     startOnTerminal(args, cluster.environment, directory);
 

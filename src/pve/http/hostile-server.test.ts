@@ -42,7 +42,7 @@ function connect(
   options: Partial<HttpsTransportOptions> = {},
 ): Pve {
   const endpoint = parseEndpoint(`127.0.0.1:${port}`);
-  const transport = createHttpsTransport({ endpoint, trust, defaultTimeoutMs: 5_000, ...options });
+  const transport = createHttpsTransport({ endpoint, trust, ...options });
   const credentials = parseToken(`deploy@pve!ci=${TOKEN_SECRET}`);
   const pve = createPve({ transport, endpoint: endpoint.url, credentials, clock: hastyClock });
   open.push(pve);

@@ -38,6 +38,9 @@ function connect(port: number, options: Partial<HttpsTransportOptions> = {}): Tr
   const transport = createHttpsTransport({
     endpoint: parseEndpoint(`127.0.0.1:${port}`),
     trust: fingerprintTrust(certificate.fingerprint),
+    // A connection stays open between two requests, however long a busy machine takes for the second.
+    idleMs: 600_000,
+    connectTimeoutMs: 600_000,
     ...options,
   });
   open.push(transport);

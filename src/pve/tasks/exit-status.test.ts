@@ -7,6 +7,9 @@ describe('an exit status', () => {
   it.each([
     ['OK', { kind: 'ok' }],
     ['WARNINGS: 3', { kind: 'warnings', warnings: 3 }],
+    ['WARNINGS: 12', { kind: 'warnings', warnings: 12 }],
+    ['there were WARNINGS: 3', { kind: 'failed', text: 'there were WARNINGS: 3' }],
+    ['', { kind: 'unclear', text: 'no exit status' }],
     ['WARNINGS: 3 of them', { kind: 'failed', text: 'WARNINGS: 3 of them' }],
     ['OK then', { kind: 'failed', text: 'OK then' }],
     ['VM 507 already running', { kind: 'failed', text: 'VM 507 already running' }],
@@ -24,6 +27,9 @@ describe('the last line of a log', () => {
     ['TASK OK', { kind: 'ok' }],
     ['TASK WARNINGS: 2', { kind: 'warnings', warnings: 2 }],
     ['TASK ERROR: clone failed: x', { kind: 'failed', text: 'clone failed: x' }],
+    ['TASK WARNINGS: 12', { kind: 'warnings', warnings: 12 }],
+    [' TASK OK \n', { kind: 'ok' }],
+    ['the guest wrote TASK OK', undefined],
     ['TASK OKAY', undefined],
     ['transferred 1.0 GiB of 1.0 GiB (100.00%)', undefined],
     [undefined, undefined],
@@ -48,6 +54,8 @@ describe('a duration', () => {
   it.each([
     [250, '0.3s'],
     [14_000, '14s'],
+    [59_900, '59.9s'],
+    [60_000, '1m 0s'],
     [90_000, '1m 30s'],
     [600_000, '10m 0s'],
     [5_400_000, '1h 30m'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { allConfigKeys, describeConfigKey, formatOfKey } from './config-keys.ts';
+import { allConfigKeys, CONFIG_KEYS, type ConfigKey, describeConfigKey, formatOfKey } from './config-keys.ts';
 
 it('describes concrete keys and knows their range', () => {
   expect(describeConfigKey('scsi30')?.name).toBe('scsi');
@@ -20,4 +20,57 @@ it('gives the format of property strings only', () => {
   expect(formatOfKey('net3')?.name).toBe('net');
   expect(formatOfKey('boot')?.name).toBe('boot');
   expect(formatOfKey('cores')).toBeUndefined();
+});
+
+const namesOf = (is: (key: ConfigKey) => boolean) => CONFIG_KEYS.filter(is).map(({ name }) => name);
+
+it('knows what is a device, so that none is never taken for one at its defaults', () => {
+  expect(namesOf(({ device }) => device === true).toSorted()).toEqual(
+    [
+      'amd-sev',
+      'audio0',
+      'cdrom',
+      'efidisk0',
+      'hostpci',
+      'ide',
+      'intel-tdx',
+      'ivshmem',
+      'net',
+      'numa',
+      'parallel',
+    ].concat(['rng0', 'sata', 'scsi', 'serial', 'tpmstate0', 'usb', 'virtio', 'virtiofs', 'watchdog']),
+  );
+});
+
+it('knows what the server makes up, cannot show, or cuts down', () => {
+  expect(namesOf(({ generated }) => generated === 'always').toSorted()).toEqual(
+    ['digest', 'lock', 'meta', 'parent', 'running-nets-host-mtu', 'runningcpu', 'runningmachine', 'snaptime'].concat([
+      'unused',
+      'vmstate',
+    ]),
+  );
+  expect(namesOf(({ generated }) => generated === 'when-absent').toSorted()).toEqual([
+    'boot',
+    'machine',
+    'smbios1',
+    'vmgenid',
+  ]);
+  expect(namesOf(({ secret }) => secret === true)).toEqual(['cipassword']);
+  expect(CONFIG_KEYS.filter(({ maximum }) => maximum !== undefined)).toEqual([describeConfigKey('cpuunits')]);
+  expect(describeConfigKey('cpuunits')?.maximum).toBe(10_000);
+});
+
+it('knows which texts mean more than their letters', () => {
+  const kinds = ['uuid', 'description', 'tags', 'ssh-keys', 'hotplug', 'words', 'set', 'boot', 'drive'];
+  expect(Object.fromEntries(kinds.map((kind) => [kind, namesOf((key) => key.kind === kind)]))).toEqual({
+    uuid: ['vmgenid'],
+    description: ['description'],
+    tags: ['tags'],
+    'ssh-keys': ['sshkeys'],
+    hotplug: ['hotplug'],
+    words: ['nameserver', 'searchdomain'],
+    set: ['affinity'],
+    boot: ['boot'],
+    drive: ['cdrom', 'efidisk0', 'ide', 'sata', 'scsi', 'tpmstate0', 'virtio'],
+  });
 });

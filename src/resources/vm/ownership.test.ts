@@ -5,8 +5,11 @@ import {
   findOwnership,
   type Ownership,
   ownershipCounts,
+  ownershipLines,
   parseOwnership,
   printOwnership,
+  recipeIn,
+  saysIncomplete,
   stripOwnership,
 } from './ownership.ts';
 
@@ -56,5 +59,62 @@ describe('the ownership line', () => {
     expect(findOwnership(notes)).toEqual(OWN);
     expect(appendOwnership('', line)).toBe(line);
     expect(stripOwnership('no line  \n')).toBe('no line  \n');
+  });
+});
+
+describe('an ownership line that people or programs have touched', () => {
+  const line = printOwnership(OWN);
+
+  it.each(['stack', 'address', 'vmid'])('is none without its %s', (name) => {
+    expect(parseOwnership(line.replace(new RegExp(` ${name}=\\S+`), ''))).toBeUndefined();
+    expect(parseOwnership(line.replace(new RegExp(` ${name}=\\S+`), ` ${name}=`))).toBeUndefined();
+  });
+
+  it('may have more blanks, words of its own, and parts that cannot be decoded', () => {
+    expect(parseOwnership(`proxwright:   ${line.slice('proxwright: '.length).replaceAll(' ', '  ')} `)).toEqual(OWN);
+    expect(parseOwnership(`${line} kept by-anna=1`)).toEqual(OWN);
+    expect(parseOwnership(line.replace('k3s-dev', '100%'))).toEqual({ ...OWN, stack: '100%' });
+  });
+
+  it('has what is empty or another word for nothing', () => {
+    const bare = line.replace(`uuid=${UUID}`, 'uuid= nonce= recipe= state=whole');
+    const { uuid: _, ...rest } = OWN;
+    expect(parseOwnership(bare)).toStrictEqual(rest);
+  });
+
+  it('is the last one where the notes hold several, with either end of line', () => {
+    const later = printOwnership({ ...OWN, vmid: 113 });
+    const notes = `Ask Anna.\r\n${line}\r\n${later}\r\n`;
+    expect(ownershipLines(notes)).toEqual([line, later]);
+    expect(findOwnership(notes)?.vmid).toBe(113);
+    expect(stripOwnership(notes)).toBe('Ask Anna.');
+    expect([ownershipLines('Ask Anna.'), findOwnership('Ask Anna.')]).toEqual([[], undefined]);
+  });
+});
+
+describe('notes', () => {
+  it('stay as they are where there is no line to add', () => {
+    expect(appendOwnership('Ask Anna. \n', undefined)).toBe('Ask Anna. \n');
+  });
+
+  it('of blanks only give way to the line', () => {
+    expect(appendOwnership(' \n', 'line')).toBe('line');
+  });
+});
+
+describe('a line for a VM that has no id yet', () => {
+  it('says whether it is complete', () => {
+    expect(saysIncomplete('proxwright: stack=a state=incomplete')).toBe(true);
+    expect(saysIncomplete('proxwright: stack=a state=incomplete nonce=1')).toBe(false);
+    expect(saysIncomplete('proxwright: stack=a')).toBe(false);
+  });
+
+  it('tells the recipe of a template', () => {
+    expect(recipeIn('proxwright: stack=a recipe=0af3 nonce=1')).toBe('0af3');
+    expect(recipeIn('proxwright: stack=a recipe=0af3')).toBe('0af3');
+    expect(recipeIn('proxwright: stack=a recipe=0af3x')).toBeUndefined();
+    expect(recipeIn('proxwright: stack=a norecipe=0af3')).toBeUndefined();
+    expect(recipeIn(printOwnership({ ...OWN, recipe: 'c0ffee' }))).toBe('c0ffee');
+    expect(parseOwnership(printOwnership({ ...OWN, recipe: 'c0ffee' }))?.recipe).toBe('c0ffee');
   });
 });

@@ -7,7 +7,8 @@ import type { Transport, WireRequest, WireResponse } from '../../../src/base/tra
 /** How the server proves who it is: by an authority, or by the SHA-256 fingerprint of its certificate. */
 export type Trust = { readonly ca: string } | { readonly fingerprint: string };
 
-const PATIENCE_MS = 180_000;
+/** Only for an answer that never comes: a busy machine may take long. */
+const PATIENCE_MS = 600_000;
 
 /** `endpoint` is scheme, host and port, such as `https://pve1:8006`. */
 export function httpsTransport(endpoint: string, trust: Trust): Transport {

@@ -5,7 +5,7 @@
 
 import { findOwnership } from '../../../src/resources/vm/ownership.ts';
 import { orphans } from '../../simulation/engine/support/picture.ts';
-import { strideOf } from '../../support/thoroughness.ts';
+import { pointsOf } from '../../support/depth.ts';
 import { BareBench, type BareProcess } from './bare-bench.ts';
 import { problemsOf } from './kill-everywhere.ts';
 import { type Config, hasErrors, type Instance, type ToyHost } from './toy-host.ts';
@@ -32,7 +32,7 @@ export async function killBareEverywhere(operation: BareOperation): Promise<stri
   if (calm.problems.length + absent.length > 0) throw new Error([...calm.problems, ...absent].join('\n'));
   const expected = picture(whole);
   const failures: string[] = [];
-  for (let killAt = 1; killAt <= calm.points.length; killAt += strideOf(5)) {
+  for (const killAt of pointsOf(calm.points.length, 5)) {
     const bench = new BareBench({ from: operation.from });
     const killed = await attempt(bench, operation, killAt);
     // Some successors come at once, some when everything the dead process began has ended.

@@ -4,7 +4,7 @@
  */
 
 import { differences } from '../../simulation/engine/support/picture.ts';
-import { strideOf } from '../../support/thoroughness.ts';
+import { pointsOf } from '../../support/depth.ts';
 import { type Config, hasErrors, type Instance, type Outcome, ToyHost } from './toy-host.ts';
 import { type Snapshot, VmBench } from './vm-bench.ts';
 import { changedIdentities, identities, othersPicture, ownPicture, worldComplaints } from './vm-invariants.ts';
@@ -27,8 +27,8 @@ export interface Operation {
 /** The guests have booted by then. */
 const SETTLED_MS = 120_000;
 
-/** `every` leaves points out, beginning with the first. */
-export async function killEverywhere(operation: Operation, every = strideOf(3)): Promise<string[]> {
+/** Takes every `stride`-th point, or more or fewer of them as the depth of the run asks for. */
+export async function killEverywhere(operation: Operation, stride = 3): Promise<string[]> {
   const whole = begin(operation);
   const calmBefore = othersPicture(whole.world);
   const calm = await attempt(whole, operation, undefined);
@@ -41,7 +41,7 @@ export async function killEverywhere(operation: Operation, every = strideOf(3)):
   const failures: string[] = [];
   const imports: string[] = [];
   let kills = 0;
-  for (let killAt = 1; killAt <= calm.points.length; killAt += every) {
+  for (const killAt of pointsOf(calm.points.length, stride)) {
     kills++;
     const bench = begin(operation);
     const before = othersPicture(bench.world);

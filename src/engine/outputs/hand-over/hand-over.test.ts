@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stackOutputs } from '../outputs.ts';
 import { FakeCluster } from '../testing/fakes.ts';
 import { address, known, stackOf, stateOf, vm } from '../testing/lab.ts';
@@ -46,9 +46,6 @@ const acts = (lines: readonly string[]) =>
   lines
     .filter((line) => !/ (version|etcd members)$| config (endpoint|node) |^helm status|^kubectl get/.test(line))
     .map((line) => line.replace(/--talosconfig \S+ --endpoints \S+ /, ''));
-
-// Each starts dozens of processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 let cluster: FakeCluster;
 beforeEach(() => {

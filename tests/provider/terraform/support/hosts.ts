@@ -5,6 +5,3 @@ export const HOSTS: readonly HostProgram[] = await findHostPrograms();
 
 /** For what does not depend on the host: one is enough, Terraform where it is here. */
 export const ONE_HOST: readonly HostProgram[] = HOSTS.slice(0, 1);
-
-/** A machine may be busy; how long something takes is no part of these tests. */
-export const PATIENCE = { timeout: 300_000 } as const;

@@ -2,7 +2,7 @@
  * Kills a run at every point it has — each request before and after its effect, each write to the store before and after
  * it — and lets the next run take over: the world must be the same as without the kill, with nothing made twice.
  */
-import { strideOf } from '../../../support/thoroughness.ts';
+import { pointsOf } from '../../../support/depth.ts';
 import { beforehand, failuresOf } from './invariants.ts';
 import { STRANGERS } from './lab-world.ts';
 import { differences, pictureOf } from './picture.ts';
@@ -22,7 +22,7 @@ export interface Operation {
   readonly complaints: (scene: Scene, before: ReturnType<typeof beforehand>) => Promise<string[]>;
   /** What must look the same with and without a kill; our VMs of the lab by default. */
   readonly picture?: (scene: Scene) => string[];
-  /** Of the points only every so manieth. */
+  /** Of the points only every n-th, where the depth of the run does not ask for more or fewer. */
   readonly stride?: number;
   /** Tasks that may happen once for each VM, however often the run dies. */
   readonly tasks: readonly string[];
@@ -42,7 +42,7 @@ export async function crashEverywhere(operation: Operation): Promise<string[]> {
   const counts = (scene: Scene) => operation.tasks.map((type) => `${type} ${scene.tasks(type)}`);
   const failures: string[] = [];
   let kills = 0;
-  for (let killAt = 1; killAt <= points.length; killAt += operation.stride ?? strideOf(3)) {
+  for (const killAt of pointsOf(points.length, operation.stride ?? 3)) {
     const scene = begin();
     const before = beforehand(scene);
     scene.killAt = killAt;

@@ -1,5 +1,4 @@
 /** Kills a run that begins with a bare host, or with what an earlier one made of it, wherever it can be killed. */
-import { strideOf } from '../../../support/thoroughness.ts';
 import { crashEverywhere } from '../../engine/support/crash-everywhere.ts';
 import { failuresOf } from '../../engine/support/invariants.ts';
 import { pictureOf } from '../../engine/support/picture.ts';
@@ -41,7 +40,7 @@ export async function crashes(story: Story): Promise<string[]> {
     name: story.name,
     from,
     options: story.options,
-    stride: strideOf(STRIDE),
+    stride: STRIDE,
     run: story.run,
     complaints: async (scene) => [...(await story.complaints(scene, before)), ...fetchedTwice(scene)],
     picture: ({ world }) => facts(world),

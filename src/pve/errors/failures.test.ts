@@ -1,0 +1,202 @@
+/** What an answer, or none, is taken for: the code decides whether a request is sent again, so each boundary counts. */
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../base/secret.ts';
+import { TransportFailure, type WireResponse } from '../../base/transport.ts';
+import { bare, refused } from '../testing/scripted-transport.ts';
+import { badAnswer, errorFromResponse, errorFromTransport, type RequestContext } from './failures.ts';
+import { isConnectionTrouble, isNotExecuted, isNotFound, isOutcomeUnknown, isSightLost } from './kinds.ts';
+
+const QUESTION: RequestContext = {
+  changes: false,
+  request: 'GET /nodes/pve1/qemu/101/config',
+  endpoint: 'https://pve.test:8006',
+  principal: 'deploy@pve!ci',
+  secrets: [new Secret('hunter2-hunter2')],
+};
+const CHANGE: RequestContext = { ...QUESTION, changes: true, request: 'POST /nodes/pve1/qemu/9000/clone' };
+const LOCKED = 'VM is locked (backup)';
+
+const codes = (response: WireResponse) =>
+  [QUESTION, CHANGE].map((context) => errorFromResponse(context, response).code);
+const detailOf = (response: WireResponse, context = QUESTION) => errorFromResponse(context, response).diagnostic.detail;
+
+describe('a status', () => {
+  it.each([
+    [300, ['BAD_ANSWER', 'BAD_ANSWER']],
+    [399, ['BAD_ANSWER', 'BAD_ANSWER']],
+    [400, ['PARAMETER_REJECTED', 'PARAMETER_REJECTED']],
+    [401, ['LOGIN_REFUSED', 'LOGIN_REFUSED']],
+    [403, ['PRIVILEGE_MISSING', 'PRIVILEGE_MISSING']],
+    [404, ['SERVER_FAULT', 'SERVER_FAULT']],
+    [500, ['SERVER_FAULT', 'SERVER_FAULT']],
+    [501, ['NOT_IMPLEMENTED', 'NOT_IMPLEMENTED']],
+    [502, ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
+    [504, ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
+    [505, ['SERVER_FAULT', 'SERVER_FAULT']],
+    [594, ['SERVER_FAULT', 'SERVER_FAULT']],
+    [595, ['NOT_EXECUTED', 'NOT_EXECUTED']],
+    [596, ['REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN']],
+    [597, ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
+    [599, ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
+    [600, ['SERVER_FAULT', 'SERVER_FAULT']],
+  ])('%i means %j to a question and to a change', (status, expected) => {
+    expect(codes(bare(status, 'Something'))).toEqual(expected);
+  });
+
+  it('of the proxy itself counts more than its words, which are about its own connection', () => {
+    expect(codes(bare(589, LOCKED))).toEqual(['GUEST_LOCKED', 'GUEST_LOCKED']);
+    expect(codes(bare(590, LOCKED))).toEqual(['SERVER_FAULT', 'SERVER_FAULT']);
+    expect(codes(bare(596, LOCKED))).toEqual(['REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN']);
+  });
+
+  it('is quoted with the words that came with it, and with the place', () => {
+    const { detail, where } = errorFromResponse(QUESTION, bare(500, 'it broke')).diagnostic;
+    expect(detail).toBe('The server answered 500: "it broke".');
+    expect(where).toEqual({ endpoint: 'https://pve.test:8006', request: 'GET /nodes/pve1/qemu/101/config' });
+  });
+
+  it.each([502, 595, 596, 301])('%i comes with something to do about it', (status) => {
+    for (const context of [QUESTION, CHANGE]) {
+      expect(errorFromResponse(context, bare(status, 'Something')).diagnostic.hint).toBeTruthy();
+    }
+  });
+
+  it.each([
+    [595, 'nothing was done'],
+    [596, 'may well be going on'],
+  ])('%i says of a change that %s', (status, words) => {
+    expect(detailOf(bare(status, 'Something'), CHANGE)).toContain(words);
+  });
+});
+
+describe('words', () => {
+  it('about one parameter count more than the headline of all parameter errors', () => {
+    const response = refused(400, 'Parameter verification failed.', { upid: 'no such task' });
+    const error = errorFromResponse(QUESTION, response);
+    expect(error.code).toBe('NOT_FOUND');
+    expect(isNotFound(error, 'task')).toBe(true);
+    expect(isNotFound(error, 'guest')).toBe(false);
+  });
+
+  it('about a parameter that say nothing known leave the headline', () => {
+    const response = refused(400, 'Parameter verification failed.', { vmid: 'invalid format' });
+    expect(codes(response)).toEqual(['PARAMETER_REJECTED', 'PARAMETER_REJECTED']);
+    expect(detailOf(response)).toBe('The server answered 400: "Parameter verification failed."\nvmid: invalid format');
+  });
+
+  it('never repeat a secret', () => {
+    expect(detailOf(bare(500, 'what is hunter2-hunter2?'))).not.toContain('hunter2');
+    const failure = new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'saw hunter2-hunter2' });
+    expect(errorFromTransport(QUESTION, failure).diagnostic.detail).not.toContain('hunter2');
+    expect(badAnswer(QUESTION, 'hunter2-hunter2').diagnostic.detail).not.toContain('hunter2');
+  });
+
+  it('that refuse say who was refused', () => {
+    expect(detailOf(bare(403, 'Permission check failed (/vms/101, VM.Audit)'))).toContain('deploy@pve!ci may not');
+    expect(detailOf(bare(500, 'Only root may use this option.'))).toContain('deploy@pve!ci may not');
+    expect(detailOf(bare(401, 'No ticket'))).toContain('https://pve.test:8006 does not accept deploy@pve!ci');
+  });
+
+  it('that refuse a login lead to the token, or to the name and the password', () => {
+    const token = errorFromResponse(QUESTION, bare(401, 'authentication failure')).diagnostic.hint;
+    expect(JSON.stringify(token)).toContain('pveum user token list deploy@pve');
+    const user = { ...QUESTION, principal: 'root@pam' };
+    const password = JSON.stringify(errorFromResponse(user, bare(401, 'authentication failure')).diagnostic.hint);
+    expect(password).toContain('password of root@pam');
+  });
+
+  it('that name a missing privilege lead to the command that grants it', () => {
+    const { hint } = errorFromResponse(QUESTION, bare(403, 'Permission check failed (/vms/101, VM.Audit)')).diagnostic;
+    expect(JSON.stringify(hint)).toContain('pveum acl modify /vms/101');
+  });
+});
+
+describe('no answer', () => {
+  const failed = (kind: TransportFailure['kind'], delivered: TransportFailure['delivered'], context = QUESTION) =>
+    errorFromTransport(context, new TransportFailure({ kind, delivered, message: 'it went wrong' }));
+
+  it.each([
+    ['connect', 'no', 'UNREACHABLE', 'UNREACHABLE'],
+    ['timeout', 'no', 'UNREACHABLE', 'UNREACHABLE'],
+    ['timeout', 'perhaps', 'REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN'],
+    ['malformed', 'perhaps', 'BAD_ANSWER', 'OUTCOME_UNKNOWN'],
+    ['cut', 'perhaps', 'UNREACHABLE', 'OUTCOME_UNKNOWN'],
+    ['certificate', 'no', 'CERT_UNTRUSTED', 'CERT_UNTRUSTED'],
+  ] as const)('by %s, delivered: %s, is %s to a question and %s to a change', (kind, delivered, question, change) => {
+    for (const [context, code] of [
+      [QUESTION, question],
+      [CHANGE, change],
+    ] as const) {
+      const error = failed(kind, delivered, context);
+      expect(error.code).toBe(code);
+      expect(error.diagnostic.detail).toContain('https://pve.test:8006');
+      expect(error.diagnostic.detail).toContain('it went wrong');
+      expect(error.diagnostic.hint).toBeTruthy();
+      expect(error.diagnostic.where).toEqual({ endpoint: context.endpoint, request: context.request });
+      expect(error.cause).toBeInstanceOf(TransportFailure);
+    }
+  });
+
+  it('because of a certificate shows its fingerprint, ready to be pinned', () => {
+    const failure = { kind: 'certificate', delivered: 'no', message: 'self-signed' } as const;
+    const shown = errorFromTransport(QUESTION, new TransportFailure({ ...failure, fingerprint: 'AA:BB' })).diagnostic;
+    expect(shown.detail).toContain('SHA-256 fingerprint AA:BB');
+    expect(JSON.stringify(shown.hint)).toContain('AA:BB');
+    const hidden = errorFromTransport(QUESTION, new TransportFailure(failure)).diagnostic;
+    expect(hidden.detail).not.toContain('fingerprint');
+    expect(JSON.stringify(hidden.hint)).toContain('connection.fingerprint');
+  });
+});
+
+describe('an answer that cannot be read', () => {
+  it('leaves the outcome of a change unknown, and nothing of a question', () => {
+    expect(isOutcomeUnknown(badAnswer(CHANGE, 'no data'))).toBe(true);
+    expect(isOutcomeUnknown(badAnswer(QUESTION, 'no data'))).toBe(false);
+  });
+
+  it('says what it answered, and what was wrong with it', () => {
+    const cause = new Error('no JSON');
+    const error = badAnswer(QUESTION, 'no data', cause);
+    expect(error.code).toBe('BAD_ANSWER');
+    expect(error.diagnostic.detail).toContain('GET /nodes/pve1/qemu/101/config');
+    expect(error.diagnostic.detail).toContain('no data');
+    expect(error.diagnostic.hint).toBeTruthy();
+    expect(error.cause).toBe(cause);
+  });
+});
+
+describe('what a caller may conclude', () => {
+  const of = (status: number, reason = 'Something', context = CHANGE) =>
+    errorFromResponse(context, bare(status, reason));
+  const cut = (delivered: TransportFailure['delivered'], context: RequestContext) =>
+    errorFromTransport(context, new TransportFailure({ kind: 'cut', delivered, message: 'cut' }));
+  const table = [
+    // [error, not executed, outcome unknown, trouble of the connection, sight lost]
+    ['a daemon that is down', of(595), true, false, true, true],
+    ['a change that was never sent', cut('no', CHANGE), true, false, true, true],
+    ['a change that was cut off', cut('perhaps', CHANGE), false, true, true, true],
+    ['a question that took too long', of(596, 'Something', QUESTION), true, false, true, true],
+    ['an unreadable answer', badAnswer(QUESTION, 'x'), false, false, false, true],
+    ['a refused login', of(401, 'No ticket'), false, false, false, true],
+    ['an expired ticket', of(401, 'permission denied - invalid PVE ticket'), false, false, false, true],
+    ['a lock', of(500, LOCKED), false, false, false, false],
+    ['a missing privilege', of(403), false, false, false, false],
+    ['an error of ours', new TypeError('x'), false, false, false, false],
+  ] as const;
+
+  it.each(table)('from %s', (_, error, notExecuted, unknown, connection, sightLost) => {
+    expect([isNotExecuted(error), isOutcomeUnknown(error), isConnectionTrouble(error), isSightLost(error)]).toEqual([
+      notExecuted,
+      unknown,
+      connection,
+      sightLost,
+    ]);
+  });
+
+  it('about something that was not found, only of that thing', () => {
+    const guest = of(500, "Configuration file 'nodes/pve1/qemu-server/4711.conf' does not exist");
+    expect([isNotFound(guest), isNotFound(guest, 'guest'), isNotFound(guest, 'task')]).toEqual([true, true, false]);
+    expect(isNotFound(of(500, LOCKED))).toBe(false);
+    expect(isNotFound(new TypeError('x'))).toBe(false);
+  });
+});

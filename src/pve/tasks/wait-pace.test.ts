@@ -1,0 +1,215 @@
+/** When a wait asks, how often it asks again before it believes an answer, and what it tells meanwhile. */
+import { describe, expect, it } from 'vitest';
+import type { Logger } from '../../base/log.ts';
+import type { WireResponse } from '../../base/transport.ts';
+import { errorOf, testClient } from '../testing/client.ts';
+import { bare, ok, refused } from '../testing/scripted-transport.ts';
+import { toNodeName } from '../wire/ids.ts';
+import { printUpid } from '../wire/upid.ts';
+import type { TaskProgress } from './progress.ts';
+import type { WaitOptions } from './wait.ts';
+
+const CLONE = printUpid({
+  node: toNodeName('pve2'),
+  pid: 51_361,
+  processStartTicks: 123_456,
+  startTimeSeconds: 1_794_768_815,
+  type: 'qmclone',
+  id: '9000',
+  user: 'deploy@pve!ci',
+});
+
+const running = () => ok({ upid: CLONE, status: 'running' });
+const stopped = (exitstatus: string) => ok({ upid: CLONE, status: 'stopped', exitstatus });
+
+interface Scene {
+  /** What the n-th status question is answered; the last one answers all that follow. */
+  readonly answers: readonly (() => WireResponse)[];
+  /** What is new in the log when it is asked for after the n-th status question. */
+  readonly news?: readonly (readonly string[])[];
+  /** Answers questions for the log instead of `news`. */
+  readonly log?: () => WireResponse;
+  readonly logger?: Logger;
+}
+
+/** A server with one task; `times` are those of the status questions, from the beginning of the wait. */
+function scene({ answers, news = [], log, logger }: Scene) {
+  const times: number[] = [];
+  const lines: string[] = [];
+  const queries: string[] = [];
+  const client = testClient(
+    (request) => {
+      if (!request.target.includes('/log')) {
+        times.push(client.clock.now() - startedAt);
+        lines.push(...(news[times.length - 1] ?? []));
+        return (answers[Math.min(times.length, answers.length) - 1] ?? running)();
+      }
+      const query = request.target.split('?')[1] ?? '';
+      queries.push(query);
+      if (log) return log();
+      const [start = 0, limit = 50] = ['start', 'limit'].map((name) => Number(new URLSearchParams(query).get(name)));
+      const entries = lines.map((t, index) => ({ n: index + 1, t })).slice(start, start + limit);
+      return ok(entries, { total: lines.length });
+    },
+    { ...(logger && { logger }) },
+  );
+  const startedAt = client.clock.now();
+  const wait = (options?: WaitOptions) => client.clock.run(() => client.pve.tasks.wait(CLONE, options));
+  const failure = (options?: WaitOptions) => errorOf(client.clock, () => client.pve.tasks.wait(CLONE, options));
+  return { ...client, times, queries, wait, failure };
+}
+
+const percent = (share: number) => `transferred 1.0 GiB of 4.0 GiB (${share}.00%)`;
+const polls = (count: number) => [...Array.from({ length: count - 1 }, () => running), () => stopped('OK')];
+
+describe('the next question', () => {
+  const onProgress = () => {};
+
+  it('comes when the task should be done, at once after that, and then less and less often', async () => {
+    const { times, wait } = scene({ answers: polls(8), news: [[percent(10)]] });
+    await wait({ onProgress });
+    expect(times).toEqual([250, 600, 1090, 1776, 2500, 2750, 3100, 3590]);
+  });
+
+  it('does not come at once, however near the end is', async () => {
+    const { times, wait } = scene({ answers: polls(3), news: [[percent(99)]] });
+    await wait({ onProgress });
+    expect(times).toEqual([250, 500, 750]);
+  });
+
+  it('comes quickly to a task that should be done at the first look', async () => {
+    const { times, wait } = scene({ answers: polls(3), news: [[percent(100)]] });
+    await wait({ onProgress });
+    expect(times).toEqual([250, 500, 850]);
+  });
+
+  it('does not depend on lines that say nothing of how far it is', async () => {
+    const { times, wait } = scene({ answers: polls(3), news: [['cloning'], [percent(0)]] });
+    await wait({ onProgress });
+    expect(times).toEqual([250, 600, 1090]);
+  });
+
+  it('is the last one when the time is over', async () => {
+    const { times, failure } = scene({ answers: [running] });
+    expect((await failure({ timeoutMs: 1_000 })).code).toBe('TASK_TIMEOUT');
+    expect(times).toEqual([250, 600, 1000]);
+  });
+});
+
+describe('an answer', () => {
+  it('that is no answer to the question is believed at the fifth time', async () => {
+    const { times, failure } = scene({ answers: [() => bare(200, 'OK', '<html>maintenance</html>')] });
+    expect((await failure()).code).toBe('BAD_ANSWER');
+    expect(times).toHaveLength(5);
+  });
+
+  it('that is strange now and then never adds up', async () => {
+    const strange = () => bare(200, 'OK', '<html>maintenance</html>');
+    const answers = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? strange : running));
+    const { wait } = scene({ answers: [...answers, () => stopped('OK')] });
+    expect((await wait()).outcome).toBe('ok');
+  });
+
+  it('that leaves the end open is believed at the fourth time', async () => {
+    const { times, failure } = scene({ answers: [() => stopped('unexpected status')], news: [['copying']] });
+    expect((await failure()).code).toBe('TASK_FAILED');
+    expect(times).toHaveLength(4);
+  });
+
+  it('that refuses the token ends the wait: no later one will be another', async () => {
+    const { times, failure } = scene({ answers: [() => refused(403, 'Permission check failed (/, Sys.Audit)')] });
+    expect((await failure()).code).toBe('PRIVILEGE_MISSING');
+    expect(times).toHaveLength(1);
+  });
+
+  it('that makes our own code fail is not taken for trouble of the server', async () => {
+    const defect = new TypeError('a defect of ours');
+    const { wait } = scene({
+      answers: [
+        () => {
+          throw defect;
+        },
+      ],
+    });
+    await expect(wait()).rejects.toBe(defect);
+  });
+});
+
+describe('a task with warnings', () => {
+  const quiet = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
+
+  it('brings a warning from further up than the lines that are shown of a failure', async () => {
+    const log = ['WARN: EFI disk without ms-cert=2023k', ...quiet(40)];
+    const { wait } = scene({ answers: [() => stopped('WARNINGS: 1')], news: [log] });
+    expect((await wait()).log).toEqual(['WARN: EFI disk without ms-cert=2023k']);
+  });
+
+  it('brings its last lines where none of them warns', async () => {
+    const { wait } = scene({ answers: [() => stopped('WARNINGS: 1')], news: [quiet(60)] });
+    expect((await wait({ logLines: 3 })).log).toEqual(['line 58', 'line 59', 'line 60']);
+  });
+});
+
+describe('the log of a task', () => {
+  it.each(['no content', 'unable to open file - No such file or directory'])(
+    'that consists of %j has no lines',
+    async (text) => {
+      const { failure } = scene({ answers: [() => stopped('it broke')], news: [[text]] });
+      expect((await failure()).diagnostic.detail).not.toContain('Last lines');
+    },
+  );
+
+  it.each(['there was no content', 'no content left', 'unable to open file'])('keeps %j', async (text) => {
+    const { failure } = scene({ answers: [() => stopped('it broke')], news: [[text]] });
+    expect((await failure()).diagnostic.detail).toContain(`\n  ${text}`);
+  });
+
+  it('is asked for its length first, and then for its end alone', async () => {
+    const { queries, failure } = scene({ answers: [() => stopped('it broke')], news: [['a', 'b', 'c', 'd']] });
+    await failure({ logLines: 3 });
+    expect(queries).toEqual(['start=0&limit=1', 'start=1&limit=3']);
+  });
+
+  it('that cannot be read because the user stops ends the wait', async () => {
+    const stop = new AbortController();
+    const { failure } = scene({
+      answers: [() => stopped('it broke')],
+      log: () => {
+        stop.abort();
+        return ok([{ n: 1, t: 'copying' }], { total: 1 });
+      },
+    });
+    expect((await failure({ signal: stop.signal })).code).toBe('CANCELED');
+  });
+});
+
+describe('progress', () => {
+  it('is told with the lines, and with a fraction only where one is known', async () => {
+    const reports: TaskProgress[] = [];
+    const { wait } = scene({ answers: polls(4), news: [['cloning'], [], [percent(50)]] });
+    await wait({ onProgress: (progress) => reports.push(progress) });
+    expect(reports).toStrictEqual([
+      { upid: CLONE, elapsedMs: 250, lines: ['cloning'] },
+      { upid: CLONE, elapsedMs: 1_090, lines: [percent(50)], fraction: 0.5 },
+    ]);
+  });
+});
+
+describe('the log of a wait', () => {
+  it('says why the task could not be asked, when, and for how long it has been waited for', async () => {
+    const entries: unknown[] = [];
+    const logger: Logger = { log: (_level, message, fields) => entries.push([message, fields]) };
+    const { wait } = scene({ answers: [() => bare(595, 'No route to host'), ...polls(2)], logger });
+    await wait();
+    expect(entries).toEqual(
+      expect.arrayContaining([
+        [
+          'qmclone 9000 on pve2: unreachable (NOT_EXECUTED), poll 1, 0.3s',
+          { upid: CLONE, poll: 1, state: 'unreachable' },
+        ],
+        ['qmclone 9000 on pve2: running, poll 2, 0.6s', { upid: CLONE, poll: 2, state: 'running' }],
+        ['qmclone 9000 on pve2 ended after 1.1s: ok', { upid: CLONE, waitedMs: 1_090 }],
+      ]),
+    );
+  });
+});

@@ -1,0 +1,71 @@
+/** What a line of a journal must be to count as an event: an old journal must load, and a wrong line must not. */
+import { describe, expect, it } from 'vitest';
+import { eventSchema } from './events.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const step = 'vm.web/clone';
+const file = { address: 'image.noble', node: 'pve1', volid: 'local:import/a.qcow2', sizeBytes: 5 };
+const planned = { id: step, address: 'vm.web', stage: 'create', action: 'vm.clone' };
+
+/** Of each kind of event: with everything it must have, and with what it may have besides. */
+const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: Record<string, unknown> }[] = [
+  { must: { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'operator', steps: [planned] } },
+  {
+    must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' },
+    may: { intent: { vmid: 401 }, patch: { address: 'vm.web', vm: { vmid: 401 } } },
+  },
+  { must: { event: 'taskAttached', at, step, upid: 'UPID:pve1:…' } },
+  { must: { event: 'learned', at, step, patch: { address: 'vm.web', vm: null } } },
+  { must: { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file } } },
+  { must: { event: 'stepDone', at, step }, may: { patch: { address: 'vm.web', vm: { phase: 'complete' } } } },
+  { must: { event: 'stepFailed', at, step, code: 'TASK_FAILED', detail: 'no' }, may: { lost: true } },
+  { must: { event: 'note', at, level: 'info', text: 'slow' }, may: { address: 'vm.web' } },
+  { must: { event: 'runEnded', at, outcome: 'done' } },
+];
+const cases = EVENTS.map(({ must, may = {} }) => [String(must.event), must, { ...must, ...may }] as const);
+
+const isEvent = (value: unknown) => eventSchema.safeParse(value).success;
+const without = (value: Record<string, unknown>, key: string) =>
+  Object.fromEntries(Object.entries(value).filter(([each]) => each !== key));
+
+describe.each(cases)('%s', (_, smallest, largest) => {
+  it('is read with what it must have, and with everything it may have', () => {
+    expect(eventSchema.parse(smallest)).toEqual(smallest);
+    expect(eventSchema.parse(largest)).toEqual(largest);
+  });
+
+  it.each(Object.keys(smallest))('is refused without its %s', (key) => {
+    expect(isEvent(without(smallest, key))).toBe(false);
+  });
+
+  it.each(Object.keys(largest))('is refused where its %s is of another kind', (key) => {
+    expect(isEvent({ ...largest, [key]: 5 })).toBe(key === 'intent');
+  });
+
+  it('is refused with a field that it does not have', () => {
+    expect(isEvent({ ...largest, more: 'x' })).toBe(false);
+  });
+});
+
+describe('what stands inside an event', () => {
+  it.each([
+    ['a planned step', { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'o', steps: [planned] }, 'steps'],
+    ['a patch', { event: 'learned', at, step, patch: { address: 'vm.web', vm: {} } }, 'patch'],
+    ['a patch of a file', { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file: null } }, 'patch'],
+  ])('is as strict: %s', (_, event, key) => {
+    const held = [(event as Record<string, unknown>)[key]].flat()[0] as Record<string, unknown>;
+    const holding = (value: unknown) => ({ ...event, [key]: key === 'steps' ? [value] : value });
+    expect(isEvent(holding(held))).toBe(true);
+    expect(isEvent(holding({ ...held, more: 'x' }))).toBe(false);
+    for (const each of Object.keys(held)) expect(isEvent(holding(without(held, each)))).toBe(false);
+  });
+
+  it.each([
+    ['outcome', ['done', 'failed', 'canceled'], { event: 'runEnded', at }],
+    ['level', ['info', 'warn'], { event: 'note', at, text: 'x' }],
+    ['lost', [true], { event: 'stepFailed', at, step, code: 'C', detail: 'd' }],
+  ])('has only the words there are for %s', (key, words, event) => {
+    for (const word of words) expect(isEvent({ ...event, [key]: word })).toBe(true);
+    for (const word of ['', 'other', false]) expect(isEvent({ ...event, [key]: word })).toBe(false);
+  });
+});

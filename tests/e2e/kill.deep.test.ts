@@ -1,0 +1,266 @@
+/**
+ * The built command is killed (SIGKILL) in the middle of an apply, an update and a destroy: at a request, before the server
+ * has acted on it or after. Then it is run again. What stands in the end must be what an uninterrupted run leaves: the same
+ * VMs under the same ids, MAC addresses kept, no task twice, no volume too many, no lock, an empty plan.
+ *
+ * It takes some points of each; PROXWRIGHT_KILL_POINTS=all takes every request, a number takes that many.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import { scaledClock } from '../../src/base/scaled-clock.ts';
+import type { WireRequest, WireResponse } from '../../src/base/transport.ts';
+import { createSimulator, defaultWorld, type Simulator, serveSimulator } from '../../src/simulator/index.ts';
+import { ensureBuilt, type RunningCommand, runCommand, startCommand } from './built-command.ts';
+
+const SPEED = 60;
+const WISH = process.env['PROXWRIGHT_KILL_POINTS'] ?? '2';
+const SAMPLES = WISH === 'all' ? Number.POSITIVE_INFINITY : Number(WISH);
+/** Most of the time is spent waiting for processes. */
+const SIDE_BY_SIDE = 2;
+const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
+
+const stack = (memory: string, size: string, vlan: number) => `
+version: 1
+stack: killed
+defaults:
+  node: pve1
+  clone: { template: ubuntu-24.04, mode: full }
+  nics: { net0: { bridge: vmbr1, vlan: ${vlan} } }
+vms:
+  web:
+    count: 5
+    name: web-\${number}
+    vmids: 501-509
+    memory: ${memory}
+    disks: { scsi0: { size: ${size} } }
+    tags: [web]
+    restart: when_needed
+rollout: { limits: { clones_per_node: 5, clones_per_storage: 5 } }
+`;
+const FIRST = stack('1GiB', '4GiB', 20);
+const CHANGED = stack('3GiB', '6GiB', 30);
+
+type Moment = 'before' | 'after';
+
+/** A server that can be told to kill its client at a request. */
+class LethalServer {
+  readonly simulator: Simulator;
+  #victim: RunningCommand | undefined;
+  #killAt = 0;
+  #moment: Moment = 'before';
+  requests = 0;
+
+  constructor() {
+    const clock = scaledClock(systemClock, SPEED);
+    this.simulator = createSimulator({ world: defaultWorld({ now: clock.now() }), clock, random: seededRandom(1) });
+  }
+
+  /** What `serveSimulator` is given: the simulator with our own `handle`. */
+  asServed(): Simulator {
+    return Object.create(this.simulator, {
+      handle: { value: (request: WireRequest) => this.#handle(request) },
+    }) as Simulator; // only `handle` is called
+  }
+
+  aim(victim: RunningCommand, killAt: number, moment: Moment): void {
+    this.#victim = victim;
+    this.#killAt = killAt;
+    this.#moment = moment;
+  }
+
+  async #handle(request: WireRequest): Promise<WireResponse> {
+    this.requests++;
+    const strikes = this.requests === this.#killAt;
+    if (strikes && this.#moment === 'before') return this.#kill();
+    const answer = await this.simulator.handle(request);
+    return strikes ? this.#kill() : answer;
+  }
+
+  async #kill(): Promise<never> {
+    this.#victim?.process.kill('SIGKILL');
+    await this.#victim?.finished;
+    return new Promise(() => {});
+  }
+}
+
+interface Scene {
+  readonly server: LethalServer;
+  readonly directory: string;
+  readonly environment: NodeJS.ProcessEnv;
+  close(): Promise<void>;
+}
+
+async function openScene(): Promise<Scene> {
+  const server = new LethalServer();
+  const served = await serveSimulator(server.asServed(), { host: '127.0.0.1', port: 0 });
+  const directory = await mkdtemp(join(tmpdir(), 'proxwright-kill-'));
+  return {
+    server,
+    directory,
+    environment: {
+      PROXMOX_VE_ENDPOINT: served.endpoint,
+      PROXMOX_VE_API_TOKEN: TOKEN,
+      PROXMOX_VE_FINGERPRINT: served.fingerprint,
+      NO_COLOR: '1',
+    },
+    close: async () => {
+      await served.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function run(scene: Scene, ...args: string[]) {
+  return runCommand(args, scene.environment, scene.directory);
+}
+
+/** Runs a command to be killed; whether it was, or had come to its end before. */
+async function runUntilKilled(scene: Scene, args: readonly string[], killAt: number, moment: Moment): Promise<boolean> {
+  scene.server.requests = 0;
+  const command = startCommand(args, scene.environment, scene.directory);
+  scene.server.aim(command, killAt, moment);
+  const { signal } = await command.finished;
+  scene.server.aim(command, 0, moment);
+  return signal === 'SIGKILL';
+}
+
+/** What counts of the world: VMs without what is generated, volumes, locks, and how many tasks it took; a fact a line. */
+function viewOf(simulator: Simulator): string[] {
+  const vms = [...simulator.world.vms.values()].map((vm) => {
+    const config = [...vm.config.current].filter(([key]) => !/^(smbios1|vmgenid|meta|description)$/.test(key));
+    const text = config
+      .map(([key, value]) => `${key}: ${value.replace(/(?:[0-9A-F]{2}:){5}[0-9A-F]{2}/g, 'MAC')}`)
+      .sort();
+    return [`on ${vm.node}, ${vm.process ? 'running' : 'stopped'}`, ...text].map((fact) => `VM ${vm.vmid} ${fact}`);
+  });
+  const volumes = [...simulator.world.storages.values()].flatMap((storage) =>
+    [...storage.volumes.values()].flatMap((each) =>
+      [...each.values()].map((volume) => `volume ${storage.id}:${volume.name} ${volume.sizeBytes}`),
+    ),
+  );
+  const types = [...simulator.world.tasks.values()].map(({ type }) => type);
+  const tasks = [...new Set(types)].map((type) => `${types.filter((each) => each === type).length} × ${type}`);
+  return [...vms.flat(), ...volumes, ...tasks].sort();
+}
+
+/** Said line by line, because a failure has to tell what it was about. */
+function differences(found: readonly string[], expected: readonly string[]): string[] {
+  return [
+    ...expected.filter((line) => !found.includes(line)).map((line) => `missing: ${line}`),
+    ...found.filter((line) => !expected.includes(line)).map((line) => `too much: ${line}`),
+  ];
+}
+
+/** NICs of the VMs that are whole, with the addresses that the server drew for them. */
+function macsOf(simulator: Simulator): Map<string, string> {
+  const whole = [...simulator.world.vms.values()].filter(({ config }) => !config.current.has('lock'));
+  return new Map(
+    whole.flatMap(({ vmid, config }) =>
+      [...config.current].flatMap(([key, value]) => {
+        const [mac] = /(?:[0-9A-F]{2}:){5}[0-9A-F]{2}/.exec(value) ?? [];
+        return mac === undefined ? [] : [[`${vmid} ${key}`, mac] as const];
+      }),
+    ),
+  );
+}
+
+interface Phase {
+  readonly name: string;
+  /** Brings the scene to where the killed command starts. */
+  readonly prepare: (scene: Scene) => Promise<void>;
+  readonly command: readonly string[];
+}
+
+const write = (scene: Scene, text: string) => writeFile(join(scene.directory, 'stack.yaml'), text);
+
+const PHASES: readonly Phase[] = [
+  { name: 'apply', prepare: (scene) => write(scene, FIRST), command: ['apply', '--yes'] },
+  {
+    name: 'update',
+    prepare: async (scene) => {
+      await write(scene, FIRST);
+      expect((await run(scene, 'apply', '--yes')).code).toBe(0);
+      await write(scene, CHANGED);
+    },
+    command: ['apply', '--yes'],
+  },
+  {
+    name: 'destroy',
+    prepare: async (scene) => {
+      await write(scene, FIRST);
+      expect((await run(scene, 'apply', '--yes')).code).toBe(0);
+    },
+    command: ['destroy', '--yes', '--stop'],
+  },
+];
+
+describe.each(PHASES)('$name, killed', ({ name, prepare, command }) => {
+  let expected: ReturnType<typeof viewOf>;
+  let requests = 0;
+
+  beforeAll(async () => {
+    ensureBuilt();
+    const scene = await openScene();
+    try {
+      await prepare(scene);
+      scene.server.requests = 0;
+      const end = await run(scene, ...command);
+      expect(end.code, end.stderr).toBe(0);
+      requests = scene.server.requests;
+      expected = viewOf(scene.server.simulator);
+    } finally {
+      await scene.close();
+    }
+  });
+
+  /** Whether the point was reached; what goes wrong after it is thrown. */
+  async function kill(killAt: number, moment: Moment): Promise<boolean> {
+    const scene = await openScene();
+    try {
+      await prepare(scene);
+      if (!(await runUntilKilled(scene, command, killAt, moment))) return false;
+      const macs = macsOf(scene.server.simulator);
+      const resumed = await run(scene, ...command);
+      expect(resumed.code, `${resumed.stdout}${resumed.stderr}`).toBe(0);
+      const wrong = differences(viewOf(scene.server.simulator), expected);
+      expect(wrong, [...wrong, resumed.stdout, resumed.stderr].join('\n')).toEqual([]);
+      if (name === 'destroy') return true;
+      const after = macsOf(scene.server.simulator);
+      for (const [nic, mac] of macs) expect(`${nic} ${after.get(nic)}`).toBe(`${nic} ${mac}`);
+      const plan = await run(scene, 'plan', '--exit-code');
+      expect(plan.code, plan.stdout).toBe(0);
+      return true;
+    } finally {
+      await scene.close();
+    }
+  }
+
+  it('at a request, before or after it took effect, ends as if nothing had happened', async () => {
+    const count = Math.min(SAMPLES, requests);
+    const points = Array.from({ length: count }, (_, index) => 1 + Math.floor(((index + 0.5) * requests) / count));
+    const left = points.flatMap((at): [number, Moment][] => [
+      [at, 'before'],
+      [at, 'after'],
+    ]);
+    const total = left.length;
+    const failures: string[] = [];
+    const worker = async () => {
+      for (let next = left.shift(); next; next = left.shift()) {
+        const [at, moment] = next;
+        const isReached = await kill(at, moment).catch((error: unknown) => {
+          failures.push(`${moment} request ${at}: ${error instanceof Error ? error.message : String(error)}`);
+          return true;
+        });
+        // A run on a busy machine asks less often how its tasks are, and may end before the point: it is struck earlier.
+        if (!isReached) left.push([Math.ceil(at / 2), moment]);
+      }
+    };
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+    process.stdout.write(`${name}: ${requests} requests; killed at ${total} points, ${failures.length} failed\n`);
+    expect(failures).toEqual([]);
+  });
+});

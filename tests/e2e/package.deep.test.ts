@@ -1,0 +1,168 @@
+/**
+ * The package as somebody installs it: packed, put into an empty project with its dependencies from the registry,
+ * type-checked through every door, and used. It is packed from a staging directory, because building into the tree's own
+ * `dist` would pull the files away from under whoever uses them meanwhile.
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const tsc = join(root, 'node_modules', '.bin', 'tsc');
+
+/** What npm says when the registry is the problem and not the package. */
+const UNREACHABLE = /E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|HOSTUNREACH|NETUNREACH)|ENOTCACHED|ERR_SOCKET/;
+
+const USES_TYPES = `
+import { type Clock, formatDiagnostic, isFamily, Secret, toDiagnostic, VirtualClock } from 'proxwright';
+import { retryWhileBusy } from 'proxwright/engine';
+import { createPve, isNotFound, type Pve, parseToken, type VmConfig } from 'proxwright/pve';
+import { createSimulator, recordedWorld, seededRandom, type Simulator, type World } from 'proxwright/simulator';
+
+const clock: Clock = new VirtualClock();
+const world: World = recordedWorld({ now: clock.now() });
+const simulator: Simulator = createSimulator({ world, clock, random: seededRandom('types') });
+const pve: Pve = createPve({ transport: simulator.transport(), credentials: parseToken('a@b!cc=d'), clock });
+export const config: Promise<VmConfig> = pve.node('pve1').vm(100).config.get();
+export const shown = (error: unknown): string =>
+  isFamily(error, 'api') && isNotFound(error) ? error.code : formatDiagnostic(toDiagnostic(error));
+export const secret = new Secret('x');
+export const retry: unknown = retryWhileBusy;
+// @ts-expect-error a VM id is a number: were everything "any", this line would not be an error
+pve.node('pve1').vm('100');
+`;
+
+const USES_CODE = `
+import { VirtualClock } from 'proxwright';
+import * as engine from 'proxwright/engine';
+import { createPve, parseToken } from 'proxwright/pve';
+import { createSimulator, recordedWorld, seededRandom } from 'proxwright/simulator';
+
+const clock = new VirtualClock();
+const simulator = createSimulator({ world: recordedWorld({ now: clock.now() }), clock, random: seededRandom('package') });
+const pve = createPve({
+  transport: simulator.transport(),
+  credentials: parseToken('root@pam!test=00000000-0000-4000-8000-000000000001'),
+  clock,
+});
+const result = await clock.run(async () => {
+  const { version } = await pve.authenticate();
+  const upid = await pve.node('pve1').vm(9000).clone({ newid: 4711, name: 'from-the-package', full: true });
+  const { outcome } = await pve.tasks.wait(upid);
+  const { values } = await pve.node('pve1').vm(4711).config.get();
+  return { version, outcome, name: values.get('name'), scsi0: values.get('scsi0') };
+});
+console.log(JSON.stringify({ ...result, engine: Object.keys(engine).length > 0 }));
+`;
+
+describe('the package in an empty project', () => {
+  let directory: string;
+  let project: string;
+  let unreachable: string | undefined;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'proxwright-package-'));
+    project = join(directory, 'project');
+    const tarball = await pack(join(directory, 'staging'));
+    await mkdir(project);
+    await writeFile(join(project, 'package.json'), JSON.stringify({ name: 'project', private: true, type: 'module' }));
+    try {
+      await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], { cwd: project });
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      if (!UNREACHABLE.test(said)) throw error;
+      unreachable = `the registry is not reachable: ${UNREACHABLE.exec(said)?.[0]}`;
+      process.stdout.write(`package test skipped: ${unreachable}\n`);
+    }
+  });
+
+  afterAll(async () => {
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('type-checks through all of its doors', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    await writeFile(join(project, 'uses.ts'), USES_TYPES);
+    const options = { module: 'nodenext', target: 'es2023', strict: true, noEmit: true, types: [] };
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['uses.ts'] }));
+    expect(await output(tsc, ['-p', project])).toBe('');
+  });
+
+  it('clones a template in a simulator and reads its configuration', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    await writeFile(join(project, 'uses.js'), USES_CODE);
+    expect(JSON.parse(await output(process.execPath, ['uses.js'], project))).toEqual({
+      version: '9.2.11',
+      outcome: 'ok',
+      name: 'from-the-package',
+      scsi0: 'local:4711/vm-4711-disk-0.qcow2,size=1G',
+      engine: true,
+    });
+  });
+
+  it('contains what its manifest points to, and no tests', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const installed = join(project, 'node_modules', 'proxwright');
+    const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest;
+    const pointedTo = Object.values(manifest.exports).flatMap((door) =>
+      typeof door === 'string' ? [door] : Object.values(door),
+    );
+    for (const path of pointedTo) expect((await readFile(join(installed, path))).length).toBeGreaterThan(0);
+    const { stdout } = await run('find', [installed, '-path', '*/node_modules/proxwright/*', '-name', '*.test.*']);
+    expect(stdout).toBe('');
+  });
+
+  it('starts a stack from an example that it contains', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const stack = join(directory, 'stack');
+    await mkdir(stack);
+    const command = join(project, 'node_modules', '.bin', 'proxwright');
+    const written = ['stack.yaml', 'user-data.yaml', 'stack.schema.json', '.gitignore'];
+    expect(JSON.parse(await output(command, ['init', '--example', 'from-bare-host', '--json'], stack))).toEqual({
+      written,
+    });
+    expect((await readdir(stack)).toSorted()).toEqual(written.toSorted());
+    const original = join(root, 'examples', 'from-bare-host', 'user-data.yaml');
+    expect(await readFile(join(stack, 'user-data.yaml'), 'utf8')).toBe(await readFile(original, 'utf8'));
+    expect(JSON.parse(await output(command, ['validate', '--json'], stack))).toMatchObject({ valid: true });
+  });
+});
+
+interface Manifest {
+  readonly files: readonly string[];
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+}
+
+/** The tarball that `npm pack` makes of the tree with a fresh build. */
+async function pack(staging: string): Promise<string> {
+  await mkdir(staging);
+  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
+  for (const name of ['package.json', 'README.md', 'LICENSE', ...manifest.files]) {
+    if (name === 'dist') continue;
+    // What is not written yet is missing in the package as well, which the test of its contents would show.
+    await cp(join(root, name), join(staging, name), { recursive: true }).catch(ignoreMissing);
+  }
+  await run(tsc, ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(staging, 'dist')]);
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json'], { cwd: staging });
+  const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }];
+  return join(staging, filename);
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
+}
+
+/** What a program said; if it failed, what it said instead. */
+async function output(program: string, args: readonly string[], cwd?: string): Promise<string> {
+  try {
+    return (await run(program, args, { cwd, maxBuffer: 16 * 1024 * 1024 })).stdout.trim();
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    return `failed: ${stdout}${stderr}`;
+  }
+}

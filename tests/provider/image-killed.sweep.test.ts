@@ -1,0 +1,38 @@
+/** A provider process is killed everywhere while it works on an image: the next one goes on, and nothing is doubled or lost. */
+import { describe, expect, it } from 'vitest';
+import { BareBench, NOBLE, NOBLE_SHA256 } from './support/bare-bench.ts';
+import { killBareEverywhere } from './support/kill-bare.ts';
+import type { Config } from './support/toy-host.ts';
+
+async function brought(config: Config) {
+  const bench = new BareBench();
+  const { images } = bench.hosts();
+  await bench.run(() => images.apply(config));
+  return { from: bench.snapshot(), instance: images.instance };
+}
+
+describe('a provider that is killed', () => {
+  it('anywhere while an image is brought is followed by one that brings nothing twice', async () => {
+    const failures = await killBareEverywhere({ name: 'image', kind: 'image', config: NOBLE, tasks: ['download'] });
+    expect(failures.slice(0, 20)).toEqual([]);
+  });
+
+  it('anywhere while an image with a checksum is brought is followed by one that has it compared', async () => {
+    const config = { ...NOBLE, sha256: NOBLE_SHA256 };
+    const failures = await killBareEverywhere({ name: 'checked image', kind: 'image', config, tasks: [] });
+    expect(failures.slice(0, 20)).toEqual([]);
+  });
+
+  it('anywhere while an image is removed is followed by one that leaves nothing', async () => {
+    const { from, instance } = await brought(NOBLE);
+    const failures = await killBareEverywhere({
+      name: 'removal of an image',
+      kind: 'image',
+      from,
+      instance,
+      config: null,
+      tasks: ['download', 'imgdel'],
+    });
+    expect(failures.slice(0, 20)).toEqual([]);
+  });
+});

@@ -1,0 +1,109 @@
+/** What holds for the engine holds behind Terraform's door: no false drift, no missed drift, over all fields. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { USER_ATTRIBUTES } from '../../src/provider/vm/schema.ts';
+import { wantedVm } from '../../src/provider/vm/wanted-vm.ts';
+import type { VmFields } from '../../src/resources/vm/fields.ts';
+import { vmFieldsArbitrary } from '../../src/resources/vm/testing/arbitrary-vm.ts';
+import { foreignChanges } from '../../src/resources/vm/testing/foreign-changes.ts';
+import { wantedConfig } from '../../src/resources/vm/wanted.ts';
+import { driftWorld, SURROUNDINGS } from '../simulation/engine/support/drift-world.ts';
+import { isStored } from '../simulation/engine/support/foreign-edit.ts';
+import { byDepth } from '../support/depth.ts';
+import { complete, hasErrors, type Outcome } from './support/toy-host.ts';
+import { VmBench } from './support/vm-bench.ts';
+import { configOf } from './support/written.ts';
+
+/** Of each template; what somebody else changes is tried field by field, which takes longer. */
+const SAMPLES = { empty: byDepth(2, 25), foreign: byDepth(2, 6) };
+const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
+const COMPUTED = /^(all_disks|all_nics|macs|addresses|primary_address|restart_pending|secrets_digest|status)$/;
+
+/** The simulated host has no such device plugged in. */
+function startable(fields: VmFields): VmFields {
+  const { usb, pci, extra, boot, ...rest } = fields;
+  const devices = boot?.filter((device) => !/^(usb|hostpci)/.test(device)) ?? [];
+  return { ...rest, power: 'running', ...(devices.length > 0 && { boot: devices }) };
+}
+
+function samples(seed: number, count: number) {
+  return SURROUNDINGS.flatMap((around) =>
+    fc.sample(vmFieldsArbitrary(around), { numRuns: count, seed }).map((fields, index) => ({
+      name: `${around.template ?? 'from nothing'} ${index}`,
+      fields: index % 2 === 0 ? { ...fields, power: 'stopped' as const } : startable(fields),
+    })),
+  );
+}
+
+/** Its digest is slow on purpose, and a password cannot be read back anyway. */
+function withoutPassword(fields: VmFields): VmFields {
+  const { password: _, ...cloudInit } = fields.cloud_init ?? {};
+  return fields.cloud_init ? { ...fields, cloud_init: cloudInit } : fields;
+}
+
+const problemsOf = ({ diagnostics }: Outcome) =>
+  diagnostics.filter(({ severity }) => severity === 'error').map(({ summary, detail }) => `${summary}: ${detail}`);
+
+describe('a VM that Terraform applied', () => {
+  it('has an empty plan in the next process, stopped or running', async () => {
+    const failures: string[] = [];
+    let applied = 0;
+    for (const { name, fields } of samples(21, SAMPLES.empty)) {
+      const config = configOf(fields);
+      // The rules between fields are not the generator's business.
+      if (wantedVm(complete(USER_ATTRIBUTES, config), { exists: false }).problems.length > 0) continue;
+      applied++;
+      const bench = new VmBench({ world: driftWorld });
+      await bench.run(async () => {
+        const first = bench.process();
+        const made = await first.host.apply(config);
+        if (hasErrors(made.diagnostics)) {
+          failures.push(`${name}: ${problemsOf(made)}`);
+          return;
+        }
+        const { host } = bench.process();
+        host.instance = first.host.instance;
+        const second = await host.plan(config);
+        if (second.action !== 'none' || hasErrors(second.diagnostics)) {
+          failures.push(`${name}: ${second.action} ${second.changed} ${problemsOf(second)}`);
+        }
+      });
+    }
+    expect(failures).toEqual([]);
+    expect(applied).toBeGreaterThan(SURROUNDINGS.length * byDepth(0, 10));
+  });
+
+  it('shows exactly what somebody else changed', async () => {
+    const failures: string[] = [];
+    let changes = 0;
+    for (const { name, fields } of samples(22, SAMPLES.foreign).filter((sample) => sample.fields.power === 'stopped')) {
+      const config = configOf(withoutPassword(fields));
+      const { vm: wanted, problems } = wantedVm(complete(USER_ATTRIBUTES, config), { exists: false });
+      if (problems.length > 0) continue;
+      const bench = new VmBench({ world: driftWorld });
+      await bench.run(async () => {
+        const first = bench.process();
+        await first.host.apply(config);
+        const vm = bench.world.vms.get(Number(first.host.state.vmid));
+        if (!vm) throw new Error(`${name} was not made`);
+        const before = vm.config;
+        const desired = wantedConfig(wanted.fields, { pciMappings: PCI_MAPPINGS });
+        for (const { path, values } of foreignChanges(desired, before.current)) {
+          // The ownership line is ours, not the configuration's.
+          if (path === 'ownership' || !isStored(vm, values)) continue;
+          const { host } = bench.process({ planChecks: 'off' });
+          host.instance = first.host.instance;
+          const { changed } = await host.plan(config);
+          const shown = changed.filter((each) => !(each.split('.')[0] ?? '').match(COMPUTED));
+          const isIt = (each: string) => each === path || each.startsWith(`${path}.`) || path.startsWith(`${each}.`);
+          if (shown.length === 0 || !shown.every(isIt)) failures.push(`${name}: ${path} changed, found ${shown}`);
+          changes++;
+          vm.config = before;
+        }
+      });
+    }
+    process.stdout.write(`${changes} foreign changes behind Terraform's back\n`);
+    expect(failures.slice(0, 20)).toEqual([]);
+    expect(changes).toBeGreaterThan(byDepth(10, 200));
+  });
+});
