@@ -10,11 +10,11 @@ export function exampleHead(stack: string, purpose: string, world: Example['worl
   const { what, node } = WORLDS[world];
   return `# yaml-language-server: $schema=./stack.schema.json
 # ${purpose}
-# Check it with "proxwright validate", see what would happen with "proxwright plan", do it with "proxwright apply".
+# Check it with "proxwright validate", preview it with "proxwright plan", apply it with "proxwright apply".
 version: 1
 stack: ${stack}
 
-# Where Proxmox is. What is not said here comes from the environment: PROXMOX_VE_ENDPOINT, PROXMOX_VE_FINGERPRINT
+# How to reach Proxmox. Anything you leave out comes from the environment: PROXMOX_VE_ENDPOINT, PROXMOX_VE_FINGERPRINT
 # (or PROXMOX_VE_CA_FILE) and PROXMOX_VE_API_TOKEN. To try this file on a simulated ${what}
 #
 # connection:

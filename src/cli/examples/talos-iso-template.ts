@@ -5,7 +5,7 @@ import { exampleHead } from './head.ts';
 const STACK = `${exampleHead('talos-iso', 'A Talos template that installs itself from its ISO, and workers cloned from it.', 'bare')}
 variables:                                      # --var worker_count=3, --var-file FILE, or PROXWRIGHT_VAR_worker_count
   worker_count: { type: integer, min: 0, max: 50, default: 1, description: Number of workers. }
-  ready_ports: { type: list, of: integer, default: [50000], description: "What must answer; [] on the simulator." }
+  ready_ports: { type: list, of: integer, default: [50000], description: "Ports to check; [] on the simulator." }
 
 images:                                         # from factory.talos.dev: platform nocloud, no extensions
   talos-iso:
@@ -14,38 +14,38 @@ images:                                         # from factory.talos.dev: platfo
     content: iso
     storage: local
 
-# The template installs itself by the machine configuration in worker.yaml. That is a secret, so it is in no repository;
-# take the one of your cluster, or make it, with kexec switched off, without which the reboot below is none:
+# The template installs itself with the machine configuration in worker.yaml. It is secret, so do not commit it. Use the
+# one of your cluster, or generate it with kexec turned off, because Proxmox does not notice a reboot by kexec:
 #   talosctl gen secrets --output-file secrets.yaml
 #   talosctl gen config lab https://10.0.20.10:6443 --with-secrets secrets.yaml --output-types worker --output worker.yaml
 #     --install-disk /dev/sda --config-patch '{"machine": {"sysctls": {"kernel.kexec_load_disabled": "1"}}}'
-templates:                                      # built once, under this name and id, then cloned
+templates:                                      # built once, with this name and ID, then cloned
   talos-v1.12.4-base:
     vmid: 9000
     node: vmhost
     guest: talos
     os_type: l26
     machine: q35
-    cpu: { cores: 2, type: x86-64-v2-AES }      # Talos wants at least this type
+    cpu: { cores: 2, type: x86-64-v2-AES }      # Talos needs at least this type
     memory: 4GiB
     scsi_controller: virtio-scsi-single
     disks:
       scsi0: { storage: tank, size: 20GiB, discard: true, io_thread: true }
-      ide2: { image: talos-iso }                # gone when the template is finished
+      ide2: { image: talos-iso }                # removed from the finished template
     nics: { net0: { model: virtio, bridge: vmbr0 } }
-    boot: [scsi0, ide2]                         # the empty disk first: what is installed there boots next time
-    cloud_init:                                 # a NoCloud volume; it goes with the ISO
-      storage: local                            # one that takes ISO images
+    boot: [scsi0, ide2]                         # the empty disk first: it boots once it is installed
+    cloud_init:                                 # a NoCloud volume; removed together with the ISO
+      storage: local                            # a storage for ISO images
       slot: ide0
       user_data: { file: ./worker.yaml }
-    extra: { reboot: 0 }                        # Talos reboots when it is installed; this makes it switch off instead
-    install: { timeout: 30m }                   # by then it must have switched itself off
+    extra: { reboot: 0 }                        # Talos reboots when it is installed; this makes it power off instead
+    install: { timeout: 30m }                   # it must power off within this time
 
 vms:
   worker:
     count: \${var.worker_count}
     name: \${stack}-worker-\${number}
-    vmids: 111-160                              # the nth VM takes the nth id
+    vmids: 111-160                              # the nth VM takes the nth ID
     node: vmhost
     guest: talos                                # ready when its API answers; no agent, no SSH
     ready: { tcp: "\${var.ready_ports}" }
@@ -53,9 +53,9 @@ vms:
     role: worker
     cpu: { cores: 4 }
     memory: 16GiB
-    disks: { scsi0: { size: 100GiB } }          # the template's disk, grown
+    disks: { scsi0: { size: 100GiB } }          # grow the template's disk
     nics: { net0: { ipv4: { addresses: 10.0.20.151-10.0.20.200/24, gateway: 10.0.20.1 } } }
-    cloud_init: { storage: tank }               # Proxmox's own drive: Talos reads its address from there
+    cloud_init: { storage: tank }               # Proxmox's own drive, from which Talos reads its address
     extra: { reboot: 1 }                        # the clones may reboot
     tags: [talos, worker]
 
