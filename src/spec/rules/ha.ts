@@ -1,4 +1,4 @@
-/** The HA manager has the last word about power, so the file must not say two things. */
+/** The HA manager controls power, so `ha` and `power` must agree. */
 import type { VmRule } from './rule.ts';
 
 export const haAgreesWithPower: VmRule = {
@@ -11,9 +11,9 @@ export const haAgreesWithPower: VmRule = {
       path: 'ha.state',
       detail:
         power === 'stopped'
-          ? 'The VM is to stay stopped (power: stopped), but the HA manager would start it (ha.state: started).'
-          : `The VM is to run (power: running), but the HA manager would stop it (ha.state: ${ha.state}).`,
-      hint: power === 'stopped' ? 'Say ha: { state: stopped }, or power: running.' : 'Say power: stopped as well.',
+          ? 'The VM should stay stopped (power: stopped), but the HA manager would start it (ha.state: started).'
+          : `The VM should run (power: running), but the HA manager would stop it (ha.state: ${ha.state}).`,
+      hint: power === 'stopped' ? 'Write ha: { state: stopped }, or power: running.' : 'Also write power: stopped.',
     };
   },
 };

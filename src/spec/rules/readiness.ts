@@ -1,4 +1,4 @@
-/** Waiting for something that cannot come is refused. */
+/** Rejects waiting for something that cannot happen. */
 import type { VmRule } from './rule.ts';
 
 export const readinessIsPossible: VmRule = {
@@ -11,7 +11,7 @@ export const readinessIsPossible: VmRule = {
           vm,
           path: 'ready',
           severity: 'warning',
-          detail: 'The VM stays stopped (power: stopped), so nothing of "ready" is waited for.',
+          detail: 'The VM stays stopped (power: stopped), so "ready" has no effect.',
         };
       }
       return;
@@ -25,8 +25,8 @@ export const readinessIsPossible: VmRule = {
     yield {
       vm,
       path: asked ? `ready.${asked}` : 'agent.enabled',
-      detail: `The guest agent is switched off (agent.enabled: false), but the VM is ready only when it answers${asked ? '' : ', because guest is cloud-init'}.`,
-      hint: asked ? 'Switch the agent on, or take this out.' : 'Switch the agent on, or say ready: { agent: false }.',
+      detail: `The guest agent is turned off (agent.enabled: false), but the VM is ready only when it answers${asked ? '' : ', because guest is cloud-init'}.`,
+      hint: asked ? 'Turn the agent on, or remove this.' : 'Turn the agent on, or write ready: { agent: false }.',
     };
   },
 };
