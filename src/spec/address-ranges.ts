@@ -14,7 +14,7 @@ import {
   withEntry,
 } from './located.ts';
 
-/** A VM's tree with each `addresses` replaced by the `address` that falls to this member. */
+/** A VM's tree with each `addresses` replaced by the `address` of this member. */
 export function shareAddresses(vm: LocatedMap, number: number, findings: Findings): LocatedMap {
   const nics = vm.entries.get('nics');
   if (nics?.value.kind !== 'map') return vm;
@@ -39,7 +39,8 @@ function settled(settings: LocatedMap, number: number, findings: Findings): Loca
     findings.add({
       code: 'BAD_VALUE',
       where: given.keyAt,
-      detail: '"address" and "addresses" exclude each other: one address, or a range for the members of a group.',
+      detail:
+        '"address" and "addresses" cannot be used together: give one address, or a range for the members of a group.',
     });
   }
   const address: Entry = { keyAt: given.keyAt, value: nth(given.value, number, findings) };
@@ -62,7 +63,7 @@ function nth(node: Located, number: number, findings: Findings): Located {
   findings.add({
     code: 'BAD_VALUE',
     where: node.at,
-    detail: `"addresses" holds ${counted(BigInt(number) - left, 'address', 'addresses')}, and the group has more VMs than that.`,
+    detail: `"addresses" holds ${counted(BigInt(number) - left, 'address', 'addresses')}, but the group has more VMs.`,
     hint: 'Widen the range, lower the count, or give the rest an address under "overrides".',
   });
   return unknownAt(node.at);
@@ -81,15 +82,12 @@ function readRange(node: Located, findings: Findings): Range | undefined {
   const start = parseInterface(`${from}/${length}`);
   const last = parseIp(to);
   if (!start || !last || start.address.version !== last.version) {
-    return refuse(
-      node.at,
-      `${describeKind(node)} is not a range of addresses with the length of its network.`,
-      findings,
-    );
+    return refuse(node.at, `${describeKind(node)} is not a range of addresses with a prefix length.`, findings);
   }
-  if (last.value < start.address.value) return refuse(node.at, `The range ${quote(text)} runs backwards.`, findings);
+  if (last.value < start.address.value)
+    return refuse(node.at, `The range ${quote(text)} is reversed: its end is before its start.`, findings);
   if (!isInside(last, start)) {
-    return refuse(node.at, `The ends of the range ${quote(text)} lie in different networks.`, findings);
+    return refuse(node.at, `The ends of the range ${quote(text)} are in different networks.`, findings);
   }
   return { first: start.address, last, length: start.length };
 }

@@ -1,4 +1,5 @@
-/** `image: NAME` in a disk, replaced by the volume that the image becomes, before the field table sees the disk. */
+/** Replaces `image: NAME` in a disk by the image's volume, before the field table checks the disk. */
+
 import type { Address } from '../base/address.ts';
 import { advice, setting } from '../base/hint.ts';
 import { imageVolid } from '../resources/file/file.ts';
@@ -58,12 +59,12 @@ function lookUp(
     detail: `There is no image ${quote(name)} under "images".`,
     hint:
       didYouMean(name, byName.keys()) ??
-      advice`Describe it there, or name a file that is in a storage already: ${setting('import_from', 'local:import/NAME.qcow2')}.`,
+      advice`Add it there, or name a file that is already in a storage: ${setting('import_from', 'local:import/NAME.qcow2')}.`,
   });
   return undefined;
 }
 
-/** The disk with a volume in place of its image; an unknown one where the image is not known well enough. */
+/** The disk with a volume instead of its image; an unknown volume if the image has problems. */
 function withVolume(
   disk: LocatedMap,
   given: Entry,
@@ -77,7 +78,7 @@ function withVolume(
     findings.add({
       code: 'BAD_VALUE',
       where: { ...given.keyAt, address },
-      detail: `"image" and "${other}" exclude each other: a disk is made from one thing.`,
+      detail: `"image" and "${other}" cannot be used together: a disk has one source.`,
     });
     return rest;
   }
@@ -88,7 +89,7 @@ function withVolume(
     findings.add({
       code: 'BAD_VALUE',
       where: { ...at, address },
-      detail: `The image "${found.image.name}" is an archive of several files (.ova), so it is not one disk.`,
+      detail: `The image "${found.image.name}" is an archive of several files (.ova), not one disk.`,
       hint: advice`Name the disk inside it: ${setting('import_from', `${imageVolid(fields.storage, fields.content, file)}/NAME.vmdk`)}.`,
     });
     return withEntry(rest, 'import_from', { ...given, value: unknownAt(at) });
@@ -97,7 +98,7 @@ function withVolume(
   return withEntry(rest, fields.content === 'iso' ? 'iso' : 'import_from', { ...given, value: volume });
 }
 
-/** Its volume depends on something that is wrong or unknown. */
+/** Whether its volume depends on a wrong or unknown value. */
 function isUnclear({ image, tainted }: ImageCandidate): boolean {
   const kinds = [
     'content',

@@ -47,13 +47,13 @@ describe('references', () => {
     [`\${var.cuont}`, /MISSING_REFERENCE There is no variable "cuont" under "variables"\. Did you mean "var.count"\?/],
     [
       `\${count}`,
-      /MISSING_REFERENCE \$\{count\} refers to nothing; there is a variable of that name\. Write \$\{var\.count\}\./,
+      /MISSING_REFERENCE \$\{count\} refers to nothing, but there is a variable of that name\. Write \$\{var\.count\}\./,
     ],
     [`\${stak}`, /Did you mean "stack"/],
     [`\${each}`, /This group has no "each"/],
     [`\${}`, /\$\{\} refers to nothing/],
-    [`a \${var.list}`, /BAD_VALUE \$\{var\.list\} is a list, which cannot be part of a text/],
-    [`\${stack`, /BAD_VALUE A reference begins with \$\{ and never ends/],
+    [`a \${var.list}`, /BAD_VALUE \$\{var\.list\} is a list, which cannot be part of text/],
+    [`\${stack`, /BAD_VALUE A reference begins with \$\{ but has no closing \}/],
   ])('%s is refused', (text, problem) => {
     expect(evaluated(text)).toEqual({ value: undefined, problems: [expect.stringMatching(problem)] });
   });
@@ -64,7 +64,7 @@ describe('references', () => {
     ]);
   });
 
-  it('leave what holds none untouched', () => {
+  it('leave values without references unchanged', () => {
     expect(evaluate(list, scope, new Findings())).toBe(list);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * `${…}`: references inside values. A value that is nothing but a reference keeps the type of what it refers to; inside
- * longer text the value is written out. `$${` stands for `${`. What a reference yields is never evaluated again.
+ * `${…}`: references inside values. A value that is a single reference keeps the type of its target; inside longer text
+ * the target is printed. `$${` is a literal `${`. The result of a reference is never evaluated again.
  */
 
 import type { Where } from '../base/diagnostics.ts';
@@ -11,11 +11,11 @@ import { didYouMean } from './suggest.ts';
 
 export interface Variable {
   readonly value: Located;
-  /** Whether the value stands in a file, so that complaints about its parts can point there. */
+  /** Whether the value comes from a file, so that problems with its parts can point there. */
   readonly hasPosition: boolean;
 }
 
-/** What can be referred to at some place of the file. */
+/** What references can use at a certain place in the file. */
 export interface Scope {
   readonly variables: ReadonlyMap<string, Variable>;
   /** Undefined while the name itself is being read. */
@@ -32,7 +32,7 @@ export function hasReference(node: Located): boolean {
   return node.kind === 'scalar' && typeof node.value === 'string' && node.value.includes('${');
 }
 
-/** The same tree with every reference replaced; parts without any are returned as they are. */
+/** The same tree with every reference replaced; parts without references are returned unchanged. */
 export function evaluate(node: Located, scope: Scope, findings: Findings): Located {
   switch (node.kind) {
     case 'unknown':
@@ -68,8 +68,8 @@ function evaluateText(node: LocatedScalar, text: string, scope: Scope, findings:
       findings.add({
         code: 'BAD_VALUE',
         where: node.at,
-        detail: `A reference begins with \${ and never ends with }.`,
-        hint: `Close it, or write $\${ where \${ is meant as text.`,
+        detail: `A reference begins with \${ but has no closing }.`,
+        hint: `Close it, or write $\${ for a literal \${.`,
       });
       return piece;
     }
@@ -82,8 +82,8 @@ function evaluateText(node: LocatedScalar, text: string, scope: Scope, findings:
       findings.add({
         code: 'BAD_VALUE',
         where: node.at,
-        detail: `\${${name}} is ${value.kind === 'scalar' ? 'null' : `a ${value.kind}`}, which cannot be part of a text.`,
-        hint: value.kind === 'scalar' ? undefined : 'A list or map can only be referred to as the whole value.',
+        detail: `\${${name}} is ${value.kind === 'scalar' ? 'null' : `a ${value.kind}`}, which cannot be part of text.`,
+        hint: value.kind === 'scalar' ? undefined : 'Use a reference to a list or map as the whole value.',
       });
     }
     return piece;
@@ -102,7 +102,7 @@ function lookUp(name: string, at: Where, scope: Scope, findings: Findings): Loca
   return unknownAt(at);
 }
 
-/** A single value belongs to the place that uses it; the parts of a list or map stay where they can be mended. */
+/** A scalar gets the position where it is used; the parts of a list or map keep the position where you can fix them. */
 function used(value: Located, at: Where): Located {
   return value.kind === 'scalar' || value.kind === 'unknown' ? { ...value, at } : value;
 }
@@ -112,7 +112,7 @@ function explain(name: string, scope: Scope): { detail: string; hint?: Hint | st
   if (name === 'number' || name === 'each') {
     return scope.number !== undefined
       ? {
-          detail: `This group has no "each", so \${each} means nothing here.`,
+          detail: `This group has no "each", so \${each} has no value here.`,
           hint: advice`Use \${number}, or give the group ${setting('each', ['…'])}.`,
         }
       : { detail: `\${${name}} has a value only inside a group under "vms" or "defaults".` };
@@ -120,7 +120,7 @@ function explain(name: string, scope: Scope): { detail: string; hint?: Hint | st
   if (name === 'stack') return { detail: 'The name of the stack cannot refer to itself.' };
   if (scope.variables.has(name)) {
     return {
-      detail: `\${${name}} refers to nothing; there is a variable of that name.`,
+      detail: `\${${name}} refers to nothing, but there is a variable of that name.`,
       hint: `Write \${var.${name}}.`,
     };
   }
@@ -136,6 +136,6 @@ function explain(name: string, scope: Scope): { detail: string; hint?: Hint | st
       : `\${${name}} refers to nothing.`,
     hint:
       didYouMean(name, places) ??
-      `A reference is \${var.NAME}, \${stack}, \${number} or \${each}; $\${ stands for \${ as text.`,
+      `A reference is \${var.NAME}, \${stack}, \${number} or \${each}; write $\${ for a literal \${.`,
   };
 }

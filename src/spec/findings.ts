@@ -1,4 +1,4 @@
-/** Problems as they are gathered: each once, in the order of the file, and without any sensitive value in it. */
+/** Collects problems: each once, in the order of the file, and without sensitive values. */
 import type { Diagnostic, Severity, Where } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { type Hint, redactHint } from '../base/hint.ts';
@@ -36,7 +36,7 @@ export class Findings {
     if (severity === 'error') this.#errorCount++;
   }
 
-  /** From now on this value is blotted out of every message, those already gathered included. */
+  /** Redacts this value from every message, including those already collected. */
   conceal(value: string): void {
     this.#secrets.push(new Secret(value));
   }

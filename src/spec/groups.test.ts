@@ -33,15 +33,15 @@ describe('count and each', () => {
     [`count: -1\nname: "a\${number}"`, '6:12 error BAD_VALUE: "count" must be at least 0'],
     [`count: 1.5\nname: "a\${number}"`, '6:12 error BAD_VALUE: "count" must be a whole number'],
     [`count: 51\nname: "a\${number}"`, '6:12 error BAD_VALUE: The group would have 51 VMs; at most 50 are allowed.'],
-    ['count: 1\neach: [a]\nname: a', '"count" and "each" exclude each other'],
-    [`each: [a, a]\nname: "\${each}"`, '6:15 error BAD_VALUE: The element "a" is given twice'],
+    ['count: 1\neach: [a]\nname: a', '"count" and "each" cannot be used together'],
+    [`each: [a, a]\nname: "\${each}"`, '6:15 error BAD_VALUE: The element "a" occurs twice'],
     ['each: [[a]]\nname: a', '6:12 error BAD_VALUE: "each.0" must be text or a number; it is a list.'],
     ['each: a\nname: a', '6:11 error BAD_VALUE: "each" must be a list; it is "a".'],
   ])('refuse %j', (lines, problem) => {
     expect(problemsOf(group(lines))).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('allow larger groups where the limit is raised', () => {
+  it('allow larger groups if the limit is raised', () => {
     const text = `${group(`count: 60\nname: "a\${number}"`)}rollout: { limits: { group_size: 60 } }\n`;
     expect(stackOf(text).vms).toHaveLength(60);
   });
@@ -81,7 +81,7 @@ vms:
     expect(second).toMatchObject({ cpu: { cores: 4, sockets: 2, type: 'host' }, memory: GIB, description: 'member 2' });
   });
 
-  it('let null take a default away, and one alternative replace another', () => {
+  it('let null remove a default, and one alternative replace another', () => {
     const text = `version: 1
 stack: s
 defaults:
@@ -114,16 +114,16 @@ vms:
   });
 });
 
-describe('overrides that fall to nobody', () => {
+describe('overrides that match no member', () => {
   it('are an error by name and a warning by number, because a group may shrink', () => {
     const text = group(`count: 1\nname: web-\${number}\noverrides: { 2: {}, wbe-1: {} }`);
     expect(problemsOf(text)).toEqual([
-      expect.stringMatching(/^8:18 warning MISSING_REFERENCE: The override for "2" falls to no VM/),
+      expect.stringMatching(/^8:18 warning MISSING_REFERENCE: The override for "2" matches no VM/),
       expect.stringMatching(/^8:25 error MISSING_REFERENCE: The override for "wbe-1".*Did you mean "web-1"/),
     ]);
   });
 
-  it('of a shared variable are silent where another group has that VM', () => {
+  it('of a shared variable are not reported if another group has that VM', () => {
     const text = `variables: { o: { type: map, of: vm, default: { a: { memory: 1GiB }, b: { memory: 2GiB }, z: {} } } }
 ${HEAD}  a: { name: a, overrides: "\${var.o}" }
   b: { name: b, overrides: "\${var.o}" }
@@ -148,12 +148,12 @@ describe('ids', () => {
   });
 
   it.each([
-    ['vmids: 101-102', '8:8 error BAD_VALUE: "vmids" holds 2 ids, and the group has 3 VMs.'],
-    ['vmids: 99-110', '8:8 error BAD_VALUE: Ids of VMs lie between 100 and 999999999; this says 99-110.'],
-    ['vmids: 120-110', 'The range 120-110 runs backwards.'],
-    ['vmids: 100-999999999', '"vmids" names more than 10000 ids.'],
-    ['vmids: some', '"some" is neither an id nor a range of ids.'],
-    ['vmids: 101-110\nvmid: 105', '"vmid" and "vmids" exclude each other'],
+    ['vmids: 101-102', '8:8 error BAD_VALUE: "vmids" holds 2 IDs, but the group has 3 VMs.'],
+    ['vmids: 99-110', '8:8 error BAD_VALUE: VM IDs are between 100 and 999999999, not 99-110.'],
+    ['vmids: 120-110', 'The range 120-110 is reversed: its end is before its start.'],
+    ['vmids: 100-999999999', '"vmids" names more than 10000 IDs.'],
+    ['vmids: some', '"some" is neither an ID nor a range of IDs.'],
+    ['vmids: 101-110\nvmid: 105', '"vmid" and "vmids" cannot be used together'],
   ])('refuse %j', (line, problem) => {
     const problems = problemsOf(group(`count: 3\nname: "a\${number}"\n${line}`));
     expect(problems).toContainEqual(expect.stringContaining(problem.replace('8:8', '8:12')));
@@ -169,7 +169,7 @@ describe('addresses of a group', () => {
       return [ipv4, ipv6].map((each) => (typeof each === 'object' ? each.address : each));
     });
 
-  it('fall to the members in order, from ranges and lists, v4 and v6', () => {
+  it('go to the members in order, from ranges and lists, IPv4 and IPv6', () => {
     expect(
       addresses(
         nic('ipv4: { addresses: [10.0.0.9-10.0.0.10/8, 10.0.0.20/8] }, ipv6: { addresses: fd00::fe-fd00::1ff/64 }'),
@@ -181,16 +181,16 @@ describe('addresses of a group', () => {
     ]);
   });
 
-  it('give way to one address of a member', () => {
+  it('are overridden by a single address of a member', () => {
     const text = `${nic('ipv4: { addresses: 10.0.0.1-10.0.0.2/8 }')}    overrides: { 3: { nics: { net0: { ipv4: { address: 10.9.9.9/8 } } } } }\n`;
     expect(addresses(text).map(([v4]) => v4)).toEqual(['10.0.0.1/8', '10.0.0.2/8', '10.9.9.9/8']);
   });
 
   it.each([
-    ['10.0.0.1-10.0.0.2/8', '"addresses" holds 2 addresses, and the group has more VMs than that.'],
-    ['10.0.0.9-10.0.0.1/8', 'runs backwards'],
-    ['10.0.0.250-10.0.1.5/24', 'lie in different networks'],
-    ['10.0.0.1-10.0.0.9', 'is not a range of addresses with the length of its network'],
+    ['10.0.0.1-10.0.0.2/8', '"addresses" holds 2 addresses, but the group has more VMs.'],
+    ['10.0.0.9-10.0.0.1/8', 'is reversed'],
+    ['10.0.0.250-10.0.1.5/24', 'are in different networks'],
+    ['10.0.0.1-10.0.0.9', 'is not a range of addresses with a prefix length'],
     ['10.0.0.1-fd00::9/24', 'is not a range of addresses'],
     ['3', 'is not a range of addresses'],
   ])('refuse %s', (range, problem) => {
@@ -199,9 +199,9 @@ describe('addresses of a group', () => {
     ]);
   });
 
-  it('exclude a single address beside them', () => {
+  it('cannot be used together with a single address', () => {
     expect(problemsOf(nic('ipv4: { address: 10.0.0.7/8, addresses: 10.0.0.1/8 }', 1))).toEqual([
-      expect.stringContaining('"address" and "addresses" exclude each other'),
+      expect.stringContaining('"address" and "addresses" cannot be used together'),
     ]);
   });
 });
@@ -258,7 +258,7 @@ describe('formerly', () => {
   });
 
   it.each([
-    ['  a: { name: a, formerly: b }\n  b: { name: b }\n', 'vm.b is the address of a VM of this stack'],
+    ['  a: { name: a, formerly: b }\n  b: { name: b }\n', 'vm.b is the address of a current VM of this stack'],
     ['  a: { name: a, formerly: x }\n  b: { name: b, formerly: x }\n', 'vm.x cannot have become both vm.a and vm.b.'],
     [`  a: { count: 2, name: "a\${number}", formerly: vm.x }\n`, 'names one VM for a whole group'],
     ['  a: { name: a, formerly: "no such!" }\n', 'is neither a group name nor the address of a VM'],

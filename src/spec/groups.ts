@@ -1,4 +1,4 @@
-/** Groups → their members: how many there are, and each one's merged tree of fields. */
+/** Expands groups into their members, each with its merged tree of fields. */
 
 import { type Address, vmAddress } from '../base/address.ts';
 import { counted } from '../base/count.ts';
@@ -26,7 +26,7 @@ export interface Member {
   readonly address: Address;
   readonly group: string;
   readonly number: number;
-  /** What the address holds in brackets; absent in a group of one. */
+  /** The part of the address in brackets; absent in a group of one. */
   readonly key?: number | string;
   /** The VM's fields, merged and with every reference replaced. */
   readonly tree: LocatedMap;
@@ -39,9 +39,9 @@ export interface Member {
 
 export interface Overrides {
   readonly entries: LocatedMap;
-  /** Written in the group itself rather than given by a variable. */
+  /** Written in the group itself, not given by a variable. */
   readonly isInline: boolean;
-  /** Keys that fell to a member. */
+  /** Keys that matched a member. */
   readonly used: Set<string>;
 }
 
@@ -49,7 +49,7 @@ export interface Group {
   readonly name: string;
   readonly at: Where;
   readonly members: readonly Member[];
-  /** A made-up member of a group that has none at present, so that its fields are checked all the same. */
+  /** An invented member of an empty group, so that the group's fields are checked anyway. */
   readonly specimen?: Member;
   readonly after?: Located;
   readonly overrides?: Overrides;
@@ -119,7 +119,7 @@ function readRoll(keys: Located, keyAt: Where, { maxMembers, findings }: GroupCo
     findings.add({
       code: 'BAD_VALUE',
       where: keyAt,
-      detail: '"count" and "each" exclude each other: a number of equal VMs, or one VM per element.',
+      detail: '"count" and "each" cannot be used together: give a number of VMs, or a list with one VM per element.',
     });
     return [];
   }
@@ -139,7 +139,7 @@ function readRoll(keys: Located, keyAt: Where, { maxMembers, findings }: GroupCo
   return roll.slice(0, maxMembers);
 }
 
-/** Whatever is no count has been reported by the schema. */
+/** The schema has already reported invalid counts. */
 function countOf(count: Located): number {
   return count.kind === 'scalar' && Number.isSafeInteger(count.value) ? Math.max(Number(count.value), 0) : 0;
 }
@@ -154,7 +154,7 @@ function eachRoll(each: Located, findings: Findings): readonly Roll[] {
       findings.add({
         code: 'BAD_VALUE',
         where: each.at,
-        detail: '"each" cannot use a sensitive variable: its elements become part of the VMs’ addresses.',
+        detail: '"each" cannot use a sensitive variable, because its elements become part of the VMs’ addresses.',
       });
       return [];
     }
@@ -162,7 +162,7 @@ function eachRoll(each: Located, findings: Findings): readonly Roll[] {
       findings.add({
         code: 'BAD_VALUE',
         where: element.at,
-        detail: `The element ${quote(key)} is given twice; it is the identity of one VM.`,
+        detail: `The element ${quote(key)} occurs twice, but it must identify one VM.`,
       });
       return [];
     }
@@ -205,7 +205,7 @@ function memberTree(
     const found = overrides?.entries.entries.get(key);
     if (!found || !overrides) continue;
     overrides.used.add(key);
-    // What a variable holds is not evaluated again.
+    // The value of a variable is not evaluated again.
     const value = overrides.isInline ? evaluate(found.value, scope, findings) : found.value;
     const former = child(value, 'formerly');
     if (former) formerly.push(former);

@@ -1,4 +1,4 @@
-/** `vmids`: `101-109`, a single id, or a list of both → the ids. */
+/** Reads `vmids`: `101-109`, a single ID, or a list of both. */
 import { counted } from '../base/count.ts';
 import { advice, setting } from '../base/hint.ts';
 import type { Findings } from './findings.ts';
@@ -8,7 +8,7 @@ const LOWEST = 100;
 const HIGHEST = 999_999_999;
 const MAX_IDS = 10_000;
 
-/** The ids that `vmids` gives to the things of `whole`, which are `need.count` many. */
+/** The IDs in `vmids`, of which `need.count` are needed. */
 export function readPool(
   keys: Located,
   whole: LocatedMap,
@@ -22,7 +22,7 @@ export function readPool(
     findings.add({
       code: 'BAD_VALUE',
       where: fixed.keyAt,
-      detail: '"vmid" and "vmids" exclude each other: one fixed id, or a range to choose from.',
+      detail: '"vmid" and "vmids" cannot be used together: give one fixed ID, or a range to choose from.',
     });
   }
   const ids = readIds(node, findings);
@@ -30,14 +30,14 @@ export function readPool(
     findings.add({
       code: 'BAD_VALUE',
       where: node.at,
-      detail: `"vmids" holds ${counted(ids.length, 'id')}, and ${need.words}.`,
+      detail: `"vmids" holds ${counted(ids.length, 'ID')}, but ${need.words}.`,
       hint: 'Widen the range, or lower the count.',
     });
   }
   return ids;
 }
 
-/** Undefined where something is wrong with it, which then has been reported. */
+/** Undefined if it has a problem, which is then reported. */
 function readIds(node: Located, findings: Findings): readonly number[] | undefined {
   const parts = node.kind === 'list' ? node.items : [node];
   const ids = new Set<number>();
@@ -48,8 +48,8 @@ function readIds(node: Located, findings: Findings): readonly number[] | undefin
       findings.add({
         code: 'BAD_VALUE',
         where: part.at,
-        detail: `"vmids" names more than ${MAX_IDS} ids.`,
-        hint: 'Narrow the range to what can be needed.',
+        detail: `"vmids" names more than ${MAX_IDS} IDs.`,
+        hint: 'Use a smaller range.',
       });
       return undefined;
     }
@@ -65,11 +65,11 @@ function readRange(node: Located, findings: Findings): { readonly first: number;
   const [first, last] = [Number(from), Number(to)];
   const problem =
     from === ''
-      ? `${quote(text)} is neither an id nor a range of ids.`
+      ? `${quote(text)} is neither an ID nor a range of IDs.`
       : first > last
-        ? `The range ${text} runs backwards.`
+        ? `The range ${text} is reversed: its end is before its start.`
         : first < LOWEST || last > HIGHEST
-          ? `Ids of VMs lie between ${LOWEST} and ${HIGHEST}; this says ${text}.`
+          ? `VM IDs are between ${LOWEST} and ${HIGHEST}, not ${text}.`
           : undefined;
   if (problem === undefined) return { first, last };
   findings.add({

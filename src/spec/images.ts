@@ -1,4 +1,4 @@
-/** `images:` → what is to lie in which storage, and which disks are made from it. */
+/** Reads `images:`: which file belongs in which storage, and which disks use it. */
 import { addressOf } from '../base/address.ts';
 import { imageVolid } from '../resources/file/file.ts';
 import { imageFieldsSchema } from '../resources/image/fields.ts';
@@ -14,24 +14,24 @@ import type { Candidate } from './vm.ts';
 
 /** An image as far as it could be read. */
 export interface ImageCandidate {
-  /** `nodes` are those that the file names; its users are added when they are known. */
+  /** `nodes` are those in the file; the nodes of its users are added later. */
   readonly image: ResolvedImage;
-  /** Paths that hold a mistake or something unknown. */
+  /** Paths with a mistake or an unknown value. */
   readonly tainted: readonly Path[];
   /** Nodes of the VMs and templates that use it. */
   readonly users: Set<string>;
 }
 
 export interface Images {
-  /** What disks may refer to; undefined where the section itself could not be read, so that nothing is missing from it. */
+  /** The images that disks may use; undefined if the section could not be read, so that none is reported as missing. */
   readonly byName: ReadonlyMap<string, ImageCandidate> | undefined;
-  /** Images that some disk names, also one whose node is not known. */
+  /** Images that a disk names, even if the disk's node is not known. */
   readonly mentioned: Set<string>;
 }
 
 const PLACEHOLDERS = { content: 'import', storage: 'unknown' };
 
-/** `entry` with every reference replaced. */
+/** Expects every reference in `entry` to be replaced. */
 export function readImages(entry: Entry | undefined, findings: Findings): Images {
   const names = { schema: imageNameSchema, word: 'image' };
   const parts = namedParts('images', entry, names, findings);
@@ -72,7 +72,7 @@ function readImage(name: string, { keyAt, value }: Entry, findings: Findings): I
   };
 }
 
-/** Remembers the node of a VM or template for the images that its disks are made from, by whatever name they call them. */
+/** Records the node of a VM or template for the images that its disks use, by image name or by volume. */
 export function noteUser({ byName, mentioned }: Images, { vm, tainted }: Candidate): void {
   const volumes = Object.values(vm.fields.disks ?? {}).flatMap(({ import_from, iso }) => [import_from, iso]);
   for (const { image, users } of byName?.values() ?? []) {
@@ -85,7 +85,7 @@ export function noteUser({ byName, mentioned }: Images, { vm, tainted }: Candida
   }
 }
 
-/** The images with all their nodes, in the order of the file. Without any node it is needed by nobody at present. */
+/** The images with all their nodes, in the order of the file. An image without nodes is currently not needed. */
 export function resolvedImages({ byName }: Images): readonly ResolvedImage[] {
   return [...(byName?.values() ?? [])].map(({ image, users }) => ({
     ...image,

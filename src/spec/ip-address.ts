@@ -5,7 +5,7 @@ export interface IpAddress {
   readonly value: bigint;
 }
 
-/** An address together with the length of its network. */
+/** An address with its prefix length. */
 export interface IpInterface {
   readonly address: IpAddress;
   readonly length: number;
@@ -50,7 +50,7 @@ export function isSameIp(a: IpAddress, b: IpAddress): boolean {
   return a.version === b.version && a.value === b.value;
 }
 
-/** Addresses that no card of a VM can have, with the reason; undefined for all others. */
+/** Why no network card can have this address; undefined if it can. */
 export function specialUse({ version, value }: IpAddress): string | undefined {
   if (value === 0n) return 'it means "no address"';
   if (version === 4) {
@@ -93,7 +93,7 @@ function parseSix(text: string): bigint | undefined {
   return groups.reduce((sum, group) => (sum << 16n) + BigInt(`0x${group}`), 0n);
 }
 
-/** The longest run of zero groups becomes `::`, as RFC 5952 wants it. */
+/** The longest run of zero groups becomes `::`, as RFC 5952 requires. */
 function shortened(groups: readonly string[]): string {
   let best = { start: 0, length: 1 };
   for (let start = 0; start < 8; start++) {

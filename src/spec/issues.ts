@@ -1,4 +1,4 @@
-/** A schema's complaints in the words and with the positions of the stack file. */
+/** Turns the issues of a schema into problems with the names and positions of the stack file. */
 import type { z } from 'zod';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, type Hint, setting } from '../base/hint.ts';
@@ -13,19 +13,19 @@ type Issue = z.core.$ZodIssue;
 export interface ShapeContext {
   /** Completes `"x" is not a field of …`: `a VM`, `"rollout"`. */
   readonly subject: string;
-  /** Where the whole thing is named; used for what is missing in it. */
+  /** Where the whole is named; used for missing fields. */
   readonly keyAt: Where;
   readonly findings: Findings;
   readonly address?: string;
   /** Put before paths in messages: `rollout`. */
   readonly section?: string;
-  /** Further keys that are known at a path beside those of the schema, for suggestions. */
+  /** More keys that are known at a path, in addition to those of the schema, for suggestions. */
   readonly alsoKnown?: (path: Path) => readonly string[];
-  /** Where else a missing field may be written; follows `Write node: … here`. */
+  /** Where else you can write a missing field; follows `Write node: … here`. */
   readonly elsewhere?: string;
 }
 
-/** Checks a tree against a schema, reports every complaint, and gives the parsed value if there is none. */
+/** Checks a tree against a schema and reports every problem. Returns the parsed value if there is none. */
 export function checkShape<Schema extends z.ZodType>(
   schema: Schema,
   node: Located,
@@ -36,7 +36,7 @@ export function checkShape<Schema extends z.ZodType>(
   return value;
 }
 
-/** Issues about unknown parts are left out: their cause has been reported already. */
+/** Leaves out issues about unknown parts: their cause has been reported already. */
 export function parseTolerantly<Schema extends z.ZodType>(
   schema: Schema,
   node: Located,
@@ -87,7 +87,7 @@ export function report(issue: Issue, schema: z.ZodType, root: Located, context: 
     findings.add({
       code: 'UNKNOWN_FIELD',
       where: at((parent?.kind === 'map' ? parent.entries.get(key)?.keyAt : undefined) ?? context.keyAt),
-      detail: `${quote(key)} cannot stand under ${named(path.slice(0, -1))}: ${issue.issues.map(({ message }) => message).join('; ')}.`,
+      detail: `${quote(key)} is not allowed under ${named(path.slice(0, -1))}: ${issue.issues.map(({ message }) => message).join('; ')}.`,
     });
   } else if (!node) {
     findings.add({
@@ -103,7 +103,7 @@ export function report(issue: Issue, schema: z.ZodType, root: Located, context: 
   }
 }
 
-/** Where the thing at a path is named: its key, or the key of what is around it. */
+/** Where the value at a path is named: its key, or the key of its parent. */
 function keyOf(root: Located, path: Path, context: ShapeContext): Where {
   if (path.length === 0) return context.keyAt;
   const parent = descendant(root, path.slice(0, -1));
@@ -130,7 +130,7 @@ function explain(
 ): { detail: string; hint?: string | undefined } {
   const said = sentence(issue);
   if (said !== undefined) {
-    // A sentence that quotes the value already need not be told it again.
+    // Do not repeat a value that the sentence already quotes.
     const isQuoted = shown !== undefined && said.includes(shown);
     return {
       detail: `${label}${shown === undefined || isQuoted || node.kind !== 'scalar' ? '' : ` is ${shown}`}: ${said}.`,
@@ -151,7 +151,7 @@ function guessOnly(word: string, known: readonly string[]): string | undefined {
   return hint?.startsWith('Did') ? hint : undefined;
 }
 
-/** The schema's own words, where somebody wrote them. */
+/** The schema's own message, if it has one. */
 function sentence(issue: Issue): string | undefined {
   if (issue.code === 'custom') return issue.message;
   if (issue.code !== 'invalid_format' && issue.code !== 'invalid_union') return undefined;

@@ -1,6 +1,6 @@
 /**
- * The stack file's JSON Schema, so that editors complete and check it: made from the same schemas that resolve it, with
- * the descriptions of the field table. Wherever a value is expected a `${…}` reference will do as well.
+ * The JSON Schema of the stack file, so that editors complete and check it. It is built from the schemas that resolve the
+ * file, with the descriptions of the field table. A `${…}` reference is allowed for every value.
  */
 import { z } from 'zod';
 import { fieldFacts } from '../resources/field.ts';
@@ -30,7 +30,7 @@ export function stackJsonSchema(): JsonSchema {
   const former = propertiesOf(convert(groupKeysSchema)).formerly;
   const overrides = {
     type: 'object',
-    description: 'Fields of single VMs, by name or number.',
+    description: 'Fields of individual VMs, by name or number.',
     additionalProperties: closed({ ...fields, formerly: former }),
   };
   const group = closed({
@@ -49,7 +49,7 @@ export function stackJsonSchema(): JsonSchema {
     properties: {
       ...withReferences({ ...sections, images: withOneSource(asSchema(sections.images)) }),
       templates: { ...asSchema(sections.templates), additionalProperties: orElse(template, [REFERENCE]) },
-      // Read before any reference could be replaced.
+      // Read before references are replaced.
       version: sections.version,
       variables: sections.variables,
       defaults: { ...asSchema(sections.defaults), ...closed(fields) },
@@ -66,7 +66,7 @@ export function stackJsonSchema(): JsonSchema {
   };
 }
 
-/** What the field table cannot say: an image has a url or a path, and not both. */
+/** The field table cannot express that an image has either a url or a path. */
 function withOneSource(images: JsonSchema): JsonSchema {
   const image = asSchema(images.additionalProperties);
   const from = (source: string, ...without: readonly string[]): JsonSchema => ({
@@ -78,8 +78,8 @@ function withOneSource(images: JsonSchema): JsonSchema {
 }
 
 /**
- * The fields of a VM before merging: nothing is required yet, `addresses` may stand for `address`, and a disk may name an
- * image of the stack.
+ * The fields of a VM before merging: none is required yet, `addresses` may replace `address`, and a disk may use an image
+ * of the stack.
  */
 function vmFields(): JsonSchema {
   const vm = withoutRequired(convert(vmFieldsSchema));
@@ -101,7 +101,7 @@ function convert(schema: z.ZodType): JsonSchema {
     target: 'draft-7',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      // Sizes and durations are refused as bare numbers, with a hint that the schema language cannot give.
+      // The stack file rejects sizes and durations without a unit, with a hint that JSON Schema cannot express.
       if (isUnitText(zodSchema)) {
         delete jsonSchema.anyOf;
         jsonSchema.type = 'string';
@@ -122,12 +122,12 @@ function factsOf(schema: z.core.$ZodType) {
   return schema instanceof z.ZodType ? fieldFacts.get(schema) : undefined;
 }
 
-/** Text with a unit is read as text or number, and turned into a number: `byteSize()` and `duration()`. */
+/** Fields with a unit accept text or a number and become a number: `byteSize()` and `duration()`. */
 function isUnitText(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodPipe && schema.in instanceof z.ZodUnion && schema.out instanceof z.ZodTransform;
 }
 
-/** Every scalar, list and map of a schema may be one of the alternatives instead. */
+/** Allows the alternatives for every scalar, list and map of a schema. */
 function withReferences(properties: JsonSchema, alternatives: readonly JsonSchema[] = [REFERENCE]): JsonSchema {
   const either = (schema: unknown) => orElse(asSchema(schema), alternatives);
   const inside = (schema: JsonSchema): JsonSchema => {

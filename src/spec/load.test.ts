@@ -21,14 +21,14 @@ describe('loadStack', () => {
     ['- a\n- b', '1:1 A stack file is a map of keys and values, not a list.'],
     ['hello', '1:1 A stack file is a map of keys and values, not a single value.'],
     ['a: [1', '1:6 The indentation is wrong, or a bracket is not closed.'],
-    ['a: 1\na: 2', '2:1 This key is given twice in the same map; only one can count.'],
-    ['a:\n  2: x\n  "2": y', 'This key is given twice in the same map; only one can count.'],
-    ['a: 1\n---\nb: 2', 'The file holds several documents (---); a file describes one stack.'],
-    ['a:\n', '1:3 Nothing stands behind this key.'],
-    ['a: { b }', '1:6 Nothing stands behind this key.'],
-    ['a: !env X', '1:4 YAML tags (!name) are not used here; put text that begins with ! into quotes.'],
-    ['a: !!str 1', '1:10 YAML tags are not used in stack files.'],
-    ['a: *b', '1:4 This alias (*name) refers to no anchor (&name) before it.'],
+    ['a: 1\na: 2', '2:1 This key occurs twice in the same map.'],
+    ['a:\n  2: x\n  "2": y', 'This key occurs twice in the same map.'],
+    ['a: 1\n---\nb: 2', 'The file contains several YAML documents (---), but a file describes one stack.'],
+    ['a:\n', '1:3 This key has no value.'],
+    ['a: { b }', '1:6 This key has no value.'],
+    ['a: !env X', '1:4 Stack files do not support YAML tags (!name). Put text that begins with ! into quotes.'],
+    ['a: !!str 1', '1:10 Stack files do not support YAML tags.'],
+    ['a: *b', '1:4 No anchor (&name) comes before this alias (*name).'],
     ['? [a]\n: 1', '1:3 A key must be a word or a number.'],
     ['null: 1', '1:1 A key must be a word or a number.'],
   ])('refuses %j with a position', (text, expected) => {
@@ -48,7 +48,7 @@ describe('loadStack', () => {
       { length: 12 },
       (_, n) => `k${n}: &k${n} [${Array.from({ length: 9 }, () => (n === 0 ? 'x' : `*k${n - 1}`)).join(', ')}]`,
     );
-    expect(problems(bomb.join('\n')).join()).toContain('aliases multiply it');
+    expect(problems(bomb.join('\n')).join()).toContain('aliases make it too large');
   });
 
   it('survives nesting without end', () => {
@@ -88,7 +88,7 @@ describe('loadStack', () => {
 
   it('tells an empty key from an explicit null', () => {
     expect(problemsOf(webStack('memory:'))).toEqual([
-      expect.stringContaining('8:12 error BAD_VALUE: Nothing stands behind this key.'),
+      expect.stringContaining('8:12 error BAD_VALUE: This key has no value.'),
     ]);
     expect(problemsOf(webStack('memory: null'))).toEqual([]);
   });

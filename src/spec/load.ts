@@ -1,4 +1,4 @@
-/** The first step: the text of a stack file → a tree with positions. What the tree means is decided later. */
+/** The first step: parses the text of a stack file into a tree with positions. Later steps interpret the tree. */
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { Findings } from './findings.ts';
 import type { LocatedMap } from './located.ts';
@@ -7,7 +7,7 @@ import { parseTree } from './yaml-tree.ts';
 
 export interface LoadedStack {
   readonly file: string;
-  /** Absent where the text is not a map in YAML or JSON; the diagnostics say why. */
+  /** Absent if the text is not a map in YAML or JSON; the diagnostics say why. */
   readonly root?: LocatedMap;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -24,7 +24,7 @@ export function loadStack(text: string, fileName: string): LoadedStack {
         root.kind === 'scalar' && root.value === ''
           ? 'The file is empty; a stack file is a map of keys and values.'
           : `A stack file is a map of keys and values, not ${root.kind === 'list' ? describeKind(root) : 'a single value'}.`,
-      hint: 'The smallest one says: version: 1, stack: NAME, and under vms: the machines.',
+      hint: 'The smallest one has version: 1, stack: NAME, and the machines under vms:.',
     });
   }
   return { file: fileName, diagnostics: findings.list() };

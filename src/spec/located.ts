@@ -32,7 +32,7 @@ export interface LocatedMap extends Common {
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-/** Something that could not be found out because of a problem already reported; nothing more is said about it. */
+/** A value that is unknown because of a problem already reported. It causes no further problems. */
 export interface LocatedUnknown extends Common {
   readonly kind: 'unknown';
 }
@@ -63,12 +63,12 @@ export function descendant(node: Located, path: Path): Located | undefined {
   return path.reduce<Located | undefined>(child, node);
 }
 
-/** The same map with some keys taken out. */
+/** The same map without some keys. */
 export function withoutKeys(node: LocatedMap, keys: ReadonlySet<string>): LocatedMap {
   return { ...node, entries: new Map([...node.entries].filter(([key]) => !keys.has(key))) };
 }
 
-/** The same map with one value exchanged or, where it is undefined, the key taken out. */
+/** The same map with one value replaced, or without the key if the value is undefined. */
 export function withEntry(node: LocatedMap, key: string, entry: Entry | undefined): LocatedMap {
   const entries = new Map(node.entries);
   if (entry) entries.set(key, entry);
@@ -76,7 +76,7 @@ export function withEntry(node: LocatedMap, key: string, entry: Entry | undefine
   return { ...node, entries };
 }
 
-/** The same map without what stands at a path; the path leads through maps only. */
+/** The same map without the value at a path; the path leads through maps only. */
 export function withoutPath(node: LocatedMap, [key, ...rest]: Path): LocatedMap {
   const name = String(key);
   const entry = node.entries.get(name);
@@ -128,7 +128,7 @@ export function positionsOf(tree: LocatedMap, at: Where): Readonly<Record<string
   return { ...positions, '': at };
 }
 
-/** A copy that claims to have been written elsewhere: the place of use of a value that came from outside all files. */
+/** A copy with the position where a value is used, for values that come from no file. */
 export function relocated(node: Located, at: Where): Located {
   switch (node.kind) {
     case 'scalar':
@@ -147,7 +147,7 @@ export function relocated(node: Located, at: Where): Located {
   }
 }
 
-/** A copy whose every part is marked as not to be shown. */
+/** A copy in which every part is marked as sensitive. */
 export function concealed(node: Located): Located {
   switch (node.kind) {
     case 'scalar':

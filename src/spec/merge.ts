@@ -1,7 +1,7 @@
-/** Layers of a VM, laid over each other key by key: defaults ← group ← overrides. Positions travel with the values. */
+/** Merges the layers of a VM key by key: defaults ← group ← overrides. Values keep their positions. */
 import type { Entry, LocatedMap } from './located.ts';
 
-/** Keys of which only one can be meant; a later layer's choice takes the earlier layer's away. */
+/** Keys that exclude each other; the choice of a later layer removes that of an earlier one. */
 const ALTERNATIVES: readonly (readonly string[])[] = [
   ['address', 'addresses'],
   ['mapping', 'device', 'spice'],
@@ -9,9 +9,9 @@ const ALTERNATIVES: readonly (readonly string[])[] = [
   ['env', 'file', 'command', 'text'],
 ];
 
-/** `null` in a later layer takes a value of an earlier one away. */
+/** `null` in a later layer removes the value of an earlier one. */
 export function mergeMaps(base: LocatedMap, over: LocatedMap): LocatedMap {
-  // "remove" speaks of the whole slot, so it does not mix with what an earlier layer says of it.
+  // "remove" is about the whole slot, so it replaces what an earlier layer says about it.
   if (over.entries.has('remove') || base.entries.has('remove')) return withoutNulls(over);
   const entries = new Map<string, Entry>(base.entries);
   for (const key of over.entries.keys()) {
@@ -31,7 +31,7 @@ export function mergeMaps(base: LocatedMap, over: LocatedMap): LocatedMap {
   return { ...over, entries };
 }
 
-/** A layer on its own: nothing lies below, so its nulls have nothing to take away. */
+/** The lowest layer: its nulls have nothing to remove. */
 export function withoutNulls(map: LocatedMap): LocatedMap {
   const entries = new Map<string, Entry>();
   for (const [key, entry] of map.entries) {

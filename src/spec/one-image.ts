@@ -1,4 +1,4 @@
-/** An image that stands in no stack file, checked by the same field table, in the same words and by the same rules. */
+/** An image from outside a stack file, checked by the same field table and the same rules, with the same messages. */
 
 import { invariant } from '../base/assert.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
@@ -16,7 +16,7 @@ export interface OneImage {
 
 export interface OneImageInput {
   readonly name: string;
-  /** Without its nodes; what is unknown in it is checked by nothing. */
+  /** Without its nodes. Unknown values are not checked. */
   readonly tree: LocatedMap;
   /** The one node that gets it. */
   readonly node: Located;

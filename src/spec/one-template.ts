@@ -1,4 +1,4 @@
-/** A template that stands in no stack file, checked by the same field table, in the same words and by the same rules. */
+/** A template from outside a stack file, checked by the same field table and the same rules, with the same messages. */
 
 import { invariant } from '../base/assert.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
@@ -16,7 +16,7 @@ export interface OneTemplate {
 
 export interface OneTemplateInput {
   readonly name: string;
-  /** Without its name; what is unknown in it is checked by nothing. */
+  /** Without its name. Unknown values are not checked. */
   readonly tree: LocatedMap;
 }
 

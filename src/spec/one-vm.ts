@@ -1,4 +1,4 @@
-/** A VM that stands in no stack file, checked by the same field table, in the same words and by the same rules. */
+/** A VM from outside a stack file, checked by the same field table and the same rules, with the same messages. */
 import { type Address, parseAddress } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { Findings } from './findings.ts';
@@ -11,16 +11,16 @@ import { parseMember, UNRELATED } from './vm.ts';
 export interface OneVm {
   /** As far as it could be read. */
   readonly vm: ResolvedVm;
-  /** Nothing of it is unknown or wrong. */
+  /** Whether it has no mistakes and no unknown values. */
   readonly isWhole: boolean;
   readonly diagnostics: readonly Diagnostic[];
 }
 
 export interface OneVmInput {
-  /** What is unknown in it is checked by nothing. */
+  /** Unknown values are not checked. */
   readonly tree: LocatedMap;
   readonly address: Address;
-  /** Whether the VM stands, or may stand, already; if not, the tree is all it will be made from. */
+  /** Whether the VM exists, or may exist, already. If not, it is created from this tree alone. */
   readonly exists: boolean;
 }
 

@@ -1,4 +1,5 @@
-/** What members and groups say about each other: `after`, `formerly`, and overrides that fell to nobody. */
+/** Relations between members and groups: `after`, `formerly`, and overrides that match no member. */
+
 import { type Address, parseAddress, toAddress, vmAddress } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
@@ -7,7 +8,7 @@ import type { Group, Member } from './groups.ts';
 import { child, type Located, quote } from './located.ts';
 import { didYouMean } from './suggest.ts';
 
-/** VM → the VMs that must be ready before it. A circle is reported, and then nothing waits. */
+/** For each VM, the VMs that must be ready before it. A cycle is reported, and then nothing waits. */
 export function resolveAfter(groups: readonly Group[], findings: Findings): ReadonlyMap<Address, readonly Address[]> {
   const result = new Map<Address, readonly Address[]>();
   for (const group of groups) {
@@ -44,7 +45,7 @@ function targetsOf(
   return [];
 }
 
-/** `control`, `vm.control` and `vm.control[1]` all speak of the group `control`. */
+/** `control`, `vm.control` and `vm.control[1]` all refer to the group `control`. */
 function groupOf(text: string): string {
   return parseAddress(text)?.group ?? text;
 }
@@ -53,7 +54,7 @@ function isGroupName(text: string, group: Group): boolean {
   return text === group.name || text === `vm.${group.name}`;
 }
 
-/** Groups wait for groups, so a circle among VMs is one among groups, also while a group is empty. */
+/** Groups wait for groups, so a cycle among VMs is a cycle among groups, even if a group is empty. */
 function findCircle(groups: readonly Group[], findings: Findings): readonly string[] | undefined {
   const edges = new Map(groups.map((group) => [group.name, texts(group.after).map(({ text }) => groupOf(text))]));
   const settled = new Set<string>();
@@ -75,7 +76,7 @@ function findCircle(groups: readonly Group[], findings: Findings): readonly stri
       code: 'BAD_VALUE',
       where: first?.after?.at ?? group.at,
       detail: `These groups wait for each other in a circle: ${circle.join(' → ')}.`,
-      hint: 'Take one "after" away.',
+      hint: 'Remove one "after".',
     });
     return circle;
   }
@@ -99,7 +100,7 @@ export function resolveFormerly(
         const problem = !address
           ? `${quote(text)} is neither a group name nor the address of a VM, or it names one VM for a whole group.`
           : present.has(address)
-            ? `${address} is the address of a VM of this stack, so it is no former one.`
+            ? `${address} is the address of a current VM of this stack, so it cannot be a former one.`
             : other
               ? `${address} cannot have become both ${other} and ${member.address}.`
               : undefined;
@@ -111,7 +112,7 @@ export function resolveFormerly(
             code: 'BAD_VALUE',
             where: at,
             detail: problem ?? '',
-            hint: advice`Write the group’s earlier name; for one VM of a group say it under ${setting('overrides', { 1: { formerly: 'vm.NAME' } })}.`,
+            hint: advice`Write the group’s former name. For one VM of a group, write ${setting('overrides', { 1: { formerly: 'vm.NAME' } })}.`,
           });
         }
       }
@@ -137,10 +138,10 @@ export function reportUnusedOverrides(groups: readonly Group[], names: ReadonlyS
       const own = members.flatMap(({ tree }) => texts(child(tree, 'name')).map(({ text }) => text));
       findings.add({
         code: 'MISSING_REFERENCE',
-        // A group may shrink for a while; its overrides then wait for it to grow again.
+        // A group may shrink for a while; its overrides apply again when it grows.
         severity: isNumber || !overrides.isInline || members.length === 0 ? 'warning' : 'error',
         where: keyAt,
-        detail: `The override for ${quote(key)} falls to no VM: the group ${quote(name)} has ${members.length} at present.`,
+        detail: `The override for ${quote(key)} matches no VM: the group ${quote(name)} currently has ${members.length}.`,
         hint: isNumber ? undefined : didYouMean(key, own),
       });
     }

@@ -149,7 +149,7 @@ rollout: { stagger: 30, limits: { requets: 1 } }
     expect(resolveText(text).stack).toBeUndefined();
     expect(problemsOf(text)).toEqual(
       [
-        '1:10 error BAD_VALUE: "version" is 2; this Proxwright reads version 1 of the format. | Write version: 1, or use a Proxwright that knows the other version.',
+        '1:10 error BAD_VALUE: "version" is 2; this version of Proxwright reads version 1 of the format. | Write version: 1, or use a version of Proxwright that supports it.',
         '2:8 error BAD_VALUE: "stack" is "9k": a stack name has letters, digits, - and _, and begins with a letter.',
         '3:1 error UNKNOWN_FIELD: "conection" is not a section of a stack file. | Did you mean "connection"?',
         '6:40 error BAD_VALUE: "nics.net0.vlan" must be at most 4094; it is 5000.',
@@ -159,7 +159,7 @@ rollout: { stagger: 30, limits: { requets: 1 } }
         '13:13 error BAD_VALUE: "memory": a size needs a unit; write 8MiB or 8GiB.',
         '15:38 error BAD_VALUE: No VM can have the address 10.0.20.0: it is the address of the network 10.0.20.0/24 itself.',
         '15:38 error BAD_VALUE: The address 10.0.20.0 is given to both vm.web[1] and vm.web[2].',
-        '15:61 error BAD_VALUE: The gateway "10.0.21.1" cannot work: it lies outside the network 10.0.20.0/24.',
+        '15:61 error BAD_VALUE: The gateway "10.0.21.1" cannot work: it is outside the network 10.0.20.0/24.',
         '16:21 error BAD_VALUE: "rollout.stagger": a duration needs a unit; write 30s or 30m.',
         '16:35 error UNKNOWN_FIELD: "requets" is not a field of "rollout.limits". | Did you mean "requests"?',
       ].map((line) => expect.stringContaining(line)),

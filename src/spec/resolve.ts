@@ -1,4 +1,5 @@
-/** The whole way from a loaded file to a resolved stack, gathering every problem on the way. */
+/** Resolves a loaded file to a stack, and collects every problem. */
+
 import type { Address } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
@@ -24,7 +25,7 @@ import { type Candidate, parseMember, UNRELATED } from './vm.ts';
 const GROUP_NAMES = { schema: groupNameSchema, word: 'group' };
 
 export interface Resolution {
-  /** Absent where there are errors; warnings do not stand in its way. */
+  /** Absent if there are errors; warnings do not prevent it. */
   readonly stack?: ResolvedStack;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -99,8 +100,8 @@ function checkTopLevel(root: LocatedMap, start: Where, findings: Findings): void
     findings.add({
       code: 'BAD_VALUE',
       where: version.at,
-      detail: `"version" is ${describeKind(version)}; this Proxwright reads version 1 of the format.`,
-      hint: advice`Write ${setting('version', 1)}, or use a Proxwright that knows the other version.`,
+      detail: `"version" is ${describeKind(version)}; this version of Proxwright reads version 1 of the format.`,
+      hint: advice`Write ${setting('version', 1)}, or use a version of Proxwright that supports it.`,
     });
   }
 }

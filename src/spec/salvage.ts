@@ -1,4 +1,4 @@
-/** What can be used of a tree that a schema refuses: the parts without mistakes, and the paths of the others. */
+/** Finds the usable parts of a tree that a schema rejects, and the paths of the others. */
 import type { z } from 'zod';
 import { invariant } from '../base/assert.ts';
 import { closest } from '../base/closest.ts';
@@ -8,13 +8,12 @@ import { homeOf, keysAt } from './schema-walk.ts';
 
 export interface Salvaged<Fields> {
   readonly fields: Fields;
-  /** Paths that held a mistake or something unknown, and those whose place a placeholder takes. */
+  /** Paths with a mistake or an unknown value, and those replaced by a placeholder. */
   readonly tainted: readonly Path[];
 }
 
 /**
- * Takes out whatever is faulty, and what cannot be without it, until the rest passes. What has no faults stays whole.
- * The placeholders stand in for the fields that cannot be missing.
+ * Removes faulty fields, and fields that depend on them, until the rest passes. Placeholders replace required fields.
  */
 export function salvage<Schema extends z.ZodType>(
   schema: Schema,
@@ -49,14 +48,14 @@ export function salvage<Schema extends z.ZodType>(
   }
 }
 
-/** A mistyped key stands for another one, so that one is not missing. */
+/** A mistyped key probably means a required one, so do not report that one as missing. */
 function meantPaths(key: string, path: Path, schema: z.ZodType): readonly Path[] {
   const guess = closest(key, keysAt(schema, path));
   const home = path.length === 0 ? homeOf(key, schema) : undefined;
   return [...(guess === undefined ? [] : [[...path, guess]]), ...(home === undefined ? [] : [[home, key]])];
 }
 
-/** An element cannot leave its list without moving the others, so the list goes with it. */
+/** Removing an element would move the others, so the whole list is removed. */
 function wholeOf(tree: LocatedMap, path: Path): Path {
   const list = path.findIndex((_, index) => descendant(tree, path.slice(0, index))?.kind === 'list');
   return list < 0 ? path : path.slice(0, list);

@@ -1,4 +1,4 @@
-/** Questions to a zod schema by path: which keys it knows there, whether a field is secret, where a key belongs. */
+/** Looks up facts in a zod schema by path: known keys, whether a field is secret, where a key belongs. */
 import { z } from 'zod';
 import { fieldFacts } from '../resources/field.ts';
 import type { Path } from './located.ts';
@@ -28,7 +28,7 @@ function schemasAt(schema: z.ZodType, path: Path): z.ZodType[] {
   );
 }
 
-/** Keys of the map at a path; none where the keys are the user's own. */
+/** Keys of the map at a path; none if the user chooses the keys. */
 export function keysAt(schema: z.ZodType, path: Path): string[] {
   return schemasAt(schema, path).flatMap((each) => (each instanceof z.ZodObject ? Object.keys(each.shape) : []));
 }
@@ -39,7 +39,7 @@ export function isSecretAt(schema: z.ZodType, path: Path): boolean {
   );
 }
 
-/** The key under which a misplaced one is known: `cpu` for `cores`. */
+/** The parent that a misplaced key belongs under: `cpu` for `cores`. */
 export function homeOf(key: string, schema: z.ZodType): string | undefined {
   return keysAt(schema, []).find((parent) => keysAt(schema, [parent]).includes(key));
 }

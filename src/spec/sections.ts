@@ -1,4 +1,4 @@
-/** The sections around the VMs: connection, defaults, rollout and outputs; and what all maps from names have in common. */
+/** Reads the sections beside the VMs: connection, defaults, rollout and outputs; and maps from names in general. */
 import type { z } from 'zod';
 import type { Where } from '../base/diagnostics.ts';
 import type { Findings } from './findings.ts';
@@ -16,8 +16,8 @@ export function readConnection(entry: Entry | undefined, findings: Findings): Co
     findings.add({
       code: 'BAD_VALUE',
       where: keyAt,
-      detail: '"fingerprint" and "ca" exclude each other: the certificate is believed for one reason.',
-      hint: 'Keep "ca" if the server’s certificate is renewed from time to time, else "fingerprint".',
+      detail: '"fingerprint" and "ca" cannot be used together: one of them says which certificate to trust.',
+      hint: 'Keep "ca" if the server’s certificate is renewed from time to time, otherwise "fingerprint".',
     });
   }
   return connection;
@@ -44,10 +44,10 @@ export function readRollout(entry: Entry | undefined, start: Where, findings: Fi
   return rollout;
 }
 
-/** Why the pauses make no sense together; undefined where they do. */
+/** Why the pauses contradict each other; undefined if they do not. */
 export function retryProblem({ firstMs, maxMs }: Rollout['retry']): string | undefined {
   if (maxMs >= firstMs) return undefined;
-  return '"rollout.retry.max" is shorter than "rollout.retry.first"; the first pause cannot exceed the longest.';
+  return '"rollout.retry.max" is shorter than "rollout.retry.first". The first pause cannot exceed the longest.';
 }
 
 export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
@@ -77,7 +77,7 @@ export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
   };
 }
 
-/** Fields for every VM; they are checked with each VM they end up in. */
+/** Fields for every VM. They are checked as part of each VM they are merged into. */
 export function readDefaults(entry: Entry | undefined, root: LocatedMap, findings: Findings): LocatedMap {
   if (!entry || entry.value.kind === 'unknown') return emptyMap(root.at);
   if (entry.value.kind === 'map') return entry.value;
@@ -89,7 +89,7 @@ export function readDefaults(entry: Entry | undefined, root: LocatedMap, finding
   return emptyMap(root.at);
 }
 
-/** The parts of a section that is a map from names; one with a name that will not do is reported and left out. */
+/** The parts of a section that is a map from names. A part with an invalid name is reported and left out. */
 export function namedParts(
   section: string,
   entry: Entry | undefined,

@@ -1,7 +1,7 @@
 /** Hints for mistyped names. */
 import { closest } from '../base/closest.ts';
 
-/** `Did you mean "memory"?`, or the list of what there is where it is short, or nothing. */
+/** `Did you mean "memory"?`, or the list of known names if it is short, or nothing. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   const names = [...new Set(known)];
   const guess = closest(word, names);

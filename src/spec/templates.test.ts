@@ -118,7 +118,7 @@ describe('the rules for templates', () => {
     [
       'a field that only VMs have',
       `clone: { template: x }\n${IMAGE}`,
-      '7:5 error UNKNOWN_FIELD: "clone" is not a field of a template. | A template that is copied from a VM says so: from: { vm: NAME }.',
+      '7:5 error UNKNOWN_FIELD: "clone" is not a field of a template. | To copy a VM, write from: { vm: NAME }.',
     ],
     [
       'a name',
@@ -128,7 +128,7 @@ describe('the rules for templates', () => {
     [
       'a power state',
       `power: running\n${IMAGE}`,
-      '7:5 error UNKNOWN_FIELD: "power" is not a field of a template. | A template never runs;',
+      '7:5 error UNKNOWN_FIELD: "power" is not a field of a template. | A template never runs.',
     ],
     ['readiness', `ready: { pings: 2 }\n${IMAGE}`, '7:5 error UNKNOWN_FIELD: "ready" is not a field of a template.'],
     ['high availability', `ha: {}\n${IMAGE}`, '7:5 error UNKNOWN_FIELD: "ha" is not a field of a template.'],
@@ -150,22 +150,22 @@ describe('the rules for templates', () => {
     [
       'an id and ids',
       `vmid: 9000\nvmids: 9000-9001\n${IMAGE}`,
-      '7:5 error BAD_VALUE: "vmid" and "vmids" exclude each other',
+      '7:5 error BAD_VALUE: "vmid" and "vmids" cannot be used together',
     ],
     [
       'no system',
       'disks: { scsi0: { storage: tank, size: 8GiB } }',
-      '5:3 error BAD_VALUE: Nothing puts a system on the template "base". | Give a disk an image (image: NAME), or an ISO and install: {}, or copy a VM: from: { vm: NAME }.',
+      '5:3 error BAD_VALUE: Nothing installs an operating system on the template "base". | Give a disk an image (image: NAME), or use an ISO with install: {}, or copy a VM with from: { vm: NAME }.',
     ],
     [
       'an ISO that is never started',
       CD,
-      '7:58 error BAD_VALUE: The ISO in "ide0" is never started, and a template does not keep one. | Let it install itself: install: { timeout: 45m }; or take it out.',
+      '7:58 error BAD_VALUE: The ISO in "ide0" is never booted, and a template does not keep an ISO. | Let it install itself with install: { timeout: 45m }, or remove it.',
     ],
     [
       'an image and an installation',
       'install: {}\ndisks: { scsi0: { image: debian, storage: tank }, ide0: { image: cd } }',
-      '7:14 error BAD_VALUE: "install" starts an ISO, but "scsi0" has its system from an image.',
+      '7:14 error BAD_VALUE: "install" boots an ISO, but "scsi0" gets its operating system from an image.',
     ],
     [
       'a copy with an image',
@@ -180,22 +180,22 @@ describe('the rules for templates', () => {
     [
       'a copy that installs itself',
       'from: { vm: golden }\ninstall: {}',
-      '8:14 error BAD_VALUE: "install" and "from" exclude each other.',
+      '8:14 error BAD_VALUE: "install" and "from" cannot be used together.',
     ],
     [
       'an installation without an ISO',
       'install: {}\ndisks: { scsi0: { storage: tank, size: 8GiB } }',
-      '7:14 error BAD_VALUE: "install" starts the template from an ISO, and it has none.',
+      '7:14 error BAD_VALUE: "install" boots the template from an ISO, but it has none.',
     ],
     [
       'an installation without a disk',
       'install: {}\ndisks: { ide0: { image: cd } }',
-      '7:14 error BAD_VALUE: "install" needs an empty disk to install on, and the template has none.',
+      '7:14 error BAD_VALUE: "install" needs an empty disk to install on, but the template has none.',
     ],
     [
       'a boot order without a disk',
       `boot: [net0]\nnics: { net0: { bridge: vmbr0 } }\n${IMAGE}`,
-      '7:12 error BAD_VALUE: The finished template would boot from "net0" first, which is no disk with a system. | Put the disk with the system first: boot: [scsi0].',
+      '7:12 error BAD_VALUE: The finished template would boot from "net0" first, which is not a disk with an operating system. | Put the disk with the operating system first: boot: [scsi0].',
     ],
     [
       'a boot order of nothing but the ISO',
@@ -210,12 +210,12 @@ describe('the rules for templates', () => {
     [
       'a boot order that begins with an empty disk',
       'boot: [scsi1, scsi0]\ndisks: { scsi0: { image: debian, storage: tank }, scsi1: { storage: tank, size: 1GiB } }',
-      '7:12 error BAD_VALUE: The finished template would boot from "scsi1" first, which is empty. | Put the disk with the system first: boot: [scsi0].',
+      '7:12 error BAD_VALUE: The finished template would boot from "scsi1" first, which is empty. | Put the disk with the operating system first: boot: [scsi0].',
     ],
     [
       'a copy of itself by id',
       'vmid: 100\nfrom: { vm: 100 }',
-      '8:17 error BAD_VALUE: The template cannot be a copy of 100 and have its id.',
+      '8:17 error BAD_VALUE: The template is a copy of 100, so it cannot have the same ID.',
     ],
     [
       'a copy of itself by name',
@@ -230,10 +230,10 @@ describe('the rules for templates', () => {
     [
       'cloud-init without a drive',
       `cloud_init: { user: me }\n${IMAGE}`,
-      '7:25 error BAD_VALUE: This is told to the guest by a cloud-init drive',
+      '7:25 error BAD_VALUE: The guest gets this from a cloud-init drive',
     ],
     [
-      'a boot device that it will not have',
+      'a boot device that the VM will not have',
       `boot: [scsi0, net0]\n${IMAGE}`,
       '7:19 error BAD_VALUE: The boot order names "net0", which this VM will not have.',
     ],
@@ -266,22 +266,22 @@ describe('the rules for templates', () => {
     [
       'a node and nodes',
       'node: a\nnodes: [a, b]',
-      '7:5 error BAD_VALUE: "node" and "nodes" exclude each other: one template, or one on each of several nodes.',
+      '7:5 error BAD_VALUE: "node" and "nodes" cannot be used together: name one node, or several with one template each.',
     ],
     [
       'a node twice',
       'nodes: [a, b, a]',
-      '6:19 error BAD_VALUE: The node "a" is named twice; it has room for one template of a name.',
+      '6:19 error BAD_VALUE: The node "a" is named twice, but each node can have one template of this name.',
     ],
     [
       'one id for several nodes',
       'nodes: [a, b, c]\nvmid: 9000',
-      '7:11 error BAD_VALUE: One id cannot serve the templates of 3 nodes. | Write vmids: 9000-9002.',
+      '7:11 error BAD_VALUE: The templates of 3 nodes cannot share one ID. | Write vmids: 9000-9002.',
     ],
     [
       'too few ids',
       'nodes: [a, b, c]\nvmids: 9000-9001',
-      '7:12 error BAD_VALUE: "vmids" holds 2 ids, and the template is on 3 nodes.',
+      '7:12 error BAD_VALUE: "vmids" holds 2 IDs, but the template is on 3 nodes.',
     ],
     ['nodes that are none', 'nodes: a', '6:12 error BAD_VALUE: "nodes" must be a list; it is "a".'],
     ['no nodes', 'nodes: []', '6:12 error BAD_VALUE: "nodes" must be at least 1 elements'],
@@ -318,7 +318,7 @@ describe('templates beside VMs', () => {
 
   it('cannot share an id', () => {
     expect(problemsOf(beside('vmid: 9000', 'name: web, vmid: 9000'))).toEqual([
-      '10:63 error BAD_VALUE: The id 9000 is given to both template.base and vm.web. | Give each VM its own, or the group a range: vmids: 101-109.',
+      '10:63 error BAD_VALUE: The ID 9000 is given to both template.base and vm.web. | Give each VM a different one, or give the group a range: vmids: 101-109.',
     ]);
   });
 

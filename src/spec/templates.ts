@@ -1,4 +1,5 @@
-/** `templates:` → the VMs that become templates, one for each node that has its own. */
+/** Reads `templates:`: the VMs that become templates, one for each node that has its own. */
+
 import { addressOf } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
 import { counted } from '../base/count.ts';
@@ -35,9 +36,9 @@ import { parseMember, type Sort, UNRELATED } from './vm.ts';
 /** A template as far as it could be read. */
 export interface TemplateCandidate {
   readonly template: ResolvedTemplate;
-  /** Paths that hold a mistake or something unknown. */
+  /** Paths with a mistake or an unknown value. */
   readonly tainted: readonly Path[];
-  /** It says that it is copied, whether or not what it says can be used. */
+  /** Whether it has `from`, even if its value is invalid. */
   readonly isCopy: boolean;
 }
 
@@ -59,7 +60,7 @@ export function readTemplates(entry: Entry | undefined, context: TemplateContext
   );
 }
 
-/** Every reference in it has been replaced. */
+/** Expects every reference to be replaced. */
 export function readTemplate(
   name: string,
   { keyAt, value }: Entry,
@@ -126,7 +127,7 @@ function refuseForeignFields(fields: LocatedMap, findings: Findings): LocatedMap
   return withoutKeys(fields, new Set(Object.keys(NOT_OF_TEMPLATES)));
 }
 
-/** A mistyped key stands for another one, so that one is not missing. */
+/** A mistyped key probably means a required one, so do not report that one as missing. */
 function mistypedKeys(fields: LocatedMap): readonly Path[] {
   const ofVms = Object.keys(vmFieldsSchema.shape);
   return [...fields.entries.keys()].flatMap((key) => {
@@ -136,13 +137,13 @@ function mistypedKeys(fields: LocatedMap): readonly Path[] {
 }
 
 interface Place {
-  /** What the address holds in brackets; absent where the template is on one node. */
+  /** The part of the address in brackets; absent if the template is on one node. */
   readonly key?: string;
-  /** Absent where the file does not say it. */
+  /** Absent if the file does not set it. */
   readonly entry?: Entry;
 }
 
-/** `nodes`, `node`, or the node of `defaults`: the only one of them that concerns templates. */
+/** `nodes`, `node`, or the node of `defaults`, which is the only default that applies to templates. */
 function readNodes(
   fields: LocatedMap,
   keys: LocatedMap,
@@ -159,7 +160,7 @@ function readNodes(
     findings.add({
       code: 'BAD_VALUE',
       where: several.keyAt,
-      detail: '"node" and "nodes" exclude each other: one template, or one on each of several nodes.',
+      detail: '"node" and "nodes" cannot be used together: name one node, or several with one template each.',
     });
   }
   const unclear: Place = { entry: { keyAt, value: unknownAt(several.value.at) } };
@@ -174,13 +175,13 @@ function readNodes(
     findings.add({
       code: 'BAD_VALUE',
       where: item.at,
-      detail: `The node ${quote(item.value)} is named twice; it has room for one template of a name.`,
+      detail: `The node ${quote(item.value)} is named twice, but each node can have one template of this name.`,
     });
     return [];
   });
 }
 
-/** A default that differs from member to member says nothing about a template. */
+/** A default that differs between members does not apply to templates. */
 function speaksOfMembers({ value }: Entry): boolean {
   return value.kind === 'scalar' && /\$\{\s*(number|each)\s*\}/.test(String(value.value));
 }
@@ -192,13 +193,13 @@ function refuseSharedId(fields: LocatedMap, count: number, findings: Findings): 
   findings.add({
     code: 'BAD_VALUE',
     where: vmid.value.at,
-    detail: `One id cannot serve the templates of ${counted(count, 'node')}.`,
+    detail: `The templates of ${counted(count, 'node')} cannot share one ID.`,
     hint: advice`Write ${setting('vmids', Number.isSafeInteger(first) ? `${first}-${first + count - 1}` : '9000-9009')}.`,
   });
   return withEntry(fields, 'vmid', undefined);
 }
 
-/** The fields with what a template's place in the file says of it. */
+/** The fields, completed with the name and node of the template. */
 function templateTree(fields: LocatedMap, name: string, node: Entry | undefined, at: Where): LocatedMap {
   const said = (value: string): Entry => ({ keyAt: at, value: scalar(value, at) });
   const named = withEntry(withEntry(fields, 'name', said(name)), 'power', said('stopped'));

@@ -1,4 +1,4 @@
-/** What a stack file becomes: every value concrete, still ignorant of the cluster. */
+/** What a stack file becomes: every value is concrete, and nothing is known about the cluster yet. */
 import type { Address } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { ImageFields } from '../resources/image/fields.ts';
@@ -16,13 +16,13 @@ export interface ResolvedStack {
   readonly outputs: OutputsSpec;
 }
 
-/** Where a secret is found; never the secret. */
+/** Where to find a secret; never the secret itself. */
 export type SecretReference =
   | { readonly env: string }
   | { readonly file: string }
   | { readonly command: readonly string[] };
 
-/** What is absent comes from the environment. */
+/** Absent values come from the environment. */
 export interface ConnectionSpec {
   readonly endpoint?: string | undefined;
   readonly fingerprint?: string | undefined;
@@ -37,7 +37,7 @@ export interface ResolvedVm {
   /** Place in its group, from 1. */
   readonly number: number;
   readonly fields: VmFields;
-  /** Ids it may have where `fields.vmid` is not set, shared by its group: member n prefers the nth. */
+  /** IDs it may have if `fields.vmid` is not set, shared by its group: member n prefers the nth. */
   readonly vmids?: readonly number[];
   /** VMs that must be ready first. */
   readonly after: readonly Address[];
@@ -52,23 +52,23 @@ export interface ResolvedImage {
   /** `image.NAME`; on local storage there is one for each node, and the engine adds it: `image.NAME["node"]`. */
   readonly address: Address;
   readonly fields: ImageFields;
-  /** Name in the storage, with an ending that Proxmox takes. */
+  /** Name in the storage, with an extension that Proxmox accepts. */
   readonly file: string;
   /** Nodes that the file names, and those whose templates and VMs use it; none while only empty groups do. */
   readonly nodes: readonly string[];
   readonly positions: Readonly<Record<string, Where>>;
 }
 
-/** A VM that is made, perhaps left to install itself, and then converted. */
+/** A VM that is created, installs itself if it comes from an ISO, and is then converted. */
 export interface ResolvedTemplate {
   readonly name: string;
   /** Its fields; `name` is the template's, and it is never left running. */
   readonly vm: ResolvedVm;
-  /** Name or id of a VM it is copied from. */
+  /** Name or ID of the VM to copy. */
   readonly from?: string | number;
-  /** Started from its ISO, and waited for until it switches itself off. */
+  /** Boots its ISO and must power itself off within this time. */
   readonly install?: { readonly timeoutMs: number };
-  /** What else it is made from, told from outside: part of its recipe, and of nothing else. */
+  /** Other inputs, given from outside the file. They are part of the recipe and of nothing else. */
   readonly madeFrom?: Readonly<Record<string, string>>;
 }
 

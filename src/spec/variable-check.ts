@@ -1,4 +1,4 @@
-/** Whether a value is what its variable's declaration promises. */
+/** Checks a value against the declaration of its variable. */
 import type { Findings } from './findings.ts';
 import { describeKind, type Located, quote } from './located.ts';
 import type { VariableDeclaration } from './stack-schema.ts';
@@ -75,7 +75,7 @@ function boundMisfits(
   return misfits;
 }
 
-/** What `min` and `max` mean for a type: a value, or a number of elements. Undefined where they mean nothing. */
+/** `min` and `max` limit a value or a number of elements, depending on the type. Undefined if they do not apply. */
 export function magnitudeOf(type: string, bound: string | number | boolean | null): number | undefined {
   if (type === 'list' || type === 'map') return typeof bound === 'number' ? bound : undefined;
   return SCALAR_TYPES[type]?.magnitude?.(bound);

@@ -1,4 +1,4 @@
-/** The types a variable can be declared with: what fits each, and how the text of --var is read as one. */
+/** The types of variables: which values fit each, and how the text of --var is converted. */
 import { parseByteSize, parseDuration } from '../base/units.ts';
 import { parseInterface, parseIp } from './ip-address.ts';
 import type { ScalarValue } from './located.ts';
@@ -9,7 +9,7 @@ interface ScalarType {
   readonly expects: string;
   /** Text from the command line or the environment as this type; text by default. */
   readonly fromText?: (text: string) => ScalarValue;
-  /** What `min` and `max` compare; absent where they mean nothing. */
+  /** What `min` and `max` compare; absent if they do not apply. */
   readonly magnitude?: (value: ScalarValue) => number | undefined;
 }
 
@@ -35,7 +35,7 @@ export const SCALAR_TYPES: Readonly<Record<string, ScalarType>> = {
   },
   cidr: {
     fits: (value) => isText(value) && parseInterface(value) !== undefined,
-    expects: 'an address with the length of its network such as 10.0.20.0/24',
+    expects: 'an address with a prefix length such as 10.0.20.0/24',
   },
   ip: { fits: (value) => isText(value) && parseIp(value) !== undefined, expects: 'an IP address such as 10.0.20.11' },
   mac: {

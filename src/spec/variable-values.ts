@@ -1,4 +1,4 @@
-/** Where values of variables come from: --var, --var-file, the environment. Text is read by the declared type. */
+/** Collects the values of variables from --var, --var-file and the environment, and converts text to the declared type. */
 import type { Where } from '../base/diagnostics.ts';
 import { Findings, type Problem } from './findings.ts';
 import { type Located, quote, relocated, scalar, unknownAt } from './located.ts';
@@ -6,13 +6,13 @@ import { didYouMean } from './suggest.ts';
 import { SCALAR_TYPES } from './variable-types.ts';
 import { parseTree } from './yaml-tree.ts';
 
-/** Values as the outside gives them; nothing is read here. */
+/** The raw input; nothing here reads files or the environment. */
 export interface VariableInputs {
-  /** `name=value`, as --var gives them; the last of a name counts. */
+  /** `name=value` pairs of --var; the last one for a name wins. */
   readonly settings?: readonly string[];
   /** Files of --var-file; a later one wins. */
   readonly files?: readonly { readonly name: string; readonly text: string }[];
-  /** Those beginning with PROXWRIGHT_VAR_ count. */
+  /** Only names that begin with PROXWRIGHT_VAR_ are used. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -20,23 +20,23 @@ export const ENVIRONMENT_PREFIX = 'PROXWRIGHT_VAR_';
 
 export interface Given {
   readonly value: Located;
-  /** Whether it stands in a file, so that complaints can point there. */
+  /** Whether it comes from a file, so that problems can point there. */
   readonly hasPosition: boolean;
   /** For messages: `--var count`. */
   readonly source: string;
 }
 
-/** What must be known of the declarations to read a value. */
+/** The facts about declarations that are needed to read a value. */
 export interface Declarations {
   readonly names: readonly string[];
-  /** Where declarations stand, for problems with values that stand nowhere. */
+  /** Position of the declarations, for problems with values that have no position. */
   readonly at: Where;
   readonly type: (name: string) => string | undefined;
   readonly isSensitive: (name: string) => boolean;
   readonly positionOf: (name: string) => Where;
 }
 
-/** The environment yields to files, and files to --var. */
+/** --var overrides files, and files override the environment. */
 export function readGiven(
   inputs: VariableInputs,
   declared: Declarations,
@@ -80,7 +80,7 @@ function fromEnvironment(
     if (!key.startsWith(ENVIRONMENT_PREFIX) || text === undefined) return [];
     const name = key.slice(ENVIRONMENT_PREFIX.length);
     if (declared.names.includes(name)) return [[name, fromText(name, text, key, declared, findings)]];
-    // An environment is shared between stacks, so a name too many is no mistake of this one.
+    // Several stacks share an environment, so an unknown name is only a warning.
     const problem = undeclared(name, `${key} in the environment sets`, declared.names, declared.at);
     findings.add({ ...problem, severity: 'warning' });
     return [];

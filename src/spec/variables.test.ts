@@ -50,7 +50,7 @@ describe('values', () => {
     ['integer', '1.5', 'must be a whole number; it is 1.5'],
     ['bool', 'yes', 'must be true or false'],
     ['pci-address', '0000:1:0', 'must be a PCI address'],
-    ['cidr', '10.0.0.0', 'must be an address with the length of its network'],
+    ['cidr', '10.0.0.0', 'must be an address with a prefix length'],
     ['ip', '10.0.0.256', 'must be an IP address'],
     ['mac', 'BC:24:11:00:00', 'must be a MAC address'],
     ['semver', '1.12', 'must be a version'],
@@ -73,7 +73,7 @@ describe('values', () => {
     expect(problems[0]).toMatch(/^4:3 error BAD_VALUE/);
   });
 
-  it('in a file are complained about at their place in it', () => {
+  it('in a file are reported at their position in it', () => {
     expect(
       problemsOf(stack('type: integer'), { files: [{ name: 'vars.yaml', text: '# mine\nv: x\nw: 1\n' }] }),
     ).toEqual([
@@ -82,7 +82,7 @@ describe('values', () => {
     ]);
   });
 
-  it('must be given where there is no default', () => {
+  it('are required without a default', () => {
     expect(problemsOf(stack('type: string'))).toEqual([
       expect.stringContaining(
         '4:3 error MISSING_REFERENCE: The variable "v" has no default, and no value was given. | Give one: --var v=…',
@@ -90,7 +90,7 @@ describe('values', () => {
     ]);
   });
 
-  it('for names that are not declared are an error of the command line and a warning of the environment', () => {
+  it('for undeclared names are an error on the command line and a warning in the environment', () => {
     const declaration = 'type: string, default: x';
     expect(problemsOf(stack(declaration), { settings: ['vv=1', 'v'] })).toEqual([
       expect.stringContaining('3:1 error MISSING_REFERENCE: --var gives the variable "vv"'),
@@ -101,7 +101,7 @@ describe('values', () => {
     ]);
   });
 
-  it('are taken literally, never evaluated again', () => {
+  it('are never evaluated again', () => {
     expect(extraValue('type: string', { settings: [`v=\${stack}`] })).toBe(`\${stack}`);
     expect(extraValue(`type: string, default: "$\${stack}"`, {})).toBe(`\${stack}`);
   });

@@ -1,6 +1,6 @@
 /**
- * Variables of a stack: their declarations, each settled on one value, from --var, then --var-file, then the environment,
- * then the default. A variable without a usable value is reported once and is `unknown` from then on.
+ * Resolves the variables of a stack to one value each: from --var, then --var-file, then the environment, then the default.
+ * A variable without a usable value is reported once and is `unknown` from then on.
  */
 import type { Where } from '../base/diagnostics.ts';
 import { evaluate, type Variable } from './expressions.ts';
@@ -39,7 +39,7 @@ export function readVariables(
     },
     findings,
   );
-  // Names with a faulty declaration are known all the same: a reference to them is not a second mistake.
+  // Names with a faulty declaration count as known, so that a reference to them is not a second mistake.
   return new Map(
     [...written].map(([name, { keyAt }]) => {
       const variable = declared.get(name);
@@ -58,7 +58,7 @@ function readDeclarations(section: Entry | undefined, findings: Findings): Reado
   }
   for (const [name, { keyAt, value }] of section.value.entries) {
     if (!NAME.test(name)) {
-      const detail = `${quote(name)} cannot name a variable: letters, digits and _ are allowed, a letter comes first.`;
+      const detail = `${quote(name)} cannot name a variable. Use letters, digits and _, beginning with a letter.`;
       findings.add({ code: 'BAD_VALUE', where: keyAt, detail });
       continue;
     }
@@ -79,7 +79,7 @@ function readDeclarations(section: Entry | undefined, findings: Findings): Reado
   return declared;
 }
 
-/** Parts of a declaration that each make sense alone and not together. */
+/** Parts of a declaration that contradict each other. */
 function contradictions(name: string, { type, of, pattern, min, max }: VariableDeclaration): string[] {
   const found: string[] = [];
   if (of !== undefined && type !== 'list' && type !== 'map') {
@@ -105,7 +105,7 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** Defaults refer to nothing, so that the order of declarations never matters. */
+/** Defaults cannot contain references, so that the order of declarations never matters. */
 function literal(fallback: Located, findings: Findings): Located {
   let refers = false;
   walk(fallback, (_, node) => {
@@ -115,7 +115,7 @@ function literal(fallback: Located, findings: Findings): Located {
       code: 'BAD_VALUE',
       where: node.at,
       detail: 'The default of a variable cannot refer to other values.',
-      hint: `Write the value itself; $\${ stands for \${ as text.`,
+      hint: `Write the value itself; write $\${ for a literal \${.`,
     });
   });
   return refers ? unknownAt(fallback.at) : evaluate(fallback, { variables: new Map() }, findings);
@@ -133,7 +133,7 @@ function settle(name: string, variable: Declared, given: Given | undefined, find
     });
     return unknownVariable(keyAt);
   }
-  // Why it is unknown has been said.
+  // The reason has been reported already.
   if (chosen.value.kind === 'unknown') return unknownVariable(keyAt);
   if (declaration.sensitive) conceal(chosen.value, findings);
   if (!fitsDeclaration(name, chosen, declaration, findings)) return unknownVariable(keyAt);
@@ -149,7 +149,7 @@ function unknownVariable(at: Where): Variable {
 
 function conceal(value: Located, findings: Findings): void {
   walk(value, (_, node) => {
-    // true and false say nothing, and would blot out half of every message.
+    // true and false reveal nothing, and redacting them would make messages unreadable.
     if (node.kind !== 'scalar' || node.value === null || typeof node.value === 'boolean') return;
     if (node.value !== '') findings.conceal(String(node.value));
   });

@@ -1,4 +1,4 @@
-/** One member's tree → the VM's fields, checked by the field table; also as much of a faulty VM as the rules can use. */
+/** Turns one member's tree into VM fields, checked by the field table; keeps the usable parts of a faulty VM for the rules. */
 import type { z } from 'zod';
 import type { Address } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
@@ -12,10 +12,10 @@ import { keysAt } from './schema-walk.ts';
 import { GROUP_KEYS } from './stack-schema.ts';
 import type { ResolvedVm } from './types.ts';
 
-/** A VM as far as it could be read. Rules look only at what is not tainted, so that one mistake is told once. */
+/** A VM as far as it could be read. Rules read only untainted paths, so that one mistake is reported once. */
 export interface Candidate {
   readonly vm: ResolvedVm;
-  /** Paths that hold a mistake or something unknown; they are missing from the fields. */
+  /** Paths with a mistake or an unknown value; they are missing from the fields. */
   readonly tainted: readonly Path[];
 }
 
@@ -26,7 +26,7 @@ export interface Relations {
 
 export const UNRELATED: Relations = { after: [], formerly: [] };
 
-/** What is being read, in the words of its complaints, and the keys that stand beside its fields. */
+/** What is being read: its name in messages, and its keys in addition to the fields. */
 export interface Sort {
   readonly subject: string;
   readonly ownKeys: Iterable<string>;
@@ -53,14 +53,14 @@ export function parseMember(member: Member, relations: Relations, findings: Find
   return { vm, tainted: [...tainted, ...issues.flatMap(mistypedImages)] };
 }
 
-/** Stand in for the two fields that no VM can lack. */
+/** Placeholders for the two required fields of a VM. */
 const PLACEHOLDERS = { name: 'unknown', node: 'unknown' };
 
 function isDisk(path: Path): boolean {
   return path.length === 2 && path[0] === 'disks';
 }
 
-/** A mistyped `image` stands for one of the two that it becomes, so neither is missing. */
+/** A mistyped `image` means `import_from` or `iso`, so report neither as missing. */
 function mistypedImages(issue: z.core.$ZodIssue): readonly Path[] {
   const path = pathOf(issue);
   if (issue.code !== 'unrecognized_keys' || !isDisk(path)) return [];

@@ -1,4 +1,4 @@
-/** YAML text (JSON is YAML too) → a tree of located values. Nothing of the text is echoed in a complaint about syntax. */
+/** Parses YAML (JSON is YAML too) into a tree of located values. Messages about syntax never quote the text. */
 import {
   type Document,
   type ErrorCode,
@@ -15,33 +15,33 @@ import type { Where } from '../base/diagnostics.ts';
 import type { Findings } from './findings.ts';
 import { type Entry, type Located, scalar, unknownAt } from './located.ts';
 
-/** Aliases can multiply a small file without end. */
+/** Aliases can make a small file arbitrarily large. */
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 60;
 const MAX_BRACKETS = 300;
-const TOO_DEEP = 'The file is nested too deeply, or its aliases multiply it beyond any use.';
+const TOO_DEEP = 'The file is nested too deeply, or its aliases make it too large.';
 
-/** In our words, because the parser's own may quote the text, and the text may be a password. */
+/** Our own messages, because the parser's may quote the text, and the text may be a password. */
 const SYNTAX: Partial<Record<ErrorCode, string>> = {
-  BAD_ALIAS: 'An alias (*name) is malformed; put text that begins with * into quotes.',
-  BAD_COLLECTION_TYPE: 'A tag does not fit the kind of value behind it.',
-  BAD_DIRECTIVE: 'A line that begins with % is a YAML directive; none is used here.',
-  BAD_DQ_ESCAPE: 'Text in double quotes holds an unknown \\ escape; use single quotes, or write \\\\.',
+  BAD_ALIAS: 'An alias (*name) is malformed. Put text that begins with * into quotes.',
+  BAD_COLLECTION_TYPE: 'A tag does not match the kind of value after it.',
+  BAD_DIRECTIVE: 'A line that begins with % is a YAML directive, which stack files do not support.',
+  BAD_DQ_ESCAPE: 'Text in double quotes has an unknown \\ escape. Use single quotes, or write \\\\.',
   BAD_INDENT: 'The indentation is wrong, or a bracket is not closed.',
   BAD_SCALAR_START: 'A value begins with a character that needs quotes (@, ` or %).',
   BLOCK_AS_IMPLICIT_KEY:
-    'There are two keys on one line; put the second on its own line, or text with ": " into quotes.',
-  BLOCK_IN_FLOW: 'Indented lists and maps cannot stand inside [ ] or { }.',
-  DUPLICATE_KEY: 'This key is given twice in the same map; only one can count.',
+    'There are two keys on one line. Put the second on its own line, or put text with ": " into quotes.',
+  BLOCK_IN_FLOW: 'Indented lists and maps are not allowed inside [ ] or { }.',
+  DUPLICATE_KEY: 'This key occurs twice in the same map.',
   MISSING_CHAR: 'A closing quote, bracket or separator is missing.',
-  MULTILINE_IMPLICIT_KEY: 'A key cannot run over several lines; a ":" may be missing.',
-  MULTIPLE_DOCS: 'The file holds several documents (---); a file describes one stack.',
-  TAB_AS_INDENT: 'A tab is used as indentation; YAML wants blanks.',
-  TAG_RESOLVE_FAILED: 'YAML tags (!name) are not used here; put text that begins with ! into quotes.',
-  UNEXPECTED_TOKEN: 'Something stands where YAML expects nothing; quotes may be missing or misplaced.',
+  MULTILINE_IMPLICIT_KEY: 'A key cannot span several lines. A ":" may be missing.',
+  MULTIPLE_DOCS: 'The file contains several YAML documents (---), but a file describes one stack.',
+  TAB_AS_INDENT: 'The indentation contains a tab. YAML requires spaces.',
+  TAG_RESOLVE_FAILED: 'Stack files do not support YAML tags (!name). Put text that begins with ! into quotes.',
+  UNEXPECTED_TOKEN: 'There is an unexpected token. Quotes may be missing or misplaced.',
 };
 
-/** Undefined where the text is not YAML at all; the problems then say why. */
+/** Undefined if the text is not YAML; the problems then say why. */
 export function parseTree(text: string, file: string, findings: Findings): Located | undefined {
   const lines = new LineCounter();
   const tooDeep = deepLine(text);
@@ -59,7 +59,7 @@ export function parseTree(text: string, file: string, findings: Findings): Locat
       code: 'BAD_VALUE',
       where: at(pos[0]),
       detail: SYNTAX[code] ?? 'This is not valid YAML.',
-      hint: 'Look at this line and the one above it. An editor with YAML support marks the place.',
+      hint: 'Check this line and the one above it. An editor with YAML support shows the place.',
     });
   }
   if (document.errors.length > 0 || document.warnings.length > 0) return undefined;
@@ -67,8 +67,8 @@ export function parseTree(text: string, file: string, findings: Findings): Locat
 }
 
 /**
- * The line at which nesting goes beyond any use. Looked for before parsing, because the parser is recursive and near the
- * end of the stack Node dies instead of throwing. Brackets in quotes count too: nobody has hundreds of them unbalanced.
+ * The line at which nesting gets too deep. Checked before parsing, because the parser is recursive, and near the end of
+ * the stack Node dies instead of throwing. Brackets in quotes count too: no real file has hundreds of unbalanced ones.
  */
 function deepLine(text: string): number | undefined {
   let brackets = 0;
@@ -110,31 +110,27 @@ class Builder {
     }
     if (isAlias(node)) {
       const target = node.resolve(this.#document) as ParsedNode | undefined;
-      if (!target) return this.#refuse(at, 'This alias (*name) refers to no anchor (&name) before it.', ALIAS_HINT);
+      if (!target) return this.#refuse(at, 'No anchor (&name) comes before this alias (*name).', ALIAS_HINT);
       return this.#node(target, at, depth + 1);
     }
     if (node.tag !== undefined) {
-      return this.#refuse(
-        at,
-        'YAML tags are not used in stack files.',
-        'Take the tag away, or put the text into quotes.',
-      );
+      return this.#refuse(at, 'Stack files do not support YAML tags.', 'Remove the tag, or put the text into quotes.');
     }
     if (isMap(node)) return this.#map(node, at, depth);
     if (isSeq(node)) {
       return { kind: 'list', at, items: node.items.map((item) => this.#node(item as ParsedNode, at, depth + 1)) };
     }
     if (isScalar(node)) return this.#scalar(node.value, node.source, at);
-    return this.#refuse(at, 'This kind of value is not used in stack files.');
+    return this.#refuse(at, 'Stack files do not support this kind of value.');
   }
 
   #scalar(value: unknown, source: string | undefined, at: Where): Located {
-    // `key:` with nothing behind it is a slip; `key: null` is a wish.
+    // `key:` without a value is probably a mistake; `key: null` is intended.
     if (value === null && source === '') return this.#refuse(at, NOTHING, EMPTY_HINT);
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       return scalar(value, at);
     }
-    return this.#refuse(at, 'This kind of value is not used in stack files.');
+    return this.#refuse(at, 'Stack files do not support this kind of value.');
   }
 
   #map(node: YAMLMap.Parsed, at: Where, depth: number): Located {
@@ -145,10 +141,10 @@ class Builder {
       if (typeof name !== 'string' && typeof name !== 'number') {
         this.#refuse(keyAt, 'A key must be a word or a number.', 'Put it into quotes if it is meant as text.');
       } else if (name === '__proto__') {
-        // It means something else to JavaScript, and nothing here.
+        // It has a special meaning in JavaScript and none here.
         this.#findings.add({ code: 'UNKNOWN_FIELD', where: keyAt, detail: '"__proto__" is not a field of anything.' });
       } else if (entries.has(String(name))) {
-        // 2 and "2" are different keys to YAML and the same to everybody else.
+        // YAML treats 2 and "2" as different keys; users do not.
         this.#refuse(keyAt, SYNTAX.DUPLICATE_KEY ?? '');
       } else {
         entries.set(String(name), { keyAt, value: this.#node(value as ParsedNode | null, keyAt, depth + 1) });
@@ -164,5 +160,5 @@ class Builder {
 }
 
 const ALIAS_HINT = 'Put text that begins with * into quotes.';
-const NOTHING = 'Nothing stands behind this key.';
-const EMPTY_HINT = 'Write a value, take the line out, or write null to undo a default.';
+const NOTHING = 'This key has no value.';
+const EMPTY_HINT = 'Write a value, remove the line, or write null to undo a default.';

@@ -157,9 +157,7 @@ describe('a plan of an image says before anything happens', () => {
     const bench = new BareBench();
     const { images } = bench.hosts();
     const { url: _, ...sourceless } = NOBLE;
-    expect((await images.validate(sourceless)).map(told)).toEqual([
-      expect.stringContaining('does not say where it comes from'),
-    ]);
+    expect((await images.validate(sourceless)).map(told)).toEqual([expect.stringContaining('has no source')]);
     const { file: __, ...unnamed } = NOBLE;
     expect((await images.validate(unnamed)).map(told)).toEqual([expect.stringMatching(/^error url: .*must end in/)]);
     expect((await images.validate({ ...NOBLE, timeouts: { image: 'long' } })).map(told)).toEqual([

@@ -328,9 +328,11 @@ describe('a plan of a template says before anything happens', () => {
   it('what its configuration lacks', async () => {
     const { templates } = new BareBench().hosts();
     const { disks: _, boot: __, ...empty } = BASE;
-    expect((await templates.validate(empty)).map(told).join()).toContain('Nothing puts a system on the template');
+    expect((await templates.validate(empty)).map(told).join()).toContain(
+      'Nothing installs an operating system on the template',
+    );
     expect((await templates.validate({ ...BASE, vmid: 9000, vmids: '9000-9009' })).map(told)).toEqual([
-      expect.stringContaining('exclude each other'),
+      expect.stringContaining('cannot be used together'),
     ]);
   });
 });

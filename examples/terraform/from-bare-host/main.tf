@@ -1,15 +1,15 @@
-# Proxmox fetches it into a storage. What is there and right stays.
+# Proxmox downloads it to a storage, unless it is there already.
 resource "proxwright_image" "noble" {
   node    = var.node
   storage = var.file_storage
   content = "import"
   url     = var.image_url
   sha256  = var.image_sha256
-  # Ubuntu calls it .img; it is a qcow2 file, and Proxmox goes by the name.
+  # Ubuntu names it .img, but it is qcow2, and Proxmox goes by the name.
   file = "noble-server-cloudimg-amd64.qcow2"
 }
 
-# Built once, then cloned. Each version takes the next of its ids.
+# Built once, then cloned. Each version takes the next of its IDs.
 resource "proxwright_template" "ubuntu" {
   name            = "ubuntu-24.04"
   node            = var.node
@@ -31,8 +31,8 @@ resource "proxwright_template" "ubuntu" {
   }
 
   nics       = { net0 = { model = "virtio", bridge = var.bridge } }
-  cloud_init = { storage = var.disk_storage } # a drive for clones that bring no documents of their own
-  agent      = { enabled = true }             # the device; the agent itself comes with user-data.yaml
+  cloud_init = { storage = var.disk_storage } # a drive for clones without custom user-data
+  agent      = { enabled = true }             # the device; user-data.yaml installs the agent
   serial     = { serial0 = "socket" }         # cloud images write their boot messages there
   boot       = ["scsi0"]
   triggers   = var.image_sha256 == null ? null : { image = var.image_sha256 }
@@ -47,15 +47,15 @@ resource "proxwright_vm" "web" {
   tags  = ["web"]
   guest = "cloud-init" # ready when the guest agent answers and an address is known
 
-  # By its name: a VM that stands stays when the template gets a new version.
+  # By name: existing VMs stay when the template gets a new version.
   clone = { template = proxwright_template.ubuntu.name, mode = "linked" }
 
   cpu    = { cores = 2 }
   memory = "4GiB"
-  disks  = { scsi0 = { size = "20GiB" } } # the template's disk, grown
+  disks  = { scsi0 = { size = "20GiB" } } # grow the template's disk
   nics   = { net0 = { ipv4 = { address = each.value.address, gateway = var.gateway } } }
 
-  # On an ISO image of our own, in place of Proxmox's cloud-init drive.
+  # On its own ISO image, which replaces Proxmox's cloud-init drive.
   cloud_init = {
     storage   = var.file_storage
     user      = "ubuntu"

@@ -1,5 +1,5 @@
 variable "node" {
-  description = "The Proxmox host, which must reach the internet."
+  description = "The Proxmox host, which needs internet access."
   type        = string
   default     = "vmhost"
 }
@@ -11,7 +11,7 @@ variable "file_storage" {
 }
 
 variable "disk_storage" {
-  description = "Storage for disks, one that can make linked clones."
+  description = "Storage for disks that supports linked clones."
   type        = string
   default     = "tank"
 }
@@ -23,7 +23,7 @@ variable "bridge" {
 }
 
 variable "gateway" {
-  description = "Gateway of the VMs, which answers their DNS questions, too."
+  description = "Gateway of the VMs, which is also their DNS server."
   type        = string
   default     = "10.0.20.1"
 }
@@ -35,7 +35,7 @@ variable "image_url" {
 }
 
 variable "image_sha256" {
-  description = "Checksum of the image, where its address names one that does not change. Another one makes a new version of the template."
+  description = "Checksum of the image, if its URL always serves the same file. A new checksum builds a new version of the template."
   type        = string
   default     = null
 }
@@ -47,7 +47,7 @@ variable "ssh_keys" {
 }
 
 variable "vms" {
-  description = "VMs by name. To call one otherwise, change its key and say so in a moved block."
+  description = "VMs by name. To rename one, change its key and add a moved block."
   type        = map(object({ vmid = number, address = string }))
   default = {
     web-1 = { vmid = 101, address = "10.0.20.11/24" }
@@ -61,11 +61,11 @@ variable "vms" {
 
   validation {
     condition     = length(distinct(values(var.vms)[*].vmid)) == length(var.vms)
-    error_message = "Each VM needs a vmid of its own."
+    error_message = "Each VM needs a unique vmid."
   }
 
   validation {
     condition     = length(distinct(values(var.vms)[*].address)) == length(var.vms)
-    error_message = "Each VM needs an address of its own."
+    error_message = "Each VM needs a unique address."
   }
 }

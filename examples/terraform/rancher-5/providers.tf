@@ -2,7 +2,7 @@
 provider "proxwright" {
   rollout = {
     readiness = "parallel"
-    # A single disk copies fastest one after the other.
+    # A single disk is fastest with one copy at a time.
     limits = { clones_per_node = 1, clones_per_storage = 1 }
   }
 }

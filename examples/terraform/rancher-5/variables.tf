@@ -1,5 +1,5 @@
 variable "node" {
-  description = "Node of the Proxmox cluster on which the VMs are made."
+  description = "Node of the Proxmox cluster on which the VMs are created."
   type        = string
   default     = "pve1"
 }

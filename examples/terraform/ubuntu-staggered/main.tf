@@ -1,18 +1,18 @@
 locals {
   names = [for number in range(1, var.vm_count + 1) : "${var.vm_name_prefix}-${number}"]
 
-  # Nulls left out, so that what one VM does not say is as for all.
+  # Without nulls, so that a VM gets the common value for what it does not set.
   overrides = {
     for name, config in var.vm_configs : name => { for key, value in config : key => value if value != null }
   }
 }
 
-# What no single variable shows.
+# Checks across variables.
 resource "terraform_data" "inputs" {
   lifecycle {
     precondition {
       condition     = length(setsubtract(keys(var.vm_configs), local.names)) == 0
-      error_message = "vm_configs names VMs that there are not: ${join(", ", setsubtract(keys(var.vm_configs), local.names))}. There are ${join(", ", local.names)}."
+      error_message = "vm_configs names VMs that do not exist: ${join(", ", setsubtract(keys(var.vm_configs), local.names))}. There are ${join(", ", local.names)}."
     }
   }
 }
@@ -39,7 +39,7 @@ resource "proxwright_vm" "ubuntu" {
   nics  = { net0 = { bridge = var.bridge, ipv4 = { address = "dhcp" } } }
   boot  = ["scsi0"]
 
-  # Three answers of the agent in a row, an address, and all of it still true half a minute later.
+  # Three answers of the agent in a row and an address, and both still hold 30 seconds later.
   ready = {
     pings         = 3
     settle        = "30s"
@@ -48,7 +48,7 @@ resource "proxwright_vm" "ubuntu" {
   }
 }
 
-# vm_<id>_ip.txt and vm_<id>_summary.txt, for scripts that want files. They go with their VM. Written by a POSIX shell.
+# vm_<id>_ip.txt and vm_<id>_summary.txt, for scripts that need files. Written by a POSIX shell, removed with their VM.
 resource "terraform_data" "files" {
   for_each = proxwright_vm.ubuntu
 

@@ -21,7 +21,7 @@ variable "deployment_delay" {
 }
 
 variable "vm_name_prefix" {
-  description = "What the names of the VMs begin with: ubuntu-opentofu gives ubuntu-opentofu-1, ubuntu-opentofu-2 and so on."
+  description = "Prefix of the VM names: ubuntu-opentofu gives ubuntu-opentofu-1, ubuntu-opentofu-2 and so on."
   type        = string
   default     = "ubuntu-opentofu"
 
@@ -32,7 +32,7 @@ variable "vm_name_prefix" {
 }
 
 variable "vm_configs" {
-  description = "What single VMs have otherwise, by VM name. memory is in MiB, disk_size as 128G."
+  description = "Settings of individual VMs, by VM name. memory is in MiB, disk_size as 128G."
   type = map(object({
     cores     = optional(number)
     sockets   = optional(number)
@@ -53,7 +53,7 @@ variable "vm_configs" {
 }
 
 variable "node" {
-  description = "Node of the Proxmox cluster on which the VMs are made."
+  description = "Node of the Proxmox cluster on which the VMs are created."
   type        = string
   default     = "pve1"
 }
@@ -77,13 +77,13 @@ variable "bridge" {
 }
 
 variable "verify_system" {
-  description = "Also run uname -a in each guest and ask for the service of its agent. The token needs VM.GuestAgent.Unrestricted for it, which is root in every guest."
+  description = "Also run uname -a in each guest and check the service of its agent. This needs VM.GuestAgent.Unrestricted, which is root in every guest."
   type        = bool
   default     = false
 }
 
 variable "files_directory" {
-  description = "Where the files about each VM are written."
+  description = "Directory for the files about each VM."
   type        = string
   default     = "out"
 }

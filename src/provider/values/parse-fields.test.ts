@@ -41,7 +41,7 @@ describe('the host’s values as a VM', () => {
     [
       'a slot that does not exist',
       { disks: { nvme0: { size: '1GiB' } } },
-      ['disks.nvme0', '"nvme0" cannot stand under "disks": a disk slot is ide0–3, sata0–5, scsi0–30 or virtio0–15.'],
+      ['disks.nvme0', '"nvme0" is not allowed under "disks": a disk slot is ide0–3, sata0–5, scsi0–30 or virtio0–15.'],
     ],
     ['a wrong word', { bios: 'uefi' }, ['bios', '"bios" must be one of seabios, ovmf; it is "uefi".']],
     ['a device named twice', { boot: ['scsi0', 'scsi0'] }, ['boot.1', 'The boot order names "scsi0" twice.']],
@@ -58,17 +58,17 @@ describe('the host’s values as a VM', () => {
     [
       'a gateway elsewhere',
       { nics: { net0: { ipv4: { address: '10.0.0.5/24', gateway: '10.1.0.1' } } } },
-      ['nics.net0', 'The gateway "10.1.0.1" cannot work: it lies outside the network 10.0.0.0/24.'],
+      ['nics.net0', 'The gateway "10.1.0.1" cannot work: it is outside the network 10.0.0.0/24.'],
     ],
     [
       'a raw key with a field',
       { extra: { memory: '1' } },
-      ['extra.memory', '"memory" has a field of its own, so it cannot be set as a raw key as well.'],
+      ['extra.memory', '"memory" has its own field, so it cannot be set as a raw key.'],
     ],
     [
       'two sources of a device',
       { pci: { hostpci0: { mapping: 'a', device: '01:00' } } },
-      ['pci.hostpci0', '"mapping" and "device" exclude each other; "pci.hostpci0" has both.'],
+      ['pci.hostpci0', '"mapping" and "device" cannot be used together; "pci.hostpci0" has both.'],
     ],
     [
       'two places of a secret',

@@ -1,4 +1,4 @@
-/** Addresses, gateways and name servers that can work. */
+/** Rules for addresses, gateways and name servers. */
 import {
   type IpAddress,
   isInside,
@@ -36,10 +36,10 @@ function* checkInterface(
     yield {
       vm,
       path: `${path}.address`,
-      detail: `"${text}" is not an IPv${version} address with the length of its network.`,
+      detail: `"${text}" is not an IPv${version} address with a prefix length.`,
       hint:
         version === 4
-          ? 'Write four numbers from 0 to 255 and a length up to 32: 10.0.20.11/24.'
+          ? 'Write four numbers from 0 to 255 and a prefix length up to 32: 10.0.20.11/24.'
           : 'Write for example fd00::11/64.',
     };
     return;
@@ -71,10 +71,10 @@ function misplacedGateway(
   network: string,
 ): string | undefined {
   if (isSameIp(router, own.address)) return 'it is the address of the VM itself';
-  // A host route has no network to be inside of, and IPv6 routers often show their link-local address only.
+  // A host route has no network, and IPv6 routers often announce only their link-local address.
   const isHostRoute = own.length === (router.version === 4 ? 32 : 128);
   if (isHostRoute || (router.version === 6 && isLinkLocal(router))) return undefined;
-  return isInside(router, own) ? undefined : `it lies outside the network ${network}`;
+  return isInside(router, own) ? undefined : `it is outside the network ${network}`;
 }
 
 function boundaryProblem(router: IpAddress, first: IpAddress, last: IpAddress, network: string): string | undefined {
@@ -96,7 +96,7 @@ export const nameServersAreAddresses: VmRule = {
       yield {
         vm,
         path: `cloud_init.dns.servers.${index}`,
-        detail: `"${server}" is not an IP address; a name server cannot be found by name.`,
+        detail: `"${server}" is not an IP address. Give name servers by address, not by name.`,
       };
     }
   },

@@ -1,4 +1,4 @@
-/** Boot orders name devices that the VM will have. What a template brings is not known here, so clones get the benefit. */
+/** A boot order names devices that the VM will have. The template's devices are not known here, so clones may name any. */
 import { slotsThatStay, type VmRule } from './rule.ts';
 
 export const bootDevicesExist: VmRule = {
@@ -31,14 +31,14 @@ export const bootDevicesExist: VmRule = {
           vm,
           path,
           detail: `The boot order names "${device}", which this VM removes.`,
-          hint: 'Take it out of "boot".',
+          hint: 'Remove it from "boot".',
         };
       } else if (!clone && !own.has(device)) {
         yield {
           vm,
           path,
           detail: `The boot order names "${device}", which this VM will not have.`,
-          hint: own.size === 0 ? 'Give it that device, or take it out of "boot".' : `It has: ${[...own].join(', ')}.`,
+          hint: own.size === 0 ? 'Add the device, or remove it from "boot".' : `It has: ${[...own].join(', ')}.`,
         };
       }
     }

@@ -1,4 +1,4 @@
-/** What cloud-init is told reaches the guest by a drive; a clone may bring one, an empty VM does not. */
+/** The guest gets cloud-init settings from a drive. A clone may inherit one; an empty VM has none. */
 import { advice, setting } from '../../base/hint.ts';
 import { userDataProblem } from '../../resources/seed/documents.ts';
 import { ownDocuments } from '../../resources/seed/fields.ts';
@@ -8,14 +8,14 @@ export const cloudInitNeedsDrive: VmRule = {
   reads: ['cloud_init.storage', 'clone.template', 'guest'],
   *check(vm) {
     const { cloud_init, nics, clone, guest } = vm.fields;
-    // Documents of one's own need a storage in any case, and are told so by their own rule.
+    // Custom data always needs a storage, and another rule checks that.
     if (clone || cloud_init?.storage !== undefined || ownDocuments(cloud_init).length > 0) return;
     const detail =
-      'This is told to the guest by a cloud-init drive, and this VM has none: it is not cloned, and no storage for a drive is given.';
+      'The guest gets this from a cloud-init drive, and this VM has none: it is not cloned, and cloud_init.storage is not set.';
     const hint = advice`Write ${setting('cloud_init', { storage: '…' })}.`;
     const [told] = Object.entries(cloud_init ?? {}).filter(([, value]) => value !== undefined);
     if (told) yield { vm, path: `cloud_init.${told[0]}`, detail, hint };
-    // Talos takes such an address as the expected one.
+    // For Talos, such an address is the expected one.
     if (guest === 'talos') return;
     for (const [slot, { ipv4, ipv6 }] of Object.entries(nics ?? {})) {
       if (ipv4 !== undefined) yield { vm, path: `nics.${slot}.ipv4`, detail, hint };
@@ -35,7 +35,7 @@ export const cloudInitSlotIsFree: VmRule = {
     yield {
       vm,
       path: cloud_init.slot === undefined ? `disks.${slot}` : 'cloud_init.slot',
-      detail: `The cloud-init drive and a disk of this VM both want the slot "${slot}".`,
+      detail: `The cloud-init drive and a disk of this VM both use the slot "${slot}".`,
       hint: advice`Give one of them another slot: ${setting('cloud_init', { slot: 'ide0' })}.`,
     };
   },
@@ -50,13 +50,13 @@ export const ownDocumentsNeedStorage: VmRule = {
     yield {
       vm,
       path: `cloud_init.${first}`,
-      detail: 'Documents of one’s own reach the guest on an ISO image, and no storage for it is given.',
-      hint: advice`Write ${setting('cloud_init', { storage: 'local' })}, with a storage that takes ISO images.`,
+      detail: 'Custom cloud-init data needs a storage for its ISO image, and cloud_init.storage is not set.',
+      hint: advice`Write ${setting('cloud_init', { storage: 'local' })}, with a storage for ISO images.`,
     };
   },
 };
 
-/** What is said beside documents of one's own and would never reach the guest, or reach a guest that passes over it. */
+/** Settings that custom cloud-init data overrides, or that the guest would ignore. */
 export const ownDocumentsFitTheGuest: VmRule = {
   reads: ['cloud_init', 'guest'],
   *check(vm) {
@@ -64,8 +64,8 @@ export const ownDocumentsFitTheGuest: VmRule = {
     if (!cloud_init || ownDocuments(cloud_init).length === 0) return;
     const { type, dns, user_data, network_data } = cloud_init;
     if (type !== undefined && type !== 'nocloud') {
-      const detail = `Documents of one’s own come in the NoCloud format; "${type}" is a format of Proxmox’s own drive.`;
-      yield { vm, path: 'cloud_init.type', detail, hint: 'Take cloud_init.type out.' };
+      const detail = `Custom cloud-init data uses the NoCloud format; only Proxmox’s own drive supports "${type}".`;
+      yield { vm, path: 'cloud_init.type', detail, hint: 'Remove cloud_init.type.' };
     }
     const accounts = (['user', 'password', 'ssh_keys', 'upgrade'] as const).find(
       (name) => cloud_init[name] !== undefined,
@@ -74,12 +74,12 @@ export const ownDocumentsFitTheGuest: VmRule = {
       yield {
         vm,
         path: `cloud_init.${accounts}`,
-        detail: 'Talos has no accounts and no packages: it would pass over this.',
-        hint: advice`Say what it is to be in its machine configuration: ${setting('cloud_init', { user_data: { file: '…' } })}.`,
+        detail: 'Talos has no accounts and no packages, so it would ignore this.',
+        hint: advice`Use a machine configuration instead: ${setting('cloud_init', { user_data: { file: '…' } })}.`,
       };
     }
     if (network_data && dns) {
-      const detail = 'Beside network_data this is passed over: name servers are part of that document.';
+      const detail = 'This is ignored, because network_data is set. Set the name servers in network_data.';
       yield { vm, path: 'cloud_init.dns', detail, severity: 'warning' };
     }
     const problem = user_data && 'text' in user_data ? userDataProblem(guest, user_data.text) : undefined;
@@ -87,7 +87,7 @@ export const ownDocumentsFitTheGuest: VmRule = {
   },
 };
 
-/** Proxmox checks keys by ssh-keygen and says only that one of them is wrong. */
+/** Proxmox checks keys with ssh-keygen and does not say which one is wrong. */
 export const sshKeysArePublic: VmRule = {
   reads: ['cloud_init.ssh_keys'],
   *check(vm) {

@@ -1,4 +1,4 @@
-/** How a VM comes into being: by a clone, from an image, or empty. */
+/** Rules for how a VM is created: by a clone, from an image, or empty. */
 import { advice, setting } from '../../base/hint.ts';
 import type { DiskFields } from '../../resources/vm/disk-fields.ts';
 import type { VmRule } from './rule.ts';
@@ -15,13 +15,13 @@ export const linkedCloneStaysPut: VmRule = {
         vm,
         path: `clone.${field}`,
         detail: `A linked clone takes no "${field}": it shares the template’s disks and lives on their storage.`,
-        hint: advice`Take "${field}" out (or write ${setting(field, null)} to undo a default), or say ${setting('mode', 'full')}.`,
+        hint: advice`Remove "${field}" (or write ${setting(field, null)} to undo a default), or write ${setting('mode', 'full')}.`,
       };
     }
   },
 };
 
-/** Without a template behind it, a slot is made from nothing but what the file says. */
+/** Without a template, a slot is created only from what the file says. */
 export const newDisksAreComplete: VmRule = {
   reads: ['disks.*.remove', 'disks.*.iso', 'disks.*.storage', 'disks.*.size', 'disks.*.import_from', 'clone.template'],
   *check(vm) {
@@ -29,13 +29,13 @@ export const newDisksAreComplete: VmRule = {
       const path = `disks.${slot}`;
       if (disk.remove || disk.iso !== undefined) continue;
       if (disk.import_from !== undefined && disk.storage === undefined) {
-        yield { vm, path, detail: `"${slot}" is imported, but "storage" does not say where to.` };
+        yield { vm, path, detail: `"${slot}" is imported, but "storage" is not set.` };
       } else if (!vm.fields.clone && (disk.storage === undefined || !isMade(disk))) {
         yield {
           vm,
           path,
           detail: `"${slot}" would be new, because the VM is not cloned, but the file does not say ${disk.storage === undefined ? 'on which storage' : 'how large'} it is.`,
-          hint: 'A new disk has storage and size, or storage and import_from; a CD drive has iso.',
+          hint: 'A new disk needs storage and size, or storage and import_from. A CD drive needs iso.',
         };
       }
     }

@@ -1,4 +1,4 @@
-/** Fields that exclude each other, or that make no sense alone. */
+/** Fields that exclude each other, or that need another one. */
 import type { ResolvedVm } from '../types.ts';
 import type { Violation, VmRule } from './rule.ts';
 
@@ -17,7 +17,7 @@ export const removeStandsAlone: VmRule = {
         yield {
           vm,
           path: `${kind}.${slot}.remove`,
-          detail: `"${slot}" is to be removed and is described at the same time (${others.join(', ')}).`,
+          detail: `"${slot}" has remove: true and other settings at the same time (${others.join(', ')}).`,
           hint: 'Keep one of the two.',
         };
       }
@@ -55,7 +55,7 @@ export const cdDriveIsNoDisk: VmRule = {
   },
 };
 
-/** Proxmox refuses options that a bus does not have. */
+/** Proxmox rejects options that a bus does not support. */
 const MISSING_ON_BUS: Readonly<Record<string, readonly string[]>> = {
   ide: ['io_thread', 'read_only'],
   sata: ['io_thread', 'read_only'],
@@ -94,9 +94,9 @@ export const devicesNameOneSource: VmRule = {
 function* oneSource(vm: ResolvedVm, path: string, sources: Readonly<Record<string, unknown>>): Iterable<Violation> {
   const [names, given] = [Object.keys(sources).map((key) => `"${key}"`), written(sources)];
   if (given.length > 1) {
-    yield { vm, path, detail: `${names.join(' and ')} exclude each other; "${path}" has both.` };
+    yield { vm, path, detail: `${names.join(' and ')} cannot be used together; "${path}" has both.` };
   } else if (given.length === 0 && !vm.fields.clone) {
-    // A clone may have inherited the device, with only its options to change.
-    yield { vm, path, detail: `"${path}" says of no device what it is.`, hint: `Give it ${names.join(' or ')}.` };
+    // A clone may inherit the device and change only its options.
+    yield { vm, path, detail: `"${path}" does not name a device.`, hint: `Give it ${names.join(' or ')}.` };
   }
 }

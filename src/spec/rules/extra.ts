@@ -1,4 +1,4 @@
-/** Raw keys that are not the user's to set: those with a field of their own, and those that steer a request or name a VM. */
+/** Raw keys that users cannot set: those with their own field, request parameters, and the VM's identity. */
 import { isModelledKey } from '../../resources/vm/bindings.ts';
 import type { VmRule } from './rule.ts';
 
@@ -27,7 +27,7 @@ const NOT_CONFIGURATION = new Set([
   'vmstate',
   'pending',
 ]);
-/** They are how a VM is recognised. */
+/** They identify a VM. */
 const IDENTITY = new Set(['smbios1', 'vmgenid']);
 
 export const extraKeysAreFree: VmRule = {
@@ -36,9 +36,9 @@ export const extraKeysAreFree: VmRule = {
     for (const key of Object.keys(vm.fields.extra ?? {})) {
       const path = `extra.${key}`;
       if (isModelledKey(key)) {
-        yield { vm, path, detail: `"${key}" has a field of its own, so it cannot be set as a raw key as well.` };
+        yield { vm, path, detail: `"${key}" has its own field, so it cannot be set as a raw key.` };
       } else if (IDENTITY.has(key)) {
-        yield { vm, path, detail: `"${key}" is part of the VM’s identity and is left to Proxmox.` };
+        yield { vm, path, detail: `"${key}" is part of the VM’s identity, which only Proxmox sets.` };
       } else if (NOT_CONFIGURATION.has(key) || /^unused\d+$/.test(key)) {
         yield { vm, path, detail: `"${key}" is not a setting of a VM’s configuration.` };
       }

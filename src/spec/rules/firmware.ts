@@ -1,4 +1,4 @@
-/** Firmware, EFI variables and the machine type fit each other. */
+/** Firmware, EFI disk and machine type must match. */
 import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
@@ -6,14 +6,14 @@ export const efiNeedsOvmf: VmRule = {
   reads: ['efi', 'bios', 'clone.template'],
   *check(vm) {
     const { efi, bios, clone } = vm.fields;
-    // The bios of a clone that the file does not mention is the template's.
+    // A clone without bios in the file has the template's.
     const isSeabios = bios === 'seabios' || (bios === undefined && !clone);
     if (efi && isSeabios) {
       yield {
         vm,
         path: 'efi',
         detail: `An EFI disk needs the OVMF firmware; this VM has SeaBIOS${bios === undefined ? ', the server’s default' : ''}.`,
-        hint: advice`Write ${setting('bios', 'ovmf')}, or take "efi" out.`,
+        hint: advice`Write ${setting('bios', 'ovmf')}, or remove "efi".`,
       };
     }
     if (bios === 'ovmf' && !efi && !clone) {
@@ -21,14 +21,14 @@ export const efiNeedsOvmf: VmRule = {
         vm,
         path: 'bios',
         severity: 'warning',
-        detail: 'With OVMF and no EFI disk the VM forgets its boot entries each time it stops.',
+        detail: 'With OVMF and no EFI disk, the VM loses its boot entries each time it stops.',
         hint: advice`Write ${setting('efi', { storage: '…' })}.`,
       };
     }
   },
 };
 
-/** Proxmox finds out at the start: "q35 machine model is not enabled". */
+/** Proxmox would report this only at the start: "q35 machine model is not enabled". */
 export const pcieNeedsQ35: VmRule = {
   reads: ['pci.*.pcie', 'machine', 'clone.template'],
   *check(vm) {
@@ -41,7 +41,7 @@ export const pcieNeedsQ35: VmRule = {
         vm,
         path: `pci.${slot}.pcie`,
         detail: `PCI Express needs the machine type q35; this VM has ${machine ?? 'pc, the server’s default'}.`,
-        hint: advice`Write ${setting('machine', 'q35')}, or take "pcie" out.`,
+        hint: advice`Write ${setting('machine', 'q35')}, or remove "pcie".`,
       };
     }
   },

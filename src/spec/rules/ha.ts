@@ -1,4 +1,4 @@
-/** The HA manager has the last word about power, so the file must not say two things. */
+/** The HA manager controls power, so `ha` and `power` must agree. */
 import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
@@ -16,8 +16,8 @@ export const haAgreesWithPower: VmRule = {
           : `"power" is running, but the HA manager would stop the VM: "ha.state" is ${ha.state}.`,
       hint:
         power === 'stopped'
-          ? advice`Say ${setting('ha', { state: 'stopped' })}, or ${setting('power', 'running')}.`
-          : advice`Say ${setting('power', 'stopped')} as well.`,
+          ? advice`Write ${setting('ha', { state: 'stopped' })}, or ${setting('power', 'running')}.`
+          : advice`Also write ${setting('power', 'stopped')}.`,
     };
   },
 };

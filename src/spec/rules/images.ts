@@ -1,4 +1,4 @@
-/** What an image must be so that it can get into its storage and be used there. */
+/** Rules for images: source, checksum, compression and file name. */
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import {
   acceptableName,
@@ -17,12 +17,12 @@ export const oneSource: ImageRule = {
   reads: ['url', 'path'],
   *check({ name, fields: { url, path } }) {
     if (url !== undefined && path !== undefined) {
-      yield { path: 'path', detail: '"url" and "path" exclude each other: an image comes from one place.' };
+      yield { path: 'path', detail: '"url" and "path" cannot be used together: an image has one source.' };
     } else if (url === undefined && path === undefined) {
       yield {
         path: '',
-        detail: `The image "${name}" does not say where it comes from.`,
-        hint: 'Give it a url to fetch, or the path of a local file.',
+        detail: `The image "${name}" has no source.`,
+        hint: 'Give it a url to download, or the path of a local file.',
       };
     }
   },
@@ -34,40 +34,39 @@ export const viaFitsSource: ImageRule = {
     if (via === undefined || url !== undefined || path === undefined) return;
     yield {
       path: 'via',
-      detail: '"via" says who fetches a url; a local file is always sent by Proxwright.',
-      hint: 'Take "via" out.',
+      detail: '"via" says who downloads a url. Proxwright always uploads a local file.',
+      hint: 'Remove "via".',
     };
   },
 };
 
-/** The download of ours refuses it anyway, but only in the middle of a run. */
+/** Proxwright's own download refuses it anyway, but only in the middle of a run. */
 export const downloadIsProven: ImageRule = {
   reads: ['url', 'via', 'sha256', 'sha512'],
   *check({ fields: { url, via, sha256, sha512 } }) {
     if (via !== 'upload' || url === undefined || !/^http:/i.test(url) || (sha256 ?? sha512) !== undefined) return;
     yield {
       path: 'url',
-      detail:
-        'The address is not encrypted and no checksum is given, so nobody could tell whether the right file arrives.',
+      detail: 'The URL is not encrypted and there is no checksum, so the download cannot be verified.',
       hint: advice`Use https, or write ${setting('sha256', '…')}.`,
     };
   },
 };
 
-/** An address stands in plans, in the state, in the server's task log. */
+/** The URL appears in plans, in the state and in the server's task log. */
 export const urlHoldsNoPassword: ImageRule = {
   reads: ['url'],
   *check({ fields: { url } }) {
     if (url === undefined || !URL.canParse(url) || new URL(url).password === '') return;
     yield {
       path: 'url',
-      detail: 'The address holds a password, and everybody who sees a plan or the log of a node would see it.',
-      hint: advice`Fetch the file yourself and name it: ${setting('path', './FILE')}.`,
+      detail: 'The URL contains a password, which plans and the node’s task log would show.',
+      hint: advice`Download the file yourself and write ${setting('path', './FILE')}.`,
     };
   },
 };
 
-/** Proxmox unpacks ISO content only, and not every kind of it; a packed disk image would be stored as it is. */
+/** Proxmox decompresses only ISO content, and not from every format. It would store a compressed disk image as it is. */
 export const imageIsUnpacked: ImageRule = {
   reads: ['url', 'path', 'via', 'content', 'compression'],
   *check({ fields }) {
@@ -79,9 +78,9 @@ export const imageIsUnpacked: ImageRule = {
       path: fields.compression === undefined ? 'url' : 'compression',
       detail:
         fields.content === 'import'
-          ? `The image is packed (${compression}), and Proxmox unpacks only ISO content while it downloads.`
-          : `The image is packed with ${compression}, which Proxmox cannot unpack.`,
-      hint: advice`Write ${setting('via', 'upload')}; Proxwright then fetches and unpacks it, and sends what comes out.`,
+          ? `The image is compressed (${compression}), and Proxmox decompresses only ISO content while it downloads.`
+          : `The image is compressed with ${compression}, which Proxmox cannot decompress.`,
+      hint: advice`Write ${setting('via', 'upload')}. Proxwright then downloads, decompresses and uploads it.`,
     };
   },
 };
@@ -94,9 +93,10 @@ export const imageNameIsAccepted: ImageRule = {
     if (isAcceptableName(content, file)) return;
     const path = fields.file === undefined ? sourcePath(fields) : 'file';
     if (file === '') {
+      const source = path === 'url' ? 'URL' : 'path';
       yield {
         path,
-        detail: 'This gives the file in the storage no name.',
+        detail: `Cannot derive a file name from this ${source}.`,
         hint: advice`Write ${setting('file', example(content))}.`,
       };
       return;
@@ -104,14 +104,14 @@ export const imageNameIsAccepted: ImageRule = {
     if (file.length > MOST_CHARACTERS) {
       yield {
         path,
-        detail: `In the storage the file would have a name of ${file.length} characters; more than ${MOST_CHARACTERS} are not possible.`,
+        detail: `The name of the file in the storage would have ${file.length} characters; at most ${MOST_CHARACTERS} are possible.`,
         hint: advice`Give it another name: ${setting('file', example(content))}.`,
       };
       return;
     }
     yield {
       path,
-      detail: `In the storage the file would be called "${file}"; ${content === 'iso' ? 'ISO' : 'import'} content must end in ${ENDINGS[content]}.`,
+      detail: `The file in the storage would be called "${file}"; ${content === 'iso' ? 'ISO' : 'import'} content must end in ${ENDINGS[content]}.`,
       hint: nameHint(fields, file),
     };
   },
@@ -124,7 +124,7 @@ function nameHint({ content }: ResolvedImage['fields'], file: string): Hint {
   }
   const other = content === 'iso' ? 'import' : 'iso';
   if (isAcceptableName(other, file))
-    return advice`Say ${setting('content', other)}, or give it another name: ${setting('file', example(content))}.`;
+    return advice`Write ${setting('content', other)}, or give it another name: ${setting('file', example(content))}.`;
   return advice`Give it another name: ${setting('file', example(content))}.`;
 }
 
@@ -136,7 +136,7 @@ function sourcePath({ url }: ResolvedImage['fields']): string {
   return url === undefined ? 'path' : 'url';
 }
 
-/** Two images under one name would overwrite each other. */
+/** Two images with the same volume would overwrite each other. */
 export const volumesAreDistinct = {
   reads: ['url', 'path', 'file', 'content', 'storage', 'compression'],
   *check(images: readonly ResolvedImage[]): Iterable<Complaint & { readonly image: ResolvedImage }> {
@@ -153,17 +153,17 @@ export const volumesAreDistinct = {
         image,
         path: fields.file === undefined ? '' : 'file',
         detail: `The images "${earlier.name}" and "${name}" would both be ${volume}.`,
-        hint: 'Give each its own file.',
+        hint: 'Give each a different file.',
       };
     }
   },
 };
 
-/** Without a user nobody knows which node should get it. */
+/** Without a user, it is unknown which node needs the image. */
 export function unused({ name }: ResolvedImage, node: string): Complaint {
   return {
     path: '',
-    detail: `No VM and no template uses the image "${name}", so it is not known which node needs it.`,
-    hint: advice`Name it in a disk (${setting('image', name)}), or say which nodes get it: ${setting('nodes', [node])}.`,
+    detail: `No VM and no template uses the image "${name}", so Proxwright does not know which node needs it.`,
+    hint: advice`Use it in a disk (${setting('image', name)}), or name the nodes that get it: ${setting('nodes', [node])}.`,
   };
 }

@@ -106,7 +106,7 @@ const IMAGE_RULES: readonly ImageRule[] = [
 
 export interface Judged {
   readonly vms: readonly Candidate[];
-  /** They stand for groups without members: what is said of each VM holds for them, what compares VMs does not. */
+  /** They represent empty groups: rules about one VM apply to them, rules that compare VMs do not. */
   readonly specimens?: readonly Candidate[];
   readonly templates?: readonly TemplateCandidate[];
   readonly images?: Images;
@@ -141,7 +141,7 @@ function checkImages(images: Images, users: readonly Candidate[], findings: Find
   for (const complaint of volumesAreDistinct.check(named.map(({ image }) => image))) {
     tell([complaint], complaint.image, findings);
   }
-  // A disk with a mistake in it may be the one that was meant to use an image.
+  // A disk with a mistake may be the one that should use the image.
   if (untainted(users, { reads: ['disks'] }).length < users.length) return;
   const [example = 'NODE'] = untainted(users, { reads: ['node'] }).map(({ vm }) => vm.fields.node);
   for (const { image } of untainted(candidates, { reads: ['nodes'] })) {
@@ -150,7 +150,7 @@ function checkImages(images: Images, users: readonly Candidate[], findings: Find
   }
 }
 
-/** What the rules say of a VM on its own, wherever its fields come from. */
+/** Applies the rules about a single VM, wherever its fields come from. */
 export function violationsOf(vm: ResolvedVm): Violation[] {
   return [
     ...VM_RULES.flatMap((rule) => [...rule.check(vm)]),
@@ -168,7 +168,7 @@ function untainted<Each extends { readonly tainted: readonly Path[] }>(
   );
 }
 
-/** One lies inside the other. */
+/** Whether one path contains the other. */
 function overlap(pattern: readonly string[], path: Path): boolean {
   const length = Math.min(pattern.length, path.length);
   return pattern.slice(0, length).every((part, index) => part === '*' || part === String(path[index]));

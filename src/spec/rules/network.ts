@@ -1,8 +1,8 @@
-/** Network cards that would surprise their owner. */
+/** Rules for network cards that would not work as expected. */
 import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
-/** A card without a bridge is put behind QEMU's own address translation, which nobody expects. */
+/** A card without a bridge uses QEMU's own NAT, which is rarely intended. */
 export const newCardsHaveBridge: VmRule = {
   reads: ['nics.*.bridge', 'nics.*.remove', 'clone.template'],
   *check(vm) {
@@ -13,14 +13,14 @@ export const newCardsHaveBridge: VmRule = {
         vm,
         path: `nics.${slot}`,
         severity: 'warning',
-        detail: `"${slot}" has no bridge; Proxmox then hides it behind address translation, and nothing can reach the VM.`,
+        detail: `"${slot}" has no bridge. Proxmox then uses NAT, and nothing can reach the VM.`,
         hint: advice`Write ${setting('bridge', 'vmbr0')}.`,
       };
     }
   },
 };
 
-/** Proxmox refuses the start: smaller than the minimum of IP. */
+/** Proxmox refuses to start such a VM: the MTU is below the minimum of IP. */
 export const mtuCarriesIp: VmRule = {
   reads: ['nics.*.mtu'],
   *check(vm) {
@@ -29,7 +29,7 @@ export const mtuCarriesIp: VmRule = {
       yield {
         vm,
         path: `nics.${slot}.mtu`,
-        detail: `An MTU of ${mtu} is too small for IP; the least is 576, and 1 takes the bridge’s.`,
+        detail: `An MTU of ${mtu} is too small for IP. The minimum is 576, and 1 uses the bridge’s MTU.`,
       };
     }
   },

@@ -1,4 +1,4 @@
-/** Waiting for something that cannot come is refused. */
+/** Rejects waiting for something that cannot happen. */
 import { advice, setting } from '../../base/hint.ts';
 import type { VmRule } from './rule.ts';
 
@@ -12,7 +12,7 @@ export const readinessIsPossible: VmRule = {
           vm,
           path: 'ready',
           severity: 'warning',
-          detail: '"power" is stopped, so nothing of "ready" is waited for.',
+          detail: 'The VM stays stopped because of "power", so "ready" has no effect.',
         };
       }
       return;
@@ -26,10 +26,10 @@ export const readinessIsPossible: VmRule = {
     yield {
       vm,
       path: asked ? `ready.${asked}` : 'agent.enabled',
-      detail: `The guest agent is switched off ("agent.enabled" is false), but the VM is ready only when it answers${asked ? '' : ', because guest is cloud-init'}.`,
+      detail: `The guest agent is turned off ("agent.enabled" is false), but the VM is ready only when it answers${asked ? '' : ', because guest is cloud-init'}.`,
       hint: asked
-        ? 'Switch the agent on, or take this out.'
-        : advice`Switch the agent on, or say ${setting('ready', { agent: false })}.`,
+        ? 'Turn the agent on, or remove this.'
+        : advice`Turn the agent on, or write ${setting('ready', { agent: false })}.`,
     };
   },
 };

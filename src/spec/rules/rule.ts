@@ -1,5 +1,5 @@
 /**
- * What a rule is: one statement about VMs, templates or images that the types of their fields cannot make. Each is stated
+ * A rule is a requirement on VMs, templates or images that the types of their fields cannot express. Each rule is written
  * once, in its file.
  */
 import { type Address, kindOf } from '../../base/address.ts';
@@ -7,9 +7,9 @@ import type { Severity, Where } from '../../base/diagnostics.ts';
 import type { Hint } from '../../base/hint.ts';
 import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from '../types.ts';
 
-/** What is said about something that is clear from the context. */
+/** A problem with an object that is clear from the context. */
 export interface Complaint {
-  /** Field path it is shown at; the nearest one that was written counts. */
+  /** Field path to report; the nearest path that the file contains is used. */
   readonly path: string;
   readonly detail: string;
   readonly hint?: Hint | string;
@@ -21,28 +21,28 @@ export interface Violation extends Complaint {
 }
 
 /**
- * About one VM. `reads` lists the paths the rule looks at, `*` for any slot: a VM with a mistake there is passed over,
- * because it has its own complaint already.
+ * A rule about one VM. `reads` lists the paths the rule reads, `*` for any slot. A VM with a mistake in one of them is
+ * skipped, because that mistake has been reported already.
  */
 export interface VmRule {
   readonly reads: readonly string[];
   readonly check: (vm: ResolvedVm) => Iterable<Violation>;
 }
 
-/** About several VMs together; templates are among them where the rule says so. */
+/** A rule that compares VMs; it includes templates if the rule says so. */
 export interface StackRule {
   readonly reads: readonly string[];
   readonly withTemplates?: true;
   readonly check: (vms: readonly ResolvedVm[], outputs: OutputsSpec) => Iterable<Violation>;
 }
 
-/** About one template, beside what is said of it as a VM. */
+/** A rule about one template, in addition to the rules about VMs. */
 export interface TemplateRule {
   readonly reads: readonly string[];
   readonly check: (template: ResolvedTemplate) => Iterable<Complaint>;
 }
 
-/** About one image. */
+/** A rule about one image. */
 export interface ImageRule {
   readonly reads: readonly string[];
   readonly check: (image: ResolvedImage) => Iterable<Complaint>;
@@ -53,7 +53,7 @@ export interface Positioned {
   readonly positions: Readonly<Record<string, Where>>;
 }
 
-/** Where a field was written or, failing that, what is around it. */
+/** Where a field was written, or else its nearest parent. */
 export function positionOf({ address, positions }: Positioned, path: string): Where {
   const parts = path === '' ? [] : path.split('.');
   for (let length = parts.length; length > 0; length--) {
@@ -63,7 +63,7 @@ export function positionOf({ address, positions }: Positioned, path: string): Wh
   return { ...positions[''], address };
 }
 
-/** As the rules see what stands already or is copied: it has brought along what it is not told, just as a clone does. */
+/** How rules see a VM that exists or is copied: like a clone, it has settings that the file does not mention. */
 export function inheriting(vm: ResolvedVm): ResolvedVm {
   return vm.fields.clone ? vm : { ...vm, fields: { ...vm.fields, clone: { template: '', mode: 'full' } } };
 }
@@ -72,7 +72,7 @@ export function isTemplate({ address }: ResolvedVm): boolean {
   return kindOf(address) === 'template';
 }
 
-/** Devices that are there after an apply as far as the file alone can tell. */
+/** Devices that the VM has after an apply, as far as the file alone can tell. */
 export function slotsThatStay(
   slots: Readonly<Record<string, { readonly remove?: true | undefined }>> | undefined,
 ): string[] {

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { emptyVmStack, problemsOf, webStack } from '../testing/resolving.ts';
 
-/** Lines of a VM, a cloned one or an empty one, and what must be said: the position within the lines, then the words. */
+/** Lines of a cloned or an empty VM, and the expected problem: its position within the lines, then its message. */
 type Case = readonly [title: string, lines: string, expected: string | null];
 
 const cloned: readonly Case[] = [
   [
-    'a VM that is to stay stopped and that the HA manager would start',
+    'a stopped VM that the HA manager would start',
     'power: stopped\nha: {}',
     'error BAD_VALUE: "power" is stopped, but the HA manager would start the VM: "ha.state" is started.',
   ],
   [
-    'a VM that is to run and that the HA manager would stop',
+    'a running VM that the HA manager would stop',
     'ha: { state: disabled }',
     '8:18 error BAD_VALUE: "power" is running, but the HA manager would stop the VM: "ha.state" is disabled.',
   ],
@@ -19,14 +19,14 @@ const cloned: readonly Case[] = [
   ['a VM that the HA manager ignores', 'power: stopped\nha: { state: ignored }', null],
   ['a VM that must not be highly available', 'power: stopped\nha: false', null],
   [
-    'an address outside its range of numbers',
+    'an address with a number above 255',
     'nics: { net0: { ipv4: { address: 10.0.20.300/24 } } }',
     '8:38 error BAD_VALUE: "10.0.20.300/24" is not an IPv4 address',
   ],
   [
     'a network length that is too long',
     'nics: { net0: { ipv4: { address: 10.0.20.1/33 } } }',
-    'is not an IPv4 address with the length of its network',
+    'is not an IPv4 address with a prefix length',
   ],
   [
     'the address of the network',
@@ -43,7 +43,7 @@ const cloned: readonly Case[] = [
   [
     'a gateway outside the network',
     'nics: { net0: { ipv4: { address: 10.0.20.5/24, gateway: 10.0.21.1 } } }',
-    '8:61 error BAD_VALUE: The gateway "10.0.21.1" cannot work: it lies outside the network 10.0.20.0/24.',
+    '8:61 error BAD_VALUE: The gateway "10.0.21.1" cannot work: it is outside the network 10.0.20.0/24.',
   ],
   [
     'a gateway that is the VM',
@@ -61,7 +61,7 @@ const cloned: readonly Case[] = [
     'it is an IPv6 address',
   ],
   [
-    'a gateway that is no address',
+    'a gateway that is not an address',
     'nics: { net0: { ipv4: { address: 10.0.20.5/24, gateway: router } } }',
     'it is not an IP address',
   ],
@@ -74,7 +74,7 @@ const cloned: readonly Case[] = [
   [
     'an IPv6 gateway outside the network',
     'nics: { net0: { ipv6: { address: "fd00::5/64", gateway: "fd01::1" } } }',
-    'it lies outside the network fd00::/64',
+    'it is outside the network fd00::/64',
   ],
   ['an IPv4 address under ipv6', 'nics: { net0: { ipv6: { address: 10.0.0.5/24 } } }', 'is not an IPv6 address'],
   ['DHCP', 'nics: { net0: { ipv4: dhcp, ipv6: auto } }', null],
@@ -95,7 +95,7 @@ const cloned: readonly Case[] = [
   [
     'a removed disk that is described',
     'disks: { scsi1: { remove: true, size: 1GiB } }',
-    '8:31 error BAD_VALUE: "scsi1" is to be removed and is described at the same time (size).',
+    '8:31 error BAD_VALUE: "scsi1" has remove: true and other settings at the same time (size).',
   ],
   [
     'a CD drive with a size',
@@ -108,19 +108,19 @@ const cloned: readonly Case[] = [
   [
     'an import without a storage',
     'disks: { scsi1: { import_from: "local:import/a.qcow2" } }',
-    '"scsi1" is imported, but "storage" does not say where to.',
+    '"scsi1" is imported, but "storage" is not set.',
   ],
   ['growing an inherited disk', 'disks: { scsi0: { size: 100GiB } }', null],
   [
     'a PCI device by mapping and address',
     'pci: { hostpci0: { mapping: gpu, device: "01:00.0" } }',
-    '"mapping" and "device" exclude each other; "pci.hostpci0" has both.',
+    '"mapping" and "device" cannot be used together; "pci.hostpci0" has both.',
   ],
   ['options of an inherited PCI device', 'pci: { hostpci0: { rom_bar: false } }', null],
   [
     'an EFI disk with SeaBIOS',
     'bios: seabios\nefi: { storage: tank }',
-    '9:10 error BAD_VALUE: An EFI disk needs the OVMF firmware; this VM has SeaBIOS.',
+    '9:10 error BAD_VALUE: An EFI disk needs the OVMF firmware; this VM has bios: seabios.',
   ],
   ['an EFI disk whose firmware is the template’s', 'efi: { storage: tank }', null],
   [
@@ -133,7 +133,7 @@ const cloned: readonly Case[] = [
   [
     'a cloud-init drive on a disk',
     'cloud_init: { storage: tank }\ndisks: { ide2: { iso: "local:iso/a.iso" } }',
-    'both want the slot "ide2"',
+    'both use the slot "ide2"',
   ],
   [
     'a key that is not public',
@@ -141,17 +141,17 @@ const cloned: readonly Case[] = [
     '8:30 error BAD_VALUE: Key 1 is not a public SSH key.',
   ],
   [
-    'documents of one’s own without a storage',
+    'custom cloud-init data without a storage',
     'cloud_init: { meta_data: { env: META }, user_data: { file: user.yaml } }',
-    '8:56 error BAD_VALUE: Documents of one’s own reach the guest on an ISO image, and no storage for it is given.',
+    '8:56 error BAD_VALUE: Custom cloud-init data needs a storage for its ISO image, and cloud_init.storage is not set.',
   ],
   [
-    'documents of one’s own in another format',
+    'custom cloud-init data in another format',
     'cloud_init: { storage: local, user_data: { file: user.yaml }, type: configdrive2 }',
-    '8:73 error BAD_VALUE: Documents of one’s own come in the NoCloud format',
+    '8:73 error BAD_VALUE: Custom cloud-init data uses the NoCloud format',
   ],
   [
-    'documents of one’s own with what goes below them',
+    'custom cloud-init data together with other settings',
     'cloud_init: { storage: local, user_data: { file: user.yaml }, type: nocloud, upgrade: false, user: me }',
     null,
   ],
@@ -161,12 +161,12 @@ const cloned: readonly Case[] = [
     '9:75 error BAD_VALUE: Talos has no accounts and no packages',
   ],
   [
-    'name servers beside a network document',
+    'name servers together with network_data',
     'cloud_init: { storage: local, network_data: { file: net.yaml }, dns: { servers: [9.9.9.9] } }',
-    'warning BAD_VALUE: Beside network_data this is passed over',
+    'warning BAD_VALUE: This is ignored, because network_data is set',
   ],
   [
-    'user data that cloud-init passes over',
+    'user-data that cloud-init ignores',
     'guest: cloud-init\ncloud_init: { storage: local, user_data: { text: "packages: [hunter2]" } }',
     'error BAD_VALUE: cloud-init passes over user data',
   ],
@@ -176,26 +176,26 @@ const cloned: readonly Case[] = [
     'error BAD_VALUE: Talos passes over user data',
   ],
   [
-    'a document in two places',
+    'cloud-init data with two sources',
     'cloud_init: { storage: local, user_data: { file: a.yaml, env: A } }',
-    'a document is one of "file", "env", "command"',
+    'a document is written as { file: PATH }, { env: NAME }',
   ],
   ['a public key', 'cloud_init: { ssh_keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq0 me@here] }', null],
   [
     'a balloon larger than the memory',
     'memory: 1GiB\nballoon: 2GiB',
-    '9:14 error BAD_VALUE: "balloon" is the least memory of the guest, and with 2GiB it exceeds "memory", 1GiB.',
+    '9:14 error BAD_VALUE: "balloon" is the minimum memory of the guest; 2GiB is more than "memory", 1GiB.',
   ],
   [
     'more virtual CPUs than cores',
     'cpu: { cores: 2, sockets: 1, vcpus: 3 }',
-    '3 virtual CPUs cannot be plugged into 1 socket(s) of 2 core(s).',
+    '3 virtual CPUs do not fit into 1 socket(s) of 2 core(s).',
   ],
   ['virtual CPUs within the template’s sockets', 'cpu: { cores: 2, vcpus: 3 }', null],
   [
     'waiting for an agent that is off',
     'agent: { enabled: false }\nready: { pings: 3 }',
-    '9:21 error BAD_VALUE: The guest agent is switched off',
+    '9:21 error BAD_VALUE: The guest agent is turned off',
   ],
   [
     'a cloud-init guest without its agent',
@@ -203,17 +203,17 @@ const cloned: readonly Case[] = [
     'because guest is cloud-init',
   ],
   [
-    'a cloud-init guest that is not waited for',
+    'a cloud-init guest without readiness checks',
     'guest: cloud-init\nagent: { enabled: false }\nready: { agent: false }',
     null,
   ],
-  ['readiness of a stopped VM', 'power: stopped\nready: { pings: 3 }', 'BAD_VALUE: "power" is stopped, so'],
-  ['a raw key that has a field', 'extra: { memory: 1024 }', '"memory" has a field of its own'],
+  ['readiness of a stopped VM', 'power: stopped\nready: { pings: 3 }', 'warning BAD_VALUE: The VM stays stopped'],
+  ['a raw key that has a field', 'extra: { memory: 1024 }', '"memory" has its own field'],
   ['a raw key of the identity', 'extra: { smbios1: x }', 'is part of the VM’s identity'],
   ['a raw key that steers a request', 'extra: { skiplock: 1 }', 'is not a setting of a VM’s configuration'],
   ['a raw key', 'extra: { kvm: 0 }', null],
   ['a tag with a blank', 'tags: [a, "b c"]', '"tags.1" is "b c": a tag has letters'],
-  ['a PCI address that is none', 'pci: { hostpci0: { device: "1:0" } }', 'a PCI address looks like 0000:01:00'],
+  ['a malformed PCI address', 'pci: { hostpci0: { device: "1:0" } }', 'a PCI address looks like 0000:01:00'],
   ['a multicast MAC address', 'nics: { net0: { mac: "01:00:5E:00:00:01" } }', 'a MAC address is unicast'],
   [
     'a VLAN out of range',
@@ -224,12 +224,12 @@ const cloned: readonly Case[] = [
 
 const empty: readonly Case[] = [
   [
-    'a boot device that it will not have',
+    'a boot device that the VM will not have',
     'boot: [scsi0]',
     '8:12 error BAD_VALUE: The boot order names "scsi0", which this VM will not have.',
   ],
   [
-    'a boot device that it will have',
+    'a boot device that the VM will have',
     'boot: [scsi0, ide2, net0]\ndisks: { scsi0: { storage: tank, size: 1GiB } }\ncloud_init: { storage: tank }\nnics: { net0: { bridge: vmbr0 } }',
     null,
   ],
@@ -239,16 +239,12 @@ const empty: readonly Case[] = [
     '"scsi0" would be new, because the VM is not cloned, but the file does not say on which storage it is.',
   ],
   ['a disk without a size', 'disks: { scsi0: { storage: tank } }', 'does not say how large it is'],
-  [
-    'a PCI slot without a device',
-    'pci: { hostpci0: { rom_bar: false } }',
-    '"pci.hostpci0" says of no device what it is.',
-  ],
+  ['a PCI slot without a device', 'pci: { hostpci0: { rom_bar: false } }', '"pci.hostpci0" does not name a device.'],
   ['an EFI disk without firmware', 'efi: { storage: tank }', 'this VM has SeaBIOS, the server’s default'],
   [
     'OVMF without an EFI disk',
     'bios: ovmf',
-    '8:11 warning BAD_VALUE: With OVMF and no EFI disk the VM forgets its boot entries',
+    '8:11 warning BAD_VALUE: With OVMF and no EFI disk, the VM loses its boot entries',
   ],
   [
     'PCI Express on the default machine',
@@ -258,12 +254,12 @@ const empty: readonly Case[] = [
   [
     'cloud-init without a drive',
     'cloud_init: { user: me }',
-    '8:25 error BAD_VALUE: This is told to the guest by a cloud-init drive, and this VM has none',
+    '8:25 error BAD_VALUE: The guest gets this from a cloud-init drive, and this VM has none',
   ],
   [
-    'documents of one’s own for an empty VM',
+    'custom cloud-init data for an empty VM',
     'cloud_init: { user_data: { file: user.yaml } }\nnics: { net0: { bridge: vmbr0, ipv4: dhcp } }',
-    'and no storage for it is given',
+    'and cloud_init.storage is not set',
   ],
   [
     'an address without a drive',
@@ -279,13 +275,13 @@ const empty: readonly Case[] = [
 ];
 
 describe('the rules for a cloned VM', () => {
-  it.each(cloned)('%s', (_, lines, expected) => {
+  it.each(cloned)('checks %s', (_, lines, expected) => {
     expect(problemsOf(webStack(lines))).toEqual(expected === null ? [] : [expect.stringContaining(expected)]);
   });
 });
 
 describe('the rules for a VM that is created empty', () => {
-  it.each(empty)('%s', (_, lines, expected) => {
+  it.each(empty)('checks %s', (_, lines, expected) => {
     expect(problemsOf(emptyVmStack(lines))).toEqual(expected === null ? [] : [expect.stringContaining(expected)]);
   });
 });
@@ -303,7 +299,7 @@ describe('the rule of linked clones', () => {
   });
 });
 
-describe('what only one VM can have', () => {
+describe('the rules on unique values', () => {
   const two = (first: string, second: string) => `version: 1
 stack: s
 defaults: { node: pve1, clone: { template: 9000 } }
@@ -320,13 +316,13 @@ outputs: { talos: { vip: 10.0.0.9 } }
       'an id',
       'name: a, vmid: 101',
       'name: b, vmid: 101',
-      '6:23 error BAD_VALUE: The id 101 is given to both vm.a and vm.b.',
+      '6:23 error BAD_VALUE: The ID 101 is given to both vm.a and vm.b.',
     ],
     [
       'the template’s id',
       'name: a, vmid: 9000',
       'name: b',
-      '5:23 error BAD_VALUE: The id 9000 belongs to the template that is cloned.',
+      '5:23 error BAD_VALUE: The ID 9000 belongs to the template that is cloned.',
     ],
     [
       'a MAC address',
@@ -350,19 +346,19 @@ outputs: { talos: { vip: 10.0.0.9 } }
       'the shared address',
       `name: a, ${nic('ipv4: { address: 10.0.0.9/24 }')}`,
       'name: b',
-      'The address 10.0.0.9 is the shared one of outputs.talos.vip',
+      'The address 10.0.0.9 is the virtual IP of outputs.talos.vip',
     ],
   ])('%s', (_, first, second, expected) => {
     expect(problemsOf(two(first, second))).toEqual([expect.stringContaining(expected)]);
   });
 
-  it('is complained about once per line, however many members share it', () => {
+  it('report a line once, however many members share it', () => {
     expect(problemsOf(two('count: 20, name: web', 'name: b'))).toEqual([
       expect.stringContaining('vm.a[1] and vm.a[2]'),
     ]);
   });
 
-  it('is checked within one VM too', () => {
+  it('also apply within one VM', () => {
     const nics = 'nics: { net0: { ipv4: { address: 10.0.0.5/24 } }, net1: { ipv4: { address: 10.0.0.5/24 } } }';
     expect(problemsOf(webStack(nics))).toEqual([
       expect.stringContaining('The address 10.0.0.5 is given twice in vm.web.'),

@@ -1,4 +1,4 @@
-/** Numbers that bound each other. */
+/** Rules for numbers that limit each other. */
 import { printByteSize } from '../../base/units.ts';
 import type { VmRule } from './rule.ts';
 
@@ -11,7 +11,7 @@ export const balloonFitsMemory: VmRule = {
     yield {
       vm,
       path: 'balloon',
-      detail: `"balloon" is the least memory of the guest, and with ${printByteSize(balloon)} it exceeds "memory", ${printByteSize(memory)}.`,
+      detail: `"balloon" is the minimum memory of the guest; ${printByteSize(balloon)} is more than "memory", ${printByteSize(memory)}.`,
     };
   },
 };
@@ -20,14 +20,14 @@ export const vcpusFitCores: VmRule = {
   reads: ['cpu', 'clone.template'],
   *check(vm) {
     const { cpu, clone } = vm.fields;
-    // What a clone does not mention is the template's.
+    // A clone keeps the template's value for what it does not set.
     const [cores, sockets] = [cpu?.cores ?? (clone ? undefined : 1), cpu?.sockets ?? (clone ? undefined : 1)];
     if (cpu?.vcpus === undefined || cores === undefined || sockets === undefined || cpu.vcpus <= cores * sockets)
       return;
     yield {
       vm,
       path: 'cpu.vcpus',
-      detail: `${cpu.vcpus} virtual CPUs cannot be plugged into ${sockets} socket(s) of ${cores} core(s).`,
+      detail: `${cpu.vcpus} virtual CPUs do not fit into ${sockets} socket(s) of ${cores} core(s).`,
     };
   },
 };

@@ -1,10 +1,10 @@
-/** What a template must say so that it can be built, and so that it boots afterwards. */
+/** Rules for templates: what they need to be built, and to boot afterwards. */
 import { advice, setting } from '../../base/hint.ts';
 import type { DiskFields } from '../../resources/vm/disk-fields.ts';
 import type { ResolvedTemplate } from '../types.ts';
 import type { Complaint, TemplateRule } from './rule.ts';
 
-/** Its disks by what is in them. */
+/** Its disks, grouped by content. */
 interface Drives {
   readonly imported: readonly string[];
   readonly isos: readonly string[];
@@ -22,32 +22,32 @@ function drivesOf({ vm }: ResolvedTemplate): Drives {
   };
 }
 
-/** The system comes from a VM, from disk images, or from an ISO that installs it. */
+/** The operating system comes from a VM, from disk images, or from an ISO that installs it. */
 export const systemHasOneOrigin: TemplateRule = {
   reads: ['from', 'install', 'disks'],
   *check(template) {
     const { imported, isos } = drivesOf(template);
     const [image, iso] = [imported[0], isos[0]];
-    const hint = 'A template has its system from one of the three: a VM, disk images, or an ISO that installs it.';
+    const hint = 'A template gets its operating system from one source: a VM, disk images, or an ISO that installs it.';
     const twice = (path: string, detail: string): Complaint => ({ path, detail, hint });
     if (template.from !== undefined) {
       if (image !== undefined)
         yield twice(`disks.${image}`, `"${image}" is imported, but the template is a copy ("from").`);
       if (iso !== undefined) yield twice(`disks.${iso}`, `"${iso}" holds an ISO, but the template is a copy ("from").`);
-      if (template.install) yield twice('install', '"install" and "from" exclude each other.');
+      if (template.install) yield twice('install', '"install" and "from" cannot be used together.');
     } else if (image !== undefined && template.install) {
-      yield twice('install', `"install" starts an ISO, but "${image}" has its system from an image.`);
+      yield twice('install', `"install" boots an ISO, but "${image}" gets its operating system from an image.`);
     } else if (iso !== undefined && !template.install) {
       yield {
         path: `disks.${iso}`,
-        detail: `The ISO in "${iso}" is never started, and a template does not keep one.`,
-        hint: advice`Let it install itself: ${setting('install', { timeout: '45m' })}; or take it out.`,
+        detail: `The ISO in "${iso}" is never booted, and a template does not keep an ISO.`,
+        hint: advice`Let it install itself with ${setting('install', { timeout: '45m' })}, or remove it.`,
       };
     } else if (image === undefined && !template.install) {
       yield {
         path: '',
-        detail: `Nothing puts a system on the template "${template.name}".`,
-        hint: advice`Give a disk an image (${setting('image', 'NAME')}), or an ISO and ${setting('install', {})}, or copy a VM: ${setting('from', { vm: 'NAME' })}.`,
+        detail: `Nothing installs an operating system on the template "${template.name}".`,
+        hint: advice`Give a disk an image (${setting('image', 'NAME')}), or use an ISO with ${setting('install', {})}, or copy a VM with ${setting('from', { vm: 'NAME' })}.`,
       };
     }
   },
@@ -61,21 +61,21 @@ export const installationIsPossible: TemplateRule = {
     if (isos.length === 0) {
       yield {
         path: 'install',
-        detail: '"install" starts the template from an ISO, and it has none.',
-        hint: advice`Give it a CD drive: ${setting('disks', { ide2: { iso: 'local:iso/NAME.iso' } })}, or there ${setting('image', 'NAME')} of an ISO image.`,
+        detail: '"install" boots the template from an ISO, but it has none.',
+        hint: advice`Give it a CD drive: ${setting('disks', { ide2: { iso: 'local:iso/NAME.iso' } })}, or use ${setting('image', 'NAME')} there, with an ISO image.`,
       };
     }
     if (empty.length === 0) {
       yield {
         path: 'install',
-        detail: '"install" needs an empty disk to install on, and the template has none.',
+        detail: '"install" needs an empty disk to install on, but the template has none.',
         hint: advice`Give it one: ${setting('disks', { scsi0: { storage: '…', size: '20GiB' } })}.`,
       };
     }
   },
 };
 
-/** The ISO of an installation leaves the boot order when it is done; what is first then must be a disk with a system. */
+/** The ISO leaves the boot order after the installation; then a disk with an operating system must be first. */
 export const diskBootsFirst: TemplateRule = {
   reads: ['boot', 'disks', 'from', 'cloud_init.storage', 'cloud_init.slot'],
   *check(template) {
@@ -93,14 +93,14 @@ export const diskBootsFirst: TemplateRule = {
         detail:
           left.length === 0
             ? 'The boot order names no disk, so nothing boots from this template.'
-            : `The finished template would boot from "${first.device}" first, which is no disk with a system.`,
-        hint: advice`Put the disk with the system first: ${setting('boot', [imported[0] ?? empty[0] ?? 'scsi0'])}.`,
+            : `The finished template would boot from "${first.device}" first, which is not a disk with an operating system.`,
+        hint: advice`Put the disk with the operating system first: ${setting('boot', [imported[0] ?? empty[0] ?? 'scsi0'])}.`,
       };
     } else if (imported[0] !== undefined && empty.includes(first.device)) {
       yield {
         path,
         detail: `The finished template would boot from "${first.device}" first, which is empty.`,
-        hint: advice`Put the disk with the system first: ${setting('boot', [imported[0]])}.`,
+        hint: advice`Put the disk with the operating system first: ${setting('boot', [imported[0]])}.`,
       };
     }
   },
@@ -110,18 +110,18 @@ function isIso(disk: DiskFields | undefined): boolean {
   return typeof disk?.iso === 'string';
 }
 
-/** The copy and its original must be told apart, by id and by name. */
+/** The copy and its original must differ in ID and name. */
 export const copyIsAnother: TemplateRule = {
   reads: ['from', 'vmid'],
   *check({ from, name, vm }) {
     if (from === undefined) return;
     if (from === vm.fields.vmid) {
-      yield { path: 'from.vm', detail: `The template cannot be a copy of ${from} and have its id.` };
+      yield { path: 'from.vm', detail: `The template is a copy of ${from}, so it cannot have the same ID.` };
     }
     if (String(from).toLowerCase() === name.toLowerCase()) {
       yield {
         path: 'from.vm',
-        detail: `The template has the name of the VM that it is copied from, "${from}", so the two could not be told apart.`,
+        detail: `The template has the name of the VM that it is copied from, "${from}", so the two cannot be told apart.`,
         hint: 'Give the template another name.',
       };
     }

@@ -1,4 +1,4 @@
-/** Things that only one VM can have: names, ids, MAC addresses and IP addresses. */
+/** Values that must be unique: names, IDs, MAC addresses and IP addresses. */
 import { parseInterface, parseIp, printIp } from '../ip-address.ts';
 import type { ResolvedVm } from '../types.ts';
 import { isTemplate, type StackRule, type Violation } from './rule.ts';
@@ -10,7 +10,7 @@ interface Claim {
   readonly key: string;
 }
 
-/** Proxmox itself allows two VMs of one name; outputs, overrides and host names do not. A template's is the same on all its nodes. */
+/** Proxmox allows two VMs with the same name; outputs, overrides and host names do not. A template has the same name on all its nodes. */
 export const uniqueNames: StackRule = {
   reads: ['name'],
   withTemplates: true,
@@ -20,7 +20,7 @@ export const uniqueNames: StackRule = {
         .filter((vm) => !isTemplate(vm) || vm.number === 1)
         .map((vm) => ({ vm, path: 'name', key: vm.fields.name.toLowerCase() })),
       (key) => `The name "${key}"`,
-      `Give each VM its own, in a group for example with \${number}.`,
+      `Give each VM a different one, in a group for example with \${number}.`,
     ),
 };
 
@@ -30,12 +30,12 @@ export const uniqueIds: StackRule = {
   check: (vms) =>
     collisions(
       vms.flatMap((vm) => (vm.fields.vmid === undefined ? [] : [{ vm, path: 'vmid', key: String(vm.fields.vmid) }])),
-      (key) => `The id ${key}`,
-      'Give each VM its own, or the group a range: vmids: 101-109.',
+      (key) => `The ID ${key}`,
+      'Give each VM a different one, or give the group a range: vmids: 101-109.',
     ),
 };
 
-/** A VM cannot be cloned onto its own template. An id that a template of the stack has is a matter of unique ids. */
+/** A VM cannot have the ID of its template. For templates of the stack, the rule on unique IDs covers this. */
 export const idIsNotTheTemplate: StackRule = {
   reads: ['vmid', 'clone.template'],
   withTemplates: true,
@@ -46,7 +46,7 @@ export const idIsNotTheTemplate: StackRule = {
     for (const vm of vms) {
       const { vmid } = vm.fields;
       if (vmid === undefined || own.has(vmid) || !templates.has(vmid)) continue;
-      yield { vm, path: 'vmid', detail: `The id ${vm.fields.vmid} belongs to the template that is cloned.` };
+      yield { vm, path: 'vmid', detail: `The ID ${vm.fields.vmid} belongs to the template that is cloned.` };
     }
   },
 };
@@ -61,7 +61,7 @@ export const uniqueMacs: StackRule = {
         ),
       ),
       (key) => `The MAC address ${key}`,
-      'Give each card its own, or leave it out: Proxmox then generates one, and it is kept.',
+      'Give each card a different one, or leave it out: Proxmox then generates one that stays the same.',
     ),
 };
 
@@ -71,11 +71,11 @@ export const uniqueAddresses: StackRule = {
     collisions(
       vms.flatMap(addressClaims),
       (key) => `The address ${key}`,
-      'Give each card its own, or the group a range.',
+      'Give each card a different one, or give the group a range.',
     ),
 };
 
-/** The shared address of a control plane moves between VMs, so none of them can own it. */
+/** The virtual IP of a control plane moves between VMs, so no VM can own it. */
 export const sharedAddressIsFree: StackRule = {
   reads: ['nics.*.ipv4', 'nics.*.ipv6'],
   *check(vms, { talos }) {
@@ -83,7 +83,7 @@ export const sharedAddressIsFree: StackRule = {
     if (!vip) return;
     for (const { vm, path, key } of vms.flatMap(addressClaims)) {
       if (key !== printIp(vip)) continue;
-      yield { vm, path, detail: `The address ${key} is the shared one of outputs.talos.vip, so no VM can have it.` };
+      yield { vm, path, detail: `The address ${key} is the virtual IP of outputs.talos.vip, so no VM can have it.` };
     }
   },
 };
@@ -108,7 +108,7 @@ function* collisions(claims: readonly Claim[], name: (key: string) => string, hi
       first.set(key, claim);
       continue;
     }
-    // Members of a group share a line; one complaint about it is enough.
+    // Members of a group share a line; one problem per line is enough.
     const line = JSON.stringify([key, vm.positions[path]]);
     if (told.has(line)) continue;
     told.add(line);

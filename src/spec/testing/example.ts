@@ -1,4 +1,4 @@
-/** The stack of the product's description: an image, the template made from it, a control plane, workers by variable, and one VM per GPU. */
+/** A stack that uses most features: an image, a template, a control plane, workers by variable, and one VM per GPU. */
 export const EXAMPLE = `# yaml-language-server: $schema=./stack.schema.json
 version: 1
 stack: k3s-dev

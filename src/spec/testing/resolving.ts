@@ -9,7 +9,7 @@ export function resolveText(text: string, inputs: VariableInputs = {}): Resoluti
   return resolveStack(loadStack(text, 'stack.yaml'), inputs);
 }
 
-/** The stack; a failing test shows the problems that stand in its way. */
+/** The stack; a failing test shows the problems. */
 export function stackOf(text: string, inputs: VariableInputs = {}): ResolvedStack {
   const { stack, diagnostics } = resolveText(text, inputs);
   if (!stack) throw new Error(diagnostics.map(formatDiagnostic).join('\n'));

@@ -92,14 +92,8 @@ describe.each(HOSTS)('from-bare-host under $name $version', (host) => {
 
 const REFUSED: readonly (readonly [argument: string, message: RegExp])[] = [
   ['vms={a={vmid=101,address="10.0.20.11"}}', /address is an IPv4 address with its prefix length/],
-  [
-    'vms={a={vmid=101,address="10.0.20.11/24"},b={vmid=101,address="10.0.20.12/24"}}',
-    /Each VM needs a vmid of its own/,
-  ],
-  [
-    'vms={a={vmid=101,address="10.0.20.11/24"},b={vmid=102,address="10.0.20.11/24"}}',
-    /Each VM needs an address of its own/,
-  ],
+  ['vms={a={vmid=101,address="10.0.20.11/24"},b={vmid=101,address="10.0.20.12/24"}}', /Each VM needs a unique vmid/],
+  ['vms={a={vmid=101,address="10.0.20.11/24"},b={vmid=102,address="10.0.20.11/24"}}', /Each VM needs a unique address/],
 ];
 
 describe.each(ONE_HOST)('the inputs of from-bare-host under $name', (host) => {

@@ -1,12 +1,15 @@
-/** The guide "Coming from bpg or Telmate" names only attributes that there are. */
+/** Checks that the guide "Coming from bpg or Telmate" names only attributes that exist. */
 import { describe, expect, it } from 'vitest';
 import type { Attributes } from '../../../src/provider/schema/model.ts';
 import { VM_SCHEMA } from '../../../src/provider/vm/schema.ts';
 import { codeIn, page } from '../../docs-pages.ts';
 
 const SLOT = /^(ide|sata|scsi|virtio|net|hostpci|usb|serial)\d+$/;
-/** Words of others that stand in our column: keys of Proxmox, words of the host, and parts of the provider block. */
-const FOREIGN = new Set(['acpi', 'import', 'cicustom', 'connection', 'host', 'self', 'rollout', 'retry', 'true']);
+/** Names in our column that are not attributes of a VM: Proxmox keys, Terraform words, the provider block, other resources. */
+const FOREIGN = new Set([
+  ...['acpi', 'import', 'cicustom', 'connection', 'host', 'self', 'rollout', 'retry', 'true'],
+  ...['proxwright_image', 'proxwright_template', 'noble'],
+]);
 
 function namesOf(attributes: Attributes): string[] {
   return Object.entries(attributes).flatMap(([name, { type }]) => [
@@ -25,7 +28,7 @@ function namedHere(text: string): string[] {
     .flatMap((code) => [...code.replaceAll(/"[^"]*"/g, '').matchAll(/[a-z][a-z0-9_]+/g)].map(String));
 }
 
-describe('the guide for those who come from other providers', () => {
+describe('the migration guide', () => {
   const known = new Set(namesOf(VM_SCHEMA.attributes));
   const unknown = (text: string) =>
     namedHere(text).filter(
@@ -38,7 +41,7 @@ describe('the guide for those who come from other providers', () => {
     expect(unknown(text)).toEqual([]);
   });
 
-  it('would be found out', () => {
+  it('reports an attribute that does not exist', () => {
     expect(
       unknown('## From `a`\n| x | here |\n| - | - |\n| `old` | `memmory = "1GiB"`, `cpu` |\n## From `b`\n'),
     ).toEqual(['memmory']);

@@ -87,7 +87,7 @@ const REFUSED: readonly (readonly [argument: string, message: RegExp])[] = [
   ['vm_name_prefix=web_server', /vm_name_prefix becomes part of host names/],
   ['vm_configs={"ubuntu-opentofu-1"={memory=32}}', /memory is in MiB and at least 512/],
   ['vm_configs={"ubuntu-opentofu-1"={disk_size="128"}}', /disk_size carries its unit/],
-  ['vm_configs={"web-server-1"={cores=4}}', /names VMs that there are not: web-server-1/],
+  ['vm_configs={"web-server-1"={cores=4}}', /names VMs that do not exist: web-server-1/],
 ];
 
 describe.each(ONE_HOST)('the inputs of ubuntu-staggered under $name', (host) => {

@@ -1,9 +1,9 @@
 variable "noble_sha256" {
   type        = string
-  description = "As it stands in SHA256SUMS beside the image."
+  description = "The checksum from SHA256SUMS beside the image."
 }
 
-# Proxmox downloads it itself, compares the checksum, and keeps it under a name that it accepts.
+# Proxmox downloads the file, compares the checksum, and stores it under a name that it accepts.
 resource "proxwright_image" "noble" {
   node    = "pve1"
   storage = "local"
@@ -13,7 +13,7 @@ resource "proxwright_image" "noble" {
   file    = "noble-20250430.qcow2"
 }
 
-# A server without a way out: it is fetched and unpacked here, and sent.
+# For a server without internet access: download and decompress locally, then upload.
 resource "proxwright_image" "talos" {
   node    = "pve1"
   storage = "local"
@@ -23,7 +23,7 @@ resource "proxwright_image" "talos" {
   file    = "talos-v1.12.4.raw"
 }
 
-# A local file; its checksum makes a changed file a changed image.
+# A local file; with its checksum, a changed file replaces the image.
 resource "proxwright_image" "installer" {
   node    = "pve1"
   storage = "local"

@@ -1,4 +1,4 @@
-# By node and id, by id alone, or by a name that only one template has.
+# By node and ID, by ID alone, or by a unique name.
 import {
   to = proxwright_template.ubuntu
   id = "pve1/9000"

@@ -11,11 +11,11 @@ resource "proxwright_template" "ubuntu" {
   cloud_init = { storage = "local-lvm" }
   boot       = ["scsi0"]
 
-  # An image that is replaced under the same name makes a new version, too.
+  # Also build a new version when the image is replaced under the same name.
   triggers = { "image" = proxwright_image.noble.sha256 }
 }
 
-# From an ISO that installs by itself and switches the machine off.
+# From an ISO that installs itself and powers the machine off.
 resource "proxwright_template" "debian" {
   name   = "debian-12"
   node   = "pve1"
@@ -30,7 +30,7 @@ resource "proxwright_template" "debian" {
   install = { timeout = "45m" }
 }
 
-# From a VM that is switched off, which stays as it is.
+# From a stopped VM, which stays as it is.
 resource "proxwright_template" "golden" {
   name = "golden"
   node = "pve1"

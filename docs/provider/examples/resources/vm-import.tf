@@ -1,4 +1,4 @@
-# By node and id, by id alone, or by a name that only one VM has.
+# By node and ID, by ID alone, or by a unique name.
 import {
   to = proxwright_vm.web
   id = "pve1/101"

@@ -1,4 +1,4 @@
-# A clone of a template that brings a disk on scsi0 and a cloud-init drive.
+# A clone of a template with a disk on scsi0 and a cloud-init drive.
 resource "proxwright_vm" "web" {
   name = "web-1"
   node = "pve1"

@@ -15,7 +15,7 @@ locals {
     }
   }
 
-  # By bus, so that a card which is taken out leaves the others alone.
+  # By bus, so that removing a card does not affect the others.
   gpu_workers = {
     for address in var.gpu_pci_addresses : "${var.cluster_name}-gpu-${split(":", address)[1]}" => {
       role = "worker"
@@ -29,7 +29,7 @@ locals {
   hosts = [for node in values(local.nodes) : cidrhost(var.network_cidr, node.host)]
 }
 
-# What no single variable shows. A provider sees one resource at a time, so two VMs with one id are found here.
+# Checks across variables. A provider sees one resource at a time, so only this finds two VMs with the same ID.
 resource "terraform_data" "inputs" {
   lifecycle {
     precondition {

@@ -1,4 +1,4 @@
-# The contract with whatever bootstraps Talos. Names and shapes change with contract_version only; an address that is not
+# The contract for the tool that bootstraps Talos. Names and shapes change only with contract_version; an address that is not
 # known yet is null, never missing.
 
 output "contract_version" {
@@ -27,17 +27,17 @@ output "talos_node_roles" {
 }
 
 output "talos_vm_ids" {
-  description = "Ids of all VMs, by VM name."
+  description = "IDs of all VMs, by VM name."
   value       = { for name, node in module.node : name => node.vmid }
 }
 
 output "control_plane_ips" {
-  description = "Deprecated, goes with contract version 2: read talos_control_plane_endpoints."
+  description = "Deprecated, removed in contract version 2: read talos_control_plane_endpoints."
   value       = [for name in keys(local.control_planes) : module.node[name].address]
 }
 
 output "worker_ips" {
-  description = "Deprecated, goes with contract version 2: read talos_node_ips and talos_node_roles."
+  description = "Deprecated, removed in contract version 2: read talos_node_ips and talos_node_roles."
   value = concat(
     [for index in range(var.worker_count) : module.node["${var.cluster_name}-worker-${index + 1}"].address],
     [for name in keys(local.gpu_workers) : module.node[name].address],
@@ -45,6 +45,6 @@ output "worker_ips" {
 }
 
 output "vm_ids" {
-  description = "Deprecated, goes with contract version 2: read talos_vm_ids."
+  description = "Deprecated, removed in contract version 2: read talos_vm_ids."
   value       = { for name, node in module.node : name => node.vmid }
 }

@@ -18,7 +18,7 @@ variable "proxmox_fingerprint" {
 }
 
 variable "node" {
-  description = "Node of the Proxmox cluster on which the VMs are made."
+  description = "Node of the Proxmox cluster on which the VMs are created."
   type        = string
 
   validation {
@@ -73,7 +73,7 @@ variable "control_plane" {
 
   validation {
     condition     = contains([1, 3, 5], length(var.control_plane.vmids))
-    error_message = "control_plane.vmids needs 1, 3 or 5 ids: etcd wants an odd number of members, and one is for development only."
+    error_message = "control_plane.vmids needs 1, 3 or 5 ids: etcd needs an odd number of members, and one is for development only."
   }
 
   validation {

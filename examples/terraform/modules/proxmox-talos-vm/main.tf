@@ -1,5 +1,5 @@
 # One node of a Talos cluster: a full clone of a Talos template. Talos has neither SSH nor a guest agent; the node is ready
-# when its API answers. What is not said here stays as the template has it.
+# when its API answers. Everything that is not set here keeps the value of the template.
 resource "proxwright_vm" "node" {
   name = var.name
   node = var.node
@@ -17,7 +17,7 @@ resource "proxwright_vm" "node" {
   cpu    = { cores = var.cores, type = "host" }
   memory = var.memory
 
-  # The template's disk, grown.
+  # Grow the template's disk.
   disks = { scsi0 = { size = var.disk_size } }
 
   nics = {

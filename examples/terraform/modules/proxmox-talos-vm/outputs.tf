@@ -4,7 +4,7 @@ output "vmid" {
 }
 
 output "address" {
-  description = "IPv4 address of the node; null where none is known."
+  description = "IPv4 address of the node; null if none is known."
   value       = proxwright_vm.node.primary_address
 }
 
@@ -14,7 +14,7 @@ output "role" {
 }
 
 output "current_node" {
-  description = "Node of the Proxmox cluster on which the VM is now."
+  description = "Node of the Proxmox cluster where the VM is now."
   value       = proxwright_vm.node.current_node
 }
 

@@ -9,7 +9,7 @@ variable "name" {
 }
 
 variable "node" {
-  description = "Node of the Proxmox cluster on which the VM is made."
+  description = "Node of the Proxmox cluster on which the VM is created."
   type        = string
 }
 
@@ -62,7 +62,7 @@ variable "memory" {
 }
 
 variable "disk_size" {
-  description = "Size to which the template's disk is grown, with its unit."
+  description = "Size of the disk after growing the template's, with its unit."
   type        = string
   default     = "100GiB"
 }
@@ -108,7 +108,7 @@ variable "pci_addresses" {
 }
 
 variable "tags" {
-  description = "Tags beside talos and the role."
+  description = "Tags in addition to talos and the role."
   type        = list(string)
   default     = []
 }
