@@ -1,8 +1,8 @@
-/** The facts about the API of one release: those of the newest one, led back through everything that changed since. */
+/** The facts about the API of one release: those of the newest release with every later change undone. */
 import { isSince } from '../../base/release.ts';
-import { EXTRA_FACTS } from '../api/extra-facts.ts';
 import { API_CHANGES, type ApiChange } from './api-changes.ts';
 import { API_FACTS } from './api-facts.generated.ts';
+import { EXTRA_FACTS } from './extra-facts.ts';
 import type { EndpointFacts, ParamSchema, ParamSchemas } from './types.ts';
 
 export type ApiFacts = Readonly<Record<string, EndpointFacts>>;
@@ -10,12 +10,12 @@ export type ApiFacts = Readonly<Record<string, EndpointFacts>>;
 const NEWEST: ApiFacts = { ...API_FACTS, ...EXTRA_FACTS };
 
 /** `version` as the server says it: `8.4.1`. */
-export function apiOf(version: string): ApiFacts {
+export function apiOf(version: string, newest: ApiFacts = NEWEST): ApiFacts {
   const changes = API_CHANGES.filter(({ before }) => !isSince(version, before));
-  if (changes.length === 0) return NEWEST;
-  const facts = new Map(Object.entries(NEWEST));
+  if (changes.length === 0) return newest;
+  const facts = new Map(Object.entries(newest));
   for (const change of changes) {
-    for (const name of endpointsOf(change)) {
+    for (const name of endpointsOf(change, newest)) {
       const endpoint = facts.get(name);
       if (!endpoint) continue;
       if (change.absent) facts.delete(name);
@@ -26,12 +26,12 @@ export function apiOf(version: string): ApiFacts {
 }
 
 /** Names of endpoints that a change is about, whether or not a release still has them. */
-export function endpointsOf({ endpoints }: ApiChange): string[] {
+export function endpointsOf({ endpoints }: ApiChange, newest: ApiFacts = NEWEST): string[] {
   return endpoints.flatMap((pattern) => {
     if (!pattern.includes('*')) return [pattern];
     const [method = '', path = ''] = pattern.split(' ');
     const stem = path.replace(/\*$/, '');
-    return Object.keys(NEWEST).filter((name) => {
+    return Object.keys(newest).filter((name) => {
       const [ownMethod = '', ownPath = ''] = name.split(' ');
       return (method === '*' || method === ownMethod) && (path === stem ? ownPath === stem : ownPath.startsWith(stem));
     });

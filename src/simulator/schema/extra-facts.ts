@@ -2,7 +2,7 @@
  * Endpoints that the generated facts do not list because the product does not need them, but which were recorded or are
  * asked for by other clients. Rule [source PM API2/*.pm]: their parameters and declared permissions.
  */
-import type { EndpointFacts, ParamSchemas, Permissions } from '../schema/types.ts';
+import type { EndpointFacts, ParamSchemas, Permissions } from './types.ts';
 
 const anyone: Permissions = { user: 'all' };
 const systemAudit: Permissions = { check: ['perm', '/', ['Sys.Audit']] };
