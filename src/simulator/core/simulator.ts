@@ -41,6 +41,7 @@ import {
   successResponse,
 } from '../http/response.ts';
 import { apiOf } from '../schema/api-of-release.ts';
+import { paramTexts, typedParams } from '../schema/typed-params.ts';
 import type { ValidationContext } from '../schema/types.ts';
 import { validateParams } from '../schema/validate.ts';
 import { isServerSince } from '../world/releases.ts';
@@ -252,7 +253,11 @@ export class Simulator {
     if (!validated.ok) throw paramFault(validated.errors);
     const { handler } = endpoint;
     if (!handler) throw new ApiFault(501, `Method '${method} ${path}' is not simulated`);
-    const call = this.#makeCall(decoded, caller, node, validated.values);
+    const call = this.#makeCall(decoded, caller, node, {
+      // The type of the handler's parameters is generated from the facts that have just been applied.
+      params: typedParams(endpoint.facts.params, validated.values) as never,
+      texts: paramTexts(validated.values),
+    });
     const work = endpoint.facts.protected
       ? this.#daemonOf(node).run(async () => handler(call))
       : Promise.resolve(handler(call));
@@ -290,7 +295,7 @@ export class Simulator {
   }
 
   #resolveNode(proxyTo: string | undefined, pathParams: Readonly<Record<string, string>>): string {
-    const wanted = pathParams['node'];
+    const wanted = pathParams.node;
     if (wanted === undefined || wanted === 'localhost') return this.world.entryNode;
     if (this.world.nodes.has(wanted)) return wanted;
     // Rule [recorded unknown-vm]: an unknown node is a failed name lookup, for calls that are forwarded at all.
@@ -300,12 +305,17 @@ export class Simulator {
     );
   }
 
-  #makeCall(decoded: DecodedCall, caller: Caller, node: string, params: Call['params']): Call {
+  #makeCall(
+    decoded: DecodedCall,
+    caller: Caller,
+    node: string,
+    params: Pick<Call<never>, 'params' | 'texts'>,
+  ): Call<never> {
     const { runtime } = this;
     return {
       runtime,
       caller,
-      params,
+      ...params,
       node,
       ...makeCheckers(runtime.world, caller),
       ...(decoded.upload && {

@@ -2,20 +2,28 @@
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { VIRTUAL_START, VirtualClock } from '../../base/virtual-clock.ts';
-import type { Call, Params } from '../core/call.ts';
+import type { Call } from '../core/call.ts';
 import { LockTable } from '../core/locks.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { type Job, TaskRunner } from '../core/tasks.ts';
+import type { RawParams } from '../schema/types.ts';
 import { createVm, emptyDraft, writtenConfig } from '../vm/config-file.ts';
 import { buildWorld } from '../world/build-world.ts';
 import { RECORDED_WORLD } from '../world/recorded-world.ts';
 import { NEWEST_RELEASE } from '../world/releases.ts';
 import type { TaskRecord, Vm } from '../world/world.ts';
+import { answerOf } from './answer.ts';
 
 export interface BenchOptions {
   readonly qemuPatched?: boolean;
   /** A release of Proxmox VE; the newest one by default. */
   readonly version?: string;
+}
+
+export interface CallOptions {
+  readonly authid?: string;
+  /** What the caller may do; everything by default. */
+  readonly may?: (path: string, privilege: string) => boolean;
 }
 
 export class TestBench {
@@ -53,8 +61,19 @@ export class TestBench {
     return record;
   }
 
-  /** A call of somebody who may do everything (or, with `may`, only what that says). */
-  call(params: Params, options: { authid?: string; may?: (path: string, privilege: string) => boolean } = {}): Call {
+  /** Calls the handler of a route and runs the clock until it has answered. */
+  ask(route: string, params: RawParams, options: CallOptions = {}): Promise<unknown> {
+    return this.clock.run(() => answerOf(route, this.call(options), params));
+  }
+
+  /** The log of the task that the route starts, once it has ended. */
+  async performed(route: string, params: RawParams, options: CallOptions = {}): Promise<readonly string[]> {
+    const upid = String(await this.ask(route, params, options));
+    await this.clock.run(() => this.runtime.tasks.ended(upid));
+    return this.runtime.world.tasks.get(upid)?.log ?? [];
+  }
+
+  call(options: CallOptions = {}): Call {
     const authid = options.authid ?? 'root@pam';
     const may = options.may ?? (() => true);
     const allowed: Call['may'] = (path, privileges, { any = false } = {}) =>
@@ -63,7 +82,8 @@ export class TestBench {
         : privileges.every((privilege) => may(path, privilege));
     return {
       runtime: this.runtime,
-      params,
+      params: {},
+      texts: {},
       node: this.node,
       caller: {
         userid: authid.split('!')[0] ?? authid,

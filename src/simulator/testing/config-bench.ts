@@ -1,13 +1,11 @@
 /** A test bench that changes configurations through the API's own handlers. */
-
-import { configRoutes } from '../api/nodes/qemu/config.ts';
-import type { Params, Routes } from '../core/call.ts';
+import type { RawParams } from '../schema/types.ts';
 import { allocateVolume } from '../storage/allocate.ts';
 import { findVolume, volidOf } from '../storage/volumes.ts';
 import { startVm } from '../vm/power.ts';
 import { suspendProcess } from '../vm/suspend.ts';
 import type { Storage, VolumeFormat } from '../world/world.ts';
-import { TestBench } from './bench.ts';
+import { type CallOptions, TestBench } from './bench.ts';
 
 const CONFIG = '/nodes/{node}/qemu/{vmid}/config';
 
@@ -18,43 +16,24 @@ export interface PendingView {
   readonly delete?: number;
 }
 
-type Options = Parameters<TestBench['call']>[1];
-
 export class ConfigBench extends TestBench {
-  async ask(routes: Routes, route: string, params: Params, options: Options = {}): Promise<unknown> {
-    const handler = routes[route];
-    if (!handler) throw new Error(`${route} is not simulated`);
-    const call = this.call(params, options);
-    return this.clock.run(async () => handler(call));
-  }
-
-  put(vmid: number, params: Params, options: Options = {}): Promise<unknown> {
-    return this.ask(configRoutes, `PUT ${CONFIG}`, { vmid, ...params }, options);
+  put(vmid: number, params: RawParams, options: CallOptions = {}): Promise<unknown> {
+    return this.ask(`PUT ${CONFIG}`, { vmid, ...params }, options);
   }
 
   /** The log of a change made as a task. */
-  async post(vmid: number, params: Params): Promise<readonly string[]> {
-    return this.performed(configRoutes, `POST ${CONFIG}`, { vmid, ...params });
+  async post(vmid: number, params: RawParams): Promise<readonly string[]> {
+    return this.performed(`POST ${CONFIG}`, { vmid, ...params });
   }
 
-  /** The log of whatever task the route starts, once it has ended. */
-  async performed(routes: Routes, route: string, params: Params, options: Options = {}): Promise<readonly string[]> {
-    const upid = String(await this.ask(routes, route, params, options));
-    await this.clock.run(() => this.runtime.tasks.ended(upid));
-    return this.runtime.world.tasks.get(upid)?.log ?? [];
-  }
-
-  async config(vmid: number, params: Params = {}): Promise<Record<string, unknown>> {
-    const { digest: _, ...config } = (await this.ask(configRoutes, `GET ${CONFIG}`, { vmid, ...params })) as Record<
-      string,
-      unknown
-    >;
+  async config(vmid: number, params: RawParams = {}): Promise<Record<string, unknown>> {
+    const { digest: _, ...config } = (await this.ask(`GET ${CONFIG}`, { vmid, ...params })) as Record<string, unknown>;
     return config;
   }
 
   /** The entries of …/pending that are pending. */
   async pending(vmid: number): Promise<PendingView[]> {
-    const entries = await this.ask(configRoutes, 'GET /nodes/{node}/qemu/{vmid}/pending', { vmid });
+    const entries = await this.ask('GET /nodes/{node}/qemu/{vmid}/pending', { vmid });
     return (entries as PendingView[])
       .filter((entry) => entry.pending !== undefined || entry.delete !== undefined)
       .sort((a, b) => a.key.localeCompare(b.key));

@@ -9,7 +9,7 @@ import { isAclPath, normalizePath } from '../../access/paths.ts';
 import { NO_ACCESS } from '../../access/roles.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
 import { requireToken } from '../../access/users.ts';
-import { type Call, flag, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { AclEntry, Role, World } from '../../world/world.ts';
 
@@ -34,25 +34,25 @@ function readAcl(call: Call): unknown {
   }));
 }
 
-async function updateAcl(call: Call): Promise<void> {
+async function updateAcl(call: CallTo<'PUT /access/acl'>): Promise<void> {
   const { params, runtime, caller } = call;
   const { world } = runtime;
-  if (!text(params, 'users') && !text(params, 'groups') && !text(params, 'tokens')) {
+  if (!params.users && !params.groups && !params.tokens) {
     const complaint = "either 'users', 'groups' or 'tokens' is required.";
     throw paramFault({ users: complaint, groups: complaint, tokens: complaint });
   }
-  const givenPath = requiredText(params, 'path');
+  const givenPath = params.path;
   const path = normalizePath(givenPath);
-  const isRemoval = flag(params, 'delete') ?? false;
+  const isRemoval = params.delete ?? false;
   // Rule [source AC API2/ACL.pm update_acl]: entries on paths that are no longer allowed can still be removed.
   if (path === undefined || (!isRemoval && !isAclPath(path))) {
     throw paramFault({ path: `invalid ACL path '${givenPath}'` });
   }
   await changeUserConfig(runtime, 'ACL update failed', () => {
     const own = permissionsOn(world, caller.authid, path);
-    const propagate = flag(params, 'propagate') ?? true;
+    const propagate = params.propagate ?? true;
     const changes: AclEntry[] = [];
-    for (const roleid of splitList(requiredText(params, 'roles'))) {
+    for (const roleid of splitList(params.roles)) {
       const role = world.access.roles.get(roleid);
       if (!role) throw dieFault(`role '${roleid}' does not exist`);
       if (!own.has('Permissions.Modify')) assertMayHandOut(role, own, propagate, isRemoval);
@@ -66,18 +66,17 @@ async function updateAcl(call: Call): Promise<void> {
 }
 
 /** Rule [source AC API2/ACL.pm update_acl]: groups are looked up first, then users, then tokens; the first unknown ends it. */
-function membersGiven(world: World, { params }: Call): { kind: AclKind; ugid: string }[] {
-  const given = (name: string) => splitList(text(params, name) ?? '');
-  const groups = given('groups').map((groupid) => {
+function membersGiven(world: World, { params }: CallTo<'PUT /access/acl'>): { kind: AclKind; ugid: string }[] {
+  const groups = splitList(params.groups ?? '').map((groupid) => {
     if (!world.access.groups.has(groupid)) throw dieFault(`group '${groupid}' does not exist`);
     return { kind: 'group' as const, ugid: groupid };
   });
-  const users = given('users').map((userid) => {
+  const users = splitList(params.users ?? '').map((userid) => {
     verifyUserName(userid);
     if (!world.access.users.has(userid)) throw dieFault(`user '${userid}' does not exist`);
     return { kind: 'user' as const, ugid: userid };
   });
-  const tokens = given('tokens').map((authid) => {
+  const tokens = splitList(params.tokens ?? '').map((authid) => {
     const name = parseTokenName(authid);
     if (!name) {
       throw dieFault(`'${authid}' is not a valid token ID - not able to split into user and token parts`);

@@ -2,7 +2,7 @@
 
 import { splitList } from '../../../pve/wire/index.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
-import { type Call, flag, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { Role } from '../../world/world.ts';
 
@@ -22,34 +22,34 @@ function listRoles({ runtime }: Call): unknown {
   }));
 }
 
-function readRole(call: Call): Record<string, number> {
+function readRole(call: CallTo<'GET /access/roles/{roleid}'>): Record<string, number> {
   const role = requireRole(call);
   return Object.fromEntries([...role.privileges].map((privilege) => [privilege, 1]));
 }
 
-async function createRole({ params, runtime }: Call): Promise<void> {
-  const roleid = requiredText(params, 'roleid');
+async function createRole({ params, runtime }: CallTo<'POST /access/roles'>): Promise<void> {
+  const roleid = params.roleid;
   if (/^PVE/i.test(roleid)) {
     throw paramFault({ roleid: "cannot use role ID starting with the (case-insensitive) 'PVE' namespace" });
   }
   const { roles } = runtime.world.access;
   await changeUserConfig(runtime, 'create role failed', () => {
     if (roles.has(roleid)) throw dieFault(`role '${roleid}' already exists`);
-    roles.set(roleid, { roleid, privileges: new Set(splitList(text(params, 'privs') ?? '')), special: false });
+    roles.set(roleid, { roleid, privileges: new Set(splitList(params.privs ?? '')), special: false });
   });
 }
 
-async function updateRole(call: Call): Promise<void> {
+async function updateRole(call: CallTo<'PUT /access/roles/{roleid}'>): Promise<void> {
   refuseBuiltIn(call, 'modified');
   await changeUserConfig(call.runtime, 'update role failed', () => {
     const role = requireRole(call);
-    if (!flag(call.params, 'append')) role.privileges.clear();
-    for (const privilege of splitList(text(call.params, 'privs') ?? '')) role.privileges.add(privilege);
+    if (!call.params.append) role.privileges.clear();
+    for (const privilege of splitList(call.params.privs ?? '')) role.privileges.add(privilege);
   });
 }
 
 /** Rule [recorded perm-roles]: the entries that grant it go with the role. */
-async function deleteRole(call: Call): Promise<void> {
+async function deleteRole(call: CallTo<'DELETE /access/roles/{roleid}'>): Promise<void> {
   refuseBuiltIn(call, 'deleted');
   await changeUserConfig(call.runtime, 'delete role failed', () => {
     call.runtime.world.access.roles.delete(requireRole(call).roleid);
@@ -57,15 +57,15 @@ async function deleteRole(call: Call): Promise<void> {
 }
 
 /** Rule [recorded perm-roles]: refused before the lock, so without the prefix. */
-function refuseBuiltIn({ params, runtime }: Call, verb: string): void {
-  const roleid = requiredText(params, 'roleid');
+function refuseBuiltIn({ params, runtime }: Call<{ readonly roleid: string }>, verb: string): void {
+  const roleid = params.roleid;
   if (runtime.world.access.roles.get(roleid)?.special) {
     throw dieFault(`auto-generated role '${roleid}' cannot be ${verb}`);
   }
 }
 
-function requireRole({ params, runtime }: Call): Role {
-  const roleid = requiredText(params, 'roleid');
+function requireRole({ params, runtime }: Call<{ readonly roleid: string }>): Role {
+  const roleid = params.roleid;
   const role = runtime.world.access.roles.get(roleid);
   if (!role) throw dieFault(`role '${roleid}' does not exist`);
   return role;

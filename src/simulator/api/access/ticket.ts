@@ -8,22 +8,20 @@ import { checkPassword } from '../../access/passwords.ts';
 import { normalizePath } from '../../access/paths.ts';
 import { issueCsrfToken, issueTicket, verifyTicket } from '../../access/tickets.ts';
 import { findUser, isUsable } from '../../access/users.ts';
-import { type Call, type Routes, requiredText, text } from '../../core/call.ts';
+import type { CallTo, Routes } from '../../core/call.ts';
 import { ApiFault } from '../../http/response.ts';
 import type { User, World } from '../../world/world.ts';
 
 export const ticketRoutes: Routes = { 'GET /access/ticket': () => null, 'POST /access/ticket': createTicket };
 
-function createTicket(call: Call): unknown {
+function createTicket(call: CallTo<'POST /access/ticket'>): unknown {
   const { params, runtime } = call;
   const { world } = runtime;
-  const realm = text(params, 'realm');
-  const userid = requiredText(params, 'username') + (realm ? `@${realm}` : '');
+  const { realm, path, privs: privileges } = params;
+  const userid = params.username + (realm ? `@${realm}` : '');
   const user = findUser(world, userid);
   // Rule [recorded auth-ticket-csrf]: whatever is wrong, the answer is the same, so that users cannot be guessed.
   if (!user || !isUsable(runtime, user) || !isProven(call, user)) throw authenticationFailure();
-  const path = text(params, 'path');
-  const privileges = text(params, 'privs');
   const isVerification = path && privileges;
   if (isVerification && !holdsAll(world, userid, path, privileges)) throw authenticationFailure();
   return {
@@ -42,14 +40,14 @@ function createTicket(call: Call): unknown {
  * Rule [source AC API2/AccessControl.pm create_ticket_do, verify_auth]: the user's own ticket is as good as the password;
  * root's ticket makes one for anybody, but proves nothing when privileges are to be verified.
  */
-function isProven({ params, runtime }: Call, user: User): boolean {
+function isProven({ params, runtime }: CallTo<'POST /access/ticket'>, user: User): boolean {
   // Second factors are not simulated, so there is never a challenge to answer.
-  if (text(params, 'tfa-challenge') !== undefined) return false;
-  const secret = requiredText(params, 'password');
+  if (params['tfa-challenge'] !== undefined) return false;
+  const secret = params.password;
   const ticketUser = verifyTicket(runtime, secret);
-  const isVerification = text(params, 'path') && text(params, 'privs');
+  const isVerification = params.path && params.privs;
   if (ticketUser === user.userid || (ticketUser === ROOT && !isVerification)) return true;
-  if (text(params, 'otp') !== undefined) return false;
+  if (params.otp !== undefined) return false;
   try {
     checkPassword(runtime.world, user, secret);
     return true;

@@ -4,7 +4,7 @@ import { splitList } from '../../../pve/wire/index.ts';
 import { joinTokenName, verifyUserName } from '../../access/ids.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
 import { findToken, requireToken, requireUser, tokensOf } from '../../access/users.ts';
-import { type Call, flag, integer, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { ApiToken } from '../../world/world.ts';
 
@@ -30,18 +30,18 @@ export function tokenInfo(token: ApiToken): TokenInfo {
   };
 }
 
-function listTokens({ params, runtime }: Call): unknown {
-  const user = requireUser(runtime.world, requiredText(params, 'userid'));
+function listTokens({ params, runtime }: CallTo<'GET /access/users/{userid}/token'>): unknown {
+  const user = requireUser(runtime.world, params.userid);
   return tokensOf(runtime.world, user.userid).map((token) => ({ tokenid: token.tokenid, ...tokenInfo(token) }));
 }
 
-function readToken(call: Call): TokenInfo {
+function readToken(call: CallTo<'GET /access/users/{userid}/token/{tokenid}'>): TokenInfo {
   const { userid, tokenid } = namesOf(call);
   return tokenInfo(requireToken(call.runtime.world, userid, tokenid));
 }
 
-async function createToken(call: Call): Promise<unknown> {
-  const { params, runtime } = call;
+async function createToken(call: CallTo<'POST /access/users/{userid}/token/{tokenid}'>): Promise<unknown> {
+  const { params, texts, runtime } = call;
   const { world } = runtime;
   const { userid, tokenid } = namesOf(call);
   requireUser(world, userid);
@@ -50,9 +50,9 @@ async function createToken(call: Call): Promise<unknown> {
     userid,
     tokenid,
     secret: randomUuid(runtime.random),
-    privsep: flag(params, 'privsep') ?? true,
-    expire: integer(params, 'expire') ?? 0,
-    comment: text(params, 'comment') || undefined,
+    privsep: params.privsep ?? true,
+    expire: params.expire ?? 0,
+    comment: params.comment || undefined,
   };
   const authid = joinTokenName(userid, tokenid);
   await changeUserConfig(runtime, 'generating token failed', () => {
@@ -62,40 +62,40 @@ async function createToken(call: Call): Promise<unknown> {
   });
   // Rule [recorded perm-tokens-users]: what was sent is echoed as text, and an expiry only if it was sent.
   const info = {
-    privsep: text(params, 'privsep') ?? 1,
-    ...(text(params, 'expire') === undefined ? {} : { expire: text(params, 'expire') }),
+    privsep: texts.privsep ?? 1,
+    ...(texts.expire ? { expire: texts.expire } : {}),
     ...(token.comment ? { comment: token.comment } : {}),
   };
   return { 'full-tokenid': authid, info, value: token.secret };
 }
 
 /** Rule [recorded perm-tokens-users]: the answer shows the token, with what was sent as text. */
-async function updateToken(call: Call): Promise<unknown> {
-  const { params, runtime } = call;
+async function updateToken(call: CallTo<'PUT /access/users/{userid}/token/{tokenid}'>): Promise<unknown> {
+  const { params, texts, runtime } = call;
   const { userid, tokenid } = namesOf(call);
   requireToken(runtime.world, userid, tokenid);
-  const isRegenerated = flag(params, 'regenerate') ?? false;
+  const isRegenerated = params.regenerate ?? false;
   const token = await changeUserConfig(runtime, 'updating token info failed', () => {
     const found = requireToken(runtime.world, userid, tokenid);
-    const deleted = splitList(text(params, 'delete') ?? '');
+    const deleted = splitList(params.delete ?? '');
     const unknown = deleted.find((name) => name !== 'comment');
     if (unknown !== undefined) throw paramFault({ delete: `unknown option '${unknown}'` });
-    found.privsep = flag(params, 'privsep') ?? found.privsep;
-    found.expire = integer(params, 'expire') ?? found.expire;
-    found.comment = deleted.length > 0 ? undefined : (text(params, 'comment') ?? found.comment) || undefined;
+    found.privsep = params.privsep ?? found.privsep;
+    found.expire = params.expire ?? found.expire;
+    found.comment = deleted.length > 0 ? undefined : (params.comment ?? found.comment) || undefined;
     if (isRegenerated) found.secret = randomUuid(runtime.random);
     return found;
   });
   const info = tokenInfo(token);
   return {
     ...info,
-    privsep: text(params, 'privsep') ?? info.privsep,
-    expire: text(params, 'expire') ?? info.expire,
+    privsep: texts.privsep ?? info.privsep,
+    expire: texts.expire ?? info.expire,
     ...(isRegenerated ? { value: token.secret, 'full-tokenid': joinTokenName(userid, tokenid) } : {}),
   };
 }
 
-async function deleteToken(call: Call): Promise<void> {
+async function deleteToken(call: CallTo<'DELETE /access/users/{userid}/token/{tokenid}'>): Promise<void> {
   const { runtime } = call;
   const { userid, tokenid } = namesOf(call);
   requireToken(runtime.world, userid, tokenid);
@@ -105,6 +105,9 @@ async function deleteToken(call: Call): Promise<void> {
   });
 }
 
-function namesOf({ params }: Call): { userid: string; tokenid: string } {
-  return { userid: verifyUserName(requiredText(params, 'userid')).userid, tokenid: requiredText(params, 'tokenid') };
+function namesOf({ params }: Call<{ readonly userid: string; readonly tokenid: string }>): {
+  userid: string;
+  tokenid: string;
+} {
+  return { userid: verifyUserName(params.userid).userid, tokenid: params.tokenid };
 }

@@ -6,7 +6,7 @@ import { parseUserName, ROOT, verifyUserName } from '../../access/ids.ts';
 import { setPassword } from '../../access/passwords.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
 import { requireUser, tokensOf } from '../../access/users.ts';
-import { type Call, flag, integer, type Params, type Routes, requiredText, text } from '../../core/call.ts';
+import type { CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 import type { User, World } from '../../world/world.ts';
 import { tokenInfo } from './tokens.ts';
@@ -23,12 +23,12 @@ export const userRoutes: Routes = {
 const DETAILS = ['firstname', 'lastname', 'email', 'comment', 'keys'] as const;
 
 /** Rule [source AC API2/User.pm index]: oneself, and the users of groups one may look after. A token is not its user. */
-function listUsers(call: Call): unknown {
+function listUsers(call: CallTo<'GET /access/users'>): unknown {
   const { world } = call.runtime;
   const mayLookAfter = (path: string) => call.may(path, ['User.Modify', 'Sys.Audit'], { any: true });
   const seesAll = mayLookAfter('/access/groups');
-  const enabled = flag(call.params, 'enabled');
-  const isFull = flag(call.params, 'full') ?? false;
+  const enabled = call.params.enabled;
+  const isFull = call.params.full ?? false;
   return [...world.access.users.values()]
     .filter(
       (user) =>
@@ -48,9 +48,9 @@ function listUsers(call: Call): unknown {
     });
 }
 
-function readUser(call: Call): unknown {
+function readUser(call: CallTo<'GET /access/users/{userid}'>): unknown {
   const { world } = call.runtime;
-  const user = requireUser(world, requiredText(call.params, 'userid'));
+  const user = requireUser(world, call.params.userid);
   const tokens = tokensOf(world, user.userid);
   return {
     ...userData(user),
@@ -59,20 +59,20 @@ function readUser(call: Call): unknown {
   };
 }
 
-async function createUser({ params, runtime }: Call): Promise<void> {
+async function createUser({ params, runtime }: CallTo<'POST /access/users'>): Promise<void> {
   const { world } = runtime;
   await changeUserConfig(runtime, 'create user failed', () => {
-    const { userid } = verifyUserName(requiredText(params, 'userid'));
+    const { userid } = verifyUserName(params.userid);
     if (world.access.users.has(userid)) throw dieFault(`user '${userid}' already exists`);
     const user: User = {
       userid,
-      enable: flag(params, 'enable') ?? true,
-      expire: integer(params, 'expire') ?? 0,
+      enable: params.enable ?? true,
+      expire: params.expire ?? 0,
       details: new Map(),
       groups: new Set(),
       password: undefined,
     };
-    const password = text(params, 'password');
+    const password = params.password;
     if (password !== undefined) setPassword(world, user, password);
     for (const group of groupsGiven(world, params)) user.groups.add(group);
     setDetails(user, params);
@@ -80,15 +80,15 @@ async function createUser({ params, runtime }: Call): Promise<void> {
   });
 }
 
-async function updateUser({ params, runtime }: Call): Promise<void> {
+async function updateUser({ params, runtime }: CallTo<'PUT /access/users/{userid}'>): Promise<void> {
   const { world } = runtime;
-  const { userid } = verifyUserName(requiredText(params, 'userid'));
+  const { userid } = verifyUserName(params.userid);
   await changeUserConfig(runtime, 'update user failed', () => {
     const user = requireUser(world, userid);
     const groups = groupsGiven(world, params);
-    user.enable = flag(params, 'enable') ?? user.enable;
-    user.expire = integer(params, 'expire') ?? user.expire;
-    if (text(params, 'groups') !== undefined && !flag(params, 'append')) user.groups.clear();
+    user.enable = params.enable ?? user.enable;
+    user.expire = params.expire ?? user.expire;
+    if (params.groups !== undefined && !params.append) user.groups.clear();
     for (const group of groups) user.groups.add(group);
     setDetails(user, params);
   });
@@ -98,9 +98,9 @@ async function updateUser({ params, runtime }: Call): Promise<void> {
  * Rule [source AC API2/User.pm delete_user]: whether the user exists was asked by the permission check, which a real
  * root login skips; deleting nobody is then no error. root@pam always comes back, bare.
  */
-async function deleteUser({ params, runtime }: Call): Promise<void> {
+async function deleteUser({ params, runtime }: CallTo<'DELETE /access/users/{userid}'>): Promise<void> {
   const { access } = runtime.world;
-  const { userid } = verifyUserName(requiredText(params, 'userid'));
+  const { userid } = verifyUserName(params.userid);
   await changeUserConfig(runtime, 'delete user failed', () => {
     const user = access.users.get(userid);
     access.users.delete(userid);
@@ -114,10 +114,10 @@ async function deleteUser({ params, runtime }: Call): Promise<void> {
 }
 
 /** Second factors are not simulated, so nobody has one. */
-function readTfa({ params, runtime }: Call): unknown {
-  const { realm } = verifyUserName(requiredText(params, 'userid'));
+function readTfa({ params, runtime }: CallTo<'GET /access/users/{userid}/tfa'>): unknown {
+  const { realm } = verifyUserName(params.userid);
   if (!runtime.world.access.realms.has(realm)) throw dieFault(`auth domain '${realm}' does not exist`);
-  return flag(params, 'multiple') ? { user: [] } : {};
+  return params.multiple ? { user: [] } : {};
 }
 
 /**
@@ -139,15 +139,15 @@ function tokenList(world: World, user: User): unknown {
   return tokens.length === 0 ? null : tokens.map((token) => ({ tokenid: token.tokenid, ...tokenInfo(token) }));
 }
 
-function setDetails(user: User, params: Params): void {
+function setDetails(user: User, params: { readonly [name in (typeof DETAILS)[number]]?: string }): void {
   for (const name of DETAILS) {
-    const value = text(params, name);
+    const value = params[name];
     if (value !== undefined) user.details.set(name, value);
   }
 }
 
-function groupsGiven(world: World, params: Params): string[] {
-  const groups = splitList(text(params, 'groups') ?? '');
+function groupsGiven(world: World, params: { readonly groups?: string }): string[] {
+  const groups = splitList(params.groups ?? '');
   for (const group of groups) if (!world.access.groups.has(group)) throw dieFault(`no such group '${group}'`);
   return groups;
 }

@@ -1,9 +1,10 @@
 /** /cluster/ha/resources: what is highly available. Rules, fencing and moving are not simulated. */
-import { type Call, flag, type Params, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { assertGuest, parseServiceId, resourcesDigest, type ServiceId } from '../../ha/resources.ts';
 import { wakeHa } from '../../ha/rounds.ts';
 import { dieFault } from '../../http/response.ts';
 import { splitList } from '../../schema/perl-text.ts';
+import type { ParamTexts } from '../../schema/typed-params.ts';
 import { isServerSince } from '../../world/releases.ts';
 
 export const haRoutes: Routes = {
@@ -18,8 +19,8 @@ export const haRoutes: Routes = {
 const OPTIONS = ['state', 'comment', 'failback', 'group', 'max_restart', 'max_relocate'];
 const NUMBERS = new Set(['failback', 'max_restart', 'max_relocate']);
 
-function serviceId(call: Call): ServiceId {
-  return parseServiceId(call.runtime.world, requiredText(call.params, 'sid'));
+function serviceId(call: Call<{ readonly sid: string }>): ServiceId {
+  return parseServiceId(call.runtime.world, call.params.sid);
 }
 
 /** Rule [recorded ha-resources]: what was given and nothing else; defaults are not filled in. */
@@ -31,8 +32,8 @@ function resourceView(call: Call, sid: string): Record<string, unknown> {
   return { sid, type: sid.slice(0, sid.indexOf(':')), digest: resourcesDigest(world), ...Object.fromEntries(values) };
 }
 
-function listResources(call: Call): Record<string, unknown>[] {
-  const type = text(call.params, 'type');
+function listResources(call: CallTo<'GET /cluster/ha/resources'>): Record<string, unknown>[] {
+  const type = call.params.type;
   return [...call.runtime.world.ha.resources.keys()]
     .map((sid) => resourceView(call, sid))
     .filter((resource) => type === undefined || resource.type === type)
@@ -46,34 +47,34 @@ function lostGroup(call: Call, group: unknown): Record<string, unknown> {
 }
 
 /** Rule [source HA API2/HA/Resources.pm create]: id, type, group, guest, then whether it is there already. */
-function createResource(call: Call): null {
+function createResource(call: CallTo<'POST /cluster/ha/resources'>): null {
   const { world } = call.runtime;
   const id = serviceId(call);
   assertType(call.params, id);
   refuseGroup(call);
   assertGuest(world, id);
   if (world.ha.resources.has(id.sid)) throw dieFault(`create resource failed: resource ID '${id.sid}' already defined`);
-  world.ha.resources.set(id.sid, optionsOf(call.params));
+  world.ha.resources.set(id.sid, optionsOf(call.texts));
   wakeHa(call.runtime);
   return null;
 }
 
-function updateResource(call: Call): null {
+function updateResource(call: CallTo<'PUT /cluster/ha/resources/{sid}'>): null {
   const { world } = call.runtime;
   const { sid } = serviceId(call);
-  if (text(call.params, 'group')) refuseGroup(call);
+  if (call.params.group) refuseGroup(call);
   assertGroup(call);
   assertNoError(call, sid);
-  const digest = text(call.params, 'digest');
+  const digest = call.params.digest;
   if (digest && digest !== resourcesDigest(world)) {
     throw updateFault('detected modified configuration - file changed by other user? Try again.');
   }
   const options = world.ha.resources.get(sid);
   if (!options) throw updateFault(`no such resource '${sid}'`);
-  const deleted = splitList(text(call.params, 'delete') ?? '');
+  const deleted = splitList(call.params.delete ?? '');
   const unknown = deleted.find((key) => !OPTIONS.includes(key));
   if (unknown !== undefined) throw updateFault(`no such option '${unknown}'`);
-  for (const [key, value] of optionsOf(call.params)) options.set(key, value);
+  for (const [key, value] of optionsOf(call.texts)) options.set(key, value);
   // Rule [recorded ha-resources]: what is set and deleted in one request is gone.
   for (const key of deleted) options.delete(key);
   wakeHa(call.runtime);
@@ -84,48 +85,42 @@ function updateFault(detail: string): Error {
   return dieFault(`update resources config failed: ${detail}`);
 }
 
-function deleteResource(call: Call): null {
+function deleteResource(call: CallTo<'DELETE /cluster/ha/resources/{sid}'>): null {
   const { sid } = serviceId(call);
   if (!call.runtime.world.ha.resources.delete(sid)) throw dieFault(`cannot delete service '${sid}', not HA managed!`);
   wakeHa(call.runtime);
   return null;
 }
 
-function assertType(params: Params, id: ServiceId): void {
-  const type = text(params, 'type');
+function assertType({ type }: { readonly type?: string }, id: ServiceId): void {
   if (type !== undefined && type !== id.type) throw dieFault('types does not match');
 }
 
 /** Rule [recorded ha-resources]: where no groups are left, nobody can be in one. */
-function refuseGroup({ params, runtime }: Call): void {
-  if (text(params, 'group') === undefined || !isServerSince(runtime.world, '9.0')) return;
+function refuseGroup({ params, runtime }: Call<{ readonly group?: string }>): void {
+  if (params.group === undefined || !isServerSince(runtime.world, '9.0')) return;
   throw dieFault("invalid parameter 'group': ha groups have been migrated to rules");
 }
 
 /** Rule [source HA API2/HA/Resources.pm update of 4.0.7]: an update looks for the group, a creation does not. */
-function assertGroup({ params, runtime }: Call): void {
-  const group = text(params, 'group');
+function assertGroup({ params: { group }, runtime }: Call<{ readonly group?: string }>): void {
   if (group && !runtime.world.ha.groups.has(group)) throw dieFault(`HA group '${group}' does not exist`);
 }
 
 /** Rule [recorded ha-create]: what is in error must be disabled before anything else. */
-function assertNoError(call: Call, sid: string): void {
+function assertNoError(call: Call<{ readonly state?: string }>, sid: string): void {
   const { services, resources } = call.runtime.world.ha;
   const isIgnored = resources.get(sid)?.get('state') === 'ignored';
   if (!resources.has(sid) || isIgnored || services.get(sid)?.state !== 'error') return;
-  if (text(call.params, 'state') === 'disabled') return;
+  if (call.params.state === 'disabled') return;
   throw dieFault(`service '${sid}' in error state, must be disabled and fixed first`);
 }
 
-function optionsOf(params: Params): Map<string, string> {
+function optionsOf(texts: ParamTexts): Map<string, string> {
   const options = new Map<string, string>();
   for (const key of OPTIONS) {
-    const value = key === 'failback' ? booleanText(flag(params, key)) : text(params, key);
+    const value = texts[key] ?? undefined;
     if (value !== undefined) options.set(key, value);
   }
   return options;
-}
-
-function booleanText(value: boolean | undefined): string | undefined {
-  return value === undefined ? undefined : value ? '1' : '0';
 }

@@ -1,5 +1,5 @@
 /** GET /cluster/resources: the overview of everything, which lags behind (see `statistics.ts`). */
-import { type Call, type Routes, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { isOnNode } from '../../storage/volumes.ts';
 import { isServerSince } from '../../world/releases.ts';
 import type { World } from '../../world/world.ts';
@@ -7,8 +7,8 @@ import { type ResourceEntry, ResourceView } from './resource-entries.ts';
 
 export const resourcesRoutes: Routes = { 'GET /cluster/resources': listResources };
 
-function listResources(call: Call): ResourceEntry[] {
-  const type = text(call.params, 'type');
+function listResources(call: CallTo<'GET /cluster/resources'>): ResourceEntry[] {
+  const type = call.params.type;
   const wants = (kind: string) => type === undefined || type === kind;
   const view = new ResourceView(call.runtime);
   const pools = type === undefined ? poolEntries(call) : new Map<string, ResourceEntry>();

@@ -1,6 +1,6 @@
 /** /nodes/{node}/hardware: devices a guest could be given. */
 import { splitList } from '../../../pve/wire/index.ts';
-import { type Call, flag, type Routes, text } from '../../core/call.ts';
+import type { CallTo, Routes } from '../../core/call.ts';
 import type { PciDevice } from '../../world/world.ts';
 
 export const hardwareRoutes: Routes = {
@@ -11,10 +11,10 @@ export const hardwareRoutes: Routes = {
 /** Rule [source PM API2/Hardware/PCI.pm pciscan]: memory, bridge and processor classes are hidden unless asked for. */
 const HIDDEN_CLASSES = ['05', '06', '0b'];
 
-function listPciDevices(call: Call): unknown[] {
-  const blacklist = text(call.params, 'pci-class-blacklist');
+function listPciDevices(call: CallTo<'GET /nodes/{node}/hardware/pci'>): unknown[] {
+  const blacklist = call.params['pci-class-blacklist'];
   const hidden = blacklist === undefined ? HIDDEN_CLASSES : splitList(blacklist);
-  const isVerbose = flag(call.params, 'verbose') ?? true;
+  const isVerbose = call.params.verbose ?? true;
   return (call.runtime.world.nodes.get(call.node)?.pciDevices ?? [])
     .filter((device) => !hidden.some((prefix) => device.class.startsWith(`0x${prefix}`)))
     .map((device) => (isVerbose ? deviceView(device) : { id: device.id }));

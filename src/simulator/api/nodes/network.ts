@@ -1,5 +1,5 @@
 /** /nodes/{node}/network and the SDN view of it: the bridges of a node. Read-only. */
-import { type Call, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { paramFault } from '../../http/response.ts';
 import type { Bridge } from '../../world/world.ts';
 
@@ -11,8 +11,8 @@ export const networkRoutes: Routes = {
 /** Rule [recorded ha-and-mappings-empty]: the loopback device and the file's order take the first priorities. */
 const FIRST_PRIORITY = 3;
 
-function listInterfaces(call: Call): unknown[] {
-  const type = text(call.params, 'type');
+function listInterfaces(call: CallTo<'GET /nodes/{node}/network'>): unknown[] {
+  const type = call.params.type;
   const isBridgeWanted =
     type === undefined || ['bridge', 'any_bridge', 'any_local_bridge', 'include_sdn'].includes(type);
   if (!isBridgeWanted) return [];
@@ -32,8 +32,8 @@ export function maySeeBridge(call: Call, bridge: string): boolean {
   );
 }
 
-function readInterface(call: Call): unknown {
-  const name = requiredText(call.params, 'iface');
+function readInterface(call: CallTo<'GET /nodes/{node}/network/{iface}'>): unknown {
+  const name = call.params.iface;
   const bridge = bridgesOf(call).find((candidate) => candidate.name === name);
   if (!bridge) throw paramFault({ iface: 'interface does not exist' });
   return interfaceView(call, bridge);

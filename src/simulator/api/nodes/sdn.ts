@@ -1,5 +1,5 @@
 /** Software-defined networking, which nobody has configured: only the built-in zone of local bridges exists. */
-import { type Call, type Routes, requiredText } from '../../core/call.ts';
+import type { CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 import { bridgesOf, maySeeBridge } from './network.ts';
 
@@ -10,8 +10,8 @@ export const sdnRoutes: Routes = {
 };
 
 /** Rule [recorded perm-readonly-checks]: name, ports and VLAN filtering of every bridge. */
-function listBridges(call: Call): unknown[] {
-  const zone = requiredText(call.params, 'zone');
+function listBridges(call: CallTo<'GET /nodes/{node}/sdn/zones/{zone}/bridges'>): unknown[] {
+  const zone = call.params.zone;
   if (zone !== 'localnetwork') throw dieFault(`zone '${zone}' does not exist`);
   return bridgesOf(call)
     .filter(({ name }) => maySeeBridge(call, name))

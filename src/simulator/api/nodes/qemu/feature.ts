@@ -1,5 +1,5 @@
 /** GET /nodes/{node}/qemu/{vmid}/feature: whether all disks of a VM can be snapshotted, cloned or copied. */
-import { type Call, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { CallTo, Routes } from '../../../core/call.ts';
 import { dieFault } from '../../../http/response.ts';
 import { hasFeature, type VolumeFeature } from '../../../storage/features.ts';
 import { storageConfig } from '../../../storage/volumes.ts';
@@ -7,11 +7,11 @@ import { assertVmExists } from '../../../vm/config-file.ts';
 import { drivesOf } from '../../../vm/drive.ts';
 import type { World } from '../../../world/world.ts';
 
-function getFeature(call: Call): { hasFeature: number; nodes: string[] } {
+function getFeature(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/feature'>): { hasFeature: number; nodes: string[] } {
   const { world } = call.runtime;
-  const vm = assertVmExists(world, call.node, integer(call.params, 'vmid') ?? 0);
-  const feature = requiredText(call.params, 'feature') as VolumeFeature; // the schema admits snapshot, clone and copy
-  const snapshot = text(call.params, 'snapname') || undefined;
+  const vm = assertVmExists(world, call.node, call.params.vmid);
+  const feature = call.params.feature as VolumeFeature; // the schema admits snapshot, clone and copy
+  const snapshot = call.params.snapname || undefined;
   const config = snapshot === undefined ? vm.config.current : vm.config.snapshots.get(snapshot);
   if (!config) throw dieFault(`snapshot '${snapshot}' does not exist`);
   const nodes = sharedNodes(world, call.node, config);

@@ -4,11 +4,7 @@ import { findVolume, volidOf } from '../../../storage/volumes.ts';
 import { TestBench } from '../../../testing/bench.ts';
 import { startVm } from '../../../vm/power.ts';
 import type { Vm } from '../../../world/world.ts';
-import { moveDiskRoutes } from './move-disk.ts';
-import { resizeRoutes } from './resize.ts';
-import { snapshotRoutes } from './snapshot.ts';
 
-const ROUTES = { ...moveDiskRoutes, ...resizeRoutes, ...snapshotRoutes };
 const VM_PATH = '/nodes/{node}/qemu/{vmid}';
 
 class Bench extends TestBench {
@@ -18,14 +14,8 @@ class Bench extends TestBench {
     return volidOf(await this.clock.run(() => allocateVolume(runtime, { ...input, ...(name && { name }) })));
   }
 
-  async perform(route: string, params: Readonly<Record<string, string | number>>): Promise<readonly string[]> {
-    const upid = String(await ROUTES[route]?.(this.call(params)));
-    await this.clock.run(() => this.runtime.tasks.ended(upid));
-    return this.runtime.world.tasks.get(upid)?.log ?? [];
-  }
-
   move(params: Readonly<Record<string, string | number>>): Promise<readonly string[]> {
-    return this.perform(`POST ${VM_PATH}/move_disk`, { vmid: 600, ...params });
+    return this.performed(`POST ${VM_PATH}/move_disk`, { vmid: 600, ...params });
   }
 
   exists(volid: string): boolean {
@@ -58,7 +48,7 @@ describe('moving a disk', () => {
     const bench = new Bench();
     const source = await bench.disk(600);
     const vm = bench.addVm(600, { scsi0: source });
-    await bench.perform(`POST ${VM_PATH}/snapshot`, { vmid: 600, snapname: 'one' });
+    await bench.performed(`POST ${VM_PATH}/snapshot`, { vmid: 600, snapname: 'one' });
     await expect(bench.move({ disk: 'scsi0', storage: 'local2', delete: 1 })).rejects.toThrow(
       "you can't move a disk with snapshots and delete the source",
     );
@@ -107,7 +97,7 @@ describe('giving a disk to another VM', () => {
     await bench.task((task) => startVm(bench.runtime, { node: bench.node, vmid: 600, task }));
     const give = () => bench.move({ disk: 'scsi0', 'target-vmid': 601 });
     await expect(give()).rejects.toThrow('while the source VM is running - detach first');
-    await bench.perform(`POST ${VM_PATH}/snapshot`, { vmid: 600, snapname: 'one' });
+    await bench.performed(`POST ${VM_PATH}/snapshot`, { vmid: 600, snapname: 'one' });
     await expect(give()).rejects.toThrow("Can't move disk used by a snapshot to another VM");
   });
 });
@@ -117,7 +107,7 @@ describe('resizing', () => {
     const bench = new Bench();
     const vm = bench.addVm(600, { memory: '64', kvm: '0', scsi0: await bench.disk(600) });
     await bench.task((task) => startVm(bench.runtime, { node: bench.node, vmid: 600, task }));
-    const log = await bench.perform(`PUT ${VM_PATH}/resize`, { vmid: 600, disk: 'scsi0', size: '+1.5M' });
+    const log = await bench.performed(`PUT ${VM_PATH}/resize`, { vmid: 600, disk: 'scsi0', size: '+1.5M' });
     expect(log).toEqual(['TASK OK']);
     expect(configured(vm, 'scsi0')).toMatch(/,size=5632K$/);
   });

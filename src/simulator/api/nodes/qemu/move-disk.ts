@@ -1,5 +1,5 @@
 /** POST /nodes/{node}/qemu/{vmid}/move_disk: a disk goes to another storage, to another format or to another VM. */
-import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
@@ -21,6 +21,8 @@ import { checkedReassignment, type ReassignRequest, runReassignment } from '../.
 import type { Vm, VolumeFormat } from '../../../world/world.ts';
 import { baseOf } from './template.ts';
 
+type MoveCall = CallTo<'POST /nodes/{node}/qemu/{vmid}/move_disk'>;
+
 interface MoveRequest {
   readonly vmid: number;
   readonly disk: string;
@@ -39,9 +41,8 @@ interface MovePlan {
 }
 
 /** Rule [recorded move-disk-reassign]: either a storage or a VM, and exactly one of them. */
-function moveDisk(call: Call): string {
-  const storage = text(call.params, 'storage');
-  const targetVmid = integer(call.params, 'target-vmid');
+function moveDisk(call: MoveCall): string {
+  const { storage, 'target-vmid': targetVmid } = call.params;
   if (targetVmid && storage) throw bothParams("either set 'storage' or 'target-vmid', but not both");
   if (targetVmid) return reassign(call, targetVmid);
   if (storage) return moveToStorage(call, storage);
@@ -52,16 +53,16 @@ function bothParams(message: string): Error {
   return paramFault({ 'target-vmid': message, storage: message });
 }
 
-function reassign(call: Call, targetVmid: number): string {
+function reassign(call: MoveCall, targetVmid: number): string {
   const { params } = call;
-  const disk = requiredText(params, 'disk');
+  const { disk } = params;
   const request: ReassignRequest = {
-    vmid: integer(params, 'vmid') ?? 0,
+    vmid: params.vmid,
     disk,
     targetVmid,
-    targetDisk: text(params, 'target-disk') ?? disk,
-    digest: text(params, 'digest'),
-    targetDigest: text(params, 'target-digest'),
+    targetDisk: params['target-disk'] ?? disk,
+    digest: params.digest,
+    targetDigest: params['target-digest'],
   };
   const { vmid, targetDisk } = request;
   if (!call.caller.isRoot) call.require(`/vms/${targetVmid}`, ['VM.Config.Disk']);
@@ -75,16 +76,16 @@ function reassign(call: Call, targetVmid: number): string {
   );
 }
 
-function moveToStorage(call: Call, storage: string): string {
+function moveToStorage(call: MoveCall, storage: string): string {
   const { params } = call;
   const request: MoveRequest = {
-    vmid: integer(params, 'vmid') ?? 0,
-    disk: requiredText(params, 'disk'),
+    vmid: params.vmid,
+    disk: params.disk,
     storage,
-    format: text(params, 'format') as VolumeFormat | undefined, // the schema admits raw, qcow2 and vmdk
-    deleteSource: flag(params, 'delete') ?? false,
-    digest: text(params, 'digest'),
-    bwlimitKiB: integer(params, 'bwlimit') || undefined,
+    format: params.format,
+    deleteSource: params.delete ?? false,
+    digest: params.digest,
+    bwlimitKiB: params.bwlimit || undefined,
   };
   call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
   checkedMove(call, request);

@@ -1,6 +1,6 @@
 /** PUT /nodes/{node}/qemu/{vmid}/resize: growing a disk. Everything but the syntax is checked inside the task. */
 import { printSize } from '../../../../pve/wire/index.ts';
-import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { resizeVolume } from '../../../storage/resize.ts';
@@ -11,10 +11,11 @@ import { type Drive, parseDrive, printDrive, withOptions } from '../../../vm/dri
 import { withVmLock } from '../../../vm/locking.ts';
 import type { Vm, Volume } from '../../../world/world.ts';
 
-function resize(call: Call): string {
-  const { params } = call;
-  const vmid = integer(params, 'vmid') ?? 0;
-  if (flag(params, 'skiplock') && !call.caller.isRoot) {
+type ResizeCall = CallTo<'PUT /nodes/{node}/qemu/{vmid}/resize'>;
+
+function resize(call: ResizeCall): string {
+  const { vmid, skiplock } = call.params;
+  if (skiplock && !call.caller.isRoot) {
     throw paramFault({ skiplock: 'Only root may use this option.' });
   }
   return call.fork('resize', String(vmid), (task) =>
@@ -22,11 +23,11 @@ function resize(call: Call): string {
   );
 }
 
-async function runResize(call: Call, vmid: number, task: Task): Promise<void> {
+async function runResize(call: ResizeCall, vmid: number, task: Task): Promise<void> {
   const vm = loadVm(call.runtime.world, call.node, vmid);
   const drive = checkedDrive(call, vm);
   const volume = activatedVolume(call, drive);
-  const sizeBytes = newSizeBytes(requiredText(call.params, 'size'), volume.sizeBytes);
+  const sizeBytes = newSizeBytes(call.params.size, volume.sizeBytes);
   // Rule [recorded resize]: only growing; the present size is fine and changes nothing.
   if (sizeBytes < volume.sizeBytes) throw dieFault('shrinking disks is not supported');
   if (sizeBytes === volume.sizeBytes) return;
@@ -42,12 +43,11 @@ async function runResize(call: Call, vmid: number, task: Task): Promise<void> {
 }
 
 /** Rule [source QS API2/Qemu.pm resize_vm]: digest, lock, disk, volume, CD-ROM, privilege — in this order. */
-function checkedDrive(call: Call, vm: Vm): Drive {
+function checkedDrive(call: ResizeCall, vm: Vm): Drive {
   const { params, runtime } = call;
-  const digest = text(params, 'digest');
+  const { digest, disk: key } = params;
   if (digest && digest !== vm.config.digest) throw digestFault(call.runtime.world);
-  if (!flag(params, 'skiplock')) checkLock(vm);
-  const key = requiredText(params, 'disk');
+  if (!params.skiplock) checkLock(vm);
   const value = vm.config.current.get(key);
   if (!value) throw dieFault(`disk '${key}' does not exist`);
   const drive = parseDrive(key, value);

@@ -1,5 +1,5 @@
 /** POST /nodes/{node}/qemu/{vmid}/template: turning a VM, or one of its disks, into something to clone from. */
-import { type Call, integer, type Routes, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { convertToBase } from '../../../storage/clone.ts';
@@ -10,9 +10,9 @@ import { withVmLock } from '../../../vm/locking.ts';
 import { orderedDrives } from '../../../vm/snapshot-steps.ts';
 import type { Vm } from '../../../world/world.ts';
 
-function convert(call: Call): string {
-  const vmid = integer(call.params, 'vmid') ?? 0;
-  const disk = text(call.params, 'disk');
+function convert(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/template'>): string {
+  const vmid = call.params.vmid;
+  const disk = call.params.disk;
   loadAndCheck(call, vmid, disk);
   return call.fork('qmtemplate', String(vmid), (task) =>
     withVmLock(call.runtime, call.node, vmid, { task }, () => runConversion(call, vmid, disk, task)),
