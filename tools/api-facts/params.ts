@@ -3,8 +3,7 @@
  * validator applies. A type admits what any simulated release lets through, because one handler serves all of them.
  */
 
-import { type ApiFacts, apiOf } from '../../src/simulator/schema/api-of-release.ts';
-import { EXTRA_FACTS } from '../../src/simulator/schema/extra-facts.ts';
+import { type ApiFacts, apiOf, EXTRA_FACTS } from '../../src/simulator/schema/api-of-release.ts';
 import type { ParamSchema, ParamSchemas } from '../../src/simulator/schema/types.ts';
 import { RELEASES } from '../../src/simulator/world/releases.ts';
 import { literal, quoteKey } from './facts.ts';

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROUTES } from '../../src/simulator/api/index.ts';
 import { API_FACTS } from '../../src/simulator/schema/api-facts.generated.ts';
-import { EXTRA_FACTS } from '../../src/simulator/schema/extra-facts.ts';
+import { EXTRA_FACTS } from '../../src/simulator/schema/api-of-release.ts';
 import { table } from './markdown.ts';
 
 const PROVENANCE = [

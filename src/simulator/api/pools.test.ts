@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { addVmToPool, poolOfVm, removeStorageAccess, removeVmAccess } from '../access/pools.ts';
+import { addVmToPool, poolOfVm, removeStorageAccess, removeVmAccess } from '../access/user-config.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { RawParams } from '../schema/types.ts';
 import { asyncRefusalOf, grant, testCall, testRuntime } from '../testing/access.ts';

@@ -1,13 +1,12 @@
 /** /pools: guests and storages taken together, and the rights on them. */
 import { splitList } from '../../pve/wire/index.ts';
-import { removeAclSubtree } from '../access/acl-tree.ts';
+import { removeAclSubtree } from '../access/acl.ts';
 import { permissionsToModify } from '../access/checks.ts';
-import { poolOfVm } from '../access/pools.ts';
-import { changeUserConfig } from '../access/user-config.ts';
+import { changeUserConfig, poolOfVm } from '../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../core/call.ts';
 import { dieFault } from '../http/response.ts';
 import type { Pool, Storage, World } from '../world/world.ts';
-import { type ResourceEntry, ResourceView } from './cluster/resource-entries.ts';
+import { type ResourceEntry, ResourceView } from './cluster/resources.ts';
 
 export const poolRoutes: Routes = {
   'GET /pools': (call) => (call.params.poolid ? [poolView(call, call.params.poolid)] : listPools(call)),

@@ -1,8 +1,8 @@
 /** /storage: the definitions of storages. [source ST API2/Storage/Config.pm] */
-import { removeStorageAccess } from '../access/pools.ts';
+import { removeStorageAccess } from '../access/user-config.ts';
 import type { CallTo, Routes } from '../core/call.ts';
 import { ApiFault, dieFault } from '../http/response.ts';
-import { type ParamTexts, sentTexts } from '../schema/typed-params.ts';
+import { type ParamTexts, sentTexts } from '../schema/validate.ts';
 import { activationFailure, storageSpace } from '../storage/space.ts';
 import {
   changedStorage,

@@ -1,6 +1,6 @@
 /** What a handler receives: one authenticated, routed, permitted and validated request. */
 import type { EndpointParams } from '../schema/api-params.generated.ts';
-import type { ParamTexts } from '../schema/typed-params.ts';
+import type { ParamTexts } from '../schema/validate.ts';
 import type { Runtime } from './runtime.ts';
 import type { Job } from './tasks.ts';
 

@@ -3,6 +3,7 @@
  * the genuine one: decode, login, route, declared permissions, forwarding, schema, handler, answer.
  */
 import type { Clock } from '../../base/clock.ts';
+import { Limiter } from '../../base/limiter.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
 import { type Random, randomHex } from '../../base/random.ts';
 import {
@@ -41,16 +42,14 @@ import {
   successResponse,
 } from '../http/response.ts';
 import { apiOf } from '../schema/api-of-release.ts';
-import { paramTexts, typedParams } from '../schema/typed-params.ts';
 import type { ValidationContext } from '../schema/types.ts';
-import { validateParams } from '../schema/validate.ts';
+import { paramTexts, typedParams, validateParams } from '../schema/validate.ts';
 import { isServerSince } from '../world/releases.ts';
 import type { World } from '../world/world.ts';
 import { type Call, type Caller, Download, Paged } from './call.ts';
 import { LockTable } from './locks.ts';
 import { type RouteMatch, Router } from './router.ts';
 import type { Runtime } from './runtime.ts';
-import { Semaphore } from './semaphore.ts';
 import { observeStatistics } from './statistics.ts';
 import { TaskRunner } from './tasks.ts';
 
@@ -88,7 +87,7 @@ function routerOf(version: string): Router {
 export class Simulator {
   readonly runtime: Runtime;
   readonly #faults: Faults;
-  readonly #daemons = new Map<string, Semaphore>();
+  readonly #daemons = new Map<string, Limiter>();
   readonly #router: Router;
   readonly #validation: ValidationContext;
   readonly #isTerse: boolean;
@@ -288,8 +287,8 @@ export class Simulator {
     }
   }
 
-  #daemonOf(node: string): Semaphore {
-    const daemon = this.#daemons.get(node) ?? new Semaphore(DAEMON_WORKERS);
+  #daemonOf(node: string): Limiter {
+    const daemon = this.#daemons.get(node) ?? new Limiter(DAEMON_WORKERS);
     this.#daemons.set(node, daemon);
     return daemon;
   }

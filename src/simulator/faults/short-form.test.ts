@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SpecError } from '../../base/errors.ts';
-import { parseRuleFile } from './rule-file.ts';
+import { parseRuleFile } from './rule.ts';
 import { parseShortForm } from './short-form.ts';
 
 describe('fault rules on the command line', () => {

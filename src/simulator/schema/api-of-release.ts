@@ -2,10 +2,52 @@
 import { isSince } from '../../base/release.ts';
 import { API_CHANGES, type ApiChange } from './api-changes.ts';
 import { API_FACTS } from './api-facts.generated.ts';
-import { EXTRA_FACTS } from './extra-facts.ts';
-import type { EndpointFacts, ParamSchema, ParamSchemas } from './types.ts';
+import type { EndpointFacts, ParamSchema, ParamSchemas, Permissions } from './types.ts';
 
 export type ApiFacts = Readonly<Record<string, EndpointFacts>>;
+
+const anyone: Permissions = { user: 'all' };
+const systemAudit: Permissions = { check: ['perm', '/', ['Sys.Audit']] };
+const vmAudit: Permissions = { check: ['perm', '/vms/{vmid}', ['VM.Audit']] };
+const node: ParamSchemas = { node: { type: 'string', format: 'pve-node' } };
+const vm: ParamSchemas = {
+  ...node,
+  vmid: { type: 'integer', minimum: 100, maximum: 999_999_999, format: 'pve-vmid' },
+};
+
+function facts(permissions: Permissions, params: ParamSchemas = {}): EndpointFacts {
+  return { params, permissions, ...('node' in params && { proxyto: 'node' }) };
+}
+
+/**
+ * Endpoints that the generated facts do not list because Proxwright does not need them, but which were recorded or which
+ * other clients use. Rule [source PM API2/*.pm]: their parameters and declared permissions.
+ */
+export const EXTRA_FACTS: Readonly<Record<string, EndpointFacts>> = {
+  'GET /': facts(anyone),
+  'GET /access/domains': facts({ user: 'world' }),
+  'GET /cluster': facts(anyone),
+  'GET /cluster/backup': facts(systemAudit),
+  'GET /cluster/firewall/options': facts(systemAudit),
+  'GET /cluster/jobs': facts(anyone),
+  'GET /cluster/replication': facts(anyone),
+  'GET /cluster/sdn/vnets': facts(anyone, {
+    pending: { type: 'boolean', optional: true },
+    running: { type: 'boolean', optional: true },
+  }),
+  'GET /cluster/sdn/zones': facts(anyone, {
+    pending: { type: 'boolean', optional: true },
+    running: { type: 'boolean', optional: true },
+    type: { type: 'string', optional: true, enum: ['evpn', 'faucet', 'qinq', 'simple', 'vlan', 'vxlan'] },
+  }),
+  'GET /nodes/{node}/lxc': facts(anyone, node),
+  'GET /nodes/{node}/qemu/{vmid}/firewall/options': facts(vmAudit, vm),
+  'GET /nodes/{node}/qemu/{vmid}/firewall/rules': facts(vmAudit, vm),
+  'GET /nodes/{node}/sdn/zones/{zone}/bridges': facts(
+    { check: ['perm', '/sdn/zones/{zone}', ['SDN.Audit']] },
+    { ...node, zone: { type: 'string', format: 'pve-configid' } },
+  ),
+};
 
 const NEWEST: ApiFacts = { ...API_FACTS, ...EXTRA_FACTS };
 

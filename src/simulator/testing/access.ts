@@ -2,9 +2,9 @@
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
-import { setAclEntry } from '../access/acl-tree.ts';
+import { setAclEntry } from '../access/acl.ts';
 import { makeCheckers } from '../access/checks.ts';
-import { parseTokenName, ROOT } from '../access/ids.ts';
+import { parseTokenName, ROOT } from '../access/names.ts';
 import type { Call, Caller } from '../core/call.ts';
 import { LockTable } from '../core/locks.ts';
 import type { Runtime } from '../core/runtime.ts';

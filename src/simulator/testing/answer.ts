@@ -3,9 +3,8 @@ import { ROUTES } from '../api/index.ts';
 import type { Call, Handler } from '../core/call.ts';
 import { paramFault } from '../http/response.ts';
 import { apiOf } from '../schema/api-of-release.ts';
-import { paramTexts, typedParams } from '../schema/typed-params.ts';
 import type { RawParams } from '../schema/types.ts';
-import { validateParams } from '../schema/validate.ts';
+import { paramTexts, typedParams, validateParams } from '../schema/validate.ts';
 
 const HANDLERS = new Map<string, Handler | undefined>(Object.entries(ROUTES));
 

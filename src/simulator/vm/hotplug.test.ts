@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEBIAN_DISK } from '../testing/bench.ts';
-import { ConfigBench } from '../testing/config-bench.ts';
+import { ConfigBench, DEBIAN_DISK } from '../testing/bench.ts';
 
 const NIC = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
 const MINUTE_MS = 60_000;

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isPortOpen } from '../guests/addresses.ts';
 import { findVolume } from '../storage/volumes.ts';
 import { TestClient } from '../testing/client.ts';
-import { isoImage } from '../testing/iso-images.ts';
+import { isoImage } from '../testing/storage.ts';
 import { BARE_CLUSTER_WORLD, BARE_WORLD } from './bare-world.ts';
 import { madeUpChecksums, WELL_KNOWN_URLS } from './well-known-downloads.ts';
 import type { WorldFile } from './world-file.ts';

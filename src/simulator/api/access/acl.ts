@@ -1,19 +1,32 @@
-/** /access/acl: the access control list. */
-
+/** /access/acl and /access/roles: who has which role on which path, and what each role allows. */
 import { splitList } from '../../../pve/wire/index.ts';
-import { type Propagate, permissionsOn } from '../../access/acl.ts';
-import { type AclKind, aclNodes, aclTree, removeAclEntries, setAclEntry } from '../../access/acl-tree.ts';
+import {
+  type AclKind,
+  aclNodes,
+  aclTree,
+  type Propagate,
+  permissionsOn,
+  removeAclEntries,
+  setAclEntry,
+} from '../../access/acl.ts';
 import { permissionsToModify } from '../../access/checks.ts';
-import { parseTokenName, verifyUserName } from '../../access/ids.ts';
-import { isAclPath, normalizePath } from '../../access/paths.ts';
-import { NO_ACCESS } from '../../access/roles.ts';
+import { isAclPath, normalizePath, parseTokenName, verifyUserName } from '../../access/names.ts';
+import { NO_ACCESS } from '../../access/privileges.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
 import { requireToken } from '../../access/users.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { AclEntry, Role, World } from '../../world/world.ts';
 
-export const aclRoutes: Routes = { 'GET /access/acl': readAcl, 'PUT /access/acl': updateAcl };
+export const aclRoutes: Routes = {
+  'GET /access/acl': readAcl,
+  'PUT /access/acl': updateAcl,
+  'GET /access/roles': listRoles,
+  'POST /access/roles': createRole,
+  'GET /access/roles/{roleid}': readRole,
+  'PUT /access/roles/{roleid}': updateRole,
+  'DELETE /access/roles/{roleid}': deleteRole,
+};
 
 /** Rule [source AC API2/ACL.pm read_acl]: auditors see all of it, others the paths they could hand out rights on. */
 function readAcl(call: Call): unknown {
@@ -111,4 +124,61 @@ function assertMayHandOut(
 
 function isSameEntry(a: AclEntry, b: AclEntry): boolean {
   return a.path === b.path && a.kind === b.kind && a.ugid === b.ugid && a.role === b.role;
+}
+
+function listRoles({ runtime }: Call): unknown {
+  return [...runtime.world.access.roles.values()].map((role) => ({
+    roleid: role.roleid,
+    privs: [...role.privileges].sort().join(','),
+    special: role.special ? 1 : 0,
+  }));
+}
+
+function readRole(call: CallTo<'GET /access/roles/{roleid}'>): Record<string, number> {
+  const role = requireRole(call);
+  return Object.fromEntries([...role.privileges].map((privilege) => [privilege, 1]));
+}
+
+async function createRole({ params, runtime }: CallTo<'POST /access/roles'>): Promise<void> {
+  const roleid = params.roleid;
+  if (/^PVE/i.test(roleid)) {
+    throw paramFault({ roleid: "cannot use role ID starting with the (case-insensitive) 'PVE' namespace" });
+  }
+  const { roles } = runtime.world.access;
+  await changeUserConfig(runtime, 'create role failed', () => {
+    if (roles.has(roleid)) throw dieFault(`role '${roleid}' already exists`);
+    roles.set(roleid, { roleid, privileges: new Set(splitList(params.privs ?? '')), special: false });
+  });
+}
+
+async function updateRole(call: CallTo<'PUT /access/roles/{roleid}'>): Promise<void> {
+  refuseBuiltIn(call, 'modified');
+  await changeUserConfig(call.runtime, 'update role failed', () => {
+    const role = requireRole(call);
+    if (!call.params.append) role.privileges.clear();
+    for (const privilege of splitList(call.params.privs ?? '')) role.privileges.add(privilege);
+  });
+}
+
+/** Rule [recorded perm-roles]: the entries that grant it go with the role. */
+async function deleteRole(call: CallTo<'DELETE /access/roles/{roleid}'>): Promise<void> {
+  refuseBuiltIn(call, 'deleted');
+  await changeUserConfig(call.runtime, 'delete role failed', () => {
+    call.runtime.world.access.roles.delete(requireRole(call).roleid);
+  });
+}
+
+/** Rule [recorded perm-roles]: refused before the lock, so without the prefix. */
+function refuseBuiltIn({ params, runtime }: Call<{ readonly roleid: string }>, verb: string): void {
+  const roleid = params.roleid;
+  if (runtime.world.access.roles.get(roleid)?.special) {
+    throw dieFault(`auto-generated role '${roleid}' cannot be ${verb}`);
+  }
+}
+
+function requireRole({ params, runtime }: Call<{ readonly roleid: string }>): Role {
+  const roleid = params.roleid;
+  const role = runtime.world.access.roles.get(roleid);
+  if (!role) throw dieFault(`role '${roleid}' does not exist`);
+  return role;
 }

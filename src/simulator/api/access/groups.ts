@@ -1,5 +1,5 @@
 /** /access/groups: users taken together. Membership is set through the users. */
-import { removeAclEntries } from '../../access/acl-tree.ts';
+import { removeAclEntries } from '../../access/acl.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigBench } from '../../testing/config-bench.ts';
+import { ConfigBench } from '../../testing/bench.ts';
 
 const options = (bench: ConfigBench) => bench.ask('GET /cluster/options', {});
 const setOptions = (bench: ConfigBench, params: Record<string, string>) => bench.ask('PUT /cluster/options', params);

@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import { splitList } from '../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
-import { mappingsOnNode, missingUsbDevice } from '../../guests/launch.ts';
-import { pciMappingProblem } from '../../guests/pci-mapping.ts';
+import { mappingsOnNode, missingUsbDevice, pciMappingProblem } from '../../guests/launch.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
-import { type ParamTexts, sentTexts } from '../../schema/typed-params.ts';
+import { type ParamTexts, sentTexts } from '../../schema/validate.ts';
 import type { MappingKind, ResourceMapping } from '../../world/world.ts';
 
 /** Rule [source PM API2/Cluster/Mapping/*.pm]: the words with which each kind fails. */

@@ -1,9 +1,9 @@
 /** /cluster/options: datacenter.cfg. Kept as property strings, shown parsed. */
 import { splitList, splitProperty } from '../../../pve/wire/index.ts';
-import { allowedTags } from '../../access/tag-checks.ts';
+import { allowedTags } from '../../access/vm-checks.ts';
 import type { CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
-import { sentTexts } from '../../schema/typed-params.ts';
+import { sentTexts } from '../../schema/validate.ts';
 
 export const optionsRoutes: Routes = {
   'GET /cluster/options': readOptions,

@@ -3,7 +3,7 @@ import { splitProperty } from '../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import { indexOf } from '../indexes.ts';
-import { clusterTaskEntry } from '../nodes/task-entries.ts';
+import { clusterTaskEntry } from '../nodes/tasks.ts';
 
 export const clusterOverviewRoutes: Routes = {
   'GET /cluster': () =>

@@ -1,10 +1,10 @@
-/** /nodes/{node}/tasks: lists of tasks, and status, log and end of one. */
+/** /nodes/{node}/tasks: the lists of tasks, and the status, log and end of one task. */
+import type { Instant } from '../../../base/clock.ts';
 import { parseUpid, splitList, type UpidParts } from '../../../pve/wire/index.ts';
 import { type Call, type CallTo, Download, Paged, type Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { TaskRecord } from '../../world/world.ts';
 import { indexOf } from '../indexes.ts';
-import { activeEntry, archiveEntry, isArchived, isOwner, ownerOf, type TaskEntry, taskStatus } from './task-entries.ts';
 
 export const taskRoutes: Routes = {
   'GET /nodes/{node}/tasks': listTasks,
@@ -137,4 +137,68 @@ function existingTask(call: TaskCall): TaskRecord {
   const task = findTask(call);
   if (!task) throw paramFault({ upid: 'no such task' });
   return task;
+}
+
+type TaskEntry = Record<string, unknown>;
+
+/** Rule [recorded tasks-status-log]: owner and token are shown apart. */
+function ownerOf(task: Pick<TaskRecord, 'user'>): { user: string; tokenid?: string } {
+  const [user = '', tokenid] = task.user.split('!');
+  return tokenid === undefined ? { user } : { user, tokenid };
+}
+
+/** Rule [source PM API2/Tasks.pm $check_task_user]: a token sees its own tasks, a user his and those of his tokens. */
+function isOwner(task: Pick<TaskRecord, 'user'>, authid: string): boolean {
+  return task.user === authid || ownerOf(task).user === authid;
+}
+
+function taskStatus(task: TaskRecord, isRunning: boolean): TaskEntry {
+  return {
+    ...identity(task),
+    ...ownerOf(task),
+    status: isRunning ? 'running' : 'stopped',
+    ...(isRunning ? {} : { exitstatus: task.exitStatus ?? 'unexpected status' }),
+  };
+}
+
+/** The active list learns of an end only when it is rewritten. */
+function isArchived(task: TaskRecord, now: Instant): boolean {
+  return task.archivedAt !== undefined && task.archivedAt <= now;
+}
+
+/** Rule [recorded clone-full-during]: an active entry keeps the full token id, is `RUNNING` and has `saved` as text. */
+function activeEntry(task: TaskRecord): TaskEntry {
+  return { ...identity(task), user: task.user, saved: '0', status: 'RUNNING' };
+}
+
+function archiveEntry(task: TaskRecord): TaskEntry {
+  return { ...identity(task), ...ownerOf(task), endtime: endSeconds(task), status: task.exitStatus ?? '' };
+}
+
+/** Rule [source CL PVE/Cluster.pm broadcast_tasklist]: no process ids; a running task has neither status nor end. */
+export function clusterTaskEntry(task: TaskRecord, now: Instant): TaskEntry {
+  const { pid: _pid, pstart: _pstart, ...rest } = identity(task);
+  const isOver = isArchived(task, now);
+  return {
+    ...rest,
+    ...ownerOf(task),
+    saved: isOver ? '1' : '0',
+    ...(isOver ? { endtime: endSeconds(task), status: task.exitStatus ?? '' } : {}),
+  };
+}
+
+function identity(task: TaskRecord): TaskEntry {
+  return {
+    upid: task.upid,
+    node: task.node,
+    pid: task.pid,
+    pstart: task.pstart,
+    starttime: Math.floor(task.startedAt / 1000),
+    type: task.type,
+    id: task.id,
+  };
+}
+
+function endSeconds(task: TaskRecord): number {
+  return Math.floor((task.endedAt ?? task.startedAt) / 1000);
 }

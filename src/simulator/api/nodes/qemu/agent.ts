@@ -1,8 +1,8 @@
 /** …/agent: talking to the guest agent. Order and texts of the refusals are the server's; the answers are the guest's. */
 import type { Call, CallTo, Handler, Routes } from '../../../core/call.ts';
 import { type AgentSession, agentCommand, executionStatus, startExecution } from '../../../guests/agent.ts';
-import { readGuestFile, writeGuestFile } from '../../../guests/files.ts';
 import { agentUpAt, guestState } from '../../../guests/guest.ts';
+import { readGuestFile, writeGuestFile } from '../../../guests/programs.ts';
 import { ApiFault, dieFault } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
 import { AGENT_PING_WAIT_MS, pressPowerButton } from '../../../vm/power.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RawParams } from '../../../schema/types.ts';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import { ConfigBench } from '../../../testing/bench.ts';
 import { draftOf, saveConfig } from '../../../vm/config-file.ts';
 
 const cloned = (bench: ConfigBench, params: RawParams = {}) =>

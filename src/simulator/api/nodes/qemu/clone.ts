@@ -7,7 +7,7 @@ import {
   parseProperty,
   printProperty,
 } from '../../../../pve/wire/index.ts';
-import { addVmToPool } from '../../../access/pools.ts';
+import { addVmToPool } from '../../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';

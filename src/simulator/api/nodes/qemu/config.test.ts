@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import { ConfigBench } from '../../../testing/bench.ts';
 import { loadVm } from '../../../vm/config-file.ts';
 
 const DISK = 'local:700/vm-700-disk-0.raw';

@@ -1,19 +1,20 @@
 /** /nodes/{node}/qemu/{vmid}/config, …/pending and …/unlink: reading and changing a configuration. */
 
 import { randomUuid } from '../../../../base/random.ts';
-import { checkBridgeAccess, checkStorageAccess, checkVmModifyPermissions } from '../../../access/vm-checks.ts';
+import { checkBridgeAccess } from '../../../access/device-checks.ts';
+import { checkVmModifyPermissions } from '../../../access/vm-checks.ts';
+import { checkStorageAccess } from '../../../access/volume-checks.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { isFalse, splitList } from '../../../schema/perl-text.ts';
-import type { ParamTexts } from '../../../schema/typed-params.ts';
+import type { ParamTexts } from '../../../schema/validate.ts';
 import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
 import { effectiveConfig, loadVm, wireValue } from '../../../vm/config-file.ts';
 import { isConfigKey, isNetKey } from '../../../vm/config-keys.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
-import { printNicWithMac } from '../../../vm/nic.ts';
+import { assertSshKeys, clampCpuUnits, printNicWithMac } from '../../../vm/machine.ts';
 import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update.ts';
 import { isServerSince } from '../../../world/releases.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RawParams } from '../../../schema/types.ts';
-import { DEBIAN_DISK } from '../../../testing/bench.ts';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import { ConfigBench, DEBIAN_DISK } from '../../../testing/bench.ts';
 
 const created = (bench: ConfigBench, params: RawParams, vmid = 700) =>
   bench.performed('POST /nodes/{node}/qemu', { vmid, ...params });

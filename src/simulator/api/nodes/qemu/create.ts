@@ -1,18 +1,11 @@
 /** POST /nodes/{node}/qemu: creating a VM from nothing. */
 import { randomUuid } from '../../../../base/random.ts';
 import { printTags } from '../../../../pve/wire/index.ts';
-import { addVmToPool, checkPoolExists } from '../../../access/pools.ts';
-import {
-  checkBridgeAccess,
-  checkCpuModelAccess,
-  checkCreateDevicePermissions,
-  checkStorageAccess,
-  checkTagPermissions,
-  checkVmModifyPermissions,
-  checkVmPermission,
-  checkVolumeAccess,
-  OLD_TAGS_OF_A_NEW_VM,
-} from '../../../access/vm-checks.ts';
+import { checkVmPermission } from '../../../access/checks.ts';
+import { checkBridgeAccess, checkCpuModelAccess, checkCreateDevicePermissions } from '../../../access/device-checks.ts';
+import { addVmToPool, checkPoolExists } from '../../../access/user-config.ts';
+import { checkTagPermissions, checkVmModifyPermissions, OLD_TAGS_OF_A_NEW_VM } from '../../../access/vm-checks.ts';
+import { checkStorageAccess, checkVolumeAccess } from '../../../access/volume-checks.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { nowSeconds } from '../../../core/runtime.ts';
 import type { Task } from '../../../core/tasks.ts';
@@ -21,17 +14,14 @@ import { isHaManaged } from '../../../ha/resources.ts';
 import { ApiFault, dieFault, paramFault, permFault } from '../../../http/response.ts';
 import { isFalse } from '../../../schema/perl-text.ts';
 import { findVolume } from '../../../storage/volumes.ts';
-import { printBootOrder } from '../../../vm/boot-order.ts';
 import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
 import { isDriveKey, isNetKey } from '../../../vm/config-keys.ts';
 import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
-import { defaultBootOrder, parseDrive } from '../../../vm/drive.ts';
+import { defaultBootOrder, parseDrive, printBootOrder } from '../../../vm/drive.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
-import { assertClipboard, checkedMachine } from '../../../vm/machine-type.ts';
-import { printNicWithMac } from '../../../vm/nic.ts';
+import { assertClipboard, assertSshKeys, checkedMachine, clampCpuUnits, printNicWithMac } from '../../../vm/machine.ts';
 import { startVm } from '../../../vm/power.ts';
 import { uniqueTags } from '../../../vm/tags.ts';
 import { isServerSince } from '../../../world/releases.ts';

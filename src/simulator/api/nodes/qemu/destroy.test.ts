@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import { ConfigBench } from '../../../testing/bench.ts';
 import { draftOf, saveConfig } from '../../../vm/config-file.ts';
 
 const ROUTE = 'DELETE /nodes/{node}/qemu/{vmid}';

@@ -1,5 +1,5 @@
 /** DELETE /nodes/{node}/qemu/{vmid}. */
-import { removeVmAccess } from '../../../access/pools.ts';
+import { removeVmAccess } from '../../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { isHaResource } from '../../../ha/resources.ts';

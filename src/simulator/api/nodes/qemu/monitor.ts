@@ -1,4 +1,8 @@
-/** …/monitor, …/sendkey, …/rrddata: only their refusals are simulated; there is neither a monitor nor a history here. */
+/**
+ * Endpoints of a VM that are hardly simulated: …/monitor, …/sendkey and …/rrddata only refuse, …/firewall is an untouched
+ * firewall that can be read and not changed.
+ */
+import { createHash } from 'node:crypto';
 import type { CallTo, Routes } from '../../../core/call.ts';
 import { dieFault, notImplemented } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
@@ -31,6 +35,10 @@ export const monitorRoutes: Routes = {
   },
   'PUT /nodes/{node}/qemu/{vmid}/sendkey': (call) =>
     withVmLock(call.runtime, call.node, call.params.vmid, {}, () => sendKey(call)),
+  // Rule [recorded unknown-vm]: answered even for a VM that does not exist.
+  'GET /nodes/{node}/qemu/{vmid}/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
+  'GET /nodes/{node}/qemu/{vmid}/firewall/rules': () => [],
+  'GET /cluster/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
 };
 
 function sendKey(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/sendkey'>): never {
@@ -38,3 +46,6 @@ function sendKey(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/sendkey'>): never {
   if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);
   throw notImplemented('PUT', `/nodes/${call.node}/qemu/${vm.vmid}/sendkey`);
 }
+
+/** Rule [recorded ha-and-mappings-empty]: the digest of a file that does not exist is that of an empty one. */
+const EMPTY_FILE_DIGEST = createHash('sha1').update('').digest('hex');

@@ -6,8 +6,7 @@ import { checkLock, draftOf, loadVm, saveConfig, wireValue } from '../../../vm/c
 import { withVmLock } from '../../../vm/locking.ts';
 import { startVm } from '../../../vm/power.ts';
 import { rollbackSnapshot } from '../../../vm/rollback.ts';
-import { assertSavable } from '../../../vm/snapshot-memory.ts';
-import type { SnapshotJob } from '../../../vm/snapshot-steps.ts';
+import { assertSavable, type SnapshotJob } from '../../../vm/snapshot-steps.ts';
 import { createSnapshot, deleteSnapshot } from '../../../vm/snapshots.ts';
 
 interface SnapshotEntry {

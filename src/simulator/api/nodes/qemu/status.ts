@@ -6,7 +6,7 @@ import { dieFault, paramFault } from '../../../http/response.ts';
 import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
 import { hibernateVm } from '../../../vm/hibernate.ts';
 import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from '../../../vm/power.ts';
-import { stateStorage } from '../../../vm/snapshot-memory.ts';
+import { stateStorage } from '../../../vm/snapshot-steps.ts';
 import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/status.ts';
 import { isPaused, type PowerRequest, pauseVm, resumeVm } from '../../../vm/suspend.ts';
 import type { Vm } from '../../../world/world.ts';
