@@ -20,12 +20,11 @@ export {
   type FaultKind,
   type FaultRule,
   type FaultRuleInput,
+  parseRuleFile,
   TRANSFER_FAULT_KINDS,
 } from './faults/rule.ts';
-export { parseRuleFile } from './faults/rule-file.ts';
 export { parseShortForm } from './faults/short-form.ts';
-export { createCertificate, type ServerCertificate } from './http/certificate.ts';
-export { type SimulatorServer, serveSimulator } from './http/server.ts';
+export { createCertificate, type ServerCertificate, type SimulatorServer, serveSimulator } from './http/server.ts';
 export { buildWorld } from './world/build-world.ts';
 export { loadWorld } from './world/load-world.ts';
 export { madeUpChecksums, WELL_KNOWN_URLS } from './world/well-known-downloads.ts';

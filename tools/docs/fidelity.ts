@@ -1,9 +1,9 @@
 /** How faithful the simulator is, in numbers that are counted and never typed. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { EXTRA_FACTS } from '../../src/simulator/api/extra-facts.ts';
 import { ROUTES } from '../../src/simulator/api/index.ts';
 import { API_FACTS } from '../../src/simulator/schema/api-facts.generated.ts';
+import { EXTRA_FACTS } from '../../src/simulator/schema/api-of-release.ts';
 import { table } from './markdown.ts';
 
 const PROVENANCE = [

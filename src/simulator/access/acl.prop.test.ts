@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { testRuntime } from '../testing/access.ts';
 import type { AclEntry, World } from '../world/world.ts';
-import { permissionsOn, privilegeTest } from './acl.ts';
-import { removeAclEntries, setAclEntry } from './acl-tree.ts';
+import { permissionsOn, privilegeTest, removeAclEntries, setAclEntry } from './acl.ts';
 
 const PATHS = ['/', '/vms', '/vms/100', '/vms/101', '/pool', '/pool/p', '/storage', '/storage/local'];
 const ROLES = ['Administrator', 'PVEVMUser', 'PVETemplateUser', 'PVEDatastoreUser', 'NoAccess'];

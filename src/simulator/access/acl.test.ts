@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Runtime } from '../core/runtime.ts';
 import { grant, testRuntime } from '../testing/access.ts';
 import type { AclEntry } from '../world/world.ts';
-import { notablePaths, permissionsOn, privilegeTest, rolesOnPath } from './acl.ts';
-import { removeAclSubtree, setAclEntry } from './acl-tree.ts';
+import { notablePaths, permissionsOn, privilegeTest, removeAclSubtree, rolesOnPath, setAclEntry } from './acl.ts';
 
 let runtime: Runtime;
 const USER = 'who@pve';

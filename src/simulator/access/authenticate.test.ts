@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { grant, refusalOf, testRuntime } from '../testing/access.ts';
-import { authenticate } from './authenticate.ts';
-import { issueCsrfToken, issueTicket } from './tickets.ts';
+import { authenticate, issueCsrfToken, issueTicket } from './authenticate.ts';
 
 const TWO_HOURS_MS = 2 * 3600 * 1000;
 let runtime: ReturnType<typeof testRuntime>;

@@ -1,6 +1,6 @@
 /**
- * What a call demands before its handler runs: evaluates the declared permission checks with the server's own refusals,
- * and gives handlers their two questions, `may` and `require`.
+ * What a call needs before its handler runs: evaluates the declared permission checks with the server's own refusals, and
+ * gives handlers `may` and `require`.
  */
 import { assertNever } from '../../base/assert.ts';
 import { splitList } from '../../pve/wire/index.ts';
@@ -9,11 +9,10 @@ import { type ApiFault, permFault } from '../http/response.ts';
 import type { PermissionCheck, Permissions, RawParams } from '../schema/types.ts';
 import type { World } from '../world/world.ts';
 import { privilegeTest } from './acl.ts';
-import { parseUserName, verifyUserName } from './ids.ts';
-import { normalizePath } from './paths.ts';
+import { normalizePath, parseUserName, verifyUserName } from './names.ts';
 import { requireUser } from './users.ts';
 
-export type Checkers = Pick<Call, 'may' | 'require'>;
+type Checkers = Pick<Call, 'may' | 'require'>;
 
 /** Rule [source AC RPCEnvironment.pm check, check_any]: the first missing privilege is named, alternatives all. */
 export function makeCheckers(world: World, caller: Caller): Checkers {
@@ -191,4 +190,16 @@ function option(options: readonly (string | number)[], name: string): string | n
 function nested(check: readonly ['or' | 'and', ...PermissionCheck[]]): readonly PermissionCheck[] {
   const [, ...parts] = check;
   return parts;
+}
+
+/** Rule [source AC RPCEnvironment.pm check_vm_perm]: the pool is asked first; a refusal always names the VM's path. */
+export function checkVmPermission(
+  call: Call,
+  vmid: number,
+  pool: string | undefined,
+  privileges: readonly string[],
+  options: { any?: boolean } = {},
+): void {
+  if (pool !== undefined && call.may(`/pool/${pool}`, privileges, options)) return;
+  call.require(`/vms/${vmid}`, privileges, options);
 }

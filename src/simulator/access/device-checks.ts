@@ -8,7 +8,7 @@ import { byCodeUnit, formatOfKey, PropertyValue, parseProperty } from '../../pve
 import type { Call } from '../core/call.ts';
 import { dieFault, paramFault } from '../http/response.ts';
 import { isServerSince } from '../world/releases.ts';
-import { checkVmPermission } from './vm-permission.ts';
+import { checkVmPermission } from './checks.ts';
 
 type Config = ReadonlyMap<string, string>;
 

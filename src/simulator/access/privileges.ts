@@ -1,11 +1,12 @@
 /**
- * The privileges Proxmox VE knows and how it sorts them. The built-in roles follow from this table (`roles.ts`), so the
- * difference between releases is data: VM.Monitor went, the guest agent got privileges of its own.
+ * The privileges that Proxmox VE knows and how it groups them. The built-in roles follow from this table, so the difference
+ * between releases is data: VM.Monitor was removed, and the guest agent got its own privileges.
  */
 import { isSince, type ReleaseNumber } from '../../base/release.ts';
+import type { Role } from '../world/world.ts';
 
 /** Who is meant to hold a privilege: everybody's roles are cut along these lines. */
-export interface PrivilegeGroup {
+interface PrivilegeGroup {
   readonly root: readonly string[];
   readonly admin: readonly string[];
   readonly user: readonly string[];
@@ -93,7 +94,7 @@ const SINCE: Readonly<Record<string, ReleaseNumber>> = {
 const UNTIL: Readonly<Record<string, ReleaseNumber>> = { 'VM.Monitor': '9.0' };
 
 /** The groups as a server of this version (`8.4.1`) has them. */
-export function privilegeGroupsOf(version: string): PrivilegeGroups {
+function privilegeGroupsOf(version: string): PrivilegeGroups {
   const left = (privileges: readonly string[]) => privileges.filter((privilege) => isKnown(privilege, version));
   return Object.fromEntries(
     Object.entries(GROUPS).map(([area, { root, admin, user, audit }]) => [
@@ -116,4 +117,30 @@ export function privilegesOf(version: string): ReadonlySet<string> {
 function isKnown(privilege: string, version: string): boolean {
   const [since, until] = [SINCE[privilege], UNTIL[privilege]];
   return (since === undefined || isSince(version, since)) && (until === undefined || !isSince(version, until));
+}
+
+export const ADMINISTRATOR = 'Administrator';
+export const NO_ACCESS = 'NoAccess';
+
+/** Rule [source AC AccessControl.pm create_roles]: per area an admin and a user role, and the four cross-cutting ones. */
+export function builtInRoles(version: string): Map<string, Role> {
+  const privileges = new Map<string, Set<string>>([
+    [NO_ACCESS, new Set()],
+    [ADMINISTRATOR, new Set(privilegesOf(version))],
+    ['PVETemplateUser', new Set(['VM.Clone', 'VM.Audit'])],
+  ]);
+  const grant = (roleid: string, ...lists: (readonly string[])[]) => {
+    const set = privileges.get(roleid) ?? new Set<string>();
+    for (const privilege of lists.flat()) set.add(privilege);
+    privileges.set(roleid, set);
+  };
+  for (const [area, group] of Object.entries(privilegeGroupsOf(version))) {
+    grant(`PVE${area}Admin`, group.admin, group.user, group.audit);
+    grant('PVEAdmin', group.admin, group.user, group.audit);
+    if (group.user.length > 0) grant(`PVE${area}User`, group.user, group.audit);
+    grant('PVEAuditor', group.audit);
+  }
+  // Rule [source AC AccessControl.pm create_roles]: mappings are not for PVEAdmin, it may only use them.
+  privileges.get('PVEAdmin')?.delete('Mapping.Modify');
+  return new Map([...privileges].map(([roleid, set]) => [roleid, { roleid, privileges: set, special: true }]));
 }

@@ -1,8 +1,8 @@
-/** Finding users and tokens, with the server's words where there is none or it may not be used. */
+/** Finds users and tokens and checks passwords, with the server's words where one is missing, disabled or wrong. */
 import { nowSeconds, type Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { ApiToken, User, World } from '../world/world.ts';
-import { joinTokenName, parseUserName, verifyUserName } from './ids.ts';
+import { joinTokenName, parseUserName, ROOT, verifyUserName } from './names.ts';
 
 /** Rule [source AC AccessControl.pm check_user_exist]: an ill-formed name has its own text. */
 export function requireUser(world: World, userid: string): User {
@@ -41,4 +41,40 @@ export function tokensOf(world: World, userid: string): ApiToken[] {
 
 export function isExpired(runtime: Runtime, expireSeconds: number): boolean {
   return expireSeconds > 0 && expireSeconds < nowSeconds(runtime);
+}
+
+/** Throws with the realm's own words when the password is wrong; only realms that keep passwords here can say yes. */
+export function checkPassword(world: World, user: User, password: string): void {
+  switch (realmTypeOf(world, user)) {
+    case 'pve':
+      // Rule [source AC Auth/PVE.pm authenticate_user].
+      if (password === '') throw dieFault('no password');
+      if (user.password === undefined) throw dieFault('no password set');
+      if (user.password !== password) throw dieFault('invalid credentials');
+      return;
+    case 'pam':
+      // Rule [source AC Auth/PAM.pm authenticate_user]: the words are those of PAM.
+      if (password === '') throw dieFault('no password');
+      if (user.password !== password) throw dieFault('Authentication failure');
+      return;
+    default:
+      // Rule [assumed]: directory servers are not simulated and answer nothing.
+      throw dieFault('invalid credentials');
+  }
+}
+
+export function setPassword(world: World, user: User, password: string): void {
+  // Rule [assumed]: root is the only account of the operating system, and usermod refuses the others.
+  if (realmTypeOf(world, user) === 'pam' && user.userid !== ROOT) {
+    throw dieFault(`change password failed: user '${verifyUserName(user.userid).name}' does not exist`);
+  }
+  user.password = password;
+}
+
+/** Rule [source AC AccessControl.pm domain_set_password]: a user may belong to a realm that does not exist. */
+function realmTypeOf(world: World, user: User): string {
+  const { realm } = verifyUserName(user.userid);
+  const type = world.access.realms.get(realm)?.type;
+  if (type === undefined) throw dieFault(`auth domain '${realm}' does not exist`);
+  return type;
 }

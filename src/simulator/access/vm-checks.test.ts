@@ -2,22 +2,17 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Call } from '../core/call.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { grant, refusalOf, testCall, testRuntime } from '../testing/access.ts';
-import { allowedTags } from './tag-checks.ts';
 import {
   checkBridgeAccess,
   checkCpuModelAccess,
   checkCreateDevicePermissions,
-  checkDrivePermission,
   checkHostPciPermission,
   checkMappingAccess,
   checkRngPermission,
-  checkStorageAccess,
-  checkStorageAccessClone,
-  checkTagPermissions,
   checkUsbPermission,
-  checkVmModifyPermissions,
-  checkVolumeAccess,
-} from './vm-checks.ts';
+} from './device-checks.ts';
+import { allowedTags, checkDrivePermission, checkTagPermissions, checkVmModifyPermissions } from './vm-checks.ts';
+import { checkStorageAccess, checkStorageAccessClone, checkVolumeAccess } from './volume-checks.ts';
 
 let runtime: Runtime;
 let call: Call;

@@ -1,5 +1,5 @@
-/** Lists of what lies below a path, and lists that are always empty because nothing of their kind is simulated. */
-import type { Routes } from '../core/call.ts';
+/** The version, the lists of what is below a path, and lists that stay empty because their content is not simulated. */
+import type { Call, Routes } from '../core/call.ts';
 import { isServerSince } from '../world/releases.ts';
 
 export function indexOf(key: string, names: readonly string[]): Record<string, string>[] {
@@ -22,6 +22,8 @@ export const indexRoutes: Routes = {
   'GET /cluster/jobs': () => indexOf('subdir', ['schedule-analyze', 'realm-sync']),
   'GET /cluster/backup': () => [],
   'GET /cluster/replication': () => [],
+  'GET /version': versionOf,
+  'GET /nodes/{node}/version': versionOf,
 };
 
 const NODE_INDEX =
@@ -32,3 +34,9 @@ const VM_INDEX =
   'config cloudinit pending status unlink vncproxy termproxy migrate resize move rrd rrddata monitor agent snapshot spiceproxy sendkey firewall mtunnel remote_migrate'.split(
     ' ',
   );
+
+/** Rule [recorded version-and-auth]: three fields, no privilege needed. */
+function versionOf(call: Call): Record<string, string> {
+  const { version, release, repoid } = call.runtime.world.version;
+  return { version, release, repoid };
+}

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { addVmToPool, poolOfVm, removeStorageAccess, removeVmAccess } from '../access/pools.ts';
-import type { Params } from '../core/call.ts';
+import { addVmToPool, poolOfVm, removeStorageAccess, removeVmAccess } from '../access/user-config.ts';
 import type { Runtime } from '../core/runtime.ts';
+import type { RawParams } from '../schema/types.ts';
 import { asyncRefusalOf, grant, testCall, testRuntime } from '../testing/access.ts';
-import { poolRoutes } from './pools.ts';
+import { answerOf } from '../testing/answer.ts';
 
 let runtime: Runtime;
 const USER = 'who@pve';
@@ -13,13 +13,11 @@ beforeEach(async () => {
   await send('POST /pools', { poolid: 'dev' });
 });
 
-async function send(route: string, params: Params, authid = 'root@pam'): Promise<unknown> {
-  const handler = poolRoutes[route];
-  if (!handler) throw new Error(`no route ${route}`);
-  return handler(testCall(runtime, authid, params));
-}
+const send = (route: string, params: RawParams, authid = 'root@pam') =>
+  answerOf(route, testCall(runtime, authid), params);
 
-const refusal = (route: string, params: Params, authid?: string) => asyncRefusalOf(() => send(route, params, authid));
+const refusal = (route: string, params: RawParams, authid?: string) =>
+  asyncRefusalOf(() => send(route, params, authid));
 const membersOf = (poolid: string) => [...(runtime.world.pools.get(poolid)?.vms ?? [])];
 
 describe('pools', () => {

@@ -1,20 +1,19 @@
 /** /pools: guests and storages taken together, and the rights on them. */
 import { splitList } from '../../pve/wire/index.ts';
-import { removeAclSubtree } from '../access/acl-tree.ts';
+import { removeAclSubtree } from '../access/acl.ts';
 import { permissionsToModify } from '../access/checks.ts';
-import { poolOfVm } from '../access/pools.ts';
-import { changeUserConfig } from '../access/user-config.ts';
-import { type Call, flag, type Routes, requiredText, text } from '../core/call.ts';
+import { changeUserConfig, poolOfVm } from '../access/user-config.ts';
+import type { Call, CallTo, Routes } from '../core/call.ts';
 import { dieFault } from '../http/response.ts';
 import type { Pool, Storage, World } from '../world/world.ts';
-import { type ResourceEntry, ResourceView } from './cluster/resource-entries.ts';
+import { type ResourceEntry, ResourceView } from './cluster/resources.ts';
 
 export const poolRoutes: Routes = {
-  'GET /pools': (call) => (text(call.params, 'poolid') ? [readPool(call)] : listPools(call)),
+  'GET /pools': (call) => (call.params.poolid ? [poolView(call, call.params.poolid)] : listPools(call)),
   'POST /pools': createPool,
   'PUT /pools': updatePool,
   'DELETE /pools': deletePool,
-  'GET /pools/{poolid}': readPool,
+  'GET /pools/{poolid}': (call) => poolView(call, call.params.poolid),
   'PUT /pools/{poolid}': updatePool,
   'DELETE /pools/{poolid}': deletePool,
 };
@@ -26,10 +25,10 @@ function listPools(call: Call): unknown {
 }
 
 /** Rule [recorded perm-readonly-checks]: with `poolid=` the answer of the privilege check is ignored: everybody reads it. */
-function readPool({ params, runtime }: Call): unknown {
+function poolView({ params, runtime }: Call<{ readonly type?: string }>, poolid: string): unknown {
   const { world } = runtime;
-  const pool = requirePool(world, requiredText(params, 'poolid'));
-  const type = text(params, 'type');
+  const pool = requirePool(world, poolid);
+  const { type } = params;
   const view = new ResourceView(runtime);
   const members: ResourceEntry[] = [];
   if (type === undefined || type === 'qemu') {
@@ -48,9 +47,9 @@ function readPool({ params, runtime }: Call): unknown {
   return { poolid: pool.poolid, ...commentOf(pool), members };
 }
 
-async function createPool({ params, runtime }: Call): Promise<void> {
+async function createPool({ params, runtime }: CallTo<'POST /pools'>): Promise<void> {
   const { pools } = runtime.world;
-  const poolid = requiredText(params, 'poolid');
+  const poolid = params.poolid;
   await changeUserConfig(runtime, 'create pool failed', () => {
     if (pools.has(poolid)) throw dieFault(`pool '${poolid}' already exists`);
     const nested = /^(.*)\/([^/]+)$/.exec(poolid);
@@ -58,32 +57,32 @@ async function createPool({ params, runtime }: Call): Promise<void> {
       throw dieFault(`parent '${nested[1]}' of pool '${poolid}' does not exist`);
     }
     if (!/^[A-Za-z]/.test(nested?.[2] ?? poolid)) throw dieFault('pool name must start with a letter');
-    const comment = text(params, 'comment') || undefined;
+    const comment = params.comment || undefined;
     pools.set(poolid, { poolid, comment, vms: new Set(), storages: new Set() });
   });
 }
 
 /** Everything is checked on copies first: an error leaves the pool as it was. */
-async function updatePool(call: Call): Promise<void> {
+async function updatePool(call: CallTo<'PUT /pools' | 'PUT /pools/{poolid}'>): Promise<void> {
   const { params, runtime } = call;
   const { world } = runtime;
   await changeUserConfig(runtime, 'update pools failed', () => {
-    const pool = requirePool(world, requiredText(params, 'poolid'));
-    const isRemoval = flag(params, 'delete') ?? false;
+    const pool = requirePool(world, params.poolid);
+    const isRemoval = params.delete ?? false;
     const vms = new Set(pool.vms);
     const storages = new Set(pool.storages);
     const formerPools = new Map<number, Pool>();
-    for (const item of splitList(text(params, 'vms') ?? '')) {
+    for (const item of splitList(params.vms ?? '')) {
       const vmid = Number(item);
       requireModify(call, `/vms/${item}`);
       changeMembership(vms, vmid, `VM ${item}`, isRemoval);
       if (!isRemoval) rememberFormerPool(call, vmid, formerPools);
     }
-    for (const storage of splitList(text(params, 'storage') ?? '')) {
+    for (const storage of splitList(params.storage ?? '')) {
       requireModify(call, `/storage/${storage}`);
       changeMembership(storages, storage, `Storage '${storage}'`, isRemoval);
     }
-    const comment = text(params, 'comment');
+    const comment = params.comment;
     if (comment !== undefined) pool.comment = comment || undefined;
     for (const [vmid, former] of formerPools) former.vms.delete(vmid);
     replaceAll(pool.vms, vms);
@@ -92,10 +91,10 @@ async function updatePool(call: Call): Promise<void> {
 }
 
 /** Rule [source PM API2/Pool.pm delete_pool]: members that no longer exist do not count. */
-async function deletePool({ params, runtime }: Call): Promise<void> {
+async function deletePool({ params, runtime }: CallTo<'DELETE /pools' | 'DELETE /pools/{poolid}'>): Promise<void> {
   const { world } = runtime;
   await changeUserConfig(runtime, 'delete pool failed', () => {
-    const pool = requirePool(world, requiredText(params, 'poolid'));
+    const pool = requirePool(world, params.poolid);
     const { poolid } = pool;
     const notEmpty = (content: string) => dieFault(`pool '${poolid}' is not empty (contains ${content})`);
     const subPool = [...world.pools.keys()]
@@ -129,10 +128,10 @@ function changeMembership<T>(members: Set<T>, member: T, label: string, isRemova
 }
 
 /** Rule [source PM API2/Pool.pm update_pool]: a guest changes pools only with `allow-move`, and with rights on both. */
-function rememberFormerPool(call: Call, vmid: number, formerPools: Map<number, Pool>): void {
+function rememberFormerPool(call: CallTo<'PUT /pools'>, vmid: number, formerPools: Map<number, Pool>): void {
   const former = poolOfVm(call.runtime.world, vmid);
   if (!former) return;
-  if (!flag(call.params, 'allow-move')) {
+  if (!call.params['allow-move']) {
     throw dieFault(`VM ${vmid} belongs already to pool '${former.poolid}' and 'allow-move' is not set`);
   }
   call.require(`/pool/${former.poolid}`, ['Pool.Allocate']);

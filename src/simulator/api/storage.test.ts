@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Params } from '../core/call.ts';
 import type { Runtime } from '../core/runtime.ts';
+import type { RawParams } from '../schema/types.ts';
 import { asyncRefusalOf, testCall } from '../testing/access.ts';
+import { answerOf } from '../testing/answer.ts';
 import { storageRuntime } from '../testing/storage.ts';
-import { storageRoutes } from './storage.ts';
 
-const send = async (runtime: Runtime, route: string, params: Params) =>
-  storageRoutes[route]?.(testCall(runtime, 'root@pam', params));
-const refused = (runtime: Runtime, route: string, params: Params) => asyncRefusalOf(() => send(runtime, route, params));
+const send = (runtime: Runtime, route: string, params: RawParams) =>
+  answerOf(route, testCall(runtime, 'root@pam'), params);
+const refused = (runtime: Runtime, route: string, params: RawParams) =>
+  asyncRefusalOf(() => send(runtime, route, params));
 
 describe('storage definitions', () => {
   it('can be made, changed and removed', async () => {
@@ -49,8 +50,8 @@ describe('storage definitions', () => {
     ],
     [
       'PUT /storage/{storage}',
-      { storage: 'local', path: '/y' },
-      "update storage failed: can't change value of fixed parameter 'path'",
+      { storage: 'local', 'snapshot-as-volume-chain': 1 },
+      "update storage failed: can't change value of fixed parameter 'snapshot-as-volume-chain'",
     ],
     [
       'PUT /storage/{storage}',

@@ -1,7 +1,8 @@
 /** /storage: the definitions of storages. [source ST API2/Storage/Config.pm] */
-import { removeStorageAccess } from '../access/pools.ts';
-import { type Call, type Params, type Routes, requiredText, text } from '../core/call.ts';
+import { removeStorageAccess } from '../access/user-config.ts';
+import type { CallTo, Routes } from '../core/call.ts';
 import { ApiFault, dieFault } from '../http/response.ts';
+import { type ParamTexts, sentTexts } from '../schema/validate.ts';
 import { activationFailure, storageSpace } from '../storage/space.ts';
 import {
   changedStorage,
@@ -19,29 +20,29 @@ export const storageRoutes: Routes = {
   'GET /storage': list,
   'POST /storage': create,
   'GET /storage/{storage}': (call) =>
-    storageEntry(call.runtime.world, storageConfig(call.runtime.world, requiredText(call.params, 'storage'))),
+    storageEntry(call.runtime.world, storageConfig(call.runtime.world, call.params.storage)),
   'PUT /storage/{storage}': update,
   'DELETE /storage/{storage}': remove,
 };
 
 /** Rule [recorded perm-token-sees-nothing]: storages one may not see are left out, without complaint. */
-function list(call: Call): unknown {
+function list(call: CallTo<'GET /storage'>): unknown {
   const { world } = call.runtime;
-  const type = text(call.params, 'type');
+  const type = call.params.type;
   return [...world.storages.values()]
     .filter((storage) => type === undefined || storage.type === type)
     .filter((storage) => call.may(`/storage/${storage.id}`, SEEN_WITH, { any: true }))
     .map((storage) => storageEntry(world, storage));
 }
 
-function create(call: Call): unknown {
+function create(call: CallTo<'POST /storage'>): unknown {
   const { world } = call.runtime;
-  const id = requiredText(call.params, 'storage');
-  const type = requiredText(call.params, 'type');
+  const id = call.params.storage;
+  const type = call.params.type;
   if (!isStorageType(type)) {
     throw new ApiFault(501, `Storages of type '${type}' are not simulated`);
   }
-  const storage = newStorage(world, id, type, settingsOf(call.params));
+  const storage = newStorage(world, id, type, settingsOf(call.texts));
   return locked('create', () => {
     if (world.storages.has(id)) throw dieFault(`storage ID '${id}' already defined`);
     // Rule [source ST API2/Storage/Config.pm create]: tried out on this node at once, if it is meant for it.
@@ -52,25 +53,25 @@ function create(call: Call): unknown {
   });
 }
 
-function update(call: Call): unknown {
+function update(call: CallTo<'PUT /storage/{storage}'>): unknown {
   const { world } = call.runtime;
-  const id = requiredText(call.params, 'storage');
+  const id = call.params.storage;
   return locked('update', () => {
-    const digest = text(call.params, 'digest');
+    const digest = call.params.digest;
     if (digest !== undefined && digest !== storageConfigDigest(world)) {
       throw dieFault('detected modified configuration - file changed by other user? Try again.');
     }
     const storage = storageConfig(world, id);
-    const deletions = splitList(text(call.params, 'delete') ?? '');
-    world.storages.set(id, changedStorage(storage, settingsOf(call.params), deletions));
+    const deletions = splitList(call.params.delete ?? '');
+    world.storages.set(id, changedStorage(storage, settingsOf(call.texts), deletions));
     return { storage: id, type: storage.type };
   });
 }
 
 /** Rule [source AC AccessControl.pm remove_storage_access]: its ACLs and pool memberships go with it; the data stays. */
-async function remove(call: Call): Promise<null> {
+async function remove(call: CallTo<'DELETE /storage/{storage}'>): Promise<null> {
   const { world } = call.runtime;
-  const id = requiredText(call.params, 'storage');
+  const id = call.params.storage;
   locked('delete', () => {
     storageConfig(world, id);
     const isUsed = [...world.storages.values()].some((other) => other.options.get('base')?.startsWith(`${id}:`));
@@ -103,12 +104,7 @@ const NOT_STORED = new Set([
   'master-pubkey',
 ]);
 
-function settingsOf(params: Params): Map<string, string> {
-  const settings = new Map<string, string>();
-  for (const key of Object.keys(params).sort()) {
-    const value = text(params, key);
-    if (value === undefined || NOT_STORED.has(key) || (key === 'nodes' && value === '')) continue;
-    settings.set(key, value);
-  }
-  return settings;
+function settingsOf(texts: ParamTexts): Map<string, string> {
+  const stored = sentTexts(texts).filter(([key, value]) => !NOT_STORED.has(key) && (key !== 'nodes' || value !== ''));
+  return new Map(stored.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,9 +1,10 @@
-/** What a handler is given: one authenticated, routed, permitted and validated request. */
-import type { ParamValue } from '../schema/types.ts';
+/** What a handler receives: one authenticated, routed, permitted and validated request. */
+import type { EndpointParams } from '../schema/api-params.generated.ts';
+import type { ParamTexts } from '../schema/validate.ts';
 import type { Runtime } from './runtime.ts';
 import type { Job } from './tasks.ts';
 
-/** Who is asking. */
+/** The user or token that sent the request. */
 export interface Caller {
   readonly userid: string;
   /** Set when an API token was used. */
@@ -16,20 +17,21 @@ export interface Caller {
   readonly isRoot: boolean;
 }
 
-export type Params = Readonly<Record<string, ParamValue>>;
-
-export interface Call {
+/** `Params` is the type of the parameters that are read from it: functions shared by several endpoints name only those. */
+export interface Call<Params = unknown> {
   readonly runtime: Runtime;
   readonly caller: Caller;
-  /** Path, query and body parameters after validation. */
+  /** Path, query and body parameters after validation, typed by the facts about the endpoint. */
   readonly params: Params;
-  /** The node the call is carried out on: `{node}` of the path, else the entry node. */
+  /** The same parameters as text, for handlers that copy them into a configuration file. */
+  readonly texts: ParamTexts;
+  /** The node the call runs on: `{node}` of the path, else the entry node. */
   readonly node: string;
   /** Files of a multipart upload. */
   readonly upload?: Upload;
   /** Whether the caller holds all (or with `any`: one) of the privileges on the path. */
   may(path: string, privileges: readonly string[], options?: { any?: boolean }): boolean;
-  /** Like `may`, but refuses with Proxmox's 403 text. */
+  /** Like `may`, but throws Proxmox's 403 text. */
   require(path: string, privileges: readonly string[], options?: { any?: boolean }): void;
   /** Starts a worker in the caller's name; the UPID is the usual answer of a handler. */
   fork(type: string, id: string, job: Job): string;
@@ -45,8 +47,17 @@ export interface Upload {
   readonly temporaryName: string;
 }
 
+/** `GET /nodes/{node}/qemu/{vmid}/config`: method and path, written as in the API schema. */
+export type EndpointName = keyof EndpointParams;
+
+/** A call to one endpoint, with the parameters that the facts declare for it. */
+export type CallTo<Name extends EndpointName> = Call<EndpointParams[Name]>;
+
 /** A handler's result is the `data` of the answer; `Paged` adds `total`. */
-export type Handler = (call: Call) => unknown | Promise<unknown>;
+export type Handler<Params = never> = (call: Call<Params>) => unknown;
+
+/** The handlers of one file. The compiler refuses an endpoint or a parameter that the facts do not know. */
+export type Routes = { readonly [Name in EndpointName]?: Handler<EndpointParams[Name]> };
 
 /** A file to download instead of JSON. */
 export class Download {
@@ -67,26 +78,4 @@ export class Paged {
     this.data = data;
     this.total = total;
   }
-}
-
-/** Routes of one file: `GET /nodes/{node}/qemu/{vmid}/config` → handler. The path is written as in the API schema. */
-export type Routes = Readonly<Record<string, Handler>>;
-
-export function text(params: Params, name: string): string | undefined {
-  const value = params[name];
-  return value === undefined || value === null ? undefined : Array.isArray(value) ? value.join(',') : String(value);
-}
-
-export function requiredText(params: Params, name: string): string {
-  return text(params, name) ?? '';
-}
-
-export function integer(params: Params, name: string): number | undefined {
-  const value = params[name];
-  return value === undefined || value === null ? undefined : Number(value);
-}
-
-export function flag(params: Params, name: string): boolean | undefined {
-  const value = params[name];
-  return value === undefined || value === null ? undefined : Number(value) === 1;
 }

@@ -28,8 +28,9 @@ export class Router {
   readonly #root = newTreeNode();
 
   constructor(routes: Routes, facts: ApiFacts) {
+    const handlers = new Map<string, Handler | undefined>(Object.entries(routes));
     for (const [name, endpointFacts] of Object.entries(facts)) {
-      this.#add({ name, facts: endpointFacts, handler: routes[name] });
+      this.#add({ name, facts: endpointFacts, handler: handlers.get(name) });
     }
   }
 

@@ -1,11 +1,10 @@
-/** The engine room of a simulator: the world plus everything that moves it. Handlers reach it through their `Call`. */
+/** What handlers reach through their `Call`: the world, and everything that changes it. */
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Vm, World } from '../world/world.ts';
 import type { LockTable } from './locks.ts';
 import type { TaskRunner } from './tasks.ts';
-import type { DownloadFault, TransferInfo } from './transfer-faults.ts';
 
 export interface Runtime {
   readonly world: World;
@@ -24,3 +23,22 @@ export interface Runtime {
 export function nowSeconds(runtime: Runtime): number {
   return Math.floor(runtime.clock.now() / 1000);
 }
+
+/** The request that moves a file: `POST /nodes/pve1/storage/local/upload`. */
+export interface TransferInfo {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** What happens to the body of an upload once this much of it has arrived. */
+export type UploadFault =
+  | { readonly kind: 'cut'; readonly percent: number }
+  | { readonly kind: 'stall'; readonly percent: number; readonly forMs: number };
+
+/** What happens to a file on its way from the outside world to a node. */
+export type DownloadFault =
+  | { readonly kind: 'unresolvable' | 'refused' | 'content' }
+  | { readonly kind: 'status'; readonly status: number }
+  /** The line breaks when this much has come, once or every time. */
+  | { readonly kind: 'cut' | 'cut-once'; readonly percent: number }
+  | { readonly kind: 'stall'; readonly percent: number; readonly forMs: number };

@@ -3,6 +3,7 @@
  * the genuine one: decode, login, route, declared permissions, forwarding, schema, handler, answer.
  */
 import type { Clock } from '../../base/clock.ts';
+import { Limiter } from '../../base/limiter.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
 import { type Random, randomHex } from '../../base/random.ts';
 import {
@@ -42,14 +43,13 @@ import {
 } from '../http/response.ts';
 import { apiOf } from '../schema/api-of-release.ts';
 import type { ValidationContext } from '../schema/types.ts';
-import { validateParams } from '../schema/validate.ts';
+import { paramTexts, typedParams, validateParams } from '../schema/validate.ts';
 import { isServerSince } from '../world/releases.ts';
 import type { World } from '../world/world.ts';
 import { type Call, type Caller, Download, Paged } from './call.ts';
 import { LockTable } from './locks.ts';
 import { type RouteMatch, Router } from './router.ts';
 import type { Runtime } from './runtime.ts';
-import { Semaphore } from './semaphore.ts';
 import { observeStatistics } from './statistics.ts';
 import { TaskRunner } from './tasks.ts';
 
@@ -87,7 +87,7 @@ function routerOf(version: string): Router {
 export class Simulator {
   readonly runtime: Runtime;
   readonly #faults: Faults;
-  readonly #daemons = new Map<string, Semaphore>();
+  readonly #daemons = new Map<string, Limiter>();
   readonly #router: Router;
   readonly #validation: ValidationContext;
   readonly #isTerse: boolean;
@@ -252,7 +252,11 @@ export class Simulator {
     if (!validated.ok) throw paramFault(validated.errors);
     const { handler } = endpoint;
     if (!handler) throw new ApiFault(501, `Method '${method} ${path}' is not simulated`);
-    const call = this.#makeCall(decoded, caller, node, validated.values);
+    const call = this.#makeCall(decoded, caller, node, {
+      // The type of the handler's parameters is generated from the facts that have just been applied.
+      params: typedParams(endpoint.facts.params, validated.values) as never,
+      texts: paramTexts(validated.values),
+    });
     const work = endpoint.facts.protected
       ? this.#daemonOf(node).run(async () => handler(call))
       : Promise.resolve(handler(call));
@@ -283,14 +287,14 @@ export class Simulator {
     }
   }
 
-  #daemonOf(node: string): Semaphore {
-    const daemon = this.#daemons.get(node) ?? new Semaphore(DAEMON_WORKERS);
+  #daemonOf(node: string): Limiter {
+    const daemon = this.#daemons.get(node) ?? new Limiter(DAEMON_WORKERS);
     this.#daemons.set(node, daemon);
     return daemon;
   }
 
   #resolveNode(proxyTo: string | undefined, pathParams: Readonly<Record<string, string>>): string {
-    const wanted = pathParams['node'];
+    const wanted = pathParams.node;
     if (wanted === undefined || wanted === 'localhost') return this.world.entryNode;
     if (this.world.nodes.has(wanted)) return wanted;
     // Rule [recorded unknown-vm]: an unknown node is a failed name lookup, for calls that are forwarded at all.
@@ -300,12 +304,17 @@ export class Simulator {
     );
   }
 
-  #makeCall(decoded: DecodedCall, caller: Caller, node: string, params: Call['params']): Call {
+  #makeCall(
+    decoded: DecodedCall,
+    caller: Caller,
+    node: string,
+    params: Pick<Call<never>, 'params' | 'texts'>,
+  ): Call<never> {
     const { runtime } = this;
     return {
       runtime,
       caller,
-      params,
+      ...params,
       node,
       ...makeCheckers(runtime.world, caller),
       ...(decoded.upload && {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ResourceView } from '../api/cluster/resource-entries.ts';
+import { ResourceView } from '../api/cluster/resources.ts';
 import { TestBench } from '../testing/bench.ts';
 import { draftOf, saveConfig } from '../vm/config-file.ts';
 import type { Vm } from '../world/world.ts';

@@ -1,13 +1,25 @@
-/** What each kind of fault does to a request. A strike may answer the request itself, or change the world it then meets. */
+/**
+ * What each kind of fault does. A strike answers a request itself, changes the world that the request then meets, or makes
+ * a task fail; `Schedule` decides which matches of a rule strike.
+ */
 import { assertNever } from '../../base/assert.ts';
-import type { Instant } from '../../base/clock.ts';
+import type { Clock, Instant } from '../../base/clock.ts';
+import type { Random } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { fillDisk, holdStorageLock, holdUserConfigLock, holdVmLock, silenceAgent } from './disturbances.ts';
-import type { RequestFault, RequestInfo } from './faults.ts';
-import type { FaultRule } from './rule.ts';
-import { editConfig, lockVm, takeId } from './strangers.ts';
-import { createdId, existingVm, nodeOf, storageOf, vmidOf } from './targets.ts';
-import type { TaskRule } from './task-effects.ts';
+import type { TaskHooks } from '../core/tasks.ts';
+import { dieFault } from '../http/response.ts';
+import { createdId, existingVm, nodeOf, type RequestFault, type RequestInfo, storageOf, vmidOf } from './faults.ts';
+import { type FaultRule, taskMatcher } from './rule.ts';
+import {
+  editConfig,
+  fillDisk,
+  holdStorageLock,
+  holdUserConfigLock,
+  holdVmLock,
+  lockVm,
+  silenceAgent,
+  takeId,
+} from './strangers.ts';
 import type { TransferRule } from './transfers.ts';
 
 export type RequestRule = Exclude<FaultRule, TaskRule | TransferRule>;
@@ -154,4 +166,79 @@ function taskUnknown(runtime: Runtime, forMs: number): Effect {
     },
     lasting: (info) => (isHidden(upidOf(info)) ? noSuchTask : undefined),
   };
+}
+
+export type TaskRule = Extract<FaultRule, { readonly kind: 'task-fail' | 'task-warn' }>;
+
+/** `transferred 1.2 GiB of 4.0 GiB (30.00%)`, and wget's ` 32768K ........ 42%  410M 3s`. */
+const PROGRESS = /\((\d+(?:\.\d+)?)%\)|^ *\d+K[ .,]* *(\d+)%/;
+
+/** Whether a task is struck is decided when it begins; `clock` is known only once the simulator is put together. */
+export function taskEffect(
+  rule: TaskRule,
+  schedule: Schedule,
+  context: { readonly isActive: () => boolean; readonly clock: () => Clock; readonly onStrike: (what: string) => void },
+): TaskHooks {
+  const matches = taskMatcher(rule.match);
+  const struck = new Set<string>();
+  const end = (upid: string): void => {
+    if (rule.kind === 'task-fail' && struck.delete(upid)) throw dieFault(rule.message);
+  };
+  return {
+    beforeJob: ({ upid, type }) => {
+      if (!context.isActive() || !matches(type) || !schedule.strikes(context.clock().now())) return;
+      context.onStrike(upid);
+      struck.add(upid);
+      if (rule.kind === 'task-fail' && rule.percent === 0) end(upid);
+    },
+    onLog: ({ upid }, line) => {
+      if (rule.kind !== 'task-fail' || !struck.has(upid)) return;
+      const [, copied, downloaded] = PROGRESS.exec(line) ?? [];
+      const percent = copied ?? downloaded;
+      // 100 means: only after everything is done, which is more than the last line of a copy.
+      if (percent !== undefined && rule.percent < 100 && Number(percent) >= rule.percent) end(upid);
+    },
+    beforeEnd: (task) => {
+      if (rule.kind === 'task-warn' && struck.delete(task.record.upid)) task.warn(rule.message);
+      end(task.record.upid);
+    },
+  };
+}
+
+export class Schedule {
+  readonly #rule: FaultRule;
+  readonly #random: Random;
+  #matches = 0;
+  #strikes = 0;
+  #nextAt: Instant | undefined;
+
+  constructor(rule: FaultRule, random: Random) {
+    this.#rule = rule;
+    this.#random = random;
+  }
+
+  /** To be asked once per match. */
+  strikes(now: Instant): boolean {
+    this.#matches++;
+    const isDue = this.#isDue(now) && this.#strikes < this.#most();
+    if (isDue) this.#strikes++;
+    return isDue;
+  }
+
+  #most(): number {
+    return this.#rule.times ?? (this.#rule.at === undefined ? Number.POSITIVE_INFINITY : 1);
+  }
+
+  #isDue(now: Instant): boolean {
+    const { at, every, every_ms: periodMs, probability } = this.#rule;
+    if (at !== undefined) return this.#matches >= at;
+    if (every !== undefined) return this.#matches % every === 0;
+    if (probability !== undefined) return this.#random.next() < probability;
+    if (periodMs !== undefined) {
+      // Looked at when something happens, not by a timer: a timer that never ends would hide a stalled program.
+      if (this.#nextAt !== undefined && now < this.#nextAt) return false;
+      this.#nextAt = now + periodMs;
+    }
+    return true;
+  }
 }

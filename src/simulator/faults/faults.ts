@@ -2,10 +2,10 @@
  * Where things can be made to go wrong: the pipeline and the task runner ask a `Faults` object at each of these points. An
  * empty one is a healthy cluster. What goes wrong when is decided by a plan (see `plan.ts`), never by the pipeline.
  */
-import type { Runtime } from '../core/runtime.ts';
+import type { DownloadFault, Runtime, TransferInfo, UploadFault } from '../core/runtime.ts';
 import type { TaskHooks } from '../core/tasks.ts';
-import type { DownloadFault, TransferInfo, UploadFault } from '../core/transfer-faults.ts';
 import type { RawParams } from '../schema/types.ts';
+import type { Vm } from '../world/world.ts';
 
 export type RequestFault =
   /** The connection is cut before the request reaches the server. */
@@ -83,4 +83,35 @@ function firstOf<T>(sources: readonly Faults[], ask: (source: Faults) => T | und
     if (fault) return fault;
   }
   return undefined;
+}
+
+export function nodeOf(runtime: Runtime, info: RequestInfo): string {
+  const node = /^\/nodes\/([^/]+)/.exec(info.path)?.[1];
+  return node !== undefined && runtime.world.nodes.has(node) ? node : runtime.world.entryNode;
+}
+
+/** The VM in the path, or the one a POST is about to create. */
+export function vmidOf(info: RequestInfo): number | undefined {
+  const inPath = /^\/nodes\/[^/]+\/qemu\/(\d+)/.exec(info.path)?.[1];
+  if (inPath !== undefined) return Number(inPath);
+  return createdId(info);
+}
+
+/** The id that the request would take: of a clone or a new VM. */
+export function createdId(info: RequestInfo): number | undefined {
+  if (info.method !== 'POST') return undefined;
+  const text = info.path.endsWith('/clone') ? info.params.newid : info.path.endsWith('/qemu') ? info.params.vmid : null;
+  const id = Number(text ?? Number.NaN);
+  return Number.isSafeInteger(id) ? id : undefined;
+}
+
+export function existingVm(runtime: Runtime, info: RequestInfo): Vm | undefined {
+  const vmid = vmidOf(info);
+  return vmid === undefined ? undefined : runtime.world.vms.get(vmid);
+}
+
+/** The storage in the path or among the parameters. */
+export function storageOf(info: RequestInfo): string | undefined {
+  const inPath = /^\/nodes\/[^/]+\/storage\/([^/]+)/.exec(info.path)?.[1];
+  return inPath ?? (typeof info.params.storage === 'string' ? info.params.storage : undefined);
 }

@@ -1,9 +1,8 @@
 /** A fault plan: rules put to work. The same rules and the same seed strike the same requests, every time. */
 import { type Random, seededRandom } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { type Effect, effectOf, type RequestRule } from './effects.ts';
+import { type Effect, effectOf, type RequestRule, Schedule, type TaskRule, taskEffect } from './effects.ts';
 import { combineFaults, type Faults, type RequestFault, type RequestInfo } from './faults.ts';
-import { requestMatcher } from './match.ts';
 import {
   type FaultKind,
   type FaultRule,
@@ -11,10 +10,9 @@ import {
   faultRuleSchema,
   isTaskKind,
   isTransferKind,
+  requestMatcher,
 } from './rule.ts';
-import { Schedule } from './schedule.ts';
 import { type SeededOptions, seededRules } from './seeded.ts';
-import { type TaskRule, taskEffect } from './task-effects.ts';
 import { type TransferRule, transferFaults } from './transfers.ts';
 
 export interface Strike {

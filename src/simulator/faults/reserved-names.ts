@@ -6,9 +6,8 @@
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { TaskRecord } from '../world/world.ts';
-import type { Faults, RequestInfo } from './faults.ts';
+import { createdId, existingVm, type Faults, type RequestInfo } from './faults.ts';
 import { lockVm, unlockVm } from './strangers.ts';
-import { createdId, existingVm } from './targets.ts';
 
 const FAILING_CLONE = /^fail-clone-/;
 const LOCKED = /^locked-/;

@@ -4,6 +4,9 @@
  * Rules are asked in order; a request or task that one has ended is not counted by those after it.
  */
 import { z } from 'zod';
+import { ProxwrightError } from '../../base/errors.ts';
+import { parseYaml } from '../yaml-source.ts';
+import type { RequestInfo } from './faults.ts';
 
 const milliseconds = z.number().int().positive();
 
@@ -140,4 +143,53 @@ export function isTransferKind(
   kind: string,
 ): kind is 'download-fail' | 'download-stall' | 'upload-cut' | 'upload-stall' {
   return kind.startsWith('download-') || kind.startsWith('upload-');
+}
+
+export function parseRuleFile(text: string, file: string): FaultRule[] {
+  const source = parseYaml(text, file);
+  if (!Array.isArray(source.value)) {
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      where: { file },
+      detail: 'A file of fault rules is a list; this one is not.',
+      hint: 'Begin every rule with "- kind: …".',
+    });
+  }
+  return source.value.map((value: unknown, index) => {
+    const parsed = faultRuleSchema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const path = [index, ...(issue?.path ?? [])];
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      where: { file, ...source.position(path) },
+      detail: `Rule ${index + 1}, ${issue?.path.join('.') || 'as a whole'}: ${issue?.message ?? 'not a rule'}.`,
+      hint: `Known kinds: ${ALL_FAULT_KINDS.join(', ')}.`,
+    });
+  });
+}
+
+export function requestMatcher({ method, path }: FaultRule['match']): (info: RequestInfo) => boolean {
+  const matchesPath = path === undefined ? () => true : pathPattern(path);
+  return (info) => (method === undefined || method === info.method) && matchesPath(info.path);
+}
+
+export function taskMatcher({ task = '*' }: FaultRule['match']): (type: string) => boolean {
+  const pattern = new RegExp(`^${wildcards(task)}$`);
+  return (type) => pattern.test(type);
+}
+
+/** `clone` and `storage/local` match the end of a path, `/nodes/{node}/qemu` the whole. */
+export function pathPattern(pattern: string): (path: string) => boolean {
+  const isWhole = pattern.startsWith('/');
+  const parts = pattern
+    .split('/')
+    .filter(Boolean)
+    .map((part) => (/^\{.*\}$/.test(part) ? '[^/]+' : wildcards(part)));
+  const expression = new RegExp(`${isWhole ? '^/' : '(?:^|/)'}${parts.join('/')}$`);
+  return (path) => expression.test(path);
+}
+
+function wildcards(text: string): string {
+  return text.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/\*\*|\*/g, (stars) => (stars === '**' ? '.*' : '[^/]*'));
 }

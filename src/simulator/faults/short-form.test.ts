@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isFamily, type ProxwrightError } from '../../base/errors.ts';
-import { parseRuleFile } from './rule-file.ts';
+import { parseRuleFile } from './rule.ts';
 import { parseShortForm } from './short-form.ts';
 
 describe('fault rules on the command line', () => {
@@ -37,7 +37,7 @@ describe('fault rules on the command line', () => {
     const diagnostic = complaint(() => parseShortForm(text));
     expect(diagnostic).toMatchObject({ code: 'BAD_VALUE', where: { file: '--faults' } });
     expect(diagnostic.detail).toContain(detail);
-    expect(diagnostic.hint?.text).toContain(hint);
+    expect(diagnostic.hint).toContain(hint);
   });
 });
 

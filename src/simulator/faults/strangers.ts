@@ -1,8 +1,11 @@
 /**
- * Somebody else at work on the same cluster: edits a configuration, locks a VM, takes an id. A stranger keeps to the same
- * rules as everybody: the flock is respected, and what he writes is written and re-read like any other file.
+ * Another client at work on the same cluster: edits a configuration, locks a VM, takes an id; and conditions that last for a
+ * while: a lock in use, a full disk, a silent guest agent. It follows the same rules as every client: it waits for the file
+ * lock, and what it writes is parsed again.
  */
+import { USER_CONFIG_LOCK } from '../access/user-config.ts';
 import type { Runtime } from '../core/runtime.ts';
+import { withStorageLock } from '../storage/space.ts';
 import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../vm/config-file.ts';
 import type { ConfigDraft } from '../vm/config-text.ts';
 import { vmLockName, withVmLock } from '../vm/locking.ts';
@@ -63,4 +66,47 @@ function change(runtime: Runtime, vm: Vm, edit: (draft: ConfigDraft) => void): v
   if (runtime.locks.isFree(vmLockName(vm.node, vm.vmid), 'exclusive')) save();
   // A stranger who waits too long gives up, like everybody.
   else withVmLock(runtime, vm.node, vm.vmid, {}, save).catch(() => {});
+}
+
+/** Some other process holds the flock of the VM's configuration file. */
+export function holdVmLock(runtime: Runtime, node: string, vmid: number, forMs: number): void {
+  withVmLock(runtime, node, vmid, {}, () => runtime.clock.sleep(forMs)).catch(() => {});
+}
+
+export function holdStorageLock(runtime: Runtime, node: string, storageId: string, forMs: number): void {
+  const storage = runtime.world.storages.get(storageId);
+  if (!storage) return;
+  withStorageLock(runtime, { storage, node, log: () => {} }, () => runtime.clock.sleep(forMs)).catch(() => {});
+}
+
+export function holdUserConfigLock(runtime: Runtime, forMs: number): void {
+  const hold = async () => {
+    const release = await runtime.locks.acquire(USER_CONFIG_LOCK, 'exclusive', forMs);
+    if (!release) return;
+    await runtime.clock.sleep(forMs);
+    release();
+  };
+  hold().catch(() => {});
+}
+
+/** Things outside this world fill the file system below a storage, or all of the node's when no storage is named. */
+export function fillDisk(runtime: Runtime, node: string, storageId: string | undefined, forMs: number): void {
+  const { world } = runtime;
+  const storage = storageId === undefined ? undefined : world.storages.get(storageId);
+  if (storageId !== undefined && !storage) return;
+  const filesystems = world.nodes.get(storage?.shared ? world.entryNode : node)?.filesystems;
+  for (const filesystem of [...(filesystems?.values() ?? [])]) {
+    if (storage && filesystem.name !== storage.filesystem) continue;
+    if (filesystem.foreignBytes === filesystem.totalBytes) continue; // full already
+    filesystems?.set(filesystem.name, { ...filesystem, foreignBytes: filesystem.totalBytes });
+    runtime.clock.sleep(forMs).then(
+      () => filesystems?.set(filesystem.name, filesystem),
+      () => {},
+    );
+  }
+}
+
+/** The agent is there but busy with something endless: whoever asks finds nobody. */
+export function silenceAgent(runtime: Runtime, vm: Vm, forMs: number): void {
+  if (vm.process) vm.process.agentBusyUntil = Math.max(vm.process.agentBusyUntil, runtime.clock.now() + forMs);
 }

@@ -1,11 +1,10 @@
 /** Trouble with files on their way: downloads that a node makes, uploads that a client sends. */
 import type { Clock } from '../../base/clock.ts';
 import { TransportFailure } from '../../base/transport.ts';
-import type { DownloadFault, TransferInfo, UploadFault } from '../core/transfer-faults.ts';
+import type { DownloadFault, TransferInfo, UploadFault } from '../core/runtime.ts';
 import type { OnProgress } from '../http/body.ts';
 import type { Faults } from './faults.ts';
-import { pathPattern } from './match.ts';
-import type { FaultRule } from './rule.ts';
+import { type FaultRule, pathPattern } from './rule.ts';
 
 export type TransferRule = Extract<
   FaultRule,

@@ -1,7 +1,7 @@
 /** The network as the guest sees it: one interface per NIC, with addresses from cloud-init or from the bridge's DHCP. */
 import { splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { parseNic } from '../vm/nic.ts';
+import { parseNic } from '../vm/machine.ts';
 import type { Bridge, QemuProcess, Vm, World } from '../world/world.ts';
 import { guestState, readsCloudInit } from './guest.ts';
 import { seedNetworkOf } from './seed.ts';

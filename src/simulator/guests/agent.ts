@@ -5,10 +5,9 @@
 import type { Runtime } from '../core/runtime.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 import { type GuestInterface, guestInterfaces } from './addresses.ts';
-import { readGuestFile } from './files.ts';
 import { guestHostName } from './guest.ts';
 import { memoryBytes } from './launch.ts';
-import { type GuestContext, runProgram } from './programs.ts';
+import { type GuestContext, readGuestFile, runProgram } from './programs.ts';
 
 /** Rule [recorded guest-agent]: version and commands of the agent in the Debian template. */
 const AGENT_VERSION = '10.0.13';

@@ -1,6 +1,6 @@
 /**
- * Turning a configuration into a running QEMU process: what must exist for it, and which guest then boots. The checks come
- * in the order of the genuine start, because a VM may have several problems and only the first is reported.
+ * Turns a configuration into a running QEMU process: what must exist for it, and which guest then boots. The checks run in
+ * the order of a real start, because a VM may have several problems and Proxmox reports only the first.
  */
 import { formatOfKey, parseBootOrder, parseProperty, splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
@@ -8,11 +8,10 @@ import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
 import { defaultBootOrder, drivesByBus, drivesOf, parseDrive } from '../vm/drive.ts';
-import { assertMachineVersion } from '../vm/machine-type.ts';
-import type { GuestProfile, MappingKind, SimNode, Vm, World } from '../world/world.ts';
+import { assertMachineVersion } from '../vm/machine.ts';
+import type { GuestProfile, MappingKind, PciDevice, SimNode, Vm, World } from '../world/world.ts';
 import { emulationWarnings } from './emulation.ts';
 import { assertBridges, failedScript } from './network-scripts.ts';
-import { pciMappingProblem } from './pci-mapping.ts';
 import { qemuRefusal } from './qemu-refusals.ts';
 import { type Seed, seedOf } from './seed.ts';
 
@@ -205,4 +204,38 @@ export function memoryBytes(config: Config): number {
   const parsed = format && text !== undefined ? parseProperty(format, text) : undefined;
   const mebibytes = parsed?.ok ? Number(parsed.value.get('current') ?? text) : Number(text ?? 512);
   return (Number.isFinite(mebibytes) ? mebibytes : 512) * 1024 * 1024;
+}
+
+/** Rule [source GC Mapping/PCI.pm assert_valid]: properties are compared in alphabetical order; the first one that differs. */
+export function pciMappingProblem(
+  node: SimNode,
+  name: string,
+  entry: ReadonlyMap<string, string>,
+  options: ReadonlyMap<string, string> | undefined,
+): string | undefined {
+  for (const [index, written] of (entry.get('path') ?? '').split(';').entries()) {
+    const path = /\.[a-f0-9]/i.test(written) ? written : `${written}.0`;
+    const device = node.pciDevices.find((candidate) => candidate.id === path);
+    if (!device) return `pci device '${path}' not found`;
+    for (const [property, expected] of expectedProperties(device)) {
+      if (property === 'iommugroup' && index > 0) continue;
+      const configured = property === 'mdev' ? (options?.get('mdev') ?? '0') : entry.get(property);
+      if (expected === undefined && configured === undefined) continue;
+      if (expected === undefined) return `unexpected property '${property}' configured for device '${path}'`;
+      if (configured === undefined) return `missing expected property '${property}' for device '${path}'`;
+      const [wanted, given] = [expected, configured].map((text) => text.replaceAll('0x', ''));
+      if (wanted !== given) return `'${property}' does not match for '${name}' (${wanted} != ${given})`;
+    }
+  }
+  return undefined;
+}
+
+/** Rule [observed 9.2.11]: a device of a host without IOMMU has no group, so none may be configured either. */
+function expectedProperties(device: PciDevice): (readonly [string, string | undefined])[] {
+  return [
+    ['id', `${device.vendor}:${device.device}`],
+    ['iommugroup', device.iommuGroup < 0 ? undefined : String(device.iommuGroup)],
+    ['mdev', '0'],
+    ['subsystem-id', `${device.subsystemVendor}:${device.subsystemDevice}`],
+  ];
 }

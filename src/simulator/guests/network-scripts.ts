@@ -1,6 +1,6 @@
 /** What stands between the cards of a VM and the bridges of its host: MTU, VLANs, and the script that plugs them in. */
 import { dieFault } from '../http/response.ts';
-import { parseNic } from '../vm/nic.ts';
+import { parseNic } from '../vm/machine.ts';
 import type { SimNode } from '../world/world.ts';
 
 type Config = ReadonlyMap<string, string>;

@@ -1,8 +1,9 @@
 /**
- * The few programs a simulated guest has: what they print and how they exit. A shell understands only what clients really
- * send to check on a guest: words, `;`, `&&`, `>&2` and `exit`.
+ * The few programs and files that a simulated guest has. A shell understands only what clients really send to check on a
+ * guest: words, `;`, `&&`, `>&2` and `exit`.
  */
-import type { GuestProfile } from '../world/world.ts';
+import type { GuestProfile, QemuProcess, Vm } from '../world/world.ts';
+import { guestHostName, readsCloudInit } from './guest.ts';
 
 export interface GuestContext {
   readonly hostName: string;
@@ -11,7 +12,7 @@ export interface GuestContext {
   readFile(path: string): string | undefined;
 }
 
-export interface ProgramResult {
+interface ProgramResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -111,4 +112,37 @@ function runScript(script: string, context: GuestContext, input: string): Progra
 
 function words(text: string): string[] {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+}
+
+/** Files written by clients stay on the VM's disk, so they live as long as the VM. */
+const writtenFiles = new WeakMap<Vm, Map<string, string>>();
+
+export function readGuestFile(vm: Vm, process: QemuProcess, path: string): string | undefined {
+  return writtenFiles.get(vm)?.get(path) ?? systemFile(vm, process, path);
+}
+
+/** False when the directory does not exist. */
+export function writeGuestFile(vm: Vm, path: string, content: string): boolean {
+  if (!/^\/(?:tmp|root|etc|opt|srv|home|var|var\/tmp|usr\/local\/bin)?\/?[^/]+$/.test(path)) return false;
+  const files = writtenFiles.get(vm) ?? new Map<string, string>();
+  files.set(path, content);
+  writtenFiles.set(vm, files);
+  return true;
+}
+
+function systemFile(vm: Vm, process: QemuProcess, path: string): string | undefined {
+  const os = process.guest?.os;
+  switch (path) {
+    case '/etc/hostname':
+      return `${guestHostName(vm, process)}\n`;
+    case '/etc/os-release':
+      return os && `NAME="${os.name}"\nID=${os.id}\nVERSION="${os.version}"\n`;
+    case '/var/lib/cloud/data/result.json':
+      if (!readsCloudInit(process)) return undefined;
+      return '{\n "v1": {\n  "datasource": "DataSourceNoCloud [seed=/dev/sr0]",\n  "errors": []\n }\n}\n';
+    case '/var/lib/cloud/instance/boot-finished':
+      return readsCloudInit(process) ? `cloud-init finished on ${guestHostName(vm, process)}\n` : undefined;
+    default:
+      return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readDisc } from '../storage/iso9660.ts';
-import { isoImage } from '../testing/iso-images.ts';
+import { isoImage } from '../testing/storage.ts';
 import { type Seed, seedNetworkOf, seedOf } from './seed.ts';
 
 function seed(files: Readonly<Record<string, string>>, label = 'cidata'): Seed | undefined {

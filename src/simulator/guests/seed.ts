@@ -63,7 +63,7 @@ function isCloudConfig(text: string): boolean {
 
 /** An entry of `packages` is a name, or a list of name and version. */
 function wantsAgent(document: Fields): boolean {
-  const packages = document['packages'];
+  const packages = document.packages;
   return Array.isArray(packages) && packages.flat().includes('qemu-guest-agent');
 }
 
@@ -82,7 +82,7 @@ function documentsOf(text: string): Fields[] {
 
 function hostNameOf(user: readonly Fields[], meta: Fields): string | undefined {
   for (const document of user) {
-    const machine = fieldsOf(fieldsOf(document['machine'])['network']);
+    const machine = fieldsOf(fieldsOf(document.machine).network);
     const name = textField(machine, 'hostname') ?? textField(document, 'hostname') ?? textField(document, 'fqdn');
     if (name !== undefined) return name;
   }
@@ -90,18 +90,18 @@ function hostNameOf(user: readonly Fields[], meta: Fields): string | undefined {
 }
 
 function networksOf(document: Fields | undefined): SeedNetwork[] {
-  const inner = fieldsOf(document?.['network']);
+  const inner = fieldsOf(document?.network);
   const network = Object.keys(inner).length > 0 ? inner : (document ?? {});
-  if (Number(network['version']) === 1) return listOf(network['config']).map(versionOne);
-  return Object.entries(fieldsOf(network['ethernets'])).map(([name, entry]) => versionTwo(name, fieldsOf(entry)));
+  if (Number(network.version) === 1) return listOf(network.config).map(versionOne);
+  return Object.entries(fieldsOf(network.ethernets)).map(([name, entry]) => versionTwo(name, fieldsOf(entry)));
 }
 
 function versionOne(entry: Fields): SeedNetwork {
-  const subnets = listOf(entry['subnets']);
+  const subnets = listOf(entry.subnets);
   return {
     mac: textField(entry, 'mac_address')?.toLowerCase(),
     name: textField(entry, 'name'),
-    dhcp4: subnets.some((subnet) => subnet['type'] === 'dhcp' || subnet['type'] === 'dhcp4'),
+    dhcp4: subnets.some((subnet) => subnet.type === 'dhcp' || subnet.type === 'dhcp4'),
     addresses: subnets.flatMap((subnet) => {
       const address = textField(subnet, 'address');
       if (address === undefined) return [];
@@ -112,23 +112,23 @@ function versionOne(entry: Fields): SeedNetwork {
 }
 
 function versionTwo(name: string, entry: Fields): SeedNetwork {
-  const match = fieldsOf(entry['match']);
+  const match = fieldsOf(entry.match);
   return {
     mac: textField(match, 'macaddress')?.toLowerCase(),
     name: textField(match, 'name') ?? name,
-    dhcp4: entry['dhcp4'] === true || entry['dhcp4'] === 'true' || entry['dhcp4'] === 'yes',
-    addresses: textsOf(entry['addresses']),
+    dhcp4: entry.dhcp4 === true || entry.dhcp4 === 'true' || entry.dhcp4 === 'yes',
+    addresses: textsOf(entry.addresses),
   };
 }
 
 /** `machine.network.interfaces` of a Talos machine configuration. */
 function machineNetworks(document: Fields): SeedNetwork[] {
-  const network = fieldsOf(fieldsOf(document['machine'])['network']);
-  return listOf(network['interfaces']).map((entry) => ({
-    mac: textField(fieldsOf(entry['deviceSelector']), 'hardwareAddr')?.toLowerCase(),
+  const network = fieldsOf(fieldsOf(document.machine).network);
+  return listOf(network.interfaces).map((entry) => ({
+    mac: textField(fieldsOf(entry.deviceSelector), 'hardwareAddr')?.toLowerCase(),
     name: textField(entry, 'interface'),
-    dhcp4: entry['dhcp'] === true,
-    addresses: textsOf(entry['addresses']),
+    dhcp4: entry.dhcp === true,
+    addresses: textsOf(entry.addresses),
   }));
 }
 

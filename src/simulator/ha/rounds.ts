@@ -4,8 +4,7 @@
  */
 import { randomInteger } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
-import { agentRound } from './agent.ts';
-import { isSettled, managerRound } from './manager.ts';
+import { agentRound, isSettled, managerRound } from './manager.ts';
 import type { Rounds } from './state.ts';
 
 /** Rule [source HA CRM.pm work]: an idle manager looks every 5 s, a working one every 10 s; so do those of the nodes. */

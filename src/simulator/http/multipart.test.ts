@@ -93,7 +93,7 @@ describe('decodeUpload', () => {
       const decoded = reader.end();
       if (!decoded.ok) throw new Error(decoded.message);
       expect(decoded.upload.sizeBytes).toBe(content.length);
-      expect(decoded.upload.checksums['sha256']).toBe(createHash('sha256').update(content).digest('hex'));
+      expect(decoded.upload.checksums.sha256).toBe(createHash('sha256').update(content).digest('hex'));
       expect(content.subarray(0, decoded.upload.content.length).equals(decoded.upload.content)).toBe(true);
     }
   });

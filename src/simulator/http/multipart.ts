@@ -5,7 +5,7 @@
  * length and its checksums stay. [source HS AnyEvent.pm file_upload_multipart]
  */
 import { createHash, type Hash } from 'node:crypto';
-import { utf8 } from './form-body.ts';
+import { utf8 } from './body-formats.ts';
 
 export interface Upload {
   readonly fileName: string;

@@ -6,8 +6,7 @@
  */
 import type { Method, WireRequest } from '../../base/transport.ts';
 import type { RawParams, RawValue } from '../schema/types.ts';
-import { decodeForm, percentDecode } from './form-body.ts';
-import { decodeJson } from './json-body.ts';
+import { decodeForm, decodeJson, percentDecode } from './body-formats.ts';
 import { type DecodedUpload, decodeUpload, type Upload } from './multipart.ts';
 
 export type AnswerFormat = 'json' | 'extjs';

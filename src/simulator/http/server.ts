@@ -1,21 +1,22 @@
 /**
- * The simulator on a real port: HTTPS in front of `Simulator.handle`. Everything a client can notice of a connection is
- * decided here — reason phrases, when it is kept and when it is closed —, nothing of what an answer says.
+ * The simulator on a real port: HTTPS in front of `Simulator.handle`, with a certificate of its own and a redirect for plain
+ * HTTP. Everything that a client can notice of a connection is decided here (reason phrases, when it is kept and when it is
+ * closed), and nothing of what an answer says.
  * [source HS AnyEvent.pm; PM Service/pveproxy.pm]
  */
+import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { systemClock } from '../../base/clock.ts';
+import { generate } from 'selfsigned';
+import { type Instant, systemClock } from '../../base/clock.ts';
 import { isCanceled } from '../../base/errors.ts';
 import { TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 import type { Simulator } from '../core/simulator.ts';
-import { createCertificate, type ServerCertificate } from './certificate.ts';
-import { serveRedirects } from './plain-redirect.ts';
 import { bodyOf, headOf, parseHead, reasonOnWire } from './wire-message.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
@@ -162,4 +163,68 @@ async function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void
   patience.abort();
   for (const socket of sockets) socket.destroy();
   await closed;
+}
+
+/** The first byte of every TLS connection: a handshake record. */
+const TLS_HANDSHAKE = 0x16;
+
+/** Puts a look at the first bytes in front of the TLS handshake. */
+function serveRedirects(server: Server, firstByteWithinMs: number): void {
+  const startTls = server.listeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket: Socket) => {
+    socket.setTimeout(firstByteWithinMs, () => socket.destroy());
+    socket.once('readable', () => {
+      const first: unknown = socket.read();
+      if (!(first instanceof Buffer) || first.length === 0) return void socket.destroy();
+      socket.setTimeout(0);
+      socket.removeAllListeners('timeout');
+      if (first[0] !== TLS_HANDSHAKE) return redirect(socket, first);
+      socket.unshift(first);
+      for (const listener of startTls) listener.call(server, socket);
+    });
+  });
+}
+
+/** Rule [source HS AnyEvent.pm ensure_tls_connection]: 301 where a repeated GET is harmless, 308 otherwise, then the end. */
+function redirect(socket: Socket, first: Buffer): void {
+  const request = parseHead(first);
+  const host = request?.headers.host;
+  if (!request || host === undefined) return void socket.destroy();
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const status = isRead ? '301 Moved Permanently' : '308 Permanent Redirect';
+  socket.end(`HTTP/1.1 ${status}\r\nLocation: https://${host}${request.target}\r\nConnection: close\r\n\r\n`);
+}
+
+export interface ServerCertificate {
+  /** PEM. */
+  readonly key: string;
+  readonly certificate: string;
+  /** SHA-256, as `AA:BB:…`: what clients pin. */
+  readonly fingerprint: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/** `now` is real time, because it is compared with the clocks of real clients. */
+export async function createCertificate(host: string, now: Instant): Promise<ServerCertificate> {
+  const names = [...new Set(['localhost', '127.0.0.1', '::1', host])];
+  const altNames = names.map((name) =>
+    isIP(name) === 0 ? { type: 2 as const, value: name } : { type: 7 as const, ip: name },
+  );
+  const pems = await generate([{ name: 'commonName', value: 'Proxwright simulator' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(now - DAY_MS),
+    notAfterDate: new Date(now + 365 * DAY_MS),
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      { name: 'subjectAltName', altNames },
+    ],
+  });
+  return {
+    key: pems.private,
+    certificate: pems.cert,
+    fingerprint: new X509Certificate(pems.cert).fingerprint256,
+  };
 }

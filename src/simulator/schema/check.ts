@@ -1,14 +1,28 @@
 /**
- * The check of values against their schema, with the server's own texts. Values are checked one by one and in
- * property strings; problems are gathered under the path of the value. Reading a request is left to `validate.ts`.
+ * Checks values against their schema, with the server's own texts: single values, and the parts of property strings.
+ * Problems are collected under the path of the value. `validate.ts` reads the request.
  * [source PC JSONSchema.pm check_object, check_prop, check_type, check_format]
  */
 import { formatNamed } from './formats.ts';
-import { findParamSchema } from './lookup.ts';
-import { matchesPerlPattern } from './perl-pattern.ts';
-import { isFalse, isIntegerText, isNumberText, referenceType, scalarText, splitList, textLength } from './perl-text.ts';
+import {
+  isFalse,
+  isIntegerText,
+  isNumberText,
+  matchesPerlPattern,
+  referenceType,
+  scalarText,
+  splitList,
+  textLength,
+} from './perl-text.ts';
 import { type PropertyValues, splitPropertyString } from './property-grammar.ts';
-import type { ParamSchema, ParamSchemas, PropertyFormat, RawValue, ValidationContext } from './types.ts';
+import {
+  findParamSchema,
+  type ParamSchema,
+  type ParamSchemas,
+  type PropertyFormat,
+  type RawValue,
+  type ValidationContext,
+} from './types.ts';
 
 /** Problems by path. */
 export type Problems = Map<string, string>;

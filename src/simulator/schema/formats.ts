@@ -2,10 +2,10 @@
  * The registered formats by name; each subject has its own file. A format nobody registered here accepts everything,
  * which is only right for the ones listed in `ACCEPTED_UNSEEN`.
  */
-import { accessFormats } from './formats/access.ts';
+
 import { cpuFormats, cpuProperties } from './formats/cpu.ts';
 import type { ContextVerifier, RegisteredFormat } from './formats/format.ts';
-import { identifierFormats, identifierProperties } from './formats/identifiers.ts';
+import { accessFormats, identifierFormats, identifierProperties } from './formats/identifiers.ts';
 import { machineFormats, machineProperties } from './formats/machine.ts';
 import { networkFormats, networkProperties } from './formats/network.ts';
 import { storageFormats, storageProperties } from './formats/storage.ts';

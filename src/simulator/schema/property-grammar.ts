@@ -8,7 +8,7 @@ import type { PropertyFormat } from './types.ts';
 
 export type PropertyValues = Map<string, string>;
 
-export type SplitProperty =
+type SplitProperty =
   | { readonly ok: true; readonly values: PropertyValues }
   | { readonly ok: false; readonly message: string };
 

@@ -1,5 +1,5 @@
 /**
- * The vocabulary of the parameter schema: what an endpoint declares, what a request sends, what a handler receives.
+ * The vocabulary of the parameter schema: what an endpoint declares and what a request sends.
  * The declarations themselves are generated into `api-facts.generated.ts`.
  */
 
@@ -15,7 +15,7 @@ export interface ParamSchema {
   /** The name of a registered format (with `-list` or `-opt`), or the format of a property string itself. */
   readonly format?: string | PropertyFormat;
   readonly enum?: readonly string[];
-  /** Perl syntax, as the server has it; `perl-pattern.ts` reads it. */
+  /** Perl syntax, as the server has it; `matchesPerlPattern` reads it. */
   readonly pattern?: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -80,4 +80,14 @@ export interface ValidationContext {
   readonly customCpuModels?: ReadonlySet<string>;
   /** The privileges that the release knows; those of the newest one where it is left out. */
   readonly privileges?: ReadonlySet<string>;
+}
+
+/** Finds the schema of a parameter by the name it is sent under: `net3` is one of the 32 declared as `net[n]`. */
+export function findParamSchema(params: ParamSchemas, name: string): ParamSchema | undefined {
+  if (Object.hasOwn(params, name)) return name.endsWith('[n]') ? undefined : params[name];
+  const match = /^([a-z]+)(0|[1-9]\d*)$/.exec(name);
+  if (!match) return undefined;
+  const family = `${match[1]}[n]`;
+  const schema = Object.hasOwn(params, family) ? params[family] : undefined;
+  return schema?.count !== undefined && Number(match[2]) < schema.count ? schema : undefined;
 }

@@ -1,12 +1,20 @@
 /**
- * Validates the parameters of a request against the facts about its endpoint and turns them into the values handlers
- * work with. All problems are reported together, keyed by parameter.
+ * Validates the parameters of a request against the facts about its endpoint and turns them into what handlers work with:
+ * typed values, and the same values as text. All problems are reported together, keyed by parameter.
  * [source PC RESTHandler.pm handle, JSONSchema.pm validate]
  */
 import { checkObject, type Problems } from './check.ts';
-import { findParamSchema } from './lookup.ts';
 import { isFalse, scalarText } from './perl-text.ts';
-import type { EndpointFacts, ParamSchema, ParamValue, RawParams, RawValue, ValidationContext } from './types.ts';
+import type {
+  EndpointFacts,
+  ParamSchema,
+  ParamSchemas,
+  ParamValue,
+  RawParams,
+  RawValue,
+  ValidationContext,
+} from './types.ts';
+import { findParamSchema } from './types.ts';
 
 export type Validated =
   | { readonly ok: true; readonly values: Readonly<Record<string, ParamValue>> }
@@ -59,4 +67,50 @@ function normaliseScalar(schema: ParamSchema | undefined, value: RawValue): stri
   // Rule [recorded config-types-and-forms]: a sign passes this check but not the one of the configuration file, so it must stay.
   if (text.startsWith('+')) return text;
   return schema?.type === 'integer' || schema?.type === 'boolean' ? Number(text) : text;
+}
+
+type ValidatedParams = Readonly<Record<string, ParamValue>>;
+
+type TypedValue = string | number | boolean | readonly (string | number | boolean)[];
+
+/** `null` is a parameter that was sent without a value. */
+export type ParamTexts = Readonly<Record<string, string | null>>;
+
+/** Values as `api-params.generated.ts` declares them. A parameter that was sent without a value is absent. */
+export function typedParams(schemas: ParamSchemas, params: ValidatedParams): Readonly<Record<string, TypedValue>> {
+  const typed = Object.entries(params).flatMap(([name, value]) =>
+    value === null ? [] : [[name, typedValue(findParamSchema(schemas, name), value)]],
+  );
+  return Object.fromEntries(typed);
+}
+
+function typedValue(schema: ParamSchema | undefined, value: NonNullable<ParamValue>): TypedValue {
+  if (typeof value === 'object') return value.map((item) => typedScalar(schema?.items, item));
+  return typedScalar(schema, value);
+}
+
+function typedScalar(schema: ParamSchema | undefined, value: string | number): string | number | boolean {
+  switch (schema?.type) {
+    case 'integer':
+    case 'number':
+      return Number(value);
+    case 'boolean':
+      return Number(value) === 1;
+    default:
+      return String(value);
+  }
+}
+
+/** The parameters that were sent with a value. */
+export function sentTexts(texts: ParamTexts): [name: string, text: string][] {
+  return Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== null);
+}
+
+export function paramTexts(params: ValidatedParams): ParamTexts {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [
+      name,
+      value === null ? null : typeof value === 'object' ? value.join(',') : String(value),
+    ]),
+  );
 }

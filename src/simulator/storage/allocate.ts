@@ -2,13 +2,11 @@
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume, VolumeFormat } from '../world/world.ts';
-import { addVolume, hasLinkedClones, removeVolume, volumesOf } from './catalogue.ts';
-import { nextDiskName } from './disk-names.ts';
+import { addVolume, hasLinkedClones, nextDiskName, removeVolume, volumesOf } from './catalogue.ts';
 import { emptyImageBytes, formattingLine, preallocationOf } from './image-files.ts';
-import { type LogLine, withStorageLock } from './lock.ts';
 import { isFileBased, parseImageFile, parseVolumeName, splitVolid } from './names.ts';
 import { contentDirectory, usesVolumeChain, volumeGroup, volumePath, zfsPool } from './paths.ts';
-import { activateStorage, availableBytes } from './space.ts';
+import { activateStorage, availableBytes, type LogLine, withStorageLock } from './space.ts';
 import { findImageFile, findVolume, imageFormat, storageConfig, storageFormats } from './volumes.ts';
 
 export interface AllocateInput {

@@ -2,13 +2,11 @@
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume } from '../world/world.ts';
-import { addVolume, renameInPlace, volumesOf } from './catalogue.ts';
-import { nextDiskName } from './disk-names.ts';
+import { addVolume, nextDiskName, renameInPlace, volumesOf } from './catalogue.ts';
 import { backedFormattingLine, emptyImageBytes, preallocationOf } from './image-files.ts';
-import { type LogLine, withStorageLock } from './lock.ts';
 import { isFileBased, type ParsedVolumeName, parseVolumeName, splitVolid } from './names.ts';
 import { volumeGroup, volumePath, zfsPool } from './paths.ts';
-import { activateStorage } from './space.ts';
+import { activateStorage, type LogLine, withStorageLock } from './space.ts';
 import { findImageFile, findVolume, imageFormat } from './volumes.ts';
 
 export interface LinkedCloneInput {

@@ -6,10 +6,15 @@ import type { Storage, Volume } from '../world/world.ts';
 import { isReserved } from './allocate.ts';
 import { setUsedBytes } from './catalogue.ts';
 import { hasFeature } from './features.ts';
-import { commandFailure } from './image-files.ts';
-import type { LogLine } from './lock.ts';
-import { CHUNK_BYTES, type ConvertCommand, convertCommand, ddCommand, progressSteps } from './qemu-convert.ts';
-import { availableBytes } from './space.ts';
+import {
+  CHUNK_BYTES,
+  type ConvertCommand,
+  commandFailure,
+  convertCommand,
+  ddCommand,
+  progressSteps,
+} from './image-files.ts';
+import { availableBytes, type LogLine } from './space.ts';
 import { type Channel, type Transfer, transferBoard } from './transfers.ts';
 import { storageConfig, volidOf } from './volumes.ts';
 

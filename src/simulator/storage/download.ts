@@ -1,11 +1,21 @@
-/** A file on its way from outside to a temporary file on a node: the transfer itself, with everything that can end it. */
-import type { Runtime } from '../core/runtime.ts';
+/**
+ * A download from outside into a temporary file on a node: what the outside world answers, the transfer itself, and
+ * everything that can end it.
+ */
+import { createHash } from 'node:crypto';
+import type { DownloadFault, Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
-import type { DownloadFault } from '../core/transfer-faults.ts';
-import type { RemoteFile, Storage } from '../world/world.ts';
-import { lookUp, type OutsideAnswer, reasonOf, sourceOf } from './outside.ts';
+import type { RemoteFile, Storage, World } from '../world/world.ts';
 import { availableBytes } from './space.ts';
-import { averageRate, CommandOutput, connectingLine, lengthLine, progressRow, ROW_BYTES } from './wget.ts';
+import {
+  averageRate,
+  CommandOutput,
+  connectingLine,
+  type DownloadSource,
+  lengthLine,
+  progressRow,
+  ROW_BYTES,
+} from './wget.ts';
 
 /** Rule [assumed]: the line to the outside world, when the storage is not slower. */
 const NETWORK_BYTES_PER_SECOND = 100_000_000;
@@ -17,7 +27,7 @@ const EXIT_DISK = 3;
 const EXIT_NETWORK = 4;
 const EXIT_STATUS = 8;
 
-export interface DownloadInput {
+interface DownloadInput {
   readonly node: string;
   readonly storage: Storage;
   readonly url: string;
@@ -34,7 +44,7 @@ interface Line {
 }
 
 /** What has arrived: the file, or other bytes in its place. */
-export interface Downloaded {
+interface Downloaded {
   readonly remote: RemoteFile;
   readonly isGenuine: boolean;
 }
@@ -203,3 +213,54 @@ async function pause(task: Task, output: CommandOutput, ms: number): Promise<voi
 function stamp({ clock }: Runtime): string {
   return new Date(clock.now()).toISOString().slice(0, 19).replace('T', ' ');
 }
+
+type OutsideAnswer =
+  | { readonly kind: 'file'; readonly remote: RemoteFile }
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unresolvable' };
+
+/** Rule [assumed]: hosts that serve something answer 404 for the rest; bare addresses refuse; other names do not exist. */
+export function lookUp(world: World, url: string): OutsideAnswer {
+  const remote = world.downloads.get(url);
+  if (remote?.trouble === 'refused' || remote?.trouble === 'unresolvable') return { kind: remote.trouble };
+  if (remote) return remote.status === 200 ? { kind: 'file', remote } : { kind: 'status', status: remote.status };
+  const { host, port, address } = sourceOf(url);
+  for (const [known, { trouble }] of world.downloads) {
+    const other = sourceOf(known);
+    if (other.host === host && other.port === port && trouble === undefined) return { kind: 'status', status: 404 };
+  }
+  return address === undefined || host === 'localhost' ? { kind: 'refused' } : { kind: 'unresolvable' };
+}
+
+export function sourceOf(url: string): DownloadSource {
+  const match = /^(https?):\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?/.exec(url);
+  const host = match?.[2] ?? '';
+  const isAddress = /^[\d.]+$/.test(host) || host.startsWith('[');
+  return {
+    host,
+    port: match?.[3] ?? (match?.[1] === 'https' ? '443' : '80'),
+    address: isAddress ? undefined : host === 'localhost' ? '127.0.0.1' : addressFor(host),
+  };
+}
+
+/** Rule [assumed]: every host has one address, from the range that is meant for examples. */
+function addressFor(host: string): string {
+  const [octet = 0] = createHash('sha256').update(host).digest();
+  return `203.0.113.${(octet % 254) + 1}`;
+}
+
+export function reasonOf(status: number): string {
+  return REASONS[status] ?? 'Unknown';
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  410: 'Gone',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+};

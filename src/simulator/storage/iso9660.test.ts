@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isoImage } from '../testing/iso-images.ts';
+import { isoImage } from '../testing/storage.ts';
 import { readDisc } from './iso9660.ts';
 
 const namesOn = (bytes: Uint8Array) => [...(readDisc(bytes)?.files.keys() ?? [])].sort();

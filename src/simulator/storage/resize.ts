@@ -3,13 +3,11 @@ import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume } from '../world/world.ts';
 import { isReserved, sizing } from './allocate.ts';
-import { addVolume, removeVolume, setUsedBytes, volumesOf } from './catalogue.ts';
-import { nextDiskName } from './disk-names.ts';
+import { addVolume, nextDiskName, removeVolume, setUsedBytes, volumesOf } from './catalogue.ts';
 import { commandFailure, preallocationOf } from './image-files.ts';
-import { type LogLine, withStorageLock } from './lock.ts';
 import { isFileBased, parseVolumeName, splitVolid } from './names.ts';
 import { usesVolumeChain, volumeGroup, volumePath } from './paths.ts';
-import { activateStorage, availableBytes } from './space.ts';
+import { activateStorage, availableBytes, type LogLine, withStorageLock } from './space.ts';
 import { findImageFile, findVolume, storageConfig } from './volumes.ts';
 
 export interface ResizeInput {

@@ -3,9 +3,9 @@ import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume, World } from '../world/world.ts';
 import { commandFailure } from './image-files.ts';
-import type { LogLine } from './lock.ts';
 import { parseVolumeName, splitVolid } from './names.ts';
 import { usesVolumeChain, volumeGroup, volumePath } from './paths.ts';
+import type { LogLine } from './space.ts';
 import { findVolume, storageConfig } from './volumes.ts';
 
 export interface SnapshotInput {

@@ -1,9 +1,7 @@
-/** storage.cfg: how an entry is shown, made and changed. */
+/** storage.cfg: the simulated types of storages, where each keeps its data, and how an entry is shown, created and changed. */
 import { createHash } from 'node:crypto';
 import { dieFault } from '../http/response.ts';
 import type { ContentType, Storage, StorageType, World } from '../world/world.ts';
-import { filesystemFor } from './storage-placement.ts';
-import { NUMERIC_OPTIONS, STORAGE_TYPES, type StorageTypeRules } from './storage-types.ts';
 
 export function isStorageType(type: string): type is StorageType {
   return type in STORAGE_TYPES;
@@ -149,3 +147,141 @@ function contentSet(type: StorageType, text: string): Set<ContentType> {
 export function splitList(text: string): string[] {
   return text.split(/[,;\s]+/).filter((part) => part !== '');
 }
+
+/**
+ * Rule [assumed]: a new directory lies on the file system of the storage whose path it continues, else on that of
+ * `local`; pools and volume groups must exist on the node under their own name.
+ */
+function filesystemFor(
+  world: World,
+  type: StorageType,
+  path: string | undefined,
+  settings: ReadonlyMap<string, string>,
+): string {
+  switch (type) {
+    case 'dir': {
+      let best: Storage | undefined = world.storages.get('local');
+      for (const storage of world.storages.values()) {
+        if (storage.type !== 'dir' || storage.path === undefined || !path?.startsWith(`${storage.path}/`)) continue;
+        if (!best?.path || !path.startsWith(`${best.path}/`) || storage.path.length > best.path.length) best = storage;
+      }
+      return best?.filesystem ?? '';
+    }
+    case 'nfs':
+      return `${settings.get('server')}:${settings.get('export')}`;
+    case 'lvmthin':
+      return existingFilesystem(world, [
+        `${settings.get('vgname')}/${settings.get('thinpool')}`,
+        settings.get('thinpool') ?? '',
+      ]);
+    case 'lvm':
+      return settings.get('vgname') ?? '';
+    case 'zfspool':
+    case 'rbd':
+      return settings.get('pool') ?? 'rbd';
+  }
+}
+
+function existingFilesystem(world: World, names: readonly string[]): string {
+  const filesystems = world.nodes.get(world.entryNode)?.filesystems;
+  return names.find((name) => filesystems?.has(name)) ?? names[0] ?? '';
+}
+
+interface StorageTypeRules {
+  readonly contents: readonly ContentType[];
+  readonly defaultContents: readonly ContentType[];
+  readonly required: readonly string[];
+  /** Cannot be changed later. */
+  readonly fixed: readonly string[];
+  readonly optional: readonly string[];
+  readonly isAlwaysShared: boolean;
+}
+
+const EVERY_CONTENT: readonly ContentType[] = ['images', 'rootdir', 'vztmpl', 'iso', 'backup', 'snippets', 'import'];
+const COMMON = ['nodes', 'disable', 'content', 'bwlimit'];
+const FILE_OPTIONS = [
+  ...COMMON,
+  'content-dirs',
+  'prune-backups',
+  'max-protected-backups',
+  'format',
+  'mkdir',
+  'create-base-path',
+  'create-subdirs',
+  'preallocation',
+  'snapshot-as-volume-chain',
+];
+
+/** Rule [source ST Storage/*Plugin.pm plugindata, options]. */
+const STORAGE_TYPES: Readonly<Record<StorageType, StorageTypeRules>> = {
+  dir: {
+    contents: EVERY_CONTENT,
+    defaultContents: ['images', 'rootdir'],
+    required: ['path'],
+    fixed: ['path', 'snapshot-as-volume-chain'],
+    optional: [...FILE_OPTIONS, 'shared', 'is_mountpoint'],
+    isAlwaysShared: false,
+  },
+  nfs: {
+    contents: EVERY_CONTENT,
+    defaultContents: ['images'],
+    required: ['server', 'export'],
+    fixed: ['path', 'server', 'export', 'snapshot-as-volume-chain'],
+    optional: [...FILE_OPTIONS, 'path', 'options'],
+    isAlwaysShared: true,
+  },
+  lvmthin: {
+    contents: ['images', 'rootdir'],
+    defaultContents: ['images', 'rootdir'],
+    required: ['thinpool', 'vgname'],
+    fixed: ['thinpool', 'vgname'],
+    optional: COMMON,
+    isAlwaysShared: false,
+  },
+  lvm: {
+    contents: ['images', 'rootdir'],
+    defaultContents: ['images'],
+    required: ['vgname'],
+    fixed: ['vgname', 'base'],
+    optional: [
+      ...COMMON,
+      'shared',
+      'base',
+      'saferemove',
+      'saferemove-stepsize',
+      'saferemove_throughput',
+      'tagged_only',
+      'snapshot-as-volume-chain',
+    ],
+    isAlwaysShared: false,
+  },
+  zfspool: {
+    contents: ['images', 'rootdir'],
+    defaultContents: ['images', 'rootdir'],
+    required: ['pool'],
+    fixed: ['pool'],
+    optional: [...COMMON, 'blocksize', 'sparse', 'mountpoint'],
+    isAlwaysShared: false,
+  },
+  rbd: {
+    contents: ['images', 'rootdir'],
+    defaultContents: ['images'],
+    required: [],
+    fixed: [],
+    optional: [...COMMON, 'monhost', 'pool', 'data-pool', 'namespace', 'username', 'krbd', 'keyring'],
+    isAlwaysShared: true,
+  },
+};
+
+const NUMERIC_OPTIONS = new Set([
+  'mkdir',
+  'create-base-path',
+  'create-subdirs',
+  'max-protected-backups',
+  'snapshot-as-volume-chain',
+  'saferemove',
+  'saferemove-stepsize',
+  'tagged_only',
+  'sparse',
+  'krbd',
+]);

@@ -1,11 +1,11 @@
-/** For tests beside the code: a runtime over the recorded world, and calls made in somebody's name. */
+/** For tests beside the code: a runtime over the recorded world, and calls in the name of any user. */
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
-import { setAclEntry } from '../access/acl-tree.ts';
+import { setAclEntry } from '../access/acl.ts';
 import { makeCheckers } from '../access/checks.ts';
-import { parseTokenName, ROOT } from '../access/ids.ts';
-import type { Call, Caller, Params } from '../core/call.ts';
+import { parseTokenName, ROOT } from '../access/names.ts';
+import type { Call, Caller } from '../core/call.ts';
 import { LockTable } from '../core/locks.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { TaskRunner } from '../core/tasks.ts';
@@ -26,12 +26,13 @@ export function callerOf(authid: string): Caller {
   return { userid: token?.userid ?? authid, tokenid: token?.tokenid, authid, isRoot: authid === ROOT };
 }
 
-export function testCall(runtime: Runtime, authid: string, params: Params = {}): Call {
+export function testCall(runtime: Runtime, authid: string): Call {
   const caller = callerOf(authid);
   return {
     runtime,
     caller,
-    params,
+    params: {},
+    texts: {},
     node: runtime.world.entryNode,
     ...makeCheckers(runtime.world, caller),
     fork: (type, id, job) => runtime.tasks.fork(runtime.world.entryNode, type, id, authid, job),

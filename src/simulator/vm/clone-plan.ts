@@ -1,11 +1,8 @@
 /** What a clone will consist of: the checks before anything is copied, the new configuration, the drives to copy. */
-import { checkPoolExists } from '../access/pools.ts';
-import {
-  checkBridgeAccess,
-  checkCpuModelAccess,
-  checkMappingAccess,
-  checkStorageAccessClone,
-} from '../access/vm-checks.ts';
+
+import { checkBridgeAccess, checkCpuModelAccess, checkMappingAccess } from '../access/device-checks.ts';
+import { checkPoolExists } from '../access/user-config.ts';
+import { checkStorageAccessClone } from '../access/volume-checks.ts';
 import type { Call } from '../core/call.ts';
 import { dieFault, paramFault } from '../http/response.ts';
 import { hasFeature } from '../storage/features.ts';
@@ -15,7 +12,7 @@ import type { VmConfigFile, VolumeFormat } from '../world/world.ts';
 import { checkLock, isTemplate, loadVm } from './config-file.ts';
 import { isDriveKey, isNetKey, isUnusedKey } from './config-keys.ts';
 import { type Drive, isPlainCdrom, parseDrive } from './drive.ts';
-import { printNicWithNewMac } from './nic.ts';
+import { printNicWithNewMac } from './machine.ts';
 
 export interface CloneRequest {
   readonly vmid: number;

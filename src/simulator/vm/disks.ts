@@ -3,25 +3,43 @@
  * images, checks existing volumes. Mirrors `create_disks`.
  */
 import { printSize } from '../../pve/wire/index.ts';
+import type { Runtime } from '../core/runtime.ts';
+import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume, freeVolume } from '../storage/allocate.ts';
 import { convertToBase } from '../storage/clone.ts';
+import { hasFeature } from '../storage/features.ts';
+import { isFileBased, trySplitVolid } from '../storage/names.ts';
 import { usesVolumeChain } from '../storage/paths.ts';
 import { activateStorage } from '../storage/space.ts';
-import { findVolume, parseVolumeName, splitVolid, storageConfig, storageFormats, volidOf } from '../storage/volumes.ts';
+import {
+  findVolume,
+  parseVolumeName,
+  splitVolid,
+  storageConfig,
+  storageFormats,
+  volidOf,
+  volumePath,
+} from '../storage/volumes.ts';
 import type { VolumeFormat } from '../world/world.ts';
-import { CLOUD_INIT_SIZE_BYTES, TPM_SIZE_BYTES } from './clone-disk.ts';
-import { cloudInitDriveKey, isTemplate } from './config-file.ts';
+import { CLOUD_INIT_SIZE_BYTES, cloneDisk, TPM_SIZE_BYTES } from './clone-disk.ts';
+import { cloudInitDriveKey, findVm, isTemplate } from './config-file.ts';
 import { isDriveKey } from './config-keys.ts';
-import type { DiskJob } from './disk-job.ts';
-import { type Drive, newVolumeOf, parseDrive, printDrive, withOptions } from './drive.ts';
+import {
+  type Drive,
+  drivesOf,
+  isCloudInitFile,
+  makeDrive,
+  newVolumeOf,
+  parseDrive,
+  printDrive,
+  withOptions,
+} from './drive.ts';
 import { errorText } from './error-text.ts';
 import { efiDiskLog, efiVarsSizeBytes } from './firmware.ts';
-import { importDisk } from './import-disk.ts';
+import { withVmLock } from './locking.ts';
 
-export type { DiskJob } from './disk-job.ts';
-
-export interface CreatedDisks {
+interface CreatedDisks {
   /** Drive key → final property string. */
   readonly values: Map<string, string>;
   /** Volumes made on the way; to be freed if a later step fails. */
@@ -171,4 +189,96 @@ function refuseSecondCloudInit(job: DiskJob, drive: Drive, made: ReadonlyMap<str
 function announced(job: DiskJob, drive: Drive): Drive {
   job.task?.log(`${drive.key}: successfully created disk '${printDrive(drive)}'`);
   return drive;
+}
+
+export interface DiskJob {
+  readonly runtime: Runtime;
+  readonly node: string;
+  readonly vmid: number;
+  /** Absent in a synchronous call. */
+  readonly task: Task | undefined;
+  /** The configuration the drives are for. */
+  readonly config: ReadonlyMap<string, string>;
+  readonly pending: ReadonlyMap<string, string>;
+  readonly defaultStorage: string | undefined;
+  /** Refuses a volume the caller may not use. */
+  readonly checkVolumeAccess: (volid: string) => void;
+}
+
+/** Answers the drive with its new volume; `drive` says how it is to be configured, `volumes` collects what was made. */
+async function importDisk(
+  job: DiskJob,
+  drive: Drive,
+  storageId: string,
+  source: string,
+  volumes: string[],
+): Promise<Drive> {
+  const { runtime, node } = job;
+  const split = trySplitVolid(source);
+  // Rule [assumed]: simulated hosts have no files outside their storages.
+  if (!split) throw dieFault(`can't find file '${source}'`);
+  const storage = storageConfig(runtime.world, split.storage);
+  const isUntrusted = parseVolumeName(storage, split.name).content === 'import';
+  // Rule [recorded import-from]: a missing import file is noticed when it is examined.
+  if (isUntrusted && !findVolume(runtime.world, node, source)) {
+    throw dieFault(`failed to stat '${volumePath(storage, split.name)}'`);
+  }
+  try {
+    const copied = await importVolume(job, drive, storageId, source, volumes);
+    return withOptions(drive, { format: undefined, size: copied.options.get('size') }, copied.file);
+  } catch (error) {
+    throw dieFault(`cannot import from '${source}' - ${errorText(error)}`);
+  }
+}
+
+/** Rule [source QS API2/Qemu.pm $import_from_volid]: size, kind, owner and feature are looked at before the owner is locked. */
+async function importVolume(
+  job: DiskJob,
+  drive: Drive,
+  storageId: string,
+  source: string,
+  volumes: string[],
+): Promise<Drive> {
+  const { runtime, node } = job;
+  const { storage: sourceId, name } = splitVolid(source);
+  const storage = storageConfig(runtime.world, sourceId);
+  if (!findVolume(runtime.world, node, source)) {
+    if (isFileBased(storage)) job.task?.log(`failed to stat '${volumePath(storage, name)}'`);
+    throw dieFault(`could not get size of ${source}`);
+  }
+  if (isCloudInitFile(source)) throw dieFault('cannot import from cloudinit disk');
+  const owner = parseVolumeName(storage, name).vmid;
+  const state = ownerState(runtime, node, owner);
+  if (!hasFeature(runtime.world, node, 'copy', source, { running: state === 'running' })) {
+    throw dieFault(`cannot import from '${source}' - full clone feature is not supported`);
+  }
+  const clone = () => {
+    if (ownerState(runtime, node, owner) !== state) throw dieFault(`owner VM ${owner} changed state unexpectedly`);
+    const vm = owner === undefined ? undefined : findVm(runtime.world, node, owner);
+    const used = vm && drivesOf(vm.config.current).find((candidate) => candidate.file === source);
+    return cloneDisk(runtime, {
+      node,
+      source: { key: used?.key, drive: used ?? makeDrive(drive.key, source, new Map()), vmid: owner },
+      target: {
+        vmid: job.vmid,
+        key: drive.key,
+        storage: storageId,
+        format: drive.options.get('format') as VolumeFormat | undefined, // the schema admits formats of images only
+        efiSizeBytes: efiVarsSizeBytes(drive.options),
+      },
+      full: true,
+      task: job.task,
+      created: volumes,
+    });
+  };
+  if (owner === undefined || owner === job.vmid) return clone();
+  const mode = state === 'running' ? 'exclusive' : 'shared';
+  return withVmLock(runtime, node, owner, { mode, waitMs: 30_000, task: job.task }, clone);
+}
+
+function ownerState(runtime: Runtime, node: string, owner: number | undefined): 'none' | 'stopped' | 'running' {
+  if (owner === undefined || !runtime.world.vms.has(owner)) return 'none';
+  const vm = findVm(runtime.world, node, owner);
+  if (!vm) throw dieFault(`owner VM ${owner} not on local node`);
+  return vm.process ? 'running' : 'stopped';
 }

@@ -1,4 +1,4 @@
-/** Drives of a VM: reading and printing their property strings, and what they are (disk, CD, cloud-init). */
+/** Drives of a VM: their property strings, what they are (disk, CD, cloud-init), and the boot order that lists them. */
 import {
   formatOfKey,
   type PropertyFormat,
@@ -6,7 +6,9 @@ import {
   parseProperty,
   parseSize,
   printProperty,
+  splitProperty,
 } from '../../pve/wire/index.ts';
+import { splitList } from '../schema/perl-text.ts';
 import { BOOT_DRIVE_KEYS, isDriveKey, isUnusedKey } from './config-keys.ts';
 
 export { isDriveKey };
@@ -141,4 +143,14 @@ function hasContradiction(key: string, options: ReadonlyMap<string, string>): bo
   }
   if (options.get('media') !== 'cdrom') return false;
   return options.get('snapshot') === '1' || options.has('format') || key.startsWith('virtio');
+}
+
+/** Rule [source QS API2/Qemu.pm $update_vm_api]: empty where the old letters are used, or nothing is said. */
+export function bootOrderOf(boot: string | undefined): string[] {
+  return splitList(splitProperty(boot ?? '').find((part) => part.key === 'order')?.value ?? '');
+}
+
+/** Rule [source QS QemuServer.pm print_bootorder]. */
+export function printBootOrder(devices: readonly string[]): string {
+  return devices.length === 0 ? '' : `order=${devices.join(';')}`;
 }

@@ -7,8 +7,7 @@ import type { Vm } from '../world/world.ts';
 import { checkLock, draftOf, loadVm, saveConfig } from './config-file.ts';
 import { withVmLock } from './locking.ts';
 import { endProcess } from './power.ts';
-import { assertSavable, missingCommand, reserveState, savingOf } from './snapshot-memory.ts';
-import type { SnapshotJob } from './snapshot-steps.ts';
+import { assertSavable, missingCommand, reserveState, type SnapshotJob, savingOf } from './snapshot-steps.ts';
 import type { PowerRequest } from './suspend.ts';
 
 const SAVED_STATE_KEYS = ['vmstate', 'running-nets-host-mtu', 'runningmachine', 'runningcpu'];

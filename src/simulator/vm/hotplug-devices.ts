@@ -12,8 +12,8 @@ import type { Bridge, QemuProcess } from '../world/world.ts';
 import { isDriveKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
 import { type Drive, parseDrive } from './drive.ts';
-import { ejectionAt, forgetEjection } from './firmware-loop.ts';
-import { parseNic } from './nic.ts';
+import { ejectionAt, forgetEjection } from './firmware.ts';
+import { parseNic } from './machine.ts';
 import { type ApplyContext, registerUnused } from './pending.ts';
 
 /** `apply`: takes effect now; `keep`: stays pending. Failures are thrown. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEBIAN_DISK } from '../testing/bench.ts';
-import { ConfigBench } from '../testing/config-bench.ts';
+import { ConfigBench, DEBIAN_DISK } from '../testing/bench.ts';
 
 const NIC = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
 const MINUTE_MS = 60_000;
@@ -106,7 +105,7 @@ describe('a running VM', () => {
   it('replaces a NIC whose model changes', async () => {
     const bench = await running({ net0: NIC }, { withGuest: true });
     await bench.put(700, { net0: 'e1000=BC:24:11:00:00:01,bridge=vmbr0' });
-    expect((await bench.config(700, { current: 1 }))['net0']).toBe('e1000=BC:24:11:00:00:01,bridge=vmbr0');
+    expect((await bench.config(700, { current: 1 })).net0).toBe('e1000=BC:24:11:00:00:01,bridge=vmbr0');
   });
 
   it('says that a bridge is not there', async () => {
@@ -114,7 +113,7 @@ describe('a running VM', () => {
     expect(await problems(bench.put(700, { net0: NIC.replace('vmbr0', 'vmbr9') }))).toEqual({
       net0: "hotplug problem - bridge 'vmbr9' is neither a linux nor an OVS bridge!\n",
     });
-    expect((await problems(bench.put(700, { net1: NIC.replace('vmbr0', 'vmbr9') })))['net1']).toMatch(
+    expect((await problems(bench.put(700, { net1: NIC.replace('vmbr0', 'vmbr9') }))).net1).toMatch(
       /'netdev_add' failed/,
     );
   });
@@ -124,11 +123,11 @@ describe('a running VM', () => {
     expect(await problems(bench.put(700, { net0: `${NIC},tag=3` }))).toEqual({
       net0: "hotplug problem - no physical interface on bridge 'vmbr0'\n",
     });
-    expect((await problems(bench.put(700, { net0: `${NIC},rate=5` })))['net0']).toMatch(
+    expect((await problems(bench.put(700, { net0: `${NIC},rate=5` }))).net0).toMatch(
       /^hotplug problem - command '\/sbin\/tc filter add dev tap700i0 .* police rate 5242880bps .* failed: exit code 2/,
     );
-    expect((await problems(bench.put(700, { net1: `${NIC},mtu=9000` })))['net1']).toMatch(/bigger than the bridge MTU/);
-    expect((await problems(bench.put(700, { net2: `${NIC},tag=3` })))['net2']).toMatch(/failed with status 65280/);
+    expect((await problems(bench.put(700, { net1: `${NIC},mtu=9000` }))).net1).toMatch(/bigger than the bridge MTU/);
+    expect((await problems(bench.put(700, { net2: `${NIC},tag=3` }))).net2).toMatch(/failed with status 65280/);
   });
 
   it('never lets its boot disk go, nor a disk on IDE', async () => {
@@ -192,8 +191,8 @@ describe('a running VM', () => {
   it('adds memory in whole modules and never goes below the first gibibyte', async () => {
     const bench = await running({ hotplug: 'memory', numa: '1', memory: '1024' });
     await bench.put(700, { memory: 2000 });
-    expect((await bench.config(700, { current: 1 }))['memory']).toBe('2048');
-    expect((await problems(bench.put(700, { memory: 512 })))['memory']).toMatch(
+    expect((await bench.config(700, { current: 1 })).memory).toBe('2048');
+    expect((await problems(bench.put(700, { memory: 512 }))).memory).toMatch(
       /^hotplug problem - memory can't be lower than 1024 MB at /,
     );
     expect(await problems(bench.put(700, { memory: 1024 }))).toEqual({
@@ -204,7 +203,7 @@ describe('a running VM', () => {
   it('adds processors up to what it was started with', async () => {
     const bench = await running({ hotplug: 'cpu', cores: '2', vcpus: '1' });
     await bench.put(700, { vcpus: 2 });
-    expect((await bench.config(700, { current: 1 }))['vcpus']).toBe(2);
+    expect((await bench.config(700, { current: 1 })).vcpus).toBe(2);
     expect(await problems(bench.put(700, { vcpus: 3 }))).toEqual({
       vcpus: "hotplug problem - you can't add more vcpus than maxcpus\n",
     });

@@ -6,7 +6,7 @@ import { shuffled } from '../../base/random.ts';
 import { formatOfKey, parseProperty } from '../../pve/wire/index.ts';
 import { isFalse, splitList } from '../schema/perl-text.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
-import { applyCloudInit } from './cloudinit-image.ts';
+import { applyCloudInit } from './cloudinit.ts';
 import { draftOf, saveConfig } from './config-file.ts';
 import { CLOUD_INIT_KEY, isDriveKey, isNetKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';

@@ -9,7 +9,7 @@ import { guestState } from '../guests/guest.ts';
 import { dieFault } from '../http/response.ts';
 import { isReserved } from '../storage/allocate.ts';
 import { setUsedBytes } from '../storage/catalogue.ts';
-import { renderBytes } from '../storage/qemu-convert.ts';
+import { renderBytes } from '../storage/image-files.ts';
 import { availableBytes } from '../storage/space.ts';
 import { type Channel, transferBoard } from '../storage/transfers.ts';
 import { storageConfig } from '../storage/volumes.ts';

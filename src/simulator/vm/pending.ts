@@ -9,7 +9,7 @@ import { freeVolume } from '../storage/allocate.ts';
 import { trySplitVolid } from '../storage/names.ts';
 import { parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
 import type { Vm } from '../world/world.ts';
-import { applyCloudInit } from './cloudinit-image.ts';
+import { applyCloudInit } from './cloudinit.ts';
 import { draftOf, saveConfig } from './config-file.ts';
 import { isDriveKey, isUnusedKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';

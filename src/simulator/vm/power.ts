@@ -13,7 +13,7 @@ import { assertLaunchable } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
 import { freeVolume } from '../storage/allocate.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
-import { applyCloudInit } from './cloudinit-image.ts';
+import { applyCloudInit } from './cloudinit.ts';
 import { assertVmExists, checkLock, draftOf, isTemplate, loadVm, saveConfig } from './config-file.ts';
 import { drivesOf } from './drive.ts';
 import { withVmLock } from './locking.ts';

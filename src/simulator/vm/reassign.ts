@@ -1,17 +1,16 @@
 /** Giving a disk of one VM to another one on the same node: the volume is renamed, nothing is copied. */
 import { parseBootOrder } from '../../pve/wire/index.ts';
-import { checkStorageAccess } from '../access/vm-checks.ts';
+import { checkStorageAccess } from '../access/volume-checks.ts';
 import type { Call } from '../core/call.ts';
 import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { hasFeature } from '../storage/features.ts';
 import { renameVolume } from '../storage/resize.ts';
 import type { Vm } from '../world/world.ts';
-import { printBootOrder } from './boot-order.ts';
 import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from './config-file.ts';
 import { isUnusedKey } from './config-keys.ts';
 import type { MutableSection } from './config-text.ts';
-import { type Drive, isPlainCdrom, parseDrive, printDrive, withOptions } from './drive.ts';
+import { type Drive, isPlainCdrom, parseDrive, printBootOrder, printDrive, withOptions } from './drive.ts';
 import { isInUse } from './pending.ts';
 import { earlyUpdateChecks, runUpdate, type UpdateRequest } from './update.ts';
 

@@ -14,12 +14,15 @@ import { checkLock, draftOf, emptyDraft, isTemplate, loadVm, saveConfig } from '
 import type { ConfigDraft, MutableSection } from './config-text.ts';
 import type { Drive } from './drive.ts';
 import { addUnused } from './pending.ts';
-import { assertSavable, failWithoutPatches, quiesce, reserveState } from './snapshot-memory.ts';
 import {
   acquireMigrationLock,
+  assertSavable,
   change,
   disksOf,
+  failWithoutPatches,
   messageOf,
+  quiesce,
+  reserveState,
   type SnapshotJob,
   sectionOf,
   snapshotCopy,

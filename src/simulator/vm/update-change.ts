@@ -1,23 +1,18 @@
 /** One key to add or change: checked by its kind, completed, and put into [PENDING]. */
 import { printTags } from '../../pve/wire/index.ts';
-import {
-  checkDrivePermission,
-  checkFormerBridgeAccess,
-  checkTagPermissions,
-  checkVolumeAccess,
-} from '../access/vm-checks.ts';
+import { checkFormerBridgeAccess } from '../access/device-checks.ts';
+import { checkDrivePermission, checkTagPermissions } from '../access/vm-checks.ts';
+import { checkVolumeAccess } from '../access/volume-checks.ts';
 import { dieFault } from '../http/response.ts';
 import type { Vm } from '../world/world.ts';
-import { bootOrderOf, printBootOrder } from './boot-order.ts';
 import { draftOf, saveConfig } from './config-file.ts';
 import { isDriveKey, isNetKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
 import { createDisks, type DiskJob } from './disks.ts';
-import { isPlainCdrom, parseDrive } from './drive.ts';
+import { bootOrderOf, isPlainCdrom, parseDrive, printBootOrder } from './drive.ts';
 import { prohibitTpmVersionChange } from './drive-params.ts';
 import { errorText } from './error-text.ts';
-import { hashedPassword, isWindows } from './machine.ts';
-import { assertClipboard, assertValidMachine, checkedMachine } from './machine-type.ts';
+import { assertClipboard, assertValidMachine, checkedMachine, hashedPassword, isWindows } from './machine.ts';
 import { registerUnused } from './pending.ts';
 import { uniqueTags } from './tags.ts';
 import { checkDevice } from './update-delete.ts';

@@ -1,21 +1,19 @@
 /** One key of `delete`: refused, done at once, or put into the list of pending deletions. */
 import {
   checkDirPermission,
-  checkDrivePermission,
   checkFormerBridgeAccess,
   checkHostPciPermission,
   checkRngPermission,
-  checkTagPermissions,
   checkUsbPermission,
-} from '../access/vm-checks.ts';
+} from '../access/device-checks.ts';
+import { checkDrivePermission, checkTagPermissions } from '../access/vm-checks.ts';
 import type { Call } from '../core/call.ts';
 import { dieFault } from '../http/response.ts';
 import type { Vm } from '../world/world.ts';
-import { printBootOrder } from './boot-order.ts';
 import { checkProtection, draftOf, saveConfig } from './config-file.ts';
 import { isDriveKey, isNetKey, isUnusedKey } from './config-keys.ts';
 import type { ConfigDraft } from './config-text.ts';
-import { makeDrive, parseDrive } from './drive.ts';
+import { makeDrive, parseDrive, printBootOrder } from './drive.ts';
 import { deallocate, registerUnused } from './pending.ts';
 import type { Update } from './update-types.ts';
 

@@ -3,13 +3,13 @@
  * own, so a failure half-way leaves the earlier keys behind: that is how the genuine server works. Mirrors `$update_vm_api`.
  */
 import { shuffled } from '../../base/random.ts';
-import { checkCpuModelAccess } from '../access/vm-checks.ts';
+import { checkCpuModelAccess } from '../access/device-checks.ts';
 import type { Call } from '../core/call.ts';
 import type { Task } from '../core/tasks.ts';
 import { dieFault, paramFault } from '../http/response.ts';
 import type { Vm } from '../world/world.ts';
-import { bootOrderOf } from './boot-order.ts';
 import { checkLock, digestFault, draftOf, loadVm, saveConfig } from './config-file.ts';
+import { bootOrderOf } from './drive.ts';
 import { hotplugPending } from './hotplug.ts';
 import { memoryMiB } from './machine.ts';
 import { type ApplyContext, applyPendingCold, cleanupPending } from './pending.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isPortOpen } from '../guests/addresses.ts';
 import { findVolume } from '../storage/volumes.ts';
 import { TestClient } from '../testing/client.ts';
-import { isoImage } from '../testing/iso-images.ts';
+import { isoImage } from '../testing/storage.ts';
 import { BARE_CLUSTER_WORLD, BARE_WORLD } from './bare-world.ts';
 import { madeUpChecksums, WELL_KNOWN_URLS } from './well-known-downloads.ts';
 import type { WorldFile } from './world-file.ts';
@@ -143,7 +143,7 @@ describe('a bare host', () => {
     };
     const client = new TestClient({
       ...BARE_WORLD,
-      nodes: { vmhost: { ...BARE_WORLD.nodes['vmhost'], bridges } },
+      nodes: { vmhost: { ...BARE_WORLD.nodes.vmhost, bridges } },
       vms: {
         101: {
           config: { net0: `virtio=${MAC},bridge=vmbr0`, boot: 'order=scsi0', scsi0: 'tank:vm-101-disk-0,size=8G' },
@@ -151,7 +151,7 @@ describe('a bare host', () => {
       },
       storages: {
         ...BARE_WORLD.storages,
-        tank: { ...BARE_WORLD.storages?.['tank'], volumes: [{ name: 'vm-101-disk-0', size: '8G', guest: 'talos' }] },
+        tank: { ...BARE_WORLD.storages?.tank, volumes: [{ name: 'vm-101-disk-0', size: '8G', guest: 'talos' }] },
       },
     });
     await client.task('POST', `${HOST}/qemu/101/status/start`);
@@ -212,7 +212,7 @@ describe('a template', () => {
     const config = (await client.ask('GET', `${HOST}/qemu/9000/config`)) as Record<string, string>;
     expect(config).toMatchObject({ name: 'talos-base', template: 1 });
     expect(config).not.toHaveProperty('ide2');
-    expect(config['unused0']).toMatch(/^tank:base-9000-disk-\d$/);
+    expect(config.unused0).toMatch(/^tank:base-9000-disk-\d$/);
   });
 
   it('on ZFS stays as it is while linked clones need it; on thin LVM they do not', async () => {
@@ -307,6 +307,6 @@ const INSTALLING = {
 };
 
 function withIso(guest: string): WorldFile {
-  const local = { ...BARE_WORLD.storages?.['local'], volumes: [{ name: 'iso/os.iso', size: '600M', guest }] };
+  const local = { ...BARE_WORLD.storages?.local, volumes: [{ name: 'iso/os.iso', size: '600M', guest }] };
   return { ...BARE_WORLD, storages: { ...BARE_WORLD.storages, local } };
 }

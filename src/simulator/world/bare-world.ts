@@ -15,7 +15,7 @@ const CREDENTIALS = {
   users: DEFAULT_WORLD.users,
   roles: {
     ...DEFAULT_WORLD.roles,
-    DeployFromBare: [...(DEFAULT_WORLD.roles?.['Deploy'] ?? []), ...IMAGE_PRIVILEGES],
+    DeployFromBare: [...(DEFAULT_WORLD.roles?.Deploy ?? []), ...IMAGE_PRIVILEGES],
   },
   acl: [{ path: '/', role: 'DeployFromBare', user: 'deploy@pve' }],
 } satisfies Partial<WorldFile>;

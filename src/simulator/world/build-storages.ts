@@ -1,4 +1,7 @@
-/** The storages of a world and the volumes on them: those the file lists, and those its VMs refer to. */
+/**
+ * The storages of a world, the volumes on them (those the file lists, and those its VMs refer to), and the files that nodes
+ * can download.
+ */
 import type { Instant } from '../../base/clock.ts';
 import { isSince } from '../../base/release.ts';
 import { parseSize } from '../../pve/wire/index.ts';
@@ -6,11 +9,10 @@ import { addVolume } from '../storage/catalogue.ts';
 import { type ParsedVolumeName, parseVolumeName } from '../storage/names.ts';
 import { imageFormat } from '../storage/volumes.ts';
 import { drivesOf } from '../vm/drive.ts';
-import { knownChecksums } from './build-downloads.ts';
-import type { Checksums, GuestProfile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
+import type { Checksums, FileContents, GuestProfile, RemoteFile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
 import type { CompleteWorldFile } from './world-file.ts';
 
-export interface StorageSurroundings {
+interface StorageSurroundings {
   readonly entryNode: string;
   readonly vms: ReadonlyMap<number, Vm>;
   readonly now: Instant;
@@ -134,4 +136,54 @@ function fileFormat(parsed: ParsedVolumeName): VolumeFormat {
     default:
       return parsed.format === 'ova' ? 'ova' : imageFormat(parsed.format);
   }
+}
+
+type GuestNamed = (name: string, where: string) => GuestProfile;
+
+export function buildDownloads(file: CompleteWorldFile, guestNamed: GuestNamed): Map<string, RemoteFile> {
+  return new Map(
+    Object.entries(file.downloads).map(([url, download]) => [
+      url,
+      {
+        sizeBytes: download.size,
+        virtualSizeBytes: download.virtual_size,
+        mimetype: download.mimetype,
+        format: download.format,
+        compression: download.compression,
+        unpackedBytes: download.unpacked_size,
+        unpackedChecksums: knownChecksums(download.unpacked_checksums),
+        checksums: knownChecksums(download.checksums),
+        status: download.status,
+        trouble: download.trouble,
+        guest: download.guest === undefined ? undefined : guestNamed(download.guest, `downloads.${url}.guest`),
+      },
+    ]),
+  );
+}
+
+/** A file that is uploaded instead of downloaded is the same file: its SHA-256 tells. */
+export function buildContents(file: CompleteWorldFile, guestNamed: GuestNamed): Map<string, FileContents> {
+  const contents = new Map<string, FileContents>();
+  for (const [url, download] of Object.entries(file.downloads)) {
+    const sum = (download.compression === undefined ? download.checksums : download.unpacked_checksums).sha256;
+    if (sum === undefined || download.guest === undefined) continue;
+    contents.set(sum, {
+      guest: guestNamed(download.guest, `downloads.${url}.guest`),
+      virtualSizeBytes: download.virtual_size,
+    });
+  }
+  for (const [sum, entry] of Object.entries(file.contents)) {
+    contents.set(sum, {
+      guest: entry.guest === undefined ? undefined : guestNamed(entry.guest, `contents.${sum}.guest`),
+      virtualSizeBytes: entry.virtual_size,
+    });
+  }
+  return contents;
+}
+
+/** Without the algorithms that are only possible. */
+function knownChecksums(sums: Readonly<Record<string, string | undefined>>): Checksums {
+  return Object.fromEntries(
+    Object.entries(sums).flatMap(([algorithm, sum]) => (sum === undefined ? [] : [[algorithm, sum.toLowerCase()]])),
+  );
 }

@@ -1,18 +1,16 @@
 /** Turns a world file into a `World`: fills defaults, checks that names refer to something, makes the volumes VMs refer to. */
 import type { Instant } from '../../base/clock.ts';
 import { ProxwrightError } from '../../base/errors.ts';
-import { privilegesOf } from '../access/privileges.ts';
-import { builtInRoles } from '../access/roles.ts';
+import { builtInRoles, privilegesOf } from '../access/privileges.ts';
+import { GUEST_PROFILES } from '../guests/profiles.ts';
 import { newHaState } from '../ha/state.ts';
 import { emptyDraft, writtenConfig } from '../vm/config-file.ts';
 import { newQemuProcess } from '../vm/process.ts';
-import { buildContents, buildDownloads } from './build-downloads.ts';
-import { buildGuests } from './build-guests.ts';
-import { buildStorages } from './build-storages.ts';
+import { buildContents, buildDownloads, buildStorages } from './build-storages.ts';
 import type { AclEntry, ApiToken, GuestProfile, ResourceMapping, SimNode, User, Vm, World } from './world.ts';
 import { type CompleteWorldFile, type WorldFile, worldFileSchema } from './world-file.ts';
 
-export interface BuildOptions {
+interface BuildOptions {
   readonly now: Instant;
   /** Shown in complaints: the file's name. */
   readonly file?: string;
@@ -224,4 +222,42 @@ function buildMappings(mappings: CompleteWorldFile['mappings']['pci']): Map<stri
       { id, map: [...mapping.map], options: new Map(Object.entries(mapping.options)) },
     ]),
   );
+}
+
+function buildGuests(file: CompleteWorldFile, fail: (detail: string) => never): Map<string, GuestProfile> {
+  const guests = new Map<string, GuestProfile>(GUEST_PROFILES);
+  for (const [name, guest] of Object.entries(file.guests)) {
+    guests.set(name, {
+      name,
+      bootMs: guest.boot_ms,
+      agentMs: guest.agent_ms,
+      agentService: guest.agent_service,
+      networkMs: guest.network_ms,
+      shutdownMs: guest.shutdown_ms,
+      cloudInit: guest.cloud_init,
+      os: guest.os,
+      ports: guest.ports,
+    });
+  }
+  // Second, because a medium may install a system that is described behind it.
+  for (const [name, { installs }] of Object.entries(file.guests)) {
+    const own = guests.get(name);
+    if (!installs || !own) continue;
+    const installed = guests.get(installs.guest);
+    if (!installed) {
+      const known = [...guests.keys()].join(', ');
+      fail(`guests.${name}.installs.guest: there is no guest profile "${installs.guest}"; known are ${known}.`);
+    }
+    guests.set(name, {
+      ...own,
+      installs: {
+        guest: installed,
+        takesMs: installs.takes_ms,
+        needsSeed: installs.needs_seed,
+        dataBytes: installs.data,
+        afterwards: installs.afterwards,
+      },
+    });
+  }
+  return guests;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { isFamily } from '../../base/errors.ts';
-import { parseRuleFile } from '../faults/rule-file.ts';
+import { parseRuleFile } from '../faults/rule.ts';
 import { parseShortForm } from '../faults/short-form.ts';
 import { loadWorld } from './load-world.ts';
 

@@ -1,8 +1,7 @@
 /** The table of releases beside what servers of these releases have. */
 import { describe, expect, it } from 'vitest';
 import { privilegesOf, ROLES } from '../../../src/engine/compatibility.ts';
-import { privilegesOf as simulatedPrivileges } from '../../../src/simulator/access/privileges.ts';
-import { builtInRoles } from '../../../src/simulator/access/roles.ts';
+import { builtInRoles, privilegesOf as simulatedPrivileges } from '../../../src/simulator/access/privileges.ts';
 import { RELEASES } from '../../../src/simulator/world/releases.ts';
 
 const VERSIONS = Object.values(RELEASES).map(({ version }) => version);

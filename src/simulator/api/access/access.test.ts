@@ -1,31 +1,9 @@
 /** The endpoints below /access, called as handlers: what they change, what they answer, what they refuse. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { permissionsOn } from '../../access/acl.ts';
-import type { Params, Routes } from '../../core/call.ts';
+import type { RawParams } from '../../schema/types.ts';
 import { asyncRefusalOf, grant, testCall, testRuntime } from '../../testing/access.ts';
-import { aclRoutes } from './acl.ts';
-import { domainRoutes } from './domains.ts';
-import { groupRoutes } from './groups.ts';
-import { accessRoutes } from './index.ts';
-import { passwordRoutes } from './password.ts';
-import { permissionRoutes } from './permissions.ts';
-import { roleRoutes } from './roles.ts';
-import { ticketRoutes } from './ticket.ts';
-import { tokenRoutes } from './tokens.ts';
-import { userRoutes } from './users.ts';
-
-const ROUTES: Routes = {
-  ...accessRoutes,
-  ...aclRoutes,
-  ...domainRoutes,
-  ...groupRoutes,
-  ...passwordRoutes,
-  ...permissionRoutes,
-  ...roleRoutes,
-  ...ticketRoutes,
-  ...tokenRoutes,
-  ...userRoutes,
-};
+import { answerOf } from '../../testing/answer.ts';
 
 let runtime: ReturnType<typeof testRuntime>;
 const ADMIN = 'root@pam';
@@ -35,13 +13,10 @@ beforeEach(() => {
   runtime = testRuntime();
 });
 
-async function send(route: string, params: Params = {}, authid = ADMIN): Promise<unknown> {
-  const handler = ROUTES[route];
-  if (!handler) throw new Error(`no route ${route}`);
-  return handler(testCall(runtime, authid, params));
-}
+const send = (route: string, params: RawParams = {}, authid = ADMIN) =>
+  answerOf(route, testCall(runtime, authid), params);
 
-const refusal = (route: string, params: Params = {}, authid = ADMIN) =>
+const refusal = (route: string, params: RawParams = {}, authid = ADMIN) =>
   asyncRefusalOf(() => send(route, params, authid));
 
 describe('users', () => {
@@ -183,7 +158,7 @@ describe('the access control list', () => {
   });
 
   it('refuses unknown roles, users, groups, tokens and paths, changing nothing', async () => {
-    const acl = (params: Params) => refusal(put, { path: '/vms', roles: 'PVEVMUser', ...params });
+    const acl = (params: RawParams) => refusal(put, { path: '/vms', roles: 'PVEVMUser', ...params });
     expect(await acl({ users: 'terraform@pve', roles: 'PVEVMUser,nosuch' })).toBe(
       "500 ACL update failed: role 'nosuch' does not exist",
     );
@@ -201,7 +176,7 @@ describe('the access control list', () => {
   it('lets those who merely allocate hand on what they have themselves', async () => {
     grant(runtime, USER, '/vms/100', ['VM.Allocate', 'VM.Audit'], false);
     runtime.world.access.roles.set('Look', { roleid: 'Look', privileges: new Set(['VM.Audit']), special: false });
-    const give = (params: Params) => refusal(put, { path: '/vms/100', users: 'terraform@pve', ...params }, USER);
+    const give = (params: RawParams) => refusal(put, { path: '/vms/100', users: 'terraform@pve', ...params }, USER);
     expect(await give({ roles: 'PVEVMUser' })).toContain(
       "role: Cannot add role 'PVEVMUser' - requires 'Permissions.Modify' or superset of privileges.",
     );
@@ -256,9 +231,9 @@ describe('the lock of user.cfg', () => {
 });
 
 describe('tickets and passwords', () => {
-  const login = (params: Params) =>
+  const login = (params: RawParams) =>
     send('POST /access/ticket', params, '') as Promise<{ ticket: string; cap: unknown }>;
-  const refused = (params: Params) => refusal('POST /access/ticket', params, '');
+  const refused = (params: RawParams) => refusal('POST /access/ticket', params, '');
 
   beforeEach(async () => {
     await send('POST /access/users', { userid: USER, password: 'first-secret' });
@@ -304,7 +279,7 @@ describe('tickets and passwords', () => {
   });
 
   it('changes a password only after confirmation with the own one', async () => {
-    const change = (params: Params) =>
+    const change = (params: RawParams) =>
       refusal('PUT /access/password', { userid: USER, password: 'next-secret', ...params }, USER);
     expect(await change({})).toContain('confirmation-password: password is required to modify user');
     expect(await change({ 'confirmation-password': 'wrong' })).toBe('500 invalid credentials');

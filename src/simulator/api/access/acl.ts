@@ -1,19 +1,32 @@
-/** /access/acl: the access control list. */
-
+/** /access/acl and /access/roles: who has which role on which path, and what each role allows. */
 import { splitList } from '../../../pve/wire/index.ts';
-import { type Propagate, permissionsOn } from '../../access/acl.ts';
-import { type AclKind, aclNodes, aclTree, removeAclEntries, setAclEntry } from '../../access/acl-tree.ts';
+import {
+  type AclKind,
+  aclNodes,
+  aclTree,
+  type Propagate,
+  permissionsOn,
+  removeAclEntries,
+  setAclEntry,
+} from '../../access/acl.ts';
 import { permissionsToModify } from '../../access/checks.ts';
-import { parseTokenName, verifyUserName } from '../../access/ids.ts';
-import { isAclPath, normalizePath } from '../../access/paths.ts';
-import { NO_ACCESS } from '../../access/roles.ts';
+import { isAclPath, normalizePath, parseTokenName, verifyUserName } from '../../access/names.ts';
+import { NO_ACCESS } from '../../access/privileges.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
 import { requireToken } from '../../access/users.ts';
-import { type Call, flag, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { AclEntry, Role, World } from '../../world/world.ts';
 
-export const aclRoutes: Routes = { 'GET /access/acl': readAcl, 'PUT /access/acl': updateAcl };
+export const aclRoutes: Routes = {
+  'GET /access/acl': readAcl,
+  'PUT /access/acl': updateAcl,
+  'GET /access/roles': listRoles,
+  'POST /access/roles': createRole,
+  'GET /access/roles/{roleid}': readRole,
+  'PUT /access/roles/{roleid}': updateRole,
+  'DELETE /access/roles/{roleid}': deleteRole,
+};
 
 /** Rule [source AC API2/ACL.pm read_acl]: auditors see all of it, others the paths they could hand out rights on. */
 function readAcl(call: Call): unknown {
@@ -34,25 +47,25 @@ function readAcl(call: Call): unknown {
   }));
 }
 
-async function updateAcl(call: Call): Promise<void> {
+async function updateAcl(call: CallTo<'PUT /access/acl'>): Promise<void> {
   const { params, runtime, caller } = call;
   const { world } = runtime;
-  if (!text(params, 'users') && !text(params, 'groups') && !text(params, 'tokens')) {
+  if (!params.users && !params.groups && !params.tokens) {
     const complaint = "either 'users', 'groups' or 'tokens' is required.";
     throw paramFault({ users: complaint, groups: complaint, tokens: complaint });
   }
-  const givenPath = requiredText(params, 'path');
+  const givenPath = params.path;
   const path = normalizePath(givenPath);
-  const isRemoval = flag(params, 'delete') ?? false;
+  const isRemoval = params.delete ?? false;
   // Rule [source AC API2/ACL.pm update_acl]: entries on paths that are no longer allowed can still be removed.
   if (path === undefined || (!isRemoval && !isAclPath(path))) {
     throw paramFault({ path: `invalid ACL path '${givenPath}'` });
   }
   await changeUserConfig(runtime, 'ACL update failed', () => {
     const own = permissionsOn(world, caller.authid, path);
-    const propagate = flag(params, 'propagate') ?? true;
+    const propagate = params.propagate ?? true;
     const changes: AclEntry[] = [];
-    for (const roleid of splitList(requiredText(params, 'roles'))) {
+    for (const roleid of splitList(params.roles)) {
       const role = world.access.roles.get(roleid);
       if (!role) throw dieFault(`role '${roleid}' does not exist`);
       if (!own.has('Permissions.Modify')) assertMayHandOut(role, own, propagate, isRemoval);
@@ -66,18 +79,17 @@ async function updateAcl(call: Call): Promise<void> {
 }
 
 /** Rule [source AC API2/ACL.pm update_acl]: groups are looked up first, then users, then tokens; the first unknown ends it. */
-function membersGiven(world: World, { params }: Call): { kind: AclKind; ugid: string }[] {
-  const given = (name: string) => splitList(text(params, name) ?? '');
-  const groups = given('groups').map((groupid) => {
+function membersGiven(world: World, { params }: CallTo<'PUT /access/acl'>): { kind: AclKind; ugid: string }[] {
+  const groups = splitList(params.groups ?? '').map((groupid) => {
     if (!world.access.groups.has(groupid)) throw dieFault(`group '${groupid}' does not exist`);
     return { kind: 'group' as const, ugid: groupid };
   });
-  const users = given('users').map((userid) => {
+  const users = splitList(params.users ?? '').map((userid) => {
     verifyUserName(userid);
     if (!world.access.users.has(userid)) throw dieFault(`user '${userid}' does not exist`);
     return { kind: 'user' as const, ugid: userid };
   });
-  const tokens = given('tokens').map((authid) => {
+  const tokens = splitList(params.tokens ?? '').map((authid) => {
     const name = parseTokenName(authid);
     if (!name) {
       throw dieFault(`'${authid}' is not a valid token ID - not able to split into user and token parts`);
@@ -112,4 +124,61 @@ function assertMayHandOut(
 
 function isSameEntry(a: AclEntry, b: AclEntry): boolean {
   return a.path === b.path && a.kind === b.kind && a.ugid === b.ugid && a.role === b.role;
+}
+
+function listRoles({ runtime }: Call): unknown {
+  return [...runtime.world.access.roles.values()].map((role) => ({
+    roleid: role.roleid,
+    privs: [...role.privileges].sort().join(','),
+    special: role.special ? 1 : 0,
+  }));
+}
+
+function readRole(call: CallTo<'GET /access/roles/{roleid}'>): Record<string, number> {
+  const role = requireRole(call);
+  return Object.fromEntries([...role.privileges].map((privilege) => [privilege, 1]));
+}
+
+async function createRole({ params, runtime }: CallTo<'POST /access/roles'>): Promise<void> {
+  const roleid = params.roleid;
+  if (/^PVE/i.test(roleid)) {
+    throw paramFault({ roleid: "cannot use role ID starting with the (case-insensitive) 'PVE' namespace" });
+  }
+  const { roles } = runtime.world.access;
+  await changeUserConfig(runtime, 'create role failed', () => {
+    if (roles.has(roleid)) throw dieFault(`role '${roleid}' already exists`);
+    roles.set(roleid, { roleid, privileges: new Set(splitList(params.privs ?? '')), special: false });
+  });
+}
+
+async function updateRole(call: CallTo<'PUT /access/roles/{roleid}'>): Promise<void> {
+  refuseBuiltIn(call, 'modified');
+  await changeUserConfig(call.runtime, 'update role failed', () => {
+    const role = requireRole(call);
+    if (!call.params.append) role.privileges.clear();
+    for (const privilege of splitList(call.params.privs ?? '')) role.privileges.add(privilege);
+  });
+}
+
+/** Rule [recorded perm-roles]: the entries that grant it go with the role. */
+async function deleteRole(call: CallTo<'DELETE /access/roles/{roleid}'>): Promise<void> {
+  refuseBuiltIn(call, 'deleted');
+  await changeUserConfig(call.runtime, 'delete role failed', () => {
+    call.runtime.world.access.roles.delete(requireRole(call).roleid);
+  });
+}
+
+/** Rule [recorded perm-roles]: refused before the lock, so without the prefix. */
+function refuseBuiltIn({ params, runtime }: Call<{ readonly roleid: string }>, verb: string): void {
+  const roleid = params.roleid;
+  if (runtime.world.access.roles.get(roleid)?.special) {
+    throw dieFault(`auto-generated role '${roleid}' cannot be ${verb}`);
+  }
+}
+
+function requireRole({ params, runtime }: Call<{ readonly roleid: string }>): Role {
+  const roleid = params.roleid;
+  const role = runtime.world.access.roles.get(roleid);
+  if (!role) throw dieFault(`role '${roleid}' does not exist`);
+  return role;
 }

@@ -1,7 +1,7 @@
 /** /access/groups: users taken together. Membership is set through the users. */
-import { removeAclEntries } from '../../access/acl-tree.ts';
+import { removeAclEntries } from '../../access/acl.ts';
 import { changeUserConfig } from '../../access/user-config.ts';
-import { type Call, type Routes, requiredText, text } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 import type { Group, World } from '../../world/world.ts';
 
@@ -25,29 +25,29 @@ function listGroups(call: Call): unknown {
   }));
 }
 
-function readGroup(call: Call): unknown {
+function readGroup(call: CallTo<'GET /access/groups/{groupid}'>): unknown {
   const group = requireGroup(call);
   return { members: membersOf(call.runtime.world, group.groupid), ...commentOf(group) };
 }
 
-async function createGroup({ params, runtime }: Call): Promise<void> {
-  const groupid = requiredText(params, 'groupid');
+async function createGroup({ params, runtime }: CallTo<'POST /access/groups'>): Promise<void> {
+  const groupid = params.groupid;
   const { groups } = runtime.world.access;
   await changeUserConfig(runtime, 'create group failed', () => {
     if (groups.has(groupid)) throw dieFault(`group '${groupid}' already exists`);
-    groups.set(groupid, { groupid, comment: text(params, 'comment') || undefined });
+    groups.set(groupid, { groupid, comment: params.comment || undefined });
   });
 }
 
-async function updateGroup(call: Call): Promise<void> {
+async function updateGroup(call: CallTo<'PUT /access/groups/{groupid}'>): Promise<void> {
   await changeUserConfig(call.runtime, 'update group failed', () => {
     const group = requireGroup(call);
-    const comment = text(call.params, 'comment');
+    const comment = call.params.comment;
     if (comment !== undefined) group.comment = comment || undefined;
   });
 }
 
-async function deleteGroup(call: Call): Promise<void> {
+async function deleteGroup(call: CallTo<'DELETE /access/groups/{groupid}'>): Promise<void> {
   await changeUserConfig(call.runtime, 'delete group failed', () => {
     const { groupid } = requireGroup(call);
     const { access } = call.runtime.world;
@@ -68,8 +68,8 @@ function commentOf(group: Group): { comment?: string } {
   return group.comment === undefined ? {} : { comment: group.comment };
 }
 
-function requireGroup({ params, runtime }: Call): Group {
-  const groupid = requiredText(params, 'groupid');
+function requireGroup({ params, runtime }: Call<{ readonly groupid: string }>): Group {
+  const groupid = params.groupid;
   const group = runtime.world.access.groups.get(groupid);
   if (!group) throw dieFault(`group '${groupid}' does not exist`);
   return group;

@@ -1,11 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigBench } from '../../testing/config-bench.ts';
-import { mappingRoutes } from './mapping.ts';
-import { optionsRoutes } from './options.ts';
+import { ConfigBench } from '../../testing/bench.ts';
 
-const options = (bench: ConfigBench) => bench.ask(optionsRoutes, 'GET /cluster/options', {});
-const setOptions = (bench: ConfigBench, params: Record<string, string>) =>
-  bench.ask(optionsRoutes, 'PUT /cluster/options', params);
+const options = (bench: ConfigBench) => bench.ask('GET /cluster/options', {});
+const setOptions = (bench: ConfigBench, params: Record<string, string>) => bench.ask('PUT /cluster/options', params);
 
 describe('datacenter options', () => {
   it('are text, but for the booleans of property strings; a description ends in a line feed', async () => {
@@ -43,7 +40,7 @@ describe('datacenter options', () => {
 describe('a mapping', () => {
   it('is only updated by a request that repeats its entries', async () => {
     const bench = new ConfigBench();
-    const ask = (route: string, params: Record<string, string>) => bench.ask(mappingRoutes, route, params);
+    const ask = (route: string, params: Record<string, string>) => bench.ask(route, params);
     const map = 'node=pve1,path=0000:00:01.0,id=1af4:1045';
     await ask('POST /cluster/mapping/pci', { id: 'dev', map });
     await expect(ask('PUT /cluster/mapping/pci/{id}', { id: 'dev', description: 'x' })).rejects.toThrow(
@@ -55,7 +52,7 @@ describe('a mapping', () => {
 
   it('of a device in a host without IOMMU must not name a group, and USB devices are never there', async () => {
     const bench = new ConfigBench();
-    const ask = (route: string, params: Record<string, string>) => bench.ask(mappingRoutes, route, params);
+    const ask = (route: string, params: Record<string, string>) => bench.ask(route, params);
     const device = 'node=pve1,path=0000:00:01.0,id=1af4:1045,subsystem-id=1af4:1045';
     await ask('POST /cluster/mapping/pci', { id: 'plain', map: device });
     await ask('POST /cluster/mapping/pci', { id: 'grouped', map: `${device},iommugroup=1` });

@@ -1,13 +1,11 @@
 /** /cluster/mapping: names for devices and directories that differ from node to node. One set of rules for three kinds. */
 import { createHash } from 'node:crypto';
 import { splitList } from '../../../pve/wire/index.ts';
-import { type Call, type Params, type Routes, requiredText, text } from '../../core/call.ts';
-import { mappingsOnNode, missingUsbDevice } from '../../guests/launch.ts';
-import { pciMappingProblem } from '../../guests/pci-mapping.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
+import { mappingsOnNode, missingUsbDevice, pciMappingProblem } from '../../guests/launch.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
+import { type ParamTexts, sentTexts } from '../../schema/validate.ts';
 import type { MappingKind, ResourceMapping } from '../../world/world.ts';
-
-const KINDS: readonly MappingKind[] = ['pci', 'usb', 'dir'];
 
 /** Rule [source PM API2/Cluster/Mapping/*.pm]: the words with which each kind fails. */
 const WORDS: Readonly<Record<MappingKind, { readonly failure: string; readonly name: string }>> = {
@@ -16,18 +14,33 @@ const WORDS: Readonly<Record<MappingKind, { readonly failure: string; readonly n
   dir: { failure: 'directory mapping failed', name: 'dir' },
 };
 
-export const mappingRoutes: Routes = Object.assign(
-  {},
-  ...KINDS.map(
-    (kind): Routes => ({
-      [`GET /cluster/mapping/${kind}`]: (call) => listMappings(call, kind),
-      [`POST /cluster/mapping/${kind}`]: (call) => createMapping(call, kind),
-      [`GET /cluster/mapping/${kind}/{id}`]: (call) => readMapping(call, kind),
-      [`PUT /cluster/mapping/${kind}/{id}`]: (call) => updateMapping(call, kind),
-      [`DELETE /cluster/mapping/${kind}/{id}`]: (call) => deleteMapping(call, kind),
-    }),
-  ),
-);
+export const mappingRoutes: Routes = {
+  'GET /cluster/mapping/pci': (call) => listMappings(call, 'pci'),
+  'POST /cluster/mapping/pci': (call) => createMapping(call, 'pci'),
+  'GET /cluster/mapping/pci/{id}': (call) => readMapping(call, 'pci'),
+  'PUT /cluster/mapping/pci/{id}': (call) => updateMapping(call, 'pci'),
+  'DELETE /cluster/mapping/pci/{id}': (call) => deleteMapping(call, 'pci'),
+  'GET /cluster/mapping/usb': (call) => listMappings(call, 'usb'),
+  'POST /cluster/mapping/usb': (call) => createMapping(call, 'usb'),
+  'GET /cluster/mapping/usb/{id}': (call) => readMapping(call, 'usb'),
+  'PUT /cluster/mapping/usb/{id}': (call) => updateMapping(call, 'usb'),
+  'DELETE /cluster/mapping/usb/{id}': (call) => deleteMapping(call, 'usb'),
+  'GET /cluster/mapping/dir': (call) => listMappings(call, 'dir'),
+  'POST /cluster/mapping/dir': (call) => createMapping(call, 'dir'),
+  'GET /cluster/mapping/dir/{id}': (call) => readMapping(call, 'dir'),
+  'PUT /cluster/mapping/dir/{id}': (call) => updateMapping(call, 'dir'),
+  'DELETE /cluster/mapping/dir/{id}': (call) => deleteMapping(call, 'dir'),
+};
+
+interface Id {
+  readonly id: string;
+}
+
+interface MappingUpdate extends Id {
+  readonly map?: readonly string[];
+  readonly digest?: string;
+  readonly delete?: string;
+}
 
 const BOOLEAN_OPTIONS = new Set(['mdev', 'live-migration-capable']);
 
@@ -37,8 +50,8 @@ function mappingView(mapping: ResourceMapping, kind: MappingKind): Record<string
 }
 
 /** Rule [recorded perm-readonly-checks]: any of the mapping privileges opens an entry; the others are left out. */
-function listMappings(call: Call, kind: MappingKind): unknown[] {
-  const checkNode = text(call.params, 'check-node');
+function listMappings(call: CallTo<'GET /cluster/mapping/pci'>, kind: MappingKind): unknown[] {
+  const checkNode = call.params['check-node'];
   if (checkNode !== undefined && checkNode !== 'localhost' && checkNode !== call.node) {
     throw dieFault(`wrong node to check - ${checkNode} != ${call.node}`);
   }
@@ -77,45 +90,44 @@ function checksOf(call: Call, kind: MappingKind, mapping: ResourceMapping): unkn
   });
 }
 
-function readMapping(call: Call, kind: MappingKind): unknown {
-  const id = requiredText(call.params, 'id');
+function readMapping(call: Call<Id>, kind: MappingKind): unknown {
+  const { id } = call.params;
   const mapping = mappingsOf(call, kind).get(id);
   if (!mapping) throw dieFault(`mapping '${id}' not found`);
   return { ...mappingView(mapping, kind), digest: digestOf(call, kind) };
 }
 
-function createMapping(call: Call, kind: MappingKind): null {
-  const id = requiredText(call.params, 'id');
+function createMapping(call: Call<Id & { readonly map: readonly string[] }>, kind: MappingKind): null {
+  const { id, map } = call.params;
   const mappings = mappingsOf(call, kind);
   const { failure, name } = WORDS[kind];
   if (mappings.has(id)) throw dieFault(`create ${failure}: ${name} ID '${id}' already defined`);
-  mappings.set(id, { id, map: mapEntries(call.params), options: optionsOf(call.params) });
+  mappings.set(id, { id, map: [...map], options: optionsOf(call.texts) });
   return null;
 }
 
-function updateMapping(call: Call, kind: MappingKind): null {
-  const id = requiredText(call.params, 'id');
+function updateMapping(call: Call<MappingUpdate>, kind: MappingKind): null {
+  const { id, map, digest } = call.params;
   const { failure, name } = WORDS[kind];
-  const digest = text(call.params, 'digest');
   if (digest !== undefined && digest !== digestOf(call, kind)) {
     throw dieFault(`update ${failure}: detected modified configuration - file changed by other user? Try again.`);
   }
   const mapping = mappingsOf(call, kind).get(id);
   if (!mapping) throw dieFault(`update ${failure}: ${name} ID '${id}' does not exist`);
   // Rule [recorded mapping-usb-dir]: a required option must be sent again with every update.
-  if (call.params.map === undefined) throw dieFault(`update ${failure}: missing value for required option 'map'`);
-  for (const key of splitList(text(call.params, 'delete') ?? '')) {
+  if (map === undefined) throw dieFault(`update ${failure}: missing value for required option 'map'`);
+  for (const key of splitList(call.params.delete ?? '')) {
     if (key === 'map') throw paramFault({ delete: "unable to delete required option 'map'" });
     mapping.options.delete(key);
   }
-  for (const [key, value] of optionsOf(call.params)) mapping.options.set(key, value);
-  mapping.map = mapEntries(call.params);
+  for (const [key, value] of optionsOf(call.texts)) mapping.options.set(key, value);
+  mapping.map = [...map];
   return null;
 }
 
 /** Rule [recorded ha-and-mappings-empty]: deleting what is not there is fine. */
-function deleteMapping(call: Call, kind: MappingKind): null {
-  mappingsOf(call, kind).delete(requiredText(call.params, 'id'));
+function deleteMapping(call: Call<Id>, kind: MappingKind): null {
+  mappingsOf(call, kind).delete(call.params.id);
   return null;
 }
 
@@ -123,18 +135,8 @@ function mappingsOf(call: Call, kind: MappingKind): Map<string, ResourceMapping>
   return call.runtime.world.mappings[kind];
 }
 
-function mapEntries(params: Params): string[] {
-  const map = params.map;
-  return Array.isArray(map) ? map.map(String) : [requiredText(params, 'map')];
-}
-
-function optionsOf(params: Params): Map<string, string> {
-  const options = new Map<string, string>();
-  for (const key of Object.keys(params)) {
-    const value = text(params, key);
-    if (!['id', 'map', 'digest', 'delete'].includes(key) && value !== undefined) options.set(key, value);
-  }
-  return options;
+function optionsOf(texts: ParamTexts): Map<string, string> {
+  return new Map(sentTexts(texts).filter(([key]) => !['id', 'map', 'digest', 'delete'].includes(key)));
 }
 
 function digestOf(call: Call, kind: MappingKind): string {

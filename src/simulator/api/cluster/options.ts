@@ -1,8 +1,9 @@
 /** /cluster/options: datacenter.cfg. Kept as property strings, shown parsed. */
 import { splitList, splitProperty } from '../../../pve/wire/index.ts';
-import { allowedTags } from '../../access/tag-checks.ts';
-import { type Call, type Routes, text } from '../../core/call.ts';
+import { allowedTags } from '../../access/vm-checks.ts';
+import type { CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
+import { sentTexts } from '../../schema/validate.ts';
 
 export const optionsRoutes: Routes = {
   'GET /cluster/options': readOptions,
@@ -16,7 +17,7 @@ const BOOLEANS = new Set(['case-sensitive', 'ha-rebalance-on-start', 'ha-auto-re
 /** Rule [recorded perm-readonly-checks]: without Sys.Audit on / only these remain. */
 const PUBLIC_KEYS = ['console', 'tag-style'];
 
-function readOptions(call: Call): Record<string, unknown> {
+function readOptions(call: CallTo<'GET /cluster/options'>): Record<string, unknown> {
   const { datacenter } = call.runtime.world;
   const seesAll = call.may('/', ['Sys.Audit']);
   const shown = [...datacenter].filter(([key]) => seesAll || PUBLIC_KEYS.includes(key));
@@ -42,15 +43,12 @@ function shownValue(key: string, value: string): unknown {
   );
 }
 
-function updateOptions(call: Call): null {
+function updateOptions(call: CallTo<'PUT /cluster/options'>): null {
   const { datacenter } = call.runtime.world;
-  const deletes = splitList(text(call.params, 'delete') ?? '');
-  if (!deletes.includes('next-id')) assertIdRange(text(call.params, 'next-id') ?? datacenter.get('next-id'));
+  const deletes = splitList(call.params.delete ?? '');
+  if (!deletes.includes('next-id')) assertIdRange(call.params['next-id'] ?? datacenter.get('next-id'));
   sortTagLists(datacenter);
-  for (const key of Object.keys(call.params)) {
-    const value = text(call.params, key);
-    if (key !== 'delete' && value !== undefined) datacenter.set(key, value);
-  }
+  for (const [key, value] of sentTexts(call.texts)) if (key !== 'delete') datacenter.set(key, value);
   for (const key of deletes) datacenter.delete(key);
   return null;
 }

@@ -1,9 +1,9 @@
 /** /cluster/status, /cluster/nextid, /cluster/tasks and /cluster: small answers about the cluster as a whole. */
 import { splitProperty } from '../../../pve/wire/index.ts';
-import { type Call, integer, type Routes } from '../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import { indexOf } from '../indexes.ts';
-import { clusterTaskEntry } from '../nodes/task-entries.ts';
+import { clusterTaskEntry } from '../nodes/tasks.ts';
 
 export const clusterOverviewRoutes: Routes = {
   'GET /cluster': () =>
@@ -50,9 +50,9 @@ function clusterStatus(call: Call): unknown[] {
 }
 
 /** Rule [recorded nextid-parallel]: nothing is reserved, and the number comes as text. */
-function nextId(call: Call): string {
+function nextId(call: CallTo<'GET /cluster/nextid'>): string {
   const { vms, datacenter } = call.runtime.world;
-  const wanted = integer(call.params, 'vmid');
+  const wanted = call.params.vmid;
   if (wanted !== undefined) {
     if (vms.has(wanted)) throw paramFault({ vmid: `VM ${wanted} already exists` });
     return String(wanted);

@@ -1,18 +1,24 @@
-/** /nodes/{node}/network and the SDN view of it: the bridges of a node. Read-only. */
-import { type Call, type Routes, requiredText, text } from '../../core/call.ts';
-import { paramFault } from '../../http/response.ts';
+/**
+ * /nodes/{node}/network and SDN: the bridges of a node, read-only. Of software-defined networking only the built-in zone of
+ * local bridges exists.
+ */
+import type { Call, CallTo, Routes } from '../../core/call.ts';
+import { dieFault, paramFault } from '../../http/response.ts';
 import type { Bridge } from '../../world/world.ts';
 
 export const networkRoutes: Routes = {
   'GET /nodes/{node}/network': listInterfaces,
   'GET /nodes/{node}/network/{iface}': readInterface,
+  'GET /cluster/sdn/zones': () => [],
+  'GET /cluster/sdn/vnets': () => [],
+  'GET /nodes/{node}/sdn/zones/{zone}/bridges': listBridges,
 };
 
 /** Rule [recorded ha-and-mappings-empty]: the loopback device and the file's order take the first priorities. */
 const FIRST_PRIORITY = 3;
 
-function listInterfaces(call: Call): unknown[] {
-  const type = text(call.params, 'type');
+function listInterfaces(call: CallTo<'GET /nodes/{node}/network'>): unknown[] {
+  const type = call.params.type;
   const isBridgeWanted =
     type === undefined || ['bridge', 'any_bridge', 'any_local_bridge', 'include_sdn'].includes(type);
   if (!isBridgeWanted) return [];
@@ -22,7 +28,7 @@ function listInterfaces(call: Call): unknown[] {
 }
 
 /** Rule [source AC RPCEnvironment.pm check_sdn_bridge]: a right on the bridge or on any of its VLANs opens it. */
-export function maySeeBridge(call: Call, bridge: string): boolean {
+function maySeeBridge(call: Call, bridge: string): boolean {
   if (call.caller.isRoot) return true;
   const path = `/sdn/zones/localnetwork/${bridge}`;
   const privileges = ['SDN.Audit', 'SDN.Use'];
@@ -32,14 +38,14 @@ export function maySeeBridge(call: Call, bridge: string): boolean {
   );
 }
 
-function readInterface(call: Call): unknown {
-  const name = requiredText(call.params, 'iface');
+function readInterface(call: CallTo<'GET /nodes/{node}/network/{iface}'>): unknown {
+  const name = call.params.iface;
   const bridge = bridgesOf(call).find((candidate) => candidate.name === name);
   if (!bridge) throw paramFault({ iface: 'interface does not exist' });
   return interfaceView(call, bridge);
 }
 
-export function bridgesOf(call: Call): Bridge[] {
+function bridgesOf(call: Call): Bridge[] {
   return [...(call.runtime.world.nodes.get(call.node)?.bridges.values() ?? [])];
 }
 
@@ -59,4 +65,13 @@ function interfaceView(call: Call, bridge: Bridge): Record<string, unknown> {
     ...(bridge.cidr === undefined ? {} : { cidr: bridge.cidr, address, netmask }),
     ...(bridge.vlanAware ? { bridge_vlan_aware: 1, bridge_vids: '2-4094' } : {}),
   };
+}
+
+/** Rule [recorded perm-readonly-checks]: name, ports and VLAN filtering of every bridge. */
+function listBridges(call: CallTo<'GET /nodes/{node}/sdn/zones/{zone}/bridges'>): unknown[] {
+  const zone = call.params.zone;
+  if (zone !== 'localnetwork') throw dieFault(`zone '${zone}' does not exist`);
+  return bridgesOf(call)
+    .filter(({ name }) => maySeeBridge(call, name))
+    .map(({ name, vlanAware }) => ({ name, ports: [], vlan_filtering: vlanAware ? 1 : 0 }));
 }

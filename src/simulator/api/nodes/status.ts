@@ -1,9 +1,18 @@
-/** GET /nodes/{node}/status: the host itself. */
-import type { Call, Routes } from '../../core/call.ts';
+/** /nodes: the list of nodes, and the status and hardware of one. */
+import { splitList } from '../../../pve/wire/index.ts';
+import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { rootSpace, usedMemoryBytes } from '../../core/statistics.ts';
 import { dieFault } from '../../http/response.ts';
+import type { PciDevice } from '../../world/world.ts';
+import { ResourceView } from '../cluster/resources.ts';
 
-export const nodeStatusRoutes: Routes = { 'GET /nodes/{node}/status': readStatus };
+export const nodeRoutes: Routes = {
+  'GET /nodes/{node}/status': readStatus,
+  'GET /nodes': listNodes,
+  'GET /nodes/{node}/lxc': () => [],
+  'GET /nodes/{node}/hardware/pci': listPciDevices,
+  'GET /nodes/{node}/hardware/usb': () => [],
+};
 
 const KERNEL = {
   sysname: 'Linux',
@@ -56,5 +65,41 @@ function readStatus(call: Call): Record<string, unknown> {
       avail: root.availableBytes,
     },
     ksm: { shared: 0 },
+  };
+}
+
+/** Rule [recorded perm-token-sees-nothing]: everybody sees the nodes; numbers need Sys.Audit. */
+function listNodes(call: Call): unknown[] {
+  const view = new ResourceView(call.runtime);
+  return [...call.runtime.world.nodes.values()].map((node) => ({
+    ...view.node(node, call.may(`/nodes/${node.name}`, ['Sys.Audit'])),
+    ssl_fingerprint: node.sslFingerprint,
+  }));
+}
+
+/** Rule [source PM API2/Hardware/PCI.pm pciscan]: memory, bridge and processor classes are hidden unless asked for. */
+const HIDDEN_CLASSES = ['05', '06', '0b'];
+
+function listPciDevices(call: CallTo<'GET /nodes/{node}/hardware/pci'>): unknown[] {
+  const blacklist = call.params['pci-class-blacklist'];
+  const hidden = blacklist === undefined ? HIDDEN_CLASSES : splitList(blacklist);
+  const isVerbose = call.params.verbose ?? true;
+  return (call.runtime.world.nodes.get(call.node)?.pciDevices ?? [])
+    .filter((device) => !hidden.some((prefix) => device.class.startsWith(`0x${prefix}`)))
+    .map((device) => (isVerbose ? deviceView(device) : { id: device.id }));
+}
+
+function deviceView(device: PciDevice): Record<string, unknown> {
+  return {
+    id: device.id,
+    class: device.class,
+    vendor: device.vendor,
+    device: device.device,
+    vendor_name: device.vendorName,
+    device_name: device.deviceName,
+    subsystem_vendor: device.subsystemVendor,
+    subsystem_vendor_name: device.vendorName,
+    subsystem_device: device.subsystemDevice,
+    iommugroup: device.iommuGroup,
   };
 }

@@ -1,21 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Paged, Params } from '../../core/call.ts';
+import type { Paged } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
-import { TestBench } from '../../testing/bench.ts';
+import type { RawParams } from '../../schema/types.ts';
+import { type CallOptions, TestBench } from '../../testing/bench.ts';
 import type { SimNode } from '../../world/world.ts';
-import { taskRoutes } from './tasks.ts';
 
 const LIST = 'GET /nodes/{node}/tasks';
 const nobody = () => false;
 
-async function ask(bench: TestBench, route: string, params: Params, options: Parameters<TestBench['call']>[1] = {}) {
-  const handler = taskRoutes[route];
-  if (!handler) throw new Error(`no route ${route}`);
-  return bench.clock.run(async () => handler(bench.call({ node: 'pve1', ...params }, options)));
-}
-
-async function list(bench: TestBench, params: Params, options: Parameters<TestBench['call']>[1] = {}) {
-  const { data, total } = (await ask(bench, LIST, params, options)) as Paged;
+async function list(bench: TestBench, params: RawParams, options: CallOptions = {}) {
+  const { data, total } = (await bench.ask(LIST, params, options)) as Paged;
   return { tasks: data as Record<string, unknown>[], total };
 }
 
@@ -73,8 +67,8 @@ describe('the log of a task', () => {
       for (let line = 0; line < 80; line++) task.log(`line ${line}`);
     });
     await bench.clock.advance(1_000);
-    const read = async (params: Params) => {
-      const { data, total } = (await ask(bench, `${LIST}/{upid}/log`, { upid, ...params })) as Paged;
+    const read = async (params: RawParams) => {
+      const { data, total } = (await bench.ask(`${LIST}/{upid}/log`, { upid, ...params })) as Paged;
       return { lines: data as { n: number; t: string }[], total };
     };
     expect((await read({})).lines).toHaveLength(50);
@@ -89,7 +83,7 @@ describe('the log of a task', () => {
     bench.runtime.world.nodes.set('pve2', { ...here, name: 'pve2' });
     const upid = bench.runtime.tasks.fork('pve2', 'qmstart', '100', 'root@pam', async () => {});
     await bench.clock.advance(1_000);
-    await expect(ask(bench, `${LIST}/{upid}/status`, { upid })).rejects.toMatchObject({
+    await expect(bench.ask(`${LIST}/{upid}/status`, { upid })).rejects.toMatchObject({
       errors: { upid: 'no such task' },
     });
   });
@@ -100,7 +94,7 @@ describe('the log of a task', () => {
     const bench = new TestBench();
     const record = await bench.task(async (task) => task.log('one'), 'qmstart');
     const params = { upid: record.upid, download: 1 };
-    expect(await ask(bench, 'GET /nodes/{node}/tasks/{upid}/log', params)).toMatchObject({
+    expect(await bench.ask('GET /nodes/{node}/tasks/{upid}/log', params)).toMatchObject({
       filename: expect.stringMatching(/^task-pve1-qmstart-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.log$/),
       text: 'one\nTASK OK\n',
     });

@@ -4,9 +4,9 @@
  */
 import { invariant } from '../../../base/assert.ts';
 import { API_FACTS } from '../api-facts.generated.ts';
-import { findParamSchema } from '../lookup.ts';
 import { splitList } from '../perl-text.ts';
 import type { ParamSchema, ParamSchemas, PropertyFormat } from '../types.ts';
+import { findParamSchema } from '../types.ts';
 import type { Verifier } from './format.ts';
 
 const HOTPLUG_FEATURES = new Set(['network', 'disk', 'cpu', 'memory', 'usb', 'cloudinit']);

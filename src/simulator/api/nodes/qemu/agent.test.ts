@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Params } from '../../../core/call.ts';
+import type { RawParams } from '../../../schema/types.ts';
 import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
 import { draftOf, saveConfig } from '../../../vm/config-file.ts';
 import { startVm } from '../../../vm/power.ts';
-import { agentRoutes } from './agent.ts';
 
 const BASE = '/nodes/{node}/qemu/{vmid}/agent';
 const DEBIAN = { memory: '64', kvm: '0', agent: '1', boot: 'order=scsi0', scsi0: DEBIAN_DISK, name: 'web' };
@@ -11,11 +10,9 @@ const DEBIAN = { memory: '64', kvm: '0', agent: '1', boot: 'order=scsi0', scsi0:
 function bench(config: Readonly<Record<string, string>> = DEBIAN) {
   const world = new TestBench();
   const vm = world.addVm(500, config);
-  const ask = async (route: string, params: Params = {}): Promise<unknown> => {
+  const ask = (route: string, params: RawParams = {}) => {
     const [method, name] = route.split(' ');
-    const handler = agentRoutes[`${method} ${BASE}/${name}`];
-    if (!handler) throw new Error(`no route ${route}`);
-    return world.clock.run(async () => handler(world.call({ vmid: 500, ...params })));
+    return world.ask(`${method} ${BASE}/${name}`, { vmid: 500, ...params });
   };
   const start = () => world.task((task) => startVm(world.runtime, { node: 'pve1', vmid: 500, task }));
   return { world, vm, ask, start };

@@ -1,15 +1,14 @@
 /** …/agent: talking to the guest agent. Order and texts of the refusals are the server's; the answers are the guest's. */
-import { type Call, type Handler, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Handler, Routes } from '../../../core/call.ts';
 import { type AgentSession, agentCommand, executionStatus, startExecution } from '../../../guests/agent.ts';
-import { readGuestFile, writeGuestFile } from '../../../guests/files.ts';
 import { agentUpAt, guestState } from '../../../guests/guest.ts';
+import { readGuestFile, writeGuestFile } from '../../../guests/programs.ts';
 import { ApiFault, dieFault } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
 import { AGENT_PING_WAIT_MS, pressPowerButton } from '../../../vm/power.ts';
 import { suspendProcess } from '../../../vm/suspend.ts';
 import type { Vm } from '../../../world/world.ts';
 import { indexOf } from '../../indexes.ts';
-import { vmidOf } from './status.ts';
 
 const BASE = '/nodes/{node}/qemu/{vmid}/agent';
 const GET_COMMANDS =
@@ -27,23 +26,28 @@ const EXCHANGE_MS = 60;
 const MISSING_PROGRAM_MS = 5_000;
 const LARGEST_READ_BYTES = 16 * 1024 * 1024;
 
+type VmCall = Call<{ readonly vmid: number }>;
+
 export const agentRoutes: Routes = {
   // Rule [recorded unknown-vm]: the list does not look whether the VM exists.
-  [`GET ${BASE}`]: () => indexOf('name', [...GET_COMMANDS, ...POST_COMMANDS, ...OTHER_COMMANDS].sort()),
-  [`POST ${BASE}`]: (call) => generic(call, requiredText(call.params, 'command')),
+  'GET /nodes/{node}/qemu/{vmid}/agent': () =>
+    indexOf('name', [...GET_COMMANDS, ...POST_COMMANDS, ...OTHER_COMMANDS].sort()),
+  'POST /nodes/{node}/qemu/{vmid}/agent': (call) => generic(call, call.params.command),
   ...generated('GET', GET_COMMANDS),
   ...generated('POST', POST_COMMANDS),
-  [`POST ${BASE}/exec`]: execute,
-  [`GET ${BASE}/exec-status`]: readExecution,
-  [`GET ${BASE}/file-read`]: readFile,
-  [`POST ${BASE}/file-write`]: writeFile,
-  [`POST ${BASE}/set-user-password`]: setPassword,
+  'POST /nodes/{node}/qemu/{vmid}/agent/exec': execute,
+  'GET /nodes/{node}/qemu/{vmid}/agent/exec-status': readExecution,
+  'GET /nodes/{node}/qemu/{vmid}/agent/file-read': readFile,
+  'POST /nodes/{node}/qemu/{vmid}/agent/file-write': writeFile,
+  'POST /nodes/{node}/qemu/{vmid}/agent/set-user-password': setPassword,
 };
 
 /** Rule [observed 9.2.11]: a guest knows root and the user cloud-init made; for anybody else its own tool complains. */
-async function setPassword(call: Call): Promise<{ result: unknown }> {
+async function setPassword(
+  call: CallTo<'POST /nodes/{node}/qemu/{vmid}/agent/set-user-password'>,
+): Promise<{ result: unknown }> {
   const { vm } = await openSession(call);
-  const username = requiredText(call.params, 'username');
+  const username = call.params.username;
   if (username === 'root' || username === vm.config.current.get('ciuser')) return { result: {} };
   throw dieFault(
     `Agent error: child process has failed to set user password: chpasswd: (user ${username}) pam_chauthtok() failed, ` +
@@ -51,20 +55,20 @@ async function setPassword(call: Call): Promise<{ result: unknown }> {
   );
 }
 
-function generated(method: string, commands: readonly string[]): Record<string, Handler> {
+function generated(method: string, commands: readonly string[]): Record<string, Handler<{ readonly vmid: number }>> {
   return Object.fromEntries(
-    commands.map((command) => [`${method} ${BASE}/${command}`, (call: Call) => generic(call, command)]),
+    commands.map((command) => [`${method} ${BASE}/${command}`, (call: VmCall) => generic(call, command)]),
   );
 }
 
-async function generic(call: Call, command: string): Promise<{ result: unknown }> {
+async function generic(call: VmCall, command: string): Promise<{ result: unknown }> {
   return { result: agentCommand(await openSession(call), command) };
 }
 
 /** Rule [recorded agent-errors]: configuration, `agent` key, process, a ping of 3 s — in this order. */
-async function openSession(call: Call): Promise<AgentSession> {
+async function openSession(call: VmCall): Promise<AgentSession> {
   const { runtime } = call;
-  const vm = loadVm(runtime.world, call.node, vmidOf(call.params));
+  const vm = loadVm(runtime.world, call.node, call.params.vmid);
   if (!vm.config.current.has('agent')) throw dieFault('No QEMU guest agent configured');
   if (!vm.process) throw dieFault(`VM ${vm.vmid} is not running`);
   if (!(await ping(call, vm)) || !vm.process) throw dieFault('QEMU guest agent is not running');
@@ -103,11 +107,9 @@ async function ping(call: Call, vm: Vm): Promise<boolean> {
   return guestState(vm.process, doneAt).agentAnswers;
 }
 
-async function execute(call: Call): Promise<{ pid: number }> {
+async function execute(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/agent/exec'>): Promise<{ pid: number }> {
   const session = await openSession(call);
-  const given = call.params.command;
-  const command = Array.isArray(given) ? given.map(String) : [String(given)];
-  const pid = startExecution(session, command, text(call.params, 'input-data') ?? '');
+  const pid = startExecution(session, call.params.command, call.params['input-data'] ?? '');
   if (pid === undefined) {
     // Rule [recorded guest-agent]: the agent's complaint has typographic quotes, the answer cannot be written, and the
     // proxy gives up on the broken connection.
@@ -117,38 +119,40 @@ async function execute(call: Call): Promise<{ pid: number }> {
   return { pid };
 }
 
-async function readExecution(call: Call): Promise<unknown> {
+async function readExecution(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/agent/exec-status'>): Promise<unknown> {
   const session = await openSession(call);
-  const status = executionStatus(session, integer(call.params, 'pid') ?? 0);
+  const status = executionStatus(session, call.params.pid);
   // Rule [recorded guest-agent]: the agent's own message has lost its number.
   if (!status) throw dieFault('Agent error: PID ld does not exist');
   return status;
 }
 
 /** Rule [source QS API2/Qemu/Agent.pm file-read]: `truncated` unless the agent met the end of the file. */
-async function readFile(call: Call): Promise<Record<string, unknown>> {
+async function readFile(
+  call: CallTo<'GET /nodes/{node}/qemu/{vmid}/agent/file-read'>,
+): Promise<Record<string, unknown>> {
   const session = await openSession(call);
-  const path = requiredText(call.params, 'file');
+  const path = call.params.file;
   const content = readGuestFile(session.vm, session.process, path);
   if (content === undefined) {
     throw dieFault(`Agent error: failed to open file '${path}' (mode: 'r'): No such file or directory`);
   }
-  const offset = integer(call.params, 'offset') ?? 0;
-  const count = integer(call.params, 'count') ?? LARGEST_READ_BYTES;
+  const offset = call.params.offset ?? 0;
+  const count = call.params.count ?? LARGEST_READ_BYTES;
   const bytes = Buffer.from(content).subarray(offset);
   const shown = bytes.subarray(0, count);
   return {
-    content: shown.toString(integer(call.params, 'decode') === 0 ? 'base64' : 'utf8'),
+    content: shown.toString(call.params.decode === false ? 'base64' : 'utf8'),
     'bytes-read': shown.length,
     ...(count <= bytes.length ? { truncated: 1 } : {}),
   };
 }
 
-async function writeFile(call: Call): Promise<null> {
+async function writeFile(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/agent/file-write'>): Promise<null> {
   const session = await openSession(call);
-  const path = requiredText(call.params, 'file');
-  const content = requiredText(call.params, 'content');
-  const decoded = integer(call.params, 'encode') === 0 ? Buffer.from(content, 'base64').toString() : content;
+  const path = call.params.file;
+  const content = call.params.content;
+  const decoded = call.params.encode === false ? Buffer.from(content, 'base64').toString() : content;
   if (!writeGuestFile(session.vm, path, decoded)) {
     throw dieFault(`Agent error: failed to open file '${path}' (mode: 'wb'): No such file or directory`);
   }

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Params } from '../../../core/call.ts';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import type { RawParams } from '../../../schema/types.ts';
+import { ConfigBench } from '../../../testing/bench.ts';
 import { draftOf, saveConfig } from '../../../vm/config-file.ts';
-import { cloneRoutes } from './clone.ts';
 
-const cloned = (bench: ConfigBench, params: Params = {}) =>
-  bench.performed(cloneRoutes, 'POST /nodes/{node}/qemu/{vmid}/clone', { vmid: 700, newid: 710, ...params });
+const cloned = (bench: ConfigBench, params: RawParams = {}) =>
+  bench.performed('POST /nodes/{node}/qemu/{vmid}/clone', { vmid: 700, newid: 710, ...params });
 
 describe('a clone', () => {
   it('copies the keys, but neither unused disks nor traces of snapshots, and gets its own identity', async () => {
@@ -87,7 +86,7 @@ describe('a clone', () => {
       '(100.00%) in 4s, ready',
     ]);
     const params = { vmid: 700, newid: 711, bwlimit: 1024 };
-    const upid = String(await bench.ask(cloneRoutes, 'POST /nodes/{node}/qemu/{vmid}/clone', params));
+    const upid = String(await bench.ask('POST /nodes/{node}/qemu/{vmid}/clone', params));
     await bench.clock.run(() => bench.clock.sleep(2500));
     await bench.clock.run(() => bench.runtime.tasks.stop(upid));
     expect(bench.runtime.world.tasks.get(upid)?.log.slice(-3)).toEqual([

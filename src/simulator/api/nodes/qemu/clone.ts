@@ -7,8 +7,8 @@ import {
   parseProperty,
   printProperty,
 } from '../../../../pve/wire/index.ts';
-import { addVmToPool } from '../../../access/pools.ts';
-import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
+import { addVmToPool } from '../../../access/user-config.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { isFalse } from '../../../schema/perl-text.ts';
@@ -24,9 +24,11 @@ import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { cancelMirrors, type MirrorJobs } from '../../../vm/mirror.ts';
 import { isServerSince } from '../../../world/releases.ts';
-import type { Vm, VolumeFormat } from '../../../world/world.ts';
+import type { Vm } from '../../../world/world.ts';
 
-function clone(call: Call): string {
+type CloneCall = CallTo<'POST /nodes/{node}/qemu/{vmid}/clone'>;
+
+function clone(call: CloneCall): string {
   const request = readRequest(call);
   loadAndCheck(call, request);
   const { vmid, newid, running } = request;
@@ -38,22 +40,21 @@ function clone(call: Call): string {
   );
 }
 
-function readRequest(call: Call): CloneRequest {
+function readRequest(call: CloneCall): CloneRequest {
   const { params, node } = call;
-  const vmid = integer(params, 'vmid') ?? 0;
-  const target = text(params, 'target');
+  const { vmid, target } = params;
   return {
     vmid,
-    newid: integer(params, 'newid') ?? 0,
-    pool: text(params, 'pool'),
-    snapshot: text(params, 'snapname') || undefined,
-    storage: text(params, 'storage') || undefined,
-    format: text(params, 'format') as VolumeFormat | undefined, // the schema admits raw, qcow2 and vmdk
+    newid: params.newid,
+    pool: params.pool,
+    snapshot: params.snapname || undefined,
+    storage: params.storage || undefined,
+    format: params.format,
     target: target === node || target === 'localhost' ? undefined : target,
-    full: flag(params, 'full'),
-    name: text(params, 'name'),
-    description: text(params, 'description'),
-    bwlimitKiB: integer(params, 'bwlimit') || undefined,
+    full: params.full,
+    name: params.name,
+    description: params.description,
+    bwlimitKiB: params.bwlimit || undefined,
     running: assertVmExists(call.runtime.world, node, vmid).process !== undefined,
   };
 }

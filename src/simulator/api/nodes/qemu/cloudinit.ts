@@ -1,5 +1,5 @@
 /** /nodes/{node}/qemu/{vmid}/cloudinit: what the drive holds, what it would hold, and making it anew. */
-import { type Call, integer, type Routes, requiredText } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { dieFault } from '../../../http/response.ts';
 import { splitList } from '../../../schema/perl-text.ts';
 import { activateStorage } from '../../../storage/space.ts';
@@ -31,8 +31,8 @@ interface DriftEntry {
 }
 
 /** Rule [recorded run-cloudinit-pending]: new keys, then known ones with the image's value, then removed ones. */
-function getDrift(call: Call): DriftEntry[] {
-  const { current, cloudInit } = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0).config;
+function getDrift(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/cloudinit'>): DriftEntry[] {
+  const { current, cloudInit } = loadVm(call.runtime.world, call.node, call.params.vmid).config;
   const added = splitList(cloudInit?.get('added') ?? '');
   const shown = (key: string, value: string) => (key === 'cipassword' ? PASSWORD_MASK : wireValue(key, value));
   // Rule [source QS API2/Qemu.pm cloudinit_pending]: a value of 0 counts as none (Perl truth).
@@ -59,8 +59,8 @@ function getDrift(call: Call): DriftEntry[] {
 /** Rule [recorded cloudinit-keys]: writing the image takes about 80 ms. */
 const GENERATE_MS = 80;
 
-async function regenerate(call: Call): Promise<null> {
-  const vmid = integer(call.params, 'vmid') ?? 0;
+async function regenerate(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/cloudinit'>): Promise<null> {
+  const vmid = call.params.vmid;
   await withVmLock(call.runtime, call.node, vmid, {}, async () => {
     const vm = loadVm(call.runtime.world, call.node, vmid);
     checkLock(vm);
@@ -91,12 +91,12 @@ function splitPair(part: string): [string, string] {
   return [key, value];
 }
 
-function dump(call: Call): string {
-  const vmid = integer(call.params, 'vmid') ?? 0;
+function dump(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/cloudinit/dump'>): string {
+  const vmid = call.params.vmid;
   const vm = loadVm(call.runtime.world, call.node, vmid);
   // Rule [source QS API2/Qemu.pm cloudinit_generated_config_dump]: the password is for those who may change it.
   const maskPassword = !call.may(`/vms/${vmid}`, ['VM.Config.Cloudinit']);
-  const type = requiredText(call.params, 'type') as DumpType; // the schema admits these three
+  const type = call.params.type as DumpType; // the schema admits these three
   return dumpCloudInit(vm.config.current, vmid, type, maskPassword);
 }
 

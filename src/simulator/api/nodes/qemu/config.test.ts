@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import { ConfigBench } from '../../../testing/bench.ts';
 import { loadVm } from '../../../vm/config-file.ts';
-import { configRoutes } from './config.ts';
 
 const DISK = 'local:700/vm-700-disk-0.raw';
 
@@ -75,7 +74,7 @@ describe('an update', () => {
     bench.addVm(700, { scsi0: volid, boot: 'order=scsi0' });
     const may = (path: string) => !path.startsWith('/storage/');
     const { errors } = await refusal(bench.put(700, { delete: 'scsi0', force: 1 }, { may }));
-    expect(errors?.['scsi0']).toMatch(/^unable to apply pending change scsi0 : 403 /);
+    expect(errors?.scsi0).toMatch(/^unable to apply pending change scsi0 : 403 /);
     expect(await bench.pending(700)).toEqual([{ key: 'scsi0', value: volid, delete: 2 }]);
     expect(await bench.config(700, { current: 1 })).toEqual({ scsi0: volid, boot: ' ' });
     await bench.put(700, { name: 'x' });
@@ -187,7 +186,7 @@ describe('an update', () => {
   it('looks for a hook script before it looks at rights', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, {});
-    const hook = async (volid: string) => (await refusal(bench.put(700, { hookscript: volid }))).errors?.['hookscript'];
+    const hook = async (volid: string) => (await refusal(bench.put(700, { hookscript: volid }))).errors?.hookscript;
     expect(await hook('local:snippets/no.sh')).toBe("script 'local:snippets/no.sh' does not exist\n");
     expect(await hook('local:iso/x.iso')).toBe("'local:iso/x.iso' is not in the snippets directory\n");
     expect(await hook('gone:snippets/no.sh')).toBe("storage 'gone' does not exist\n");
@@ -199,7 +198,7 @@ describe('an update', () => {
     expect(await bench.post(700, { ostype: 'win11' })).toContain(
       "pinning machine type to 'pc-q35-10.0+pve1' for Windows guest OS",
     );
-    expect((await bench.config(700))['machine']).toBe('pc-q35-10.0+pve1');
+    expect((await bench.config(700)).machine).toBe('pc-q35-10.0+pve1');
     bench.addVm(701, { machine: 'q35' });
     await bench.put(701, { ostype: 'win11', delete: 'machine' });
     expect(await bench.config(701)).toEqual({ ostype: 'win11' });
@@ -225,7 +224,7 @@ describe('an update', () => {
     const bench = new ConfigBench();
     const volid = await bench.disk(700);
     bench.addVm(700, { scsi0: volid });
-    await bench.ask(configRoutes, 'PUT /nodes/{node}/qemu/{vmid}/unlink', { vmid: 700, idlist: 'scsi0' });
+    await bench.ask('PUT /nodes/{node}/qemu/{vmid}/unlink', { vmid: 700, idlist: 'scsi0' });
     expect(await bench.config(700)).toEqual({ unused0: volid });
   });
 
@@ -234,7 +233,7 @@ describe('an update', () => {
     bench.addVm(700, { cicustom: 'user=local:snippets/none.yaml' });
     const refused = bench.put(700, { ide2: 'local:cloudinit' });
     expect((await refusal(refused)).message).toBe("volume 'local:snippets/none.yaml' does not exist\n");
-    expect((await bench.config(700))['ide2']).toBe('local:700/vm-700-cloudinit.qcow2,media=cdrom');
+    expect((await bench.config(700)).ide2).toBe('local:700/vm-700-cloudinit.qcow2,media=cdrom');
     await bench.put(700, { delete: 'cicustom,ide2' });
     expect(await bench.config(700)).toEqual({});
     expect(bench.exists('local:700/vm-700-cloudinit.qcow2')).toBe(false);

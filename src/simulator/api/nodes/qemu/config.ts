@@ -1,19 +1,20 @@
 /** /nodes/{node}/qemu/{vmid}/config, …/pending and …/unlink: reading and changing a configuration. */
 
 import { randomUuid } from '../../../../base/random.ts';
-import { checkBridgeAccess, checkStorageAccess, checkVmModifyPermissions } from '../../../access/vm-checks.ts';
-import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import { checkBridgeAccess } from '../../../access/device-checks.ts';
+import { checkVmModifyPermissions } from '../../../access/vm-checks.ts';
+import { checkStorageAccess } from '../../../access/volume-checks.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { isFalse, splitList } from '../../../schema/perl-text.ts';
-import type { ParamValue } from '../../../schema/types.ts';
+import type { ParamTexts } from '../../../schema/validate.ts';
 import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
 import { effectiveConfig, loadVm, wireValue } from '../../../vm/config-file.ts';
 import { isConfigKey, isNetKey } from '../../../vm/config-keys.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
-import { printNicWithMac } from '../../../vm/nic.ts';
+import { assertSshKeys, clampCpuUnits, printNicWithMac } from '../../../vm/machine.ts';
 import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update.ts';
 import { isServerSince } from '../../../world/releases.ts';
 
@@ -30,17 +31,19 @@ const CONTROL = new Set([
   'force',
 ]);
 
+/** Also what `PUT` sends: `POST` only knows more parameters. */
+type ConfigCall = CallTo<'POST /nodes/{node}/qemu/{vmid}/config'>;
+
 const PASSWORD_MASK = '**********';
 
 /** Rule [source QS API2/Qemu.pm vm_config]: what contradicts itself is refused before the VM is looked for. */
-function getConfig(call: Call): Record<string, string | number> {
-  const snapshot = text(call.params, 'snapshot');
-  const current = flag(call.params, 'current') ?? false;
+function getConfig(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/config'>): Record<string, string | number> {
+  const { snapshot, current = false } = call.params;
   if (snapshot && current) {
     const problem = "cannot use 'snapshot' parameter with 'current'";
     throw paramFault({ snapshot: problem, current: problem });
   }
-  const vm = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0);
+  const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
   if (snapshot) {
     const section = vm.config.snapshots.get(snapshot);
     if (!section) throw dieFault(`snapshot '${snapshot}' does not exist`);
@@ -66,8 +69,8 @@ interface PendingEntry {
 }
 
 /** Rule [recorded run-refusals]: value in effect, pending value, and 1 (or 2 with `force`) for a pending delete. */
-function getPending(call: Call): PendingEntry[] {
-  const vm = loadVm(call.runtime.world, call.node, integer(call.params, 'vmid') ?? 0);
+function getPending(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/pending'>): PendingEntry[] {
+  const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
   const { current, pending, pendingDeletes, digest } = vm.config;
   const entries: PendingEntry[] = [{ key: 'digest', value: digest }];
   for (const [key, value] of current) {
@@ -88,14 +91,14 @@ function getPending(call: Call): PendingEntry[] {
   return entries;
 }
 
-async function putConfig(call: Call): Promise<null> {
+async function putConfig(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/config'>): Promise<null> {
   const request = prepareUpdate(call);
   earlyUpdateChecks(call, request);
   await withVmLock(call.runtime, call.node, request.vmid, {}, () => runUpdate(call, request, undefined));
   return null;
 }
 
-async function postConfig(call: Call): Promise<string | null> {
+async function postConfig(call: ConfigCall): Promise<string | null> {
   const request = prepareUpdate(call);
   if (!isServerSince(call.runtime.world, '9.0')) return postConfigUnderLock(call, request);
   earlyUpdateChecks(call, request);
@@ -110,7 +113,7 @@ async function postConfig(call: Call): Promise<string | null> {
  * that does not come free is an HTTP error; the checks against the configuration happen under it.
  * Rule [source PC Tools.pm lock_file_full]: the worker inherits the lock, which is free when the worker has ended.
  */
-function postConfigUnderLock(call: Call, request: UpdateRequest): Promise<string | null> {
+function postConfigUnderLock(call: ConfigCall, request: UpdateRequest): Promise<string | null> {
   const { runtime, node } = call;
   return new Promise((resolve, reject) => {
     withVmLock(runtime, node, request.vmid, {}, async () => {
@@ -122,8 +125,8 @@ function postConfigUnderLock(call: Call, request: UpdateRequest): Promise<string
   });
 }
 
-async function answerFor(call: Call, request: UpdateRequest, upid: string): Promise<string | null> {
-  const delaySeconds = integer(call.params, 'background_delay');
+async function answerFor(call: ConfigCall, request: UpdateRequest, upid: string): Promise<string | null> {
+  const delaySeconds = call.params.background_delay;
   return delaySeconds === undefined ? upid : waitBriefly(call, request.vmid, upid, delaySeconds);
 }
 
@@ -138,26 +141,26 @@ async function waitBriefly(call: Call, vmid: number, upid: string, delaySeconds:
 }
 
 /** Rule [source QS API2/Qemu.pm unlink]: nothing but `delete` under another name. */
-async function unlink(call: Call): Promise<null> {
-  const params: Record<string, ParamValue> = { ...call.params, delete: requiredText(call.params, 'idlist') };
-  delete params['idlist'];
-  return putConfig({ ...call, params });
+async function unlink(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/unlink'>): Promise<null> {
+  const { idlist, ...params } = call.params;
+  const { idlist: _, ...texts } = call.texts;
+  return putConfig({ ...call, params: { ...params, delete: idlist }, texts: { ...texts, delete: idlist } });
 }
 
 /** Everything that is checked synchronously, in the genuine order. */
-function prepareUpdate(call: Call): UpdateRequest {
-  const { params } = call;
-  const vmid = integer(params, 'vmid') ?? 0;
-  const summary = summarise(params);
-  const skipLock = flag(params, 'skiplock') ?? false;
+function prepareUpdate(call: ConfigCall): UpdateRequest {
+  const { params, texts } = call;
+  const { vmid } = params;
+  const summary = summarise(texts);
+  const skipLock = params.skiplock ?? false;
   if (skipLock && !call.caller.isRoot) throw paramFault({ skiplock: 'Only root may use this option.' });
-  const values = configValues(params);
+  const values = configValues(texts);
   const sshKeys = values.get('sshkeys');
   if (sshKeys !== undefined && sshKeys !== null) assertSshKeys(sshKeys);
   const cpuUnits = values.get('cpuunits');
   if (cpuUnits !== undefined && cpuUnits !== null) values.set('cpuunits', clampCpuUnits(cpuUnits));
-  const deleteList = text(params, 'delete') ?? '';
-  const revertList = text(params, 'revert') ?? '';
+  const deleteList = params.delete ?? '';
+  const revertList = params.revert ?? '';
   if (deleteList === '' && revertList === '' && values.size === 0) throw dieFault('no options specified');
 
   const present = new Map([...values].filter((entry): entry is [string, string] => entry[1] !== null));
@@ -167,7 +170,7 @@ function prepareUpdate(call: Call): UpdateRequest {
   completeValues(call, present);
   checkVmModifyPermissions(call, vmid, undefined, deletes);
   checkVmModifyPermissions(call, vmid, undefined, [...present.keys()]);
-  checkStorageAccess(call, vmid, present, undefined, text(params, 'import-working-storage'));
+  checkStorageAccess(call, vmid, present, undefined, params['import-working-storage']);
   checkBridgeAccess(call, present);
 
   const complete = new Map<string, string | null>(present);
@@ -177,8 +180,8 @@ function prepareUpdate(call: Call): UpdateRequest {
     values: complete,
     deletes,
     reverts,
-    force: flag(params, 'force') ?? false,
-    digest: text(params, 'digest'),
+    force: params.force ?? false,
+    digest: params.digest,
     skipLock,
     summary,
   };
@@ -230,25 +233,18 @@ function checkHookScript(call: Call, volid: string): void {
   }
 }
 
-export function configValues(
-  params: Call['params'],
-  control: ReadonlySet<string> = CONTROL,
-): Map<string, string | null> {
-  const values = new Map<string, string | null>();
-  for (const [key, value] of Object.entries(params)) {
-    if (!control.has(key)) values.set(key, value === null ? null : (text(params, key) ?? ''));
-  }
-  return values;
+export function configValues(texts: ParamTexts, control: ReadonlySet<string> = CONTROL): Map<string, string | null> {
+  return new Map(Object.entries(texts).filter(([key]) => !control.has(key)));
 }
 
 const NOT_IN_SUMMARY = new Set(['node', 'vmid', 'digest', 'background_delay', 'import-working-storage']);
 
 /** Rule [recorded config-put-post]: the log names the parameters sorted, a password hidden. */
-function summarise(params: Call['params']): string {
-  return Object.keys(params)
+function summarise(texts: ParamTexts): string {
+  return Object.keys(texts)
     .filter((key) => !NOT_IN_SUMMARY.has(key))
     .sort()
-    .map((key) => `-${key} ${key === 'cipassword' ? '<hidden>' : (text(params, key) ?? '')}`)
+    .map((key) => `-${key} ${key === 'cipassword' ? '<hidden>' : (texts[key] ?? '')}`)
     .join(' ');
 }
 

@@ -1,12 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Params } from '../../../core/call.ts';
-import { DEBIAN_DISK } from '../../../testing/bench.ts';
-import { ConfigBench } from '../../../testing/config-bench.ts';
-import { createRoutes } from './create.ts';
-import { destroyRoutes } from './destroy.ts';
+import type { RawParams } from '../../../schema/types.ts';
+import { ConfigBench, DEBIAN_DISK } from '../../../testing/bench.ts';
 
-const created = (bench: ConfigBench, params: Params, vmid = 700) =>
-  bench.performed(createRoutes, 'POST /nodes/{node}/qemu', { vmid, ...params });
+const created = (bench: ConfigBench, params: RawParams, vmid = 700) =>
+  bench.performed('POST /nodes/{node}/qemu', { vmid, ...params });
 
 describe('creating a VM', () => {
   it('makes its disks base volumes where it is to be a template', async () => {
@@ -19,13 +16,14 @@ describe('creating a VM', () => {
     });
   });
 
-  it('takes the storage parameter where a disk names none', async () => {
+  it('refuses a disk that names no storage, even with the storage parameter', async () => {
     const bench = new ConfigBench();
-    await created(bench, { storage: 'local2', scsi0: '1', scsi1: 'local:1' });
-    expect(await bench.config(700)).toMatchObject({
-      scsi0: 'local2:700/vm-700-disk-0.raw,size=1G',
-      scsi1: 'local:700/vm-700-disk-0.raw,size=1G',
+    await expect(created(bench, { storage: 'local2', scsi0: '1' })).rejects.toMatchObject({
+      status: 400,
+      errors: { scsi0: expect.stringContaining("scsi0.file: invalid format - unable to parse volume ID '1'") },
     });
+    await created(bench, { storage: 'local2', scsi0: 'local:1' });
+    expect(await bench.config(700)).toMatchObject({ scsi0: 'local:700/vm-700-disk-0.raw,size=1G' });
   });
 
   it('shows the size asked for where the storage rounds it up, except for an EFI disk', async () => {
@@ -58,7 +56,7 @@ describe('creating a VM', () => {
     const bench = new ConfigBench();
     await created(bench, { cipassword: 'secret' });
     expect(bench.runtime.world.vms.get(700)?.config.current.get('cipassword')).toBe('secret');
-    expect((await bench.config(700))['cipassword']).toBe('**********');
+    expect((await bench.config(700)).cipassword).toBe('**********');
   });
 
   it('tells that it is added to HA', async () => {
@@ -68,8 +66,8 @@ describe('creating a VM', () => {
   it('of an HA resource can only be undone with purge', async () => {
     const bench = new ConfigBench();
     await created(bench, { 'ha-managed': 1 });
-    const destroy = (params: Params) =>
-      bench.performed(destroyRoutes, 'DELETE /nodes/{node}/qemu/{vmid}', { vmid: 700, ...params });
+    const destroy = (params: RawParams) =>
+      bench.performed('DELETE /nodes/{node}/qemu/{vmid}', { vmid: 700, ...params });
     await expect(destroy({})).rejects.toThrow('used in HA resources and purge parameter not set.');
     expect(await destroy({ purge: 1 })).toEqual([
       'purging VM 700 from related configurations..',

@@ -1,19 +1,12 @@
 /** POST /nodes/{node}/qemu: creating a VM from nothing. */
 import { randomUuid } from '../../../../base/random.ts';
 import { printTags } from '../../../../pve/wire/index.ts';
-import { addVmToPool, checkPoolExists } from '../../../access/pools.ts';
-import {
-  checkBridgeAccess,
-  checkCpuModelAccess,
-  checkCreateDevicePermissions,
-  checkStorageAccess,
-  checkTagPermissions,
-  checkVmModifyPermissions,
-  checkVmPermission,
-  checkVolumeAccess,
-  OLD_TAGS_OF_A_NEW_VM,
-} from '../../../access/vm-checks.ts';
-import { type Call, flag, integer, type Routes, text } from '../../../core/call.ts';
+import { checkVmPermission } from '../../../access/checks.ts';
+import { checkBridgeAccess, checkCpuModelAccess, checkCreateDevicePermissions } from '../../../access/device-checks.ts';
+import { addVmToPool, checkPoolExists } from '../../../access/user-config.ts';
+import { checkTagPermissions, checkVmModifyPermissions, OLD_TAGS_OF_A_NEW_VM } from '../../../access/vm-checks.ts';
+import { checkStorageAccess, checkVolumeAccess } from '../../../access/volume-checks.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { nowSeconds } from '../../../core/runtime.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { addHaResource, requestHaStart } from '../../../ha/requests.ts';
@@ -21,17 +14,14 @@ import { isHaManaged } from '../../../ha/resources.ts';
 import { ApiFault, dieFault, paramFault, permFault } from '../../../http/response.ts';
 import { isFalse } from '../../../schema/perl-text.ts';
 import { findVolume } from '../../../storage/volumes.ts';
-import { printBootOrder } from '../../../vm/boot-order.ts';
 import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../vm/config-file.ts';
 import { isDriveKey, isNetKey } from '../../../vm/config-keys.ts';
 import { createDisks, type DiskJob, freeVolumes } from '../../../vm/disks.ts';
-import { defaultBootOrder, parseDrive } from '../../../vm/drive.ts';
+import { defaultBootOrder, parseDrive, printBootOrder } from '../../../vm/drive.ts';
 import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
 import { withVmLock } from '../../../vm/locking.ts';
-import { assertSshKeys, clampCpuUnits } from '../../../vm/machine.ts';
-import { assertClipboard, checkedMachine } from '../../../vm/machine-type.ts';
-import { printNicWithMac } from '../../../vm/nic.ts';
+import { assertClipboard, assertSshKeys, checkedMachine, clampCpuUnits, printNicWithMac } from '../../../vm/machine.ts';
 import { startVm } from '../../../vm/power.ts';
 import { uniqueTags } from '../../../vm/tags.ts';
 import { isServerSince } from '../../../world/releases.ts';
@@ -54,6 +44,8 @@ const CONTROL = new Set([
   'import-working-storage',
 ]);
 
+type CreateCall = CallTo<'POST /nodes/{node}/qemu'>;
+
 interface Creation {
   readonly vmid: number;
   readonly pool: string | undefined;
@@ -65,7 +57,7 @@ interface Creation {
   readonly isHaManaged: boolean;
 }
 
-async function create(call: Call): Promise<string> {
+async function create(call: CreateCall): Promise<string> {
   const creation = prepare(call);
   const { vmid } = creation;
   const prefix = `unable to create VM ${vmid} - `;
@@ -84,14 +76,11 @@ async function create(call: Call): Promise<string> {
 }
 
 /** Rule [source QS API2/Qemu.pm create_vm]: the synchronous checks, in the genuine order. */
-function prepare(call: Call): Creation {
+function prepare(call: CreateCall): Creation {
   const { params } = call;
-  const vmid = integer(params, 'vmid') ?? 0;
-  const pool = text(params, 'pool');
-  const storage = text(params, 'storage');
-  const start = flag(params, 'start') ?? false;
-  const isLive = flag(params, 'live-restore') ?? false;
-  const given = configValues(params, CONTROL);
+  const { vmid, pool, storage, archive, start = false } = params;
+  const isLive = params['live-restore'] ?? false;
+  const given = configValues(call.texts, CONTROL);
   const nullKeys = [...given.keys()].filter((key) => given.get(key) === null && key !== 'description');
   const values = new Map([...given].filter((entry): entry is [string, string] => entry[1] !== null));
   const sshKeys = values.get('sshkeys');
@@ -100,18 +89,17 @@ function prepare(call: Call): Creation {
   if (cpuUnits !== undefined) values.set('cpuunits', clampCpuUnits(cpuUnits));
   if (pool !== undefined) checkPoolExists(call.runtime.world, pool);
   if (storage !== undefined) call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
-  const isHaManaged = flag(params, 'ha-managed') ?? false;
+  const isHaManaged = params['ha-managed'] ?? false;
   if (isHaManaged) call.require('/', ['Sys.Console']);
   // Rule [source QS API2/Qemu.pm create_vm of 9.1.9]: before 9.2 nobody asks who starts it.
   if (start && isServerSince(call.runtime.world, '9.2')) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
   const mayAllocate =
     call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
   if (!mayAllocate) throw permFault();
-  const archive = text(params, 'archive');
   if (archive !== undefined) refuseRestore(call, vmid, archive, values);
   if (values.size > 0) {
     resolveCdromAlias(values);
-    checkStorageAccess(call, vmid, values, storage, text(params, 'import-working-storage'));
+    checkStorageAccess(call, vmid, values, storage, params['import-working-storage']);
     checkVmModifyPermissions(call, vmid, pool, [...values.keys()]);
     checkCreateDevicePermissions(call, vmid, pool, values);
     checkBridgeAccess(call, values);
@@ -136,11 +124,11 @@ function refuseRestore(call: Call, vmid: number, archive: string, values: Readon
 }
 
 /** Starting a VM while its disks are still being imported is not simulated. */
-function refuseLiveImport(call: Call, values: ReadonlyMap<string, string>): void {
+function refuseLiveImport(call: CreateCall, values: ReadonlyMap<string, string>): void {
   const isImport = [...values].some(
     ([key, value]) => isDriveKey(key) && parseDrive(key, value)?.options.has('import-from'),
   );
-  if (isImport && flag(call.params, 'live-restore')) {
+  if (isImport && call.params['live-restore']) {
     throw new ApiFault(501, 'Live import (POST /nodes/{node}/qemu with live-restore) is not simulated');
   }
 }

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigBench } from '../../../testing/config-bench.ts';
+import { ConfigBench } from '../../../testing/bench.ts';
 import { draftOf, saveConfig } from '../../../vm/config-file.ts';
-import { destroyRoutes } from './destroy.ts';
 
 const ROUTE = 'DELETE /nodes/{node}/qemu/{vmid}';
 const destroyed = (bench: ConfigBench, params: Record<string, number> = {}) =>
-  bench.performed(destroyRoutes, ROUTE, { vmid: 700, ...params });
+  bench.performed(ROUTE, { vmid: 700, ...params });
 
 describe('destroying a VM', () => {
   it('frees what it references and owns, saved states of snapshots and pending disks included', async () => {

@@ -1,6 +1,6 @@
 /** DELETE /nodes/{node}/qemu/{vmid}. */
-import { removeVmAccess } from '../../../access/pools.ts';
-import { type Call, flag, integer, type Routes } from '../../../core/call.ts';
+import { removeVmAccess } from '../../../access/user-config.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { isHaResource } from '../../../ha/resources.ts';
 import { wakeHa } from '../../../ha/rounds.ts';
@@ -15,9 +15,11 @@ import { withVmLock } from '../../../vm/locking.ts';
 import { volumeOwner } from '../../../vm/pending.ts';
 import type { Vm, VmConfigFile } from '../../../world/world.ts';
 
-function destroy(call: Call): string {
-  const vmid = integer(call.params, 'vmid') ?? 0;
-  const skipLock = flag(call.params, 'skiplock') ?? false;
+type DestroyCall = CallTo<'DELETE /nodes/{node}/qemu/{vmid}'>;
+
+function destroy(call: DestroyCall): string {
+  const vmid = call.params.vmid;
+  const skipLock = call.params.skiplock ?? false;
   if (skipLock && !call.caller.isRoot) throw paramFault({ skiplock: 'Only root may use this option.' });
   earlyChecks(call, vmid);
   return call.fork('qmdestroy', String(vmid), (task) =>
@@ -30,11 +32,11 @@ function destroy(call: Call): string {
 }
 
 /** Rule [recorded delete-refusals]: refused before a task exists. */
-function earlyChecks(call: Call, vmid: number): Vm {
+function earlyChecks(call: DestroyCall, vmid: number): Vm {
   const vm = loadVm(call.runtime.world, call.node, vmid);
   checkProtection(vm.config.current, `can't remove VM ${vmid}`);
   // Rule [recorded ha-resources]: the HA manager would miss it.
-  if (isHaResource(call.runtime.world, vmid) && !flag(call.params, 'purge')) {
+  if (isHaResource(call.runtime.world, vmid) && !call.params.purge) {
     throw dieFault(`unable to remove VM ${vmid} - used in HA resources and purge parameter not set.`);
   }
   if (vm.process) throw dieFault(`VM ${vmid} is running - destroy failed`);
@@ -44,7 +46,7 @@ function earlyChecks(call: Call, vmid: number): Vm {
 /** How long the server works on it besides freeing volumes. */
 const CLEAN_UP_MS = 40;
 
-async function runDestroy(call: Call, vm: Vm, task: Task): Promise<void> {
+async function runDestroy(call: DestroyCall, vm: Vm, task: Task): Promise<void> {
   const { runtime } = call;
   refuseUsedBase(call, vm, task);
   await task.sleep(CLEAN_UP_MS);
@@ -54,13 +56,13 @@ async function runDestroy(call: Call, vm: Vm, task: Task): Promise<void> {
     freed.add(drive.file);
     await freeOrWarn(call, drive.file, task, `Could not remove disk '${drive.file}', check manually: `);
   }
-  if (flag(call.params, 'destroy-unreferenced-disks')) {
+  if (call.params['destroy-unreferenced-disks']) {
     for (const volid of volumesOfVm(call, vm.vmid)) await freeOrWarn(call, volid, task, '');
   }
   // Rule [source QS API2/Qemu.pm destroy_vm]: a zombie configuration holds the id until everything else is gone.
   saveConfig(vm, { ...emptyDraft(), current: new Map([['lock', 'destroyed']]) });
   await removeVmAccess(runtime, vm.vmid);
-  if (flag(call.params, 'purge')) {
+  if (call.params.purge) {
     task.log(`purging VM ${vm.vmid} from related configurations..`);
     // Rule [recorded ha-resources]: purging removes the resource as well.
     if (runtime.world.ha.resources.delete(`vm:${vm.vmid}`)) {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Params } from '../../../core/call.ts';
+import type { RawParams } from '../../../schema/types.ts';
 import { volumesOf } from '../../../storage/catalogue.ts';
 import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
 import { startVm } from '../../../vm/power.ts';
 import type { SimNode } from '../../../world/world.ts';
-import { migrateRoutes } from './migrate.ts';
 
 const PATH = '/nodes/{node}/qemu/{vmid}/migrate';
 
@@ -13,11 +12,8 @@ function twoNodes() {
   const { world } = bench.runtime;
   const first = world.nodes.get('pve1') as SimNode;
   world.nodes.set('pve2', { ...first, name: 'pve2', address: '10.99.0.2' });
-  const run = async (method: string, params: Params): Promise<unknown> => {
-    const handler = migrateRoutes[`${method} ${PATH}`];
-    return bench.clock.run(async () => handler?.(bench.call(params)));
-  };
-  const migrate = async (params: Params) => {
+  const run = (method: string, params: RawParams) => bench.ask(`${method} ${PATH}`, params);
+  const migrate = async (params: RawParams) => {
     const upid = String(await run('POST', params));
     await bench.clock.run(() => bench.runtime.tasks.ended(upid));
     return world.tasks.get(upid);
@@ -42,7 +38,7 @@ describe('migrating a VM', () => {
 
   it('locks the VM meanwhile', async () => {
     const { bench, world } = twoNodes();
-    await bench.clock.run(async () => migrateRoutes[`POST ${PATH}`]?.(bench.call({ vmid: 100, target: 'pve2' })));
+    await bench.ask(`POST ${PATH}`, { vmid: 100, target: 'pve2' });
     await bench.clock.advance(50);
     expect(world.vms.get(100)?.config.current.get('lock')).toBe('migrate');
   });

@@ -1,6 +1,6 @@
 /** …/migrate: moving a VM to another node, offline or running; its local disks are copied along. */
 import { parseSize, splitList, splitProperty } from '../../../../pve/wire/index.ts';
-import { type Call, flag, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { mappingsOnNode, storageOfFile } from '../../../guests/launch.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
 import { ApiFault, dieFault, paramFault } from '../../../http/response.ts';
@@ -9,7 +9,6 @@ import { checkLock, loadVm } from '../../../vm/config-file.ts';
 import { type Drive, drivesOf } from '../../../vm/drive.ts';
 import { migrateVm } from '../../../vm/migration.ts';
 import type { MappingKind, Vm } from '../../../world/world.ts';
-import { vmidOf } from './status.ts';
 
 export const migrateRoutes: Routes = {
   'GET /nodes/{node}/qemu/{vmid}/migrate': preconditions,
@@ -17,9 +16,9 @@ export const migrateRoutes: Routes = {
 };
 
 /** Rule [recorded migrate-refusals]: what stands in the way, for each of the other nodes. */
-function preconditions(call: Call): Record<string, unknown> {
+function preconditions(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/migrate'>): Record<string, unknown> {
   const { world } = call.runtime;
-  const vm = loadVm(world, call.node, vmidOf(call.params));
+  const vm = loadVm(world, call.node, call.params.vmid);
   checkLock(vm);
   const mapped = mappedResources(vm);
   const notAllowed: Record<string, Record<string, string[]>> = {};
@@ -103,25 +102,25 @@ function mappedResources(vm: Vm): { key: string; kind: MappingKind; id: string }
 }
 
 /** Rule [recorded migrate-refusals]: the target is looked at before the VM. */
-function migrate(call: Call): string {
+function migrate(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/migrate'>): string {
   const { runtime, params } = call;
   const { world } = runtime;
-  const target = requiredText(params, 'target');
+  const target = params.target;
   if (target === call.node) throw paramFault({ target: 'target is local node.' });
   if (!world.nodes.has(target)) throw dieFault(`no such cluster node '${target}'`);
   for (const name of ['force', 'migration_type', 'migration_network']) {
-    const value = text(params, name);
+    const value = call.texts[name] ?? undefined;
     if (value !== undefined && value !== '0' && !call.caller.isRoot) {
       throw paramFault({ [name]: 'Only root may use this option.' });
     }
   }
-  const vmid = vmidOf(params);
+  const vmid = params.vmid;
   const vm = loadVm(world, call.node, vmid);
   checkLock(vm);
   // The HA manager would move it, which is not simulated.
   if (isHaManaged(world, vmid)) throw new ApiFault(501, 'migration of HA resources is not simulated');
-  if (vm.process && !flag(params, 'online')) throw dieFault("can't migrate running VM without --online");
-  const storageMap = storageMapOf(text(params, 'targetstorage'));
+  if (vm.process && !params.online) throw dieFault("can't migrate running VM without --online");
+  const storageMap = storageMapOf(params.targetstorage);
   if (storageMap) requireTargetStorages(call, vm, storageMap, target);
   const targetOf = (id: string) => storageMap?.get(id) ?? storageMap?.get('*') ?? id;
   for (const drive of drivesOf(vm.config.current)) {
@@ -136,7 +135,7 @@ function migrate(call: Call): string {
       vmid,
       target,
       task,
-      withLocalDisks: flag(params, 'with-local-disks') ?? false,
+      withLocalDisks: params['with-local-disks'] ?? false,
       targetStorageOf: targetOf,
     }),
   );

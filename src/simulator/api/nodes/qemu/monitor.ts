@@ -1,25 +1,28 @@
-/** …/monitor, …/sendkey, …/rrddata: only their refusals are simulated; there is neither a monitor nor a history here. */
-import { type Call, type Routes, requiredText } from '../../../core/call.ts';
+/**
+ * Endpoints of a VM that are hardly simulated: …/monitor, …/sendkey and …/rrddata only refuse, …/firewall is an untouched
+ * firewall that can be read and not changed.
+ */
+import { createHash } from 'node:crypto';
+import type { CallTo, Routes } from '../../../core/call.ts';
 import { dieFault, notImplemented } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { isServerSince } from '../../../world/releases.ts';
-import { vmidOf } from './status.ts';
 
 const HARMLESS_COMMANDS = new Set(['info', 'help', '?']);
 
 export const monitorRoutes: Routes = {
   'POST /nodes/{node}/qemu/{vmid}/monitor': (call) => {
     // Rule [source QS API2/Qemu.pm monitor]: commands that change something need Sys.Modify on /.
-    const [name = ''] = requiredText(call.params, 'command').trim().split(/\s+/);
+    const [name = ''] = call.params.command.trim().split(/\s+/);
     if (!HARMLESS_COMMANDS.has(name)) call.require('/', ['Sys.Modify']);
-    const vm = loadVm(call.runtime.world, call.node, vmidOf(call.params));
+    const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
     // Rule [source QS API2/Qemu.pm monitor]: what goes wrong with QEMU is the answer, not a failure.
     if (!vm.process) return `ERROR: VM ${vm.vmid} not running\n`;
     throw notImplemented('POST', `/nodes/${call.node}/qemu/${vm.vmid}/monitor`);
   },
   'GET /nodes/{node}/qemu/{vmid}/rrddata': (call) => {
-    const vmid = vmidOf(call.params);
+    const vmid = call.params.vmid;
     // Rule [recorded unknown-vm]: the history is looked for by file, not by configuration.
     if (!call.runtime.world.vms.has(vmid)) {
       // Rule [source QS API2/Qemu.pm rrddata of 8.3.12]: which had another name before 9.0.
@@ -31,11 +34,18 @@ export const monitorRoutes: Routes = {
     throw notImplemented('GET', `/nodes/${call.node}/qemu/${vmid}/rrddata`);
   },
   'PUT /nodes/{node}/qemu/{vmid}/sendkey': (call) =>
-    withVmLock(call.runtime, call.node, vmidOf(call.params), {}, () => sendKey(call)),
+    withVmLock(call.runtime, call.node, call.params.vmid, {}, () => sendKey(call)),
+  // Rule [recorded unknown-vm]: answered even for a VM that does not exist.
+  'GET /nodes/{node}/qemu/{vmid}/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
+  'GET /nodes/{node}/qemu/{vmid}/firewall/rules': () => [],
+  'GET /cluster/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
 };
 
-function sendKey(call: Call): never {
-  const vm = loadVm(call.runtime.world, call.node, vmidOf(call.params));
+function sendKey(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/sendkey'>): never {
+  const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
   if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);
   throw notImplemented('PUT', `/nodes/${call.node}/qemu/${vm.vmid}/sendkey`);
 }
+
+/** Rule [recorded ha-and-mappings-empty]: the digest of a file that does not exist is that of an empty one. */
+const EMPTY_FILE_DIGEST = createHash('sha1').update('').digest('hex');

@@ -1,16 +1,13 @@
 /** /nodes/{node}/qemu/{vmid}/snapshot and below: listing, taking, describing, rolling back and deleting snapshots. */
-import { type Call, flag, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { checkLock, draftOf, loadVm, saveConfig, wireValue } from '../../../vm/config-file.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { startVm } from '../../../vm/power.ts';
 import { rollbackSnapshot } from '../../../vm/rollback.ts';
-import { assertSavable } from '../../../vm/snapshot-memory.ts';
-import type { SnapshotJob } from '../../../vm/snapshot-steps.ts';
+import { assertSavable, type SnapshotJob } from '../../../vm/snapshot-steps.ts';
 import { createSnapshot, deleteSnapshot } from '../../../vm/snapshots.ts';
-
-const vmidOf = (call: Call) => integer(call.params, 'vmid') ?? 0;
 
 interface SnapshotEntry {
   readonly name: string;
@@ -24,8 +21,8 @@ interface SnapshotEntry {
 }
 
 /** Rule [recorded snapshots]: the present comes last, as a snapshot called `current`. */
-function list(call: Call): SnapshotEntry[] {
-  const vm = loadVm(call.runtime.world, call.node, vmidOf(call));
+function list(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/snapshot'>): SnapshotEntry[] {
+  const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
   const { current, snapshots, digest } = vm.config;
   const optional = (section: ReadonlyMap<string, string>, key: string) => {
     const value = section.get(key);
@@ -46,25 +43,25 @@ function list(call: Call): SnapshotEntry[] {
   ];
 }
 
-function jobOf(call: Call, task: Task): SnapshotJob {
+function jobOf(call: Call<{ readonly vmid: number; readonly snapname: string }>, task: Task): SnapshotJob {
   return {
     runtime: call.runtime,
     node: call.node,
-    vmid: vmidOf(call),
-    name: requiredText(call.params, 'snapname'),
+    vmid: call.params.vmid,
+    name: call.params.snapname,
     task,
   };
 }
 
-function take(call: Call): string {
-  const name = requiredText(call.params, 'snapname');
-  const withMemory = flag(call.params, 'vmstate') ?? false;
-  const description = text(call.params, 'description');
+function take(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/snapshot'>): string {
+  const name = call.params.snapname;
+  const withMemory = call.params.vmstate ?? false;
+  const description = call.params.description;
   // Rule [recorded snapshots]: names of the configuration file's own sections.
   if (name === 'current') throw dieFault("unable to use snapshot name 'current' (reserved name)");
   if (name.toLowerCase() === 'pending') throw dieFault("unable to use snapshot name 'pending' (reserved name)");
-  assertSavable(loadVm(call.runtime.world, call.node, vmidOf(call)).config.current, withMemory);
-  return call.fork('qmsnapshot', String(vmidOf(call)), (task) =>
+  assertSavable(loadVm(call.runtime.world, call.node, call.params.vmid).config.current, withMemory);
+  return call.fork('qmsnapshot', String(call.params.vmid), (task) =>
     createSnapshot(jobOf(call, task), { description, withMemory }),
   );
 }
@@ -74,20 +71,24 @@ function index(): { cmd: string }[] {
 }
 
 /** Rule [recorded snapshots]: the section as it is, without a digest and with nothing masked. */
-function getSnapshotConfig(call: Call): Record<string, string | number> {
-  const name = requiredText(call.params, 'snapname');
-  const section = loadVm(call.runtime.world, call.node, vmidOf(call)).config.snapshots.get(name);
+function getSnapshotConfig(
+  call: CallTo<'GET /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/config'>,
+): Record<string, string | number> {
+  const name = call.params.snapname;
+  const section = loadVm(call.runtime.world, call.node, call.params.vmid).config.snapshots.get(name);
   if (!section) throw dieFault(`snapshot '${name}' does not exist`);
   return Object.fromEntries([...section].map(([key, value]) => [key, wireValue(key, value)]));
 }
 
 /** Rule [source QS API2/Qemu.pm update_snapshot_config]: only the description can change; without one nothing is looked at. */
-async function putSnapshotConfig(call: Call): Promise<null> {
-  const name = requiredText(call.params, 'snapname');
-  const description = text(call.params, 'description');
+async function putSnapshotConfig(
+  call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/config'>,
+): Promise<null> {
+  const name = call.params.snapname;
+  const description = call.params.description;
   if (description === undefined) return null;
-  await withVmLock(call.runtime, call.node, vmidOf(call), {}, () => {
-    const vm = loadVm(call.runtime.world, call.node, vmidOf(call));
+  await withVmLock(call.runtime, call.node, call.params.vmid, {}, () => {
+    const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
     checkLock(vm);
     const draft = draftOf(vm.config);
     const section = draft.snapshots.get(name);
@@ -98,9 +99,9 @@ async function putSnapshotConfig(call: Call): Promise<null> {
   return null;
 }
 
-function rollback(call: Call): string {
-  const vmid = vmidOf(call);
-  const start = flag(call.params, 'start') ?? false;
+function rollback(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/rollback'>): string {
+  const vmid = call.params.vmid;
+  const start = call.params.start ?? false;
   // Rule [recorded perm-life-minus-one-a]: starting afterwards wants the right to start.
   if (start) call.require(`/vms/${vmid}`, ['VM.PowerMgmt']);
   return call.fork('qmrollback', String(vmid), async (task) => {
@@ -113,9 +114,9 @@ function rollback(call: Call): string {
   });
 }
 
-function remove(call: Call): string {
-  const force = flag(call.params, 'force') ?? false;
-  return call.fork('qmdelsnapshot', String(vmidOf(call)), (task) => deleteSnapshot(jobOf(call, task), force));
+function remove(call: CallTo<'DELETE /nodes/{node}/qemu/{vmid}/snapshot/{snapname}'>): string {
+  const force = call.params.force ?? false;
+  return call.fork('qmdelsnapshot', String(call.params.vmid), (task) => deleteSnapshot(jobOf(call, task), force));
 }
 
 export const snapshotRoutes: Routes = {

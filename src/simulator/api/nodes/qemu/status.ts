@@ -1,12 +1,12 @@
 /** /nodes/{node}/qemu (list) and …/{vmid}/status: what a VM does, and the power switches. */
-import { type Call, flag, integer, type Params, type Routes, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { requestHaStart, requestHaStop } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
 import { hibernateVm } from '../../../vm/hibernate.ts';
 import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from '../../../vm/power.ts';
-import { stateStorage } from '../../../vm/snapshot-memory.ts';
+import { stateStorage } from '../../../vm/snapshot-steps.ts';
 import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/status.ts';
 import { isPaused, type PowerRequest, pauseVm, resumeVm } from '../../../vm/suspend.ts';
 import type { Vm } from '../../../world/world.ts';
@@ -16,7 +16,7 @@ export const statusRoutes: Routes = {
   'GET /nodes/{node}/qemu': listVms,
   'GET /nodes/{node}/qemu/{vmid}/status': statusIndex,
   'GET /nodes/{node}/qemu/{vmid}/status/current': (call) =>
-    currentVmStatus(call.runtime, loadVm(call.runtime.world, call.node, vmidOf(call.params))),
+    currentVmStatus(call.runtime, loadVm(call.runtime.world, call.node, call.params.vmid)),
   'POST /nodes/{node}/qemu/{vmid}/status/start': start,
   'POST /nodes/{node}/qemu/{vmid}/status/stop': stop,
   'POST /nodes/{node}/qemu/{vmid}/status/shutdown': shutdown,
@@ -26,14 +26,12 @@ export const statusRoutes: Routes = {
   'POST /nodes/{node}/qemu/{vmid}/status/resume': resume,
 };
 
-export function vmidOf(params: Params): number {
-  return integer(params, 'vmid') ?? 0;
-}
+type PowerCall = Call<{ readonly vmid: number; readonly skiplock?: boolean }>;
 
 /** Rule [recorded perm-readonly-checks]: VMs the caller may not see are left out without a word. */
-function listVms(call: Call): VmStatus[] {
+function listVms(call: CallTo<'GET /nodes/{node}/qemu'>): VmStatus[] {
   const { runtime } = call;
-  const statusOf = flag(call.params, 'full') ? fullVmStatus : vmStatus;
+  const statusOf = call.params.full ? fullVmStatus : vmStatus;
   const shown: VmStatus[] = [];
   for (const vm of runtime.world.vms.values()) {
     if (vm.node === call.node && call.may(`/vms/${vm.vmid}`, ['VM.Audit'])) shown.push(statusOf(runtime, vm));
@@ -41,43 +39,43 @@ function listVms(call: Call): VmStatus[] {
   return shown;
 }
 
-function statusIndex(call: Call): unknown {
-  loadVm(call.runtime.world, call.node, vmidOf(call.params));
+function statusIndex(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/status'>): unknown {
+  loadVm(call.runtime.world, call.node, call.params.vmid);
   return indexOf('subdir', ['current', 'start', 'stop', 'reset', 'shutdown', 'suspend', 'reboot']);
 }
 
 /** Rule [recorded skiplock]: options for real root; a token of root is not root. */
 function refuseUnlessRoot(call: Call, names: readonly string[]): void {
   for (const name of names) {
-    const value = text(call.params, name);
-    if (value !== undefined && value !== '' && value !== '0' && !call.caller.isRoot) {
+    const value = call.texts[name] ?? '';
+    if (value !== '' && value !== '0' && !call.caller.isRoot) {
       throw paramFault({ [name]: 'Only root may use this option.' });
     }
   }
 }
 
 /** Rule [recorded unknown-vm]: start, stop and shutdown return a UPID even for a VM that does not exist. */
-function start(call: Call): string {
+function start(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/start'>): string {
   refuseUnlessRoot(call, ['stateuri', 'skiplock', 'migratedfrom', 'migration_type', 'migration_network']);
   refuseUnlessRoot(call, ['targetstorage', 'force-cpu', 'with-conntrack-state', 'nets-host-mtu']);
-  if (isHaManaged(call.runtime.world, vmidOf(call.params)) && !text(call.params, 'stateuri')) {
+  if (isHaManaged(call.runtime.world, call.params.vmid) && !call.params.stateuri) {
     return forkPower(call, 'hastart', requestHaStart);
   }
   return forkPower(call, 'qmstart', startVm);
 }
 
-function stop(call: Call): string {
+function stop(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/stop'>): string {
   refuseUnlessRoot(call, ['skiplock', 'keepActive', 'migratedfrom']);
-  const timeoutSeconds = integer(call.params, 'timeout');
-  if (isHaManaged(call.runtime.world, vmidOf(call.params))) {
+  const timeoutSeconds = call.params.timeout;
+  if (isHaManaged(call.runtime.world, call.params.vmid)) {
     // Rule [recorded ha-power]: the manager alone decides about the shutdowns it began.
-    if (flag(call.params, 'overrule-shutdown')) {
+    if (call.params['overrule-shutdown']) {
       throw paramFault({ 'overrule-shutdown': 'Not applicable for HA resources.' });
     }
     return forkPower(call, 'hastop', (runtime, request) => requestHaStop(runtime, request, 0));
   }
   return forkPower(call, 'qmstop', async (runtime, request) => {
-    if (flag(call.params, 'overrule-shutdown')) await abortShutdowns(call, request);
+    if (call.params['overrule-shutdown']) await abortShutdowns(call, request);
     await stopVm(runtime, { ...request, timeoutSeconds });
   });
 }
@@ -101,39 +99,39 @@ async function abortShutdowns(call: Call, request: PowerRequest): Promise<void> 
 }
 
 /** Rule [source QS API2/Qemu.pm vm_shutdown]: a paused guest hears nothing, so only force helps. */
-function shutdown(call: Call): string {
+function shutdown(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/shutdown'>): string {
   refuseUnlessRoot(call, ['skiplock', 'keepActive']);
-  const force = flag(call.params, 'forceStop') ?? false;
-  const timeoutSeconds = integer(call.params, 'timeout');
-  const paused = isPaused(findVm(call.runtime.world, call.node, vmidOf(call.params)));
+  const force = call.params.forceStop ?? false;
+  const timeoutSeconds = call.params.timeout;
+  const paused = isPaused(findVm(call.runtime.world, call.node, call.params.vmid));
   if (paused && !force) throw dieFault('VM is paused - cannot shutdown');
-  if (isHaManaged(call.runtime.world, vmidOf(call.params))) {
+  if (isHaManaged(call.runtime.world, call.params.vmid)) {
     return forkPower(call, 'hastop', (runtime, request) => requestHaStop(runtime, request, timeoutSeconds ?? 60));
   }
   const end = paused ? stopVm : shutdownVm;
   return forkPower(call, 'qmshutdown', (runtime, request) => end(runtime, { ...request, timeoutSeconds, force }));
 }
 
-function reboot(call: Call): string {
-  if (isPaused(findVm(call.runtime.world, call.node, vmidOf(call.params)))) {
+function reboot(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/reboot'>): string {
+  if (isPaused(findVm(call.runtime.world, call.node, call.params.vmid))) {
     throw dieFault('VM is paused - cannot shutdown');
   }
   runningVm(call);
-  const timeoutSeconds = integer(call.params, 'timeout');
+  const timeoutSeconds = call.params.timeout;
   return forkPower(call, 'qmreboot', (runtime, request) => rebootVm(runtime, { ...request, timeoutSeconds }));
 }
 
-function reset(call: Call): string {
+function reset(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/reset'>): string {
   refuseUnlessRoot(call, ['skiplock']);
   runningVm(call);
   return forkPower(call, 'qmreset', resetVm);
 }
 
 /** Rule [source QS API2/Qemu.pm vm_suspend]: pausing, or saving to disk, which is another kind of task. */
-function suspend(call: Call): string {
+function suspend(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/suspend'>): string {
   refuseUnlessRoot(call, ['skiplock']);
   const vm = runningVm(call);
-  if (!flag(call.params, 'todisk')) return forkPower(call, 'qmpause', pauseVm);
+  if (!call.params.todisk) return forkPower(call, 'qmpause', pauseVm);
   // Rule [recorded ha-power]: what is saved to disk is not running, which the manager would not understand.
   if (isHaManaged(call.runtime.world, vm.vmid)) throw dieFault('Cannot suspend HA managed VM to disk');
   call.require(`/vms/${vm.vmid}`, ['VM.Config.Disk']);
@@ -142,34 +140,33 @@ function suspend(call: Call): string {
       'cannot suspend VM to disk due to passed-through PCI device(s), which lack the possibility to save/restore their internal state',
     );
   }
-  const storage = text(call.params, 'statestorage') || stateStorage(call.runtime, vm.config.current);
+  const storage = call.params.statestorage || stateStorage(call.runtime, vm.config.current);
   call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
   return forkPower(call, 'qmsuspend', (runtime, request) => hibernateVm(runtime, request, storage));
 }
 
 /** Rule [source QS API2/Qemu.pm vm_resume]: a VM suspended to disk is resumed by starting it. */
-function resume(call: Call): string {
+function resume(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/resume'>): string {
   refuseUnlessRoot(call, ['skiplock', 'nocheck']);
-  const vm = findVm(call.runtime.world, call.node, vmidOf(call.params));
+  const vm = findVm(call.runtime.world, call.node, call.params.vmid);
   if (vm?.config.current.get('lock') === 'suspended') return forkPower(call, 'qmresume', startVm);
   runningVm(call);
   return forkPower(call, 'qmresume', resumeVm);
 }
 
 /** Rule [recorded run-start-stop]: these need a running VM and say so at once. */
-function runningVm(call: Call): Vm {
-  const vm = assertVmExists(call.runtime.world, call.node, vmidOf(call.params));
+function runningVm(call: PowerCall): Vm {
+  const vm = assertVmExists(call.runtime.world, call.node, call.params.vmid);
   if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);
   return vm;
 }
 
 function forkPower(
-  call: Call,
+  call: PowerCall,
   type: string,
   act: (runtime: Call['runtime'], request: PowerRequest) => Promise<void>,
 ): string {
-  const { runtime, node, params } = call;
-  const vmid = vmidOf(params);
-  const skipLock = flag(params, 'skiplock') ?? false;
+  const { runtime, node } = call;
+  const { vmid, skiplock: skipLock = false } = call.params;
   return call.fork(type, String(vmid), (task) => act(runtime, { node, vmid, task, skipLock }));
 }

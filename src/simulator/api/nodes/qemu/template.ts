@@ -1,18 +1,22 @@
-/** POST /nodes/{node}/qemu/{vmid}/template: turning a VM, or one of its disks, into something to clone from. */
-import { type Call, integer, type Routes, text } from '../../../core/call.ts';
+/**
+ * …/template turns a VM, or one of its disks, into a template; …/feature says whether all disks of a VM can be
+ * snapshotted, cloned or copied.
+ */
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { convertToBase } from '../../../storage/clone.ts';
-import { hasFeature } from '../../../storage/features.ts';
-import { checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
-import { type Drive, printDrive, withOptions } from '../../../vm/drive.ts';
+import { hasFeature, type VolumeFeature } from '../../../storage/features.ts';
+import { storageConfig } from '../../../storage/volumes.ts';
+import { assertVmExists, checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
+import { type Drive, drivesOf, printDrive, withOptions } from '../../../vm/drive.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { orderedDrives } from '../../../vm/snapshot-steps.ts';
-import type { Vm } from '../../../world/world.ts';
+import type { Vm, World } from '../../../world/world.ts';
 
-function convert(call: Call): string {
-  const vmid = integer(call.params, 'vmid') ?? 0;
-  const disk = text(call.params, 'disk');
+function convert(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/template'>): string {
+  const vmid = call.params.vmid;
+  const disk = call.params.disk;
   loadAndCheck(call, vmid, disk);
   return call.fork('qmtemplate', String(vmid), (task) =>
     withVmLock(call.runtime, call.node, vmid, { task }, () => runConversion(call, vmid, disk, task)),
@@ -53,4 +57,36 @@ export async function baseOf(call: Call, drive: Drive, task: Task): Promise<Driv
   return withOptions(drive, {}, await convertToBase(call.runtime, { node: call.node, volid: drive.file, log }));
 }
 
-export const templateRoutes: Routes = { 'POST /nodes/{node}/qemu/{vmid}/template': convert };
+export const templateRoutes: Routes = {
+  'POST /nodes/{node}/qemu/{vmid}/template': convert,
+  'GET /nodes/{node}/qemu/{vmid}/feature': getFeature,
+};
+
+function getFeature(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/feature'>): { hasFeature: number; nodes: string[] } {
+  const { world } = call.runtime;
+  const vm = assertVmExists(world, call.node, call.params.vmid);
+  const feature = call.params.feature as VolumeFeature; // the schema admits snapshot, clone and copy
+  const snapshot = call.params.snapname || undefined;
+  const config = snapshot === undefined ? vm.config.current : vm.config.snapshots.get(snapshot);
+  if (!config) throw dieFault(`snapshot '${snapshot}' does not exist`);
+  const nodes = sharedNodes(world, call.node, config);
+  const running = vm.process !== undefined;
+  const all = drivesOf(config)
+    .filter((drive) => !drive.isCdrom)
+    .every((drive) => hasFeature(world, call.node, feature, drive.file, { snapshot, running }));
+  return { hasFeature: all ? 1 : 0, nodes };
+}
+
+/** Rule [source QS QemuServer.pm shared_nodes]: the nodes that reach all volumes, CD images included. */
+function sharedNodes(world: World, node: string, config: ReadonlyMap<string, string>): string[] {
+  let nodes = [...world.nodes.keys()];
+  for (const drive of drivesOf(config)) {
+    const id = /^([a-z][a-z0-9\-_.]*[a-z0-9]):./i.exec(drive.file)?.[1];
+    if (id === undefined) continue;
+    const storage = storageConfig(world, id);
+    if (storage.disabled) return [];
+    if (storage.nodes) nodes = nodes.filter((each) => storage.nodes?.has(each));
+    else if (!storage.shared) nodes = nodes.filter((each) => each === node);
+  }
+  return nodes;
+}

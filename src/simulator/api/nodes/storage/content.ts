@@ -1,6 +1,6 @@
 /** /nodes/{node}/storage/{storage}/content: lists of volumes, single volumes. [source ST API2/Storage/Content.pm] */
 import { checkVolumeAccess } from '../../../access/volume-checks.ts';
-import { type Call, integer, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { ApiFault, dieFault, paramFault } from '../../../http/response.ts';
 import { allocateVolume, freeVolume } from '../../../storage/allocate.ts';
 import { volumesOfGuest } from '../../../storage/catalogue.ts';
@@ -22,14 +22,12 @@ export const nodeStorageContentRoutes: Routes = {
 const LIST_MS = 25;
 
 /** Rule [source ST Storage.pm volume_list]: only content the storage is configured for is ever listed. */
-async function list(call: Call): Promise<unknown> {
+async function list(call: CallTo<'GET /nodes/{node}/storage/{storage}/content'>): Promise<unknown> {
   const { world, clock } = call.runtime;
-  const id = requiredText(call.params, 'storage');
+  const { storage: id, content: only, vmid } = call.params;
   storageConfig(world, id);
   const storage = activateStorage(world, id, call.node);
   await clock.sleep(LIST_MS);
-  const only = text(call.params, 'content');
-  const vmid = integer(call.params, 'vmid');
   return [...candidates(storage, call.node, vmid)]
     .filter((volume) => storage.content.has(volume.content) && (only === undefined || volume.content === only))
     .filter((volume) => isListed(volume, vmid))
@@ -107,13 +105,11 @@ function compareVolids(left: string, right: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-async function allocate(call: Call): Promise<string> {
-  const name = requiredText(call.params, 'filename');
-  const sizeText = requiredText(call.params, 'size');
+async function allocate(call: CallTo<'POST /nodes/{node}/storage/{storage}/content'>): Promise<string> {
+  const { filename: name, size: sizeText, format: asked } = call.params;
   const size = /^(\d+)([MG]?)$/.exec(sizeText);
   if (!size) throw paramFault({ size: `unable to parse size '${sizeText}'` });
   const sizeKiB = Number(size[1]) * (size[2] === 'G' ? 1024 ** 2 : size[2] === 'M' ? 1024 : 1);
-  const asked = text(call.params, 'format');
   // Rule [source ST API2/Storage/Content.pm create]: the extension decides, and the format must not contradict it.
   const named = /\.(raw|qcow2|vmdk)$/.exec(name)?.[1];
   if (named !== undefined && asked !== undefined && asked !== named) {
@@ -122,8 +118,8 @@ async function allocate(call: Call): Promise<string> {
   const format = named ?? asked;
   const volume = await allocateVolume(call.runtime, {
     node: call.node,
-    storageId: requiredText(call.params, 'storage'),
-    vmid: integer(call.params, 'vmid') ?? 0,
+    storageId: call.params.storage,
+    vmid: call.params.vmid,
     format: format === undefined ? undefined : imageFormat(format),
     name,
     sizeKiB,
@@ -133,9 +129,11 @@ async function allocate(call: Call): Promise<string> {
 }
 
 /** Rule [source ST API2/Storage/Content.pm $real_volume_id]: a bare name belongs to the storage of the path. */
-function volidFrom(call: Call): { readonly volid: string; readonly storage: Storage } {
-  const id = requiredText(call.params, 'storage');
-  const volume = requiredText(call.params, 'volume');
+function volidFrom(call: Call<{ readonly storage: string; readonly volume: string }>): {
+  readonly volid: string;
+  readonly storage: Storage;
+} {
+  const { storage: id, volume } = call.params;
   const volid = volume.includes(':') ? volume : `${id}:${volume}`;
   let owner: string;
   try {
@@ -148,7 +146,7 @@ function volidFrom(call: Call): { readonly volid: string; readonly storage: Stor
 }
 
 /** Rule [recorded storage-content]: every file is seen as an image here: sizes in sectors, room in blocks. */
-async function info(call: Call): Promise<unknown> {
+async function info(call: CallTo<'GET /nodes/{node}/storage/{storage}/content/{volume}'>): Promise<unknown> {
   const { volid, storage } = volidFrom(call);
   checkVolumeAccess(call, undefined, volid);
   const { name } = splitVolid(volid);
@@ -177,11 +175,11 @@ function missingVolume(storage: Storage, volid: string, path: string): string {
 }
 
 /** Rule [source ST Storage/DirPlugin.pm update_volume_attribute]: only backups have notes and protection, and there are none here. */
-function updateAttributes(call: Call): null {
+function updateAttributes(call: CallTo<'PUT /nodes/{node}/storage/{storage}/content/{volume}'>): null {
   const { volid, storage } = volidFrom(call);
   checkVolumeAccess(call, undefined, volid);
   for (const attribute of ['notes', 'protected'] as const) {
-    if (text(call.params, attribute) === undefined) continue;
+    if (call.params[attribute] === undefined) continue;
     if (!isFileBased(storage)) {
       throw dieFault(`attribute '${attribute}' is not supported for storage type '${storage.type}'`);
     }
@@ -196,7 +194,7 @@ function updateAttributes(call: Call): null {
 }
 
 /** Rule [recorded storage-content]: a UPID even for what does not exist; nobody asks whether a VM still uses it. */
-async function remove(call: Call): Promise<string | null> {
+async function remove(call: CallTo<'DELETE /nodes/{node}/storage/{storage}/content/{volume}'>): Promise<string | null> {
   const { volid, storage } = volidFrom(call);
   const { content, vmid } = parseVolumeName(storage, splitVolid(volid).name);
   requireRemoval(call, storage, content, vmid);
@@ -205,7 +203,7 @@ async function remove(call: Call): Promise<string | null> {
     await freeVolume(call.runtime, { node: call.node, volid, log: task.log });
     task.log(`Removed volume '${volid}'`);
   });
-  const delaySeconds = integer(call.params, 'delay');
+  const delaySeconds = call.params.delay;
   return delaySeconds === undefined ? upid : waitForRemoval(call, upid, delaySeconds);
 }
 

@@ -1,12 +1,11 @@
 /** …/download-url and /nodes/{node}/query-url-metadata: files the node fetches itself. [source ST API2/Storage/Status.pm; PC Tools.pm] */
-import { type Call, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { addVolume, volumesOf } from '../../../storage/catalogue.ts';
-import { CONNECT_MS, download as downloadFile } from '../../../storage/download.ts';
+import { CONNECT_MS, download as downloadFile, lookUp, reasonOf, sourceOf } from '../../../storage/download.ts';
 import { fileVolume, type IncomingFile, incomingFile, refuseFormat } from '../../../storage/files.ts';
 import { commandFailure } from '../../../storage/image-files.ts';
-import { lookUp, reasonOf, sourceOf } from '../../../storage/outside.ts';
 import { activateStorage } from '../../../storage/space.ts';
 import { checkStorageEnabled } from '../../../storage/volumes.ts';
 import type { Checksums, RemoteFile, Storage } from '../../../world/world.ts';
@@ -16,28 +15,29 @@ export const nodeStorageDownloadRoutes: Routes = {
   'GET /nodes/{node}/query-url-metadata': queryMetadata,
 };
 
+type DownloadCall = CallTo<'POST /nodes/{node}/storage/{storage}/download-url'>;
+
 const BLOCK_BYTES = 4096;
 
-function download(call: Call): string {
+function download(call: DownloadCall): string {
   const { world } = call.runtime;
-  const storage = checkStorageEnabled(world, requiredText(call.params, 'storage'), call.node);
+  const storage = checkStorageEnabled(world, call.params.storage, call.node);
   if (storage.path === undefined) {
     throw dieFault(`can't upload to storage type '${storage.type}', not a file based storage!`);
   }
-  const content = requiredText(call.params, 'content');
+  const content = call.params.content;
   // Rule [recorded storage-download-url]: asked before the file name is looked at, unlike in an upload.
   if (![...storage.content].some((each) => each === content)) {
     throw dieFault(`storage '${storage.id}' is not configured for content-type '${content}'`);
   }
-  const incoming = incomingFile(storage, content, requiredText(call.params, 'filename'));
+  const incoming = incomingFile(storage, content, call.params.filename);
   activateStorage(world, storage.id, call.node);
   return call.fork('download', incoming.file, (task) => fetchFile(call, task, storage, incoming));
 }
 
 /** Rule [source PC Tools.pm download_file_from_url]: the file has its name only once it is complete; no failure leaves anything. */
-async function fetchFile(call: Call, task: Task, storage: Storage, incoming: IncomingFile): Promise<void> {
-  const url = requiredText(call.params, 'url');
-  const compression = text(call.params, 'compression');
+async function fetchFile(call: DownloadCall, task: Task, storage: Storage, incoming: IncomingFile): Promise<void> {
+  const { url, compression } = call.params;
   if (compression !== undefined && incoming.content !== 'iso') {
     throw dieFault(`decompression not supported for ${incoming.content}`);
   }
@@ -111,13 +111,13 @@ function virtualSize(incoming: IncomingFile, file: RemoteFile): number {
 }
 
 /** Rule [recorded storage-download-url]: never overwrites; with the right checksum an existing file is good enough. */
-function isAlreadyThere(call: Call, task: Task, storage: Storage, incoming: IncomingFile): boolean {
+function isAlreadyThere(call: DownloadCall, task: Task, storage: Storage, incoming: IncomingFile): boolean {
   const existing = volumesOf(storage, call.node).get(incoming.volumeName);
   if (!existing) return false;
-  const expected = text(call.params, 'checksum');
+  const expected = call.params.checksum;
   if (expected === undefined) throw dieFault(`refusing to override existing file '${incoming.path}'`);
   // Rule [assumed]: a sum that the world does not know never matches.
-  const actual = existing.checksums?.[text(call.params, 'checksum-algorithm') ?? ''] ?? '0'.repeat(expected.length);
+  const actual = existing.checksums?.[call.params['checksum-algorithm'] ?? ''] ?? '0'.repeat(expected.length);
   if (actual.toLowerCase() === expected.toLowerCase()) {
     task.log('calculating checksum of existing file...OK, got correct file already, no need to download');
     return true;
@@ -127,9 +127,9 @@ function isAlreadyThere(call: Call, task: Task, storage: Storage, incoming: Inco
 }
 
 /** Rule [recorded storage-upload]: result on the same line, as for an upload. */
-function verifyChecksum(call: Call, task: Task, checksums: Checksums): void {
-  const algorithm = text(call.params, 'checksum-algorithm');
-  const expected = text(call.params, 'checksum');
+function verifyChecksum(call: DownloadCall, task: Task, checksums: Checksums): void {
+  const algorithm = call.params['checksum-algorithm'];
+  const expected = call.params.checksum;
   if (algorithm === undefined || expected === undefined) return;
   const actual = checksums[algorithm] ?? '0'.repeat(expected.length);
   if (actual.toLowerCase() !== expected.toLowerCase()) {
@@ -156,8 +156,8 @@ function verifyFormat(
 }
 
 /** Rule [source PM API2/Nodes.pm query_url_metadata]: anything but 200 is refused with the status line. */
-async function queryMetadata(call: Call): Promise<unknown> {
-  const url = requiredText(call.params, 'url');
+async function queryMetadata(call: CallTo<'GET /nodes/{node}/query-url-metadata'>): Promise<unknown> {
+  const url = call.params.url;
   const answer = lookUp(call.runtime.world, url);
   const { host, port } = sourceOf(url);
   const refuse = (line: string) => dieFault(`invalid server response: '${line}'`);

@@ -1,5 +1,5 @@
 /** /nodes/{node}/storage and …/status: the storages as a node sees them. [source ST API2/Storage/Status.pm] */
-import { type Call, flag, type Routes, requiredText, text } from '../../../core/call.ts';
+import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { paramFault } from '../../../http/response.ts';
 import { storageSpace } from '../../../storage/space.ts';
 import { contentText, splitList } from '../../../storage/storage-config.ts';
@@ -33,23 +33,23 @@ const SUBDIRECTORIES = [
 const QUERY_MS = 30;
 const SEEN_WITH = ['Datastore.Audit', 'Datastore.AllocateSpace'];
 
-async function list(call: Call): Promise<unknown> {
+async function list(call: CallTo<'GET /nodes/{node}/storage'>): Promise<unknown> {
   const { world } = call.runtime;
-  const content = text(call.params, 'content');
+  const content = call.params.content;
   const info = await storageInfo(call, content === undefined ? undefined : splitList(content));
-  const only = text(call.params, 'storage');
+  const only = call.params.storage;
   if (only !== undefined && !info.has(only)) throw paramFault({ storage: 'No such storage.' });
   const entries: Record<string, unknown>[] = [];
   for (const [id, data] of info) {
     const storage = world.storages.get(id);
     if (!storage || (only !== undefined && only !== id)) continue;
     if (!call.may(`/storage/${id}`, SEEN_WITH, { any: true })) continue;
-    if (flag(call.params, 'enabled') && storage.disabled) continue;
+    if (call.params.enabled && storage.disabled) continue;
     if (!isReachableFrom(storage, call)) continue;
     entries.push({
       storage: id,
       ...data,
-      ...(flag(call.params, 'format') && data.enabled === 1 && formatInfo(call.runtime.world, storage)),
+      ...(call.params.format && data.enabled === 1 && formatInfo(call.runtime.world, storage)),
       ...(data.total > 0 && { used_fraction: data.used / data.total }),
     });
   }
@@ -67,15 +67,15 @@ function formatInfo(world: World, storage: Storage): Record<string, unknown> {
 }
 
 /** With `target`: only what both nodes share. */
-function isReachableFrom(storage: Storage, call: Call): boolean {
-  const target = text(call.params, 'target');
+function isReachableFrom(storage: Storage, call: CallTo<'GET /nodes/{node}/storage'>): boolean {
+  const target = call.params.target;
   if (target === undefined || target === call.node || target === 'localhost') return true;
   return storage.shared && isOnNode(storage, call.node) && isOnNode(storage, target);
 }
 
-async function status(call: Call): Promise<unknown> {
+async function status(call: CallTo<'GET /nodes/{node}/storage/{storage}/status'>): Promise<unknown> {
   const info = await storageInfo(call, undefined);
-  const data = info.get(requiredText(call.params, 'storage'));
+  const data = info.get(call.params.storage);
   if (!data) throw paramFault({ storage: 'No such storage.' });
   return data;
 }

@@ -1,21 +1,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Params, Routes, Upload } from '../../../core/call.ts';
+import type { Upload } from '../../../core/call.ts';
+import type { RawParams } from '../../../schema/types.ts';
 import { findVolume } from '../../../storage/volumes.ts';
 import { asyncRefusalOf, grant, testCall } from '../../../testing/access.ts';
+import { answerOf } from '../../../testing/answer.ts';
 import { NODE, type StorageRuntime, storageRuntime } from '../../../testing/storage.ts';
 import type { RemoteFile } from '../../../world/world.ts';
-import { nodeStorageContentRoutes } from './content.ts';
-import { nodeStorageDownloadRoutes } from './download.ts';
-import { nodeStorageRoutes } from './status.ts';
-import { nodeStorageUploadRoutes } from './upload.ts';
-
-const ROUTES: Routes = {
-  ...nodeStorageContentRoutes,
-  ...nodeStorageDownloadRoutes,
-  ...nodeStorageRoutes,
-  ...nodeStorageUploadRoutes,
-};
 
 interface Sending {
   readonly authid?: string;
@@ -23,13 +14,18 @@ interface Sending {
 }
 
 /** Calls a handler below /nodes/{node}; the answer of a task is its exit status. */
-function send(runtime: StorageRuntime, route: string, params: Params, { authid = 'root@pam', upload }: Sending = {}) {
+function send(
+  runtime: StorageRuntime,
+  route: string,
+  params: RawParams,
+  { authid = 'root@pam', upload }: Sending = {},
+) {
   const [method, path = ''] = route.split(' ');
-  const call = { ...testCall(runtime, authid, params), ...(upload && { upload }) };
-  return runtime.clock.run(async () => ROUTES[`${method} /nodes/{node}${path}`]?.(call));
+  const call = { ...testCall(runtime, authid), ...(upload && { upload }) };
+  return runtime.clock.run(() => answerOf(`${method} /nodes/{node}${path}`, call, params));
 }
 
-async function outcome(runtime: StorageRuntime, route: string, params: Params, sending: Sending = {}) {
+async function outcome(runtime: StorageRuntime, route: string, params: RawParams, sending: Sending = {}) {
   const upid = String(await send(runtime, route, params, sending));
   await runtime.clock.run(() => runtime.tasks.ended(upid));
   return runtime.world.tasks.get(upid);
@@ -107,7 +103,7 @@ describe('single volumes', () => {
 
   it('take a size in KiB, MiB or GiB and a format that fits the name', async () => {
     const runtime = storageRuntime();
-    const clash = { storage: 'local', vmid: 1, filename: 'a.raw', size: '1M', format: 'qcow2' };
+    const clash = { storage: 'local', vmid: 710, filename: 'a.raw', size: '1M', format: 'qcow2' };
     expect(await refused(() => send(runtime, `POST ${CONTENT}`, clash))).toContain(
       'different storage formats (qcow2 != raw)',
     );
@@ -123,7 +119,7 @@ describe('status', () => {
     const { storages } = runtime.world;
     const tiny = storages.get('tiny');
     if (tiny) storages.set('tiny', { ...tiny, disabled: true });
-    const ids = async (params: Params) =>
+    const ids = async (params: RawParams) =>
       ((await send(runtime, 'GET /storage', params)) as { storage: string }[]).map(({ storage }) => storage);
     expect(await ids({})).toContain('tiny');
     expect(await ids({ content: 'images' })).not.toContain('tiny');
@@ -247,7 +243,12 @@ describe('upload', () => {
     temporaryName: '/var/tmp/pveupload-0123',
   });
   const put = (runtime: StorageRuntime, content: string, upload: Upload) =>
-    outcome(runtime, 'POST /storage/{storage}/upload', { storage: 'local', content }, { upload });
+    outcome(
+      runtime,
+      'POST /storage/{storage}/upload',
+      { storage: 'local', content, filename: upload.fileName },
+      { upload },
+    );
 
   it('reads the virtual size of a qcow2 image from its header', async () => {
     const runtime = storageRuntime();
@@ -266,7 +267,7 @@ describe('upload', () => {
   it('needs a storage with directories', async () => {
     const runtime = storageRuntime();
     const upload = file('x.iso', new Uint8Array(1));
-    const params = { storage: 'thin', content: 'iso' };
+    const params = { storage: 'thin', content: 'iso', filename: 'x.iso' };
     expect(await refused(() => send(runtime, 'POST /storage/{storage}/upload', params, { upload }))).toBe(
       "500 can't upload to storage type 'lvmthin'",
     );

@@ -1,5 +1,5 @@
 /** /nodes/{node}/storage/{storage}/upload: a file in the body of the request. [source ST API2/Storage/Status.pm upload] */
-import { type Call, type Routes, requiredText, text, type Upload } from '../../../core/call.ts';
+import type { Call, CallTo, Routes, Upload } from '../../../core/call.ts';
 import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { addVolume, removeVolume } from '../../../storage/catalogue.ts';
@@ -14,6 +14,8 @@ export const nodeStorageUploadRoutes: Routes = {
   'POST /nodes/{node}/storage/{storage}/upload': upload,
 };
 
+type UploadCall = CallTo<'POST /nodes/{node}/storage/{storage}/upload'>;
+
 /** Rule [recorded storage-upload]: copying a small file. */
 const COPY_MS = 20;
 const BLOCK_BYTES = 4096;
@@ -22,13 +24,13 @@ const BLOCK_BYTES = 4096;
  * Rule [source ST API2/Storage/Status.pm upload]: never forwarded. The node that was asked keeps the file and runs the task, even
  * when it is meant for another one, where it then goes by `scp`.
  */
-function upload(call: Call): string {
+function upload(call: UploadCall): string {
   const { world, tasks } = call.runtime;
-  const storage = checkStorageEnabled(world, requiredText(call.params, 'storage'), call.node);
+  const storage = checkStorageEnabled(world, call.params.storage, call.node);
   if (storage.path === undefined) throw dieFault(`can't upload to storage type '${storage.type}'`);
   const received = call.upload;
   if (!received) throw dieFault('missing temporary file name');
-  const content = requiredText(call.params, 'content');
+  const content = call.params.content;
   const incoming = incomingFile(storage, content, received.fileName);
   if (!storage.content.has(incoming.content)) {
     throw dieFault(`storage '${storage.id}' does not support '${content}' content`);
@@ -41,7 +43,7 @@ function upload(call: Call): string {
 }
 
 async function importFile(
-  call: Call,
+  call: UploadCall,
   task: Task,
   storage: Storage,
   incoming: IncomingFile,
@@ -61,7 +63,7 @@ async function importFile(
   task.log(`file size is: ${received.sizeBytes}`);
   task.log(`command: ${copyCommand(call, temporary, incoming).join(' ')}`);
   await copy(call, task, storage, incoming, received);
-  const contents = call.runtime.world.contents.get(received.checksums['sha256'] ?? '');
+  const contents = call.runtime.world.contents.get(received.checksums.sha256 ?? '');
   const virtualSizeBytes = contents?.virtualSizeBytes ?? image?.virtualSizeBytes ?? 0;
   const disc =
     incoming.content === 'iso' && received.content.length === received.sizeBytes
@@ -142,10 +144,10 @@ function addressOf(call: Call): string {
 }
 
 /** Rule [recorded storage-upload]: the result stands on the same line; a mismatch leaves the line as it is. */
-function verifyChecksum(call: Call, task: Task, received: Upload): void {
-  const algorithm = text(call.params, 'checksum-algorithm');
-  if (algorithm === undefined) return;
-  const expected = requiredText(call.params, 'checksum');
+function verifyChecksum(call: UploadCall, task: Task, received: Upload): void {
+  // The schema refuses one of these without the other.
+  const { 'checksum-algorithm': algorithm, checksum: expected } = call.params;
+  if (algorithm === undefined || expected === undefined) return;
   const actual = received.checksums[algorithm] ?? '';
   if (actual !== expected.toLowerCase()) {
     task.log('calculating checksum...');
