@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { type Address, toAddress } from '../../base/address.ts';
 import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { type ImportResult, importVm } from '../../engine/import.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { parseVmid } from '../../pve/index.ts';
@@ -87,6 +88,6 @@ function requireVmid(text: string): number {
   throw new ProxwrightError({
     code: 'BAD_VALUE',
     detail: `"${text}" is not the id of a VM.`,
-    hint: 'Ids are whole numbers from 100. For example: proxwright import vm.web 401',
+    hint: advice`Ids are whole numbers from 100. For example: ${command('import', 'vm.web', 401)}`,
   });
 }

@@ -2,6 +2,7 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { stackJsonSchema } from '../../spec/index.ts';
 import type { CommandDeps, ExitCode, GlobalOptions } from '../command.ts';
 import { readExample } from '../examples.ts';
@@ -57,7 +58,7 @@ async function refuseExisting(deps: CommandDeps, names: Iterable<string>): Promi
       code: 'BAD_VALUE',
       where: { file: name },
       detail: `${name} already exists; it was not changed.`,
-      hint: 'Use another directory, or overwrite it: proxwright init --force. To write only the schema: proxwright init --schema',
+      hint: advice`Use another directory, or overwrite it: ${command('init', '--force')}. To write only the schema: ${command('init', '--schema')}`,
     });
   }
 }

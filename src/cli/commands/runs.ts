@@ -3,6 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { closest } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { runMetrics } from '../../engine/run-metrics.ts';
 import { describeRun, type RunRecord } from '../../engine/runs.ts';
 import { listRuns, readRun, readRuns } from '../../state/journal.ts';
@@ -46,13 +47,13 @@ async function findRun(store: StateStore, text: string): Promise<string> {
     throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       detail: 'There is no run yet.',
-      hint: 'To start the first one: proxwright apply',
+      hint: advice`To start the first one: ${command('apply')}`,
     });
   }
   throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
     detail: matching.length > 1 ? `"${text}" matches ${matching.length} runs.` : `There is no run "${text}".`,
-    hint: guess ? `Did you mean ${guess}?` : 'To list the runs: proxwright runs',
+    hint: guess ? `Did you mean ${guess}?` : advice`To list the runs: ${command('runs')}`,
   });
 }
 

@@ -1,6 +1,7 @@
 /** `proxwright state backup|restore`: saves the state under a name, and brings it back. */
 import { resolve } from 'node:path';
 import { ProxwrightError, toDiagnostic } from '../../base/errors.ts';
+import { advice, command, type Hint } from '../../base/hint.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { compareWithCluster } from '../../engine/recover.ts';
 import { readStateIfSound, replaceState } from '../../engine/state-edit.ts';
@@ -61,15 +62,15 @@ async function freeDocument(name: string, store: StateStore): Promise<string> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name)) {
     throw badName(
       name,
-      'A name consists of letters, digits, dots, hyphens and underscores: proxwright state backup before-upgrade',
+      advice`A name consists of letters, digits, dots, hyphens and underscores: ${command('state backup', 'before-upgrade')}`,
     );
   }
   const document = `${SAVED}${name}.json`;
   if ((await store.read(document)) === undefined) return document;
-  throw badName(name, 'A backup with this name exists. Choose another name: proxwright state backup NAME');
+  throw badName(name, advice`A backup with this name exists. Choose another name: ${command('state backup', 'NAME')}`);
 }
 
-function badName(name: string, hint: string): ProxwrightError {
+function badName(name: string, hint: Hint | string): ProxwrightError {
   return new ProxwrightError({ code: 'BAD_VALUE', detail: `"${name}" cannot be the name of a new backup.`, hint });
 }
 
@@ -148,7 +149,7 @@ const nameOf = (document: string) => document.replace(/^[^/]+\//, '').replace(/\
 async function readBackup(store: StateStore, stack: string, name: string, deps: CommandDeps): Promise<StackState> {
   const documents = [...(await store.list(SAVED)), ...(await listBackups(store))];
   const document = documents.find((each) => nameOf(each) === name);
-  const hint = 'To list the backups: proxwright state restore';
+  const hint = advice`To list the backups: ${command('state restore')}`;
   const text =
     document === undefined
       ? await readTextFile(resolve(deps.directory, name), 'a backup of the state', hint, name)

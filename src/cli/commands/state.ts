@@ -1,5 +1,6 @@
 /** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
 import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { removeOwnershipNote } from '../../engine/ownership-note.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../engine/state-edit.ts';
 import { describeLock } from '../../state/lock-refusal.ts';
@@ -116,6 +117,6 @@ function stillRuns({ owner }: LockHolder): ProxwrightError {
   return new ProxwrightError({
     code: 'STATE_LOCKED',
     detail: `Process ${owner.pid} is alive on this machine. Without its lock, two runs would change the same VMs.`,
-    hint: `Wait for it, or stop it: kill ${owner.pid}. If that process is not a run of Proxwright: proxwright state unlock --force`,
+    hint: advice`Wait for it, or stop it: kill ${owner.pid}. If that process is not a run of Proxwright: ${command('state unlock', '--force')}`,
   });
 }

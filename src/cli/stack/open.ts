@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts';
 import { DirectoryStore } from '../../state/directory-store.ts';
@@ -75,6 +76,6 @@ async function findStackFile(directory: string): Promise<string> {
     code: 'UNREADABLE_FILE',
     where: { file: directory },
     detail: `This directory contains none of ${DEFAULT_FILES.join(', ')}.`,
-    hint: 'Name the file: --file FILE. Or create one: proxwright init',
+    hint: advice`Name the file: --file FILE. Or create one: ${command('init')}`,
   });
 }

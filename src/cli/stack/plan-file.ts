@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command } from '../../base/hint.ts';
 import { PLAN_VERSION, type Plan } from '../../engine/plan-types.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { CommandDeps } from '../command.ts';
@@ -26,7 +27,7 @@ export async function readPlan(file: string, stack: string, deps: CommandDeps): 
   const text = await readTextFile(
     resolve(deps.directory, file),
     'a plan',
-    'To create one: proxwright plan --out FILE',
+    advice`To create one: ${command('plan', '--out', 'FILE')}`,
     file,
   );
   const parsed = planSchema.safeParse(parseJson(text));
@@ -35,7 +36,7 @@ export async function readPlan(file: string, stack: string, deps: CommandDeps): 
       code: 'BAD_VALUE',
       where: { file },
       detail: 'This file is not a plan, or not a plan of this version of Proxwright.',
-      hint: 'To create one: proxwright plan --out FILE',
+      hint: advice`To create one: ${command('plan', '--out', 'FILE')}`,
     });
   }
   if (parsed.data.stack !== stack) {
