@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { assertNever } from '../../base/assert.ts';
 import type { Effect, FieldFacts } from '../../resources/field.ts';
-import { vmFieldsSchema } from '../../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../../resources/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
 
@@ -69,17 +69,11 @@ function typeOf(shape: Shape): AttributeType {
   }
 }
 
-const EFFECTS: Readonly<Record<Effect, string | undefined>> = {
-  live: undefined,
-  'hotplug-network': 'A change is felt at once where `hotplug` has `network`, else after a restart.',
-  'hotplug-disk': 'A change is felt at once where `hotplug` has `disk`, else after a restart.',
-  'hotplug-usb': 'A change is felt at once where `hotplug` has `usb`, else after a restart.',
-  'hotplug-cpu': 'A change is felt at once where `hotplug` has `cpu`, else after a restart.',
-  'hotplug-memory': 'A change is felt at once where `hotplug` has `memory`, else after a restart.',
-  restart: 'A change is felt after a restart.',
-  creation: undefined,
-  none: undefined,
-};
+function effectSentence(effect: Effect): string | undefined {
+  if (typeof effect === 'object')
+    return `A change takes effect immediately if ${effect.when}, otherwise after a restart.`;
+  return effect === 'restart' ? 'A change takes effect after a restart.' : undefined;
+}
 
 function describe(shape: Shape, keywords: readonly string[]): string {
   const { facts } = shape;
@@ -90,8 +84,8 @@ function describe(shape: Shape, keywords: readonly string[]): string {
     keywords.length > 0 ? `Also: ${listed(keywords.map((word) => `"${word}"`))}.` : undefined,
     exampleOf(facts),
     defaultOf(shape),
-    facts && EFFECTS[facts.effect],
-    facts?.pve === undefined ? undefined : `Proxmox key: \`${facts.pve}\`.`,
+    facts && effectSentence(facts.effect),
+    facts?.wire === undefined ? undefined : `Proxmox key: \`${facts.wire.join('.')}\`.`,
   ];
   return sentences.filter(Boolean).join(' ');
 }

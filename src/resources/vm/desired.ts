@@ -3,7 +3,7 @@
  * ours, the rest of the actual string is kept. That is how a template's values survive.
  */
 import type { Secret } from '../../base/secret.ts';
-import type { WordKind } from './words.ts';
+import type { WordKind } from '../words.ts';
 
 /** Sub-keys of a property string; undefined removes one. */
 export type SubKeys = Readonly<Record<string, string | undefined>>;

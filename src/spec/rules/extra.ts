@@ -1,5 +1,5 @@
 /** Raw keys that are not the user's to set: those with a field of their own, and those that steer a request or name a VM. */
-import { isModelledKey } from '../../resources/vm/bindings.ts';
+import { isModelledKey } from '../../resources/vm/fields/rows.ts';
 import type { VmRule } from './rule.ts';
 
 const NOT_CONFIGURATION = new Set([

@@ -1,6 +1,6 @@
 /** What a template must say so that it can be built, and so that it boots afterwards. */
 import { advice, setting } from '../../base/hint.ts';
-import type { DiskFields } from '../../resources/vm/disk-fields.ts';
+import type { DiskFields } from '../../resources/vm/fields/disks.ts';
 import type { ResolvedTemplate } from '../types.ts';
 import type { Complaint, TemplateRule } from './rule.ts';
 

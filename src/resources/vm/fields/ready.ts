@@ -1,6 +1,6 @@
 /** What "ready" means for a VM. */
 import { z } from 'zod';
-import { duration, field } from '../field.ts';
+import { duration, field } from '../../field.ts';
 
 export const readyFields = z
   .strictObject({

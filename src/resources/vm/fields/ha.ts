@@ -1,6 +1,6 @@
 /** Fields of high availability: whether the cluster's HA manager looks after the VM, and how. */
 import { z } from 'zod';
-import { field } from '../field.ts';
+import { field } from '../../field.ts';
 
 const tries = (where: string, serverDefault: string) =>
   field(z.number().int().min(0).optional(), {

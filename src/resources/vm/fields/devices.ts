@@ -1,11 +1,13 @@
 /** Devices of the host passed to a VM. */
 import { z } from 'zod';
-import { field, word } from '../field.ts';
+import { field, word } from '../../field.ts';
+import { hotplugUsbDevice } from './effects.ts';
 
 export const pciDeviceFields = z.strictObject({
   mapping: field(word().optional(), {
     description: 'Name of a PCI mapping.',
-    pve: 'hostpci.mapping',
+    wire: ['hostpci', 'mapping'],
+    excludes: ['host'],
     effect: 'restart',
   }),
   device: field(
@@ -19,29 +21,31 @@ export const pciDeviceFields = z.strictObject({
     {
       description:
         'PCI address on the host, of a whole device (0000:01:00) or of one function (0000:01:00.0). A token may use it only through a mapping: one that stands for it is found, or made where the token may.',
-      pve: 'hostpci.host',
+      wire: ['hostpci', 'host'],
+      words: 'pci-address',
+      excludes: ['mapping'],
       effect: 'restart',
     },
   ),
   pcie: field(z.boolean().optional(), {
     description: 'Attach as PCI Express (machine q35).',
-    pve: 'hostpci.pcie',
+    wire: ['hostpci', 'pcie'],
     effect: 'restart',
   }),
   primary_gpu: field(z.boolean().optional(), {
     description: 'The guest’s primary graphics card.',
-    pve: 'hostpci.x-vga',
+    wire: ['hostpci', 'x-vga'],
     effect: 'restart',
   }),
   rom_bar: field(z.boolean().optional(), {
     description: 'Show the option ROM to the guest.',
-    pve: 'hostpci.rombar',
+    wire: ['hostpci', 'rombar'],
     effect: 'restart',
     serverDefault: 'true',
   }),
   mdev: field(word().optional(), {
     description: 'Type of a mediated device.',
-    pve: 'hostpci.mdev',
+    wire: ['hostpci', 'mdev'],
     effect: 'restart',
   }),
 });
@@ -49,13 +53,20 @@ export const pciDeviceFields = z.strictObject({
 export const usbDeviceFields = z.strictObject({
   mapping: field(word().optional(), {
     description: 'Name of a USB mapping.',
-    pve: 'usb.mapping',
-    effect: 'hotplug-usb',
+    wire: ['usb', 'mapping'],
+    excludes: ['host'],
+    effect: hotplugUsbDevice,
   }),
   spice: field(z.literal(true).optional(), {
     description: 'A port for devices redirected by SPICE.',
-    pve: 'usb.host',
-    effect: 'hotplug-usb',
+    wire: ['usb', 'host'],
+    words: 'spice',
+    excludes: ['mapping'],
+    effect: hotplugUsbDevice,
   }),
-  usb3: field(z.boolean().optional(), { description: 'Attach as USB 3.', pve: 'usb.usb3', effect: 'hotplug-usb' }),
+  usb3: field(z.boolean().optional(), {
+    description: 'Attach as USB 3.',
+    wire: ['usb', 'usb3'],
+    effect: hotplugUsbDevice,
+  }),
 });
