@@ -31,11 +31,13 @@ export const pciDeviceFields = z.strictObject({
     description: 'Attach as PCI Express (machine q35).',
     wire: ['hostpci', 'pcie'],
     effect: 'restart',
+    serverDefault: 'false',
   }),
   primary_gpu: field(z.boolean().optional(), {
     description: 'The guest’s primary graphics card.',
     wire: ['hostpci', 'x-vga'],
     effect: 'restart',
+    serverDefault: 'false',
   }),
   rom_bar: field(z.boolean().optional(), {
     description: 'Show the option ROM to the guest.',
@@ -68,5 +70,6 @@ export const usbDeviceFields = z.strictObject({
     description: 'Attach as USB 3.',
     wire: ['usb', 'usb3'],
     effect: hotplugUsbDevice,
+    serverDefault: 'false',
   }),
 });

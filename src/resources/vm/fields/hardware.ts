@@ -28,6 +28,7 @@ export const cpuFields = z
       description: 'CPU model the guest sees.',
       wire: ['cpu', 'cputype'],
       effect: 'restart',
+      serverDefault: 'kvm64',
       examples: ['host', 'x86-64-v2-AES'],
     }),
     flags: field(z.array(z.string().regex(/^[+-][a-z0-9-]+$/)).optional(), {
@@ -40,6 +41,7 @@ export const cpuFields = z
       description: 'Upper limit in CPUs’ worth of time; 0 for none.',
       wire: ['cpulimit'],
       effect: 'live',
+      serverDefault: '0',
     }),
     units: field(z.number().int().min(1).max(10_000).optional(), {
       description: 'Weight against other VMs.',
@@ -51,6 +53,7 @@ export const cpuFields = z
       description: 'Show a NUMA topology to the guest.',
       wire: ['numa'],
       effect: 'restart',
+      serverDefault: 'false',
     }),
   })
   .describe('Processors.');
@@ -98,11 +101,13 @@ export const agentFields = z
       description: 'Give the VM the device the guest agent talks through.',
       wire: ['agent', 'enabled'],
       effect: 'restart',
+      serverDefault: 'false',
     }),
     trim: field(z.boolean().optional(), {
       description: 'Trim after a clone or move.',
       wire: ['agent', 'fstrim_cloned_disks'],
       effect: 'live',
+      serverDefault: 'false',
     }),
     freeze: field(z.boolean().optional(), {
       description: 'Freeze file systems for backups.',
@@ -114,6 +119,7 @@ export const agentFields = z
       description: 'Kind of port.',
       wire: ['agent', 'type'],
       effect: 'restart',
+      serverDefault: 'virtio',
     }),
   })
   .describe('QEMU guest agent.');

@@ -105,6 +105,7 @@ export const vmFieldsSchema = z.strictObject({
       wire: ['memory', 'current'],
       words: 'mebibytes',
       effect: hotplug('memory'),
+      serverDefault: '512MiB',
     },
   ),
   balloon: field(z.union([z.literal(false), byteSize().pipe(z.number().multipleOf(ONE_MIB))]).optional(), {
@@ -180,6 +181,7 @@ export const vmFieldsSchema = z.strictObject({
     wire: ['hotplug'],
     words: 'hotplug',
     effect: unlessCpuOrMemory,
+    serverDefault: 'network,disk,usb',
   }),
   efi: efiFields.optional(),
   tpm: tpmFields.optional(),
