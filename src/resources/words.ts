@@ -1,6 +1,6 @@
 /**
  * The words of the stack file for values of the wire, and back: `8GiB` for `8192`, `false` for a missing VLAN tag. Plans
- * show them and the state remembers them. Reading never fails, because others write what they like.
+ * show them and the state records them. Reading never fails, because other clients write what they like.
  */
 import { parseByteSize, parseDuration, printByteSize } from '../base/units.ts';
 import {

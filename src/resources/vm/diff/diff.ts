@@ -1,6 +1,6 @@
 /**
- * What differs between the file and a VM, field by field: old, new, who changed it, and when the change is felt. Compared
- * is with what will hold after a restart; what waits for one is told apart. Pure.
+ * What differs between the desired and the observed VM, field by field: old, new, who changed it, and when the change takes
+ * effect. It compares with the values after a restart; changes that wait for one are listed apart. Pure.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { byCodeUnit } from '../../../pve/wire/index.ts';
@@ -86,7 +86,7 @@ export function verifyVm(desired: DesiredConfig, observed: VmObserved): readonly
   });
 }
 
-/** A secret cannot be read, so what was applied last decides. */
+/** A secret cannot be read, so the recorded digest decides. */
 function openFields(entry: DesiredEntry, actual: string | undefined, recorded: Recorded): DesiredField[] {
   const { desired } = entry;
   if (desired.kind === 'secret') {
@@ -99,7 +99,7 @@ function openFields(entry: DesiredEntry, actual: string | undefined, recorded: R
   return [...unsatisfied, ...refused];
 }
 
-/** Of a volume with documents only the whole can be compared; which of the fields in it moved, memory tells. */
+/** Of a volume with cloud-init files only the whole can be compared; the recorded values tell which field changed. */
 function changedOnly(fields: readonly DesiredField[], recorded: Recorded): DesiredField[] {
   const changed = fields.filter(({ told, path, value }) => !told || !isDeepStrictEqual(recorded?.[path], value));
   return changed.length > 0 ? changed : fields.slice(0, 1);
@@ -111,7 +111,7 @@ function unsatisfiedFields(entry: DesiredEntry, actual: string | undefined): Des
   return fields.length > 0 ? fields : [{ path: ownerPath(entry.key), value: true, words: 'raw', parts: [] }];
 }
 
-/** A device that is only named: its presence is the wish. */
+/** A device without fields: its presence is desired. */
 function ownerPath(key: string): string {
   if (key.startsWith('net')) return `nics.${key}`;
   return /^(ide|sata|scsi|virtio)\d/.test(key) ? `disks.${key}` : key;
@@ -145,7 +145,7 @@ function shownBefore(
   actual: string | undefined,
   recorded: Recorded,
 ): unknown {
-  // Where a disk came from, and what a guest was told, only memory tells.
+  // The source of a disk and the contents of cloud-init files are only recorded.
   const isRecordedOnly = field.told || field.parts[0] === 'import-from';
   return isRecordedOnly && actual !== undefined && field.words !== 'secret'
     ? (recorded?.[field.path] ?? null)

@@ -1,9 +1,9 @@
-/** What cloud-init is told, and where secrets are found. */
+/** Cloud-init settings, and references to secrets. */
 import { z } from 'zod';
 import { field, word } from '../../field.ts';
 import { hotplugDisk } from './effects.ts';
 
-/** Where a secret is found: never the secret itself. */
+/** A reference to a secret, never the secret itself. */
 export const secretReference = z.union(
   [
     z.strictObject({
@@ -20,13 +20,13 @@ export const secretReference = z.union(
   },
 );
 
-/** Where a document is found, or the document itself: it need not be a secret, but it is treated as one. */
+/** A reference to a cloud-init file, or the file itself: it need not be a secret, but Proxwright treats it as one. */
 export const documentReference = z.union(
   [
     ...secretReference.options,
     z.strictObject({
       text: field(z.string().min(1), {
-        description: 'The document itself, where it holds no secret.',
+        description: 'The file itself, if it holds no secret.',
         effect: hotplugDisk,
         secret: true,
       }),
@@ -42,7 +42,7 @@ export const cloudInitFields = z
   .strictObject({
     storage: field(word().optional(), {
       description:
-        'Storage for the cloud-init drive where the VM has none yet; a template’s drive stays in its slot. With documents of one’s own, a storage for ISO images.',
+        'Storage for the cloud-init drive if the VM has none yet; a template’s drive stays in its slot. With custom cloud-init files, a storage for ISO images.',
       effect: hotplugDisk,
     }),
     slot: field(
@@ -101,20 +101,20 @@ export const cloudInitFields = z
     }),
     user_data: field(documentReference.optional(), {
       description:
-        'User data of one’s own: cloud-config, a script, or the machine configuration of Talos. It goes to the guest on an ISO image of our own instead of Proxmox’s drive; what the other fields say stands below it.',
+        'Custom user-data: cloud-config, a script, or a Talos machine configuration. The guest gets it on an ISO image that Proxwright uploads, instead of Proxmox’s drive; it takes precedence over the other fields.',
       effect: hotplugDisk,
       secret: true,
     }),
     network_data: field(documentReference.optional(), {
-      description: 'Network configuration of one’s own, instead of the one made from the cards’ addresses.',
+      description: 'Custom network configuration, instead of the one generated from the addresses of the cards.',
       effect: hotplugDisk,
       secret: true,
     }),
     meta_data: field(documentReference.optional(), {
       description:
-        'Meta-data of one’s own, all of it: local-hostname, and an instance-id, without which cloud-init never sees that anything changed.',
+        'Custom meta-data. It must hold local-hostname and an instance-id; without a new instance-id, cloud-init ignores changes.',
       effect: hotplugDisk,
       secret: true,
     }),
   })
-  .describe('What cloud-init is told.');
+  .describe('Cloud-init settings.');

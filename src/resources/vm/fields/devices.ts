@@ -20,7 +20,7 @@ export const pciDeviceFields = z.strictObject({
       .optional(),
     {
       description:
-        'PCI address on the host, of a whole device (0000:01:00) or of one function (0000:01:00.0). A token may use it only through a mapping: one that stands for it is found, or made where the token may.',
+        'PCI address on the host, of a whole device (0000:01:00) or of one function (0000:01:00.0). A token can use it only through a mapping: Proxwright finds the mapping of the device, or creates one if the token may.',
       wire: ['hostpci', 'host'],
       words: 'pci-address',
       excludes: ['mapping'],

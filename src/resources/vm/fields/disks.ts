@@ -36,11 +36,11 @@ const limits = z
       on: 'disk',
     }),
   })
-  .describe('Limits of the throughput.');
+  .describe('Throughput limits.');
 
 export const diskFieldsSchema = z.strictObject({
   size: field(byteSize().optional(), {
-    description: 'Size; an inherited disk is grown to it, never shrunk.',
+    description: 'Size. A disk from the template grows to it; disks never shrink.',
     wire: ['drive', 'size'],
     words: 'disk-size',
     effect: 'live',
@@ -62,7 +62,7 @@ export const diskFieldsSchema = z.strictObject({
     on: 'disk',
   }),
   import_from: field(volumeName().optional(), {
-    description: 'Volume a new disk is made from: an import file or the disk of another VM.',
+    description: 'Volume to copy into a new disk: an import file or the disk of another VM.',
     wire: ['drive', 'import-from'],
     words: 'import-source',
     effect: 'creation',
@@ -110,7 +110,7 @@ export const diskFieldsSchema = z.strictObject({
     buses: ['ide', 'sata', 'scsi'],
   }),
   io_thread: field(z.boolean().optional(), {
-    description: 'Own thread for the disk.',
+    description: 'Run the disk’s I/O in a thread of its own.',
     wire: ['drive', 'iothread'],
     effect: 'restart',
     serverDefault: 'false',
@@ -118,7 +118,7 @@ export const diskFieldsSchema = z.strictObject({
     buses: QUEUED,
   }),
   read_only: field(z.boolean().optional(), {
-    description: 'No writing.',
+    description: 'Attach the disk read-only.',
     wire: ['drive', 'ro'],
     effect: 'restart',
     serverDefault: 'false',
@@ -126,13 +126,13 @@ export const diskFieldsSchema = z.strictObject({
     buses: QUEUED,
   }),
   backup: field(z.boolean().optional(), {
-    description: 'Part of backups.',
+    description: 'Include the disk in backups.',
     wire: ['drive', 'backup'],
     effect: 'live',
     serverDefault: 'true',
   }),
   replicate: field(z.boolean().optional(), {
-    description: 'Part of replication.',
+    description: 'Include the disk in replication.',
     wire: ['drive', 'replicate'],
     effect: 'live',
     on: 'disk',
@@ -147,7 +147,7 @@ export const diskFieldsSchema = z.strictObject({
   ),
   limits: limits.optional(),
   remove: field(z.literal(true).optional(), {
-    description: 'Take the disk away and destroy its volume.',
+    description: 'Remove the disk and destroy its volume.',
     wire: ['drive'],
     words: 'removal',
     effect: hotplugDisk,

@@ -25,7 +25,7 @@ export const cpuFields = z
       effect: hotplug('cpu'),
     }),
     type: field(word().optional(), {
-      description: 'CPU model the guest sees.',
+      description: 'CPU model that the guest sees.',
       wire: ['cpu', 'cputype'],
       effect: 'restart',
       serverDefault: 'kvm64',
@@ -38,13 +38,13 @@ export const cpuFields = z
       effect: 'restart',
     }),
     limit: field(z.number().min(0).max(128).optional(), {
-      description: 'Upper limit in CPUs’ worth of time; 0 for none.',
+      description: 'Limit of CPU time, in CPUs; 0 for none.',
       wire: ['cpulimit'],
       effect: 'live',
       serverDefault: '0',
     }),
     units: field(z.number().int().min(1).max(10_000).optional(), {
-      description: 'Weight against other VMs.',
+      description: 'CPU weight relative to other VMs.',
       wire: ['cpuunits'],
       effect: 'live',
       serverDefault: '100',
@@ -61,7 +61,7 @@ export const cpuFields = z
 export const efiFields = z
   .strictObject({
     storage: field(word(), {
-      description: 'Where the EFI variables are kept.',
+      description: 'Storage for the EFI variables.',
       wire: ['efidisk0', 'file'],
       words: 'storage',
       effect: 'creation',
@@ -77,12 +77,12 @@ export const efiFields = z
       effect: 'creation',
     }),
   })
-  .describe('Store of the EFI variables, for the firmware ovmf.');
+  .describe('EFI variable store, for the firmware ovmf.');
 
 export const tpmFields = z
   .strictObject({
     storage: field(word(), {
-      description: 'Where the TPM state is kept.',
+      description: 'Storage for the TPM state.',
       wire: ['tpmstate0', 'file'],
       words: 'storage',
       effect: 'creation',
@@ -98,19 +98,19 @@ export const tpmFields = z
 export const agentFields = z
   .strictObject({
     enabled: field(z.boolean(), {
-      description: 'Give the VM the device the guest agent talks through.',
+      description: 'Give the VM the port that the guest agent uses.',
       wire: ['agent', 'enabled'],
       effect: 'restart',
       serverDefault: 'false',
     }),
     trim: field(z.boolean().optional(), {
-      description: 'Trim after a clone or move.',
+      description: 'Trim disks after a clone or move.',
       wire: ['agent', 'fstrim_cloned_disks'],
       effect: 'live',
       serverDefault: 'false',
     }),
     freeze: field(z.boolean().optional(), {
-      description: 'Freeze file systems for backups.',
+      description: 'Freeze file systems during backups.',
       wire: ['agent', 'freeze-fs'],
       effect: 'restart',
       serverDefault: 'true',
@@ -129,24 +129,24 @@ const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox counts
 export const startupFields = z
   .strictObject({
     order: field(z.number().int().min(0).optional(), {
-      description: 'Position among the VMs started with the host; needs Sys.Modify on /.',
+      description: 'Position in the start order of the host; needs Sys.Modify on /.',
       wire: ['startup', 'order'],
       effect: 'live',
     }),
     up: field(wholeSeconds.optional(), {
-      description: 'Pause before the next VM is started.',
+      description: 'Delay before the next VM starts.',
       wire: ['startup', 'up'],
       words: 'seconds',
       effect: 'live',
     }),
     down: field(wholeSeconds.optional(), {
-      description: 'How long a shutdown may take.',
+      description: 'Timeout of a shutdown.',
       wire: ['startup', 'down'],
       words: 'seconds',
       effect: 'live',
     }),
   })
-  .describe('Order and pauses when the host starts and stops its VMs.');
+  .describe('Order and delays when the host starts and stops its VMs.');
 
 export const vgaMemory = byteSize().pipe(
   z

@@ -1,6 +1,6 @@
 /**
- * The field table of a VM: everything a stack may say about one, after variables, defaults, groups and ranges have been
- * resolved. What nobody sets is absent, and stays as the template or the server has it.
+ * The field table of a VM: everything a stack may say about one, after variables, defaults, groups and ranges are resolved.
+ * A field that is not set is absent, and stays as the template or the server has it.
  */
 import { z } from 'zod';
 import { byteSize, field, word } from '../../field.ts';
@@ -37,7 +37,7 @@ const clone = z
       effect: 'creation',
     }),
     mode: field(z.enum(['full', 'linked']).default('full'), {
-      description: 'full copies every disk; linked shares the template’s and lives on its storage.',
+      description: 'full copies every disk; linked shares the disks of the template and stays on their storage.',
       effect: 'creation',
     }),
     storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
@@ -46,7 +46,7 @@ const clone = z
       effect: 'creation',
     }),
   })
-  .describe('The template the VM is made from.');
+  .describe('The template to clone.');
 
 export const vmFieldsSchema = z.strictObject({
   name,
@@ -55,11 +55,11 @@ export const vmFieldsSchema = z.strictObject({
     effect: 'creation',
   }),
   node: field(z.string().min(1), {
-    description: 'Where the VM is made; a changed node migrates it.',
+    description: 'Node of the VM; a changed node migrates it.',
     effect: 'creation',
   }),
   role: field(z.string().min(1).optional(), {
-    description: 'What the VM is for; shows in the outputs.',
+    description: 'Purpose of the VM; appears in the outputs.',
     effect: 'none',
   }),
   guest: field(z.enum(['cloud-init', 'talos', 'plain']).default('plain'), {
@@ -80,7 +80,7 @@ export const vmFieldsSchema = z.strictObject({
     unordered: true,
   }),
   pool: field(z.string().min(1).optional(), {
-    description: 'Pool the VM is put into when it is made.',
+    description: 'Pool that the VM joins when it is created.',
     effect: 'creation',
   }),
   ownership: field(z.enum(['line', 'off']).default('line'), {
@@ -109,7 +109,7 @@ export const vmFieldsSchema = z.strictObject({
     },
   ),
   balloon: field(z.union([z.literal(false), byteSize().pipe(z.number().multipleOf(ONE_MIB))]).optional(), {
-    description: 'Lowest memory under pressure; false switches ballooning off.',
+    description: 'Least memory under pressure; false switches ballooning off.',
     wire: ['balloon'],
     words: 'balloon',
     effect: unlessBalloonSwitches,
@@ -177,7 +177,7 @@ export const vmFieldsSchema = z.strictObject({
     { description: 'SCSI controller.', wire: ['scsihw'], effect: 'restart', serverDefault: 'lsi' },
   ),
   hotplug: field(z.array(z.enum(['network', 'disk', 'usb', 'cpu', 'memory', 'cloudinit'])).optional(), {
-    description: 'What may change while the VM runs.',
+    description: 'What Proxmox may change while the VM runs.',
     wire: ['hotplug'],
     words: 'hotplug',
     effect: unlessCpuOrMemory,
@@ -261,7 +261,7 @@ export const vmFieldsSchema = z.strictObject({
   }),
   ha: haFields.optional(),
   power: field(z.enum(['running', 'stopped']).default('running'), {
-    description: 'State after creation; later only a change in the file acts.',
+    description: 'State after creation; later only a change in the file takes effect.',
     effect: 'live',
   }),
   restart: field(z.enum(['never', 'when_needed']).default('never'), {
@@ -276,7 +276,7 @@ export const vmFieldsSchema = z.strictObject({
         z.union([z.string(), z.number(), z.boolean()]),
       )
       .optional(),
-    { description: 'Raw Proxmox keys that have no field here.', effect: 'restart' },
+    { description: 'Raw Proxmox keys that have no field.', effect: 'restart' },
   ),
 });
 

@@ -12,7 +12,7 @@ const ipv4 = z
       address: field(
         z.string().regex(/^\d+\.\d+\.\d+\.\d+\/\d+$/, 'an address has its network length: 10.0.20.11/24'),
         {
-          description: 'Address with the length of its network.',
+          description: 'Address with prefix length.',
           wire: ['ipconfig', 'ip'],
           effect: 'live',
         },
@@ -31,7 +31,7 @@ const ipv6 = z
     z.enum(['dhcp', 'auto']),
     z.strictObject({
       address: field(z.string().regex(/^[0-9a-fA-F:.]+\/\d+$/, 'an address has its network length: fd00::11/64'), {
-        description: 'Address with the length of its network.',
+        description: 'Address with prefix length.',
         wire: ['ipconfig', 'ip6'],
         effect: 'live',
       }),
@@ -46,7 +46,7 @@ const ipv6 = z
 
 export const nicFieldsSchema = z.strictObject({
   model: field(z.enum(['virtio', 'e1000', 'e1000e', 'rtl8139', 'vmxnet3']).optional(), {
-    description: 'Card the guest sees; virtio for a new one.',
+    description: 'Card that the guest sees; virtio for a new one.',
     wire: ['net', 'model'],
     effect: hotplug('network'),
   }),
@@ -56,7 +56,7 @@ export const nicFieldsSchema = z.strictObject({
       .regex(/^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$/, 'a MAC address is unicast: its second digit is even')
       .optional(),
     {
-      description: 'Address of the card; generated and then kept by default.',
+      description: 'MAC address; by default Proxmox generates one, and Proxwright keeps it.',
       wire: ['net', 'macaddr'],
       effect: hotplug('network'),
     },
@@ -69,25 +69,25 @@ export const nicFieldsSchema = z.strictObject({
     effect: 'live',
   }),
   trunks: field(z.array(z.number().int().min(1).max(4094)).optional(), {
-    description: 'VLANs passed through.',
+    description: 'VLANs that the port passes through.',
     wire: ['net', 'trunks'],
     words: 'number-list',
     effect: 'live',
   }),
   firewall: field(z.boolean().optional(), {
-    description: 'Proxmox firewall on this card.',
+    description: 'Use the Proxmox firewall on this card.',
     wire: ['net', 'firewall'],
     effect: 'live',
     serverDefault: 'false',
   }),
   rate: field(z.number().min(0).optional(), {
-    description: 'Limit in MB/s; 0 for none.',
+    description: 'Rate limit in MB/s; 0 for none.',
     wire: ['net', 'rate'],
     words: 'limit',
     effect: 'live',
   }),
   mtu: field(z.number().int().min(1).max(65_520).optional(), {
-    description: 'MTU; 1 takes the bridge’s.',
+    description: 'MTU; 1 uses the MTU of the bridge.',
     wire: ['net', 'mtu'],
     effect: hotplug('network'),
   }),
@@ -97,7 +97,7 @@ export const nicFieldsSchema = z.strictObject({
     effect: hotplug('network'),
   }),
   link_down: field(z.boolean().optional(), {
-    description: 'Unplugged cable.',
+    description: 'Disconnect the virtual cable.',
     wire: ['net', 'link_down'],
     effect: 'live',
     serverDefault: 'false',
@@ -105,7 +105,7 @@ export const nicFieldsSchema = z.strictObject({
   ipv4: ipv4.optional(),
   ipv6: ipv6.optional(),
   remove: field(z.literal(true).optional(), {
-    description: 'Take the card away.',
+    description: 'Remove the card.',
     wire: ['net'],
     words: 'removal',
     effect: hotplug('network'),
