@@ -89,8 +89,13 @@ function defaultText(key: string, part: string | undefined): string | undefined 
   return schema?.default === undefined ? undefined : String(schema.default);
 }
 
+/** Whether a field says where a value is found instead of the value; `extra` takes any name. */
+export function isReference(schema: FieldRow['schema']): boolean {
+  const accepts = (value: unknown) => z.safeParse(schema, value).success;
+  return accepts({ env: 'NAME' }) && !accepts({ other: 'NAME' });
+}
+
 function secrecyProblems({ path, family, facts }: WireRow, schema: FieldRow['schema']): string[] {
   const isMasked = describeConfigKey(family)?.secret === true;
-  const isReference = z.safeParse(schema, { env: 'NAME' }).success;
-  return isMasked === (facts.secret ?? false) && isReference === isMasked ? [] : [`${path}: secrecy is wrong`];
+  return isMasked === (facts.secret ?? false) && isReference(schema) === isMasked ? [] : [`${path}: secrecy is wrong`];
 }

@@ -149,7 +149,7 @@ function withSetting({ path, before, after }: Change, setting: Partial<VmFields>
 
 /** From one value to another, from none to one, and of a device that the template lacks, from no device to one. */
 function changesOf(row: WireRow): Change[] {
-  const cases = SAMPLES.flatMap(({ fields, inherited }) =>
+  const all = SAMPLES.flatMap(({ fields, inherited }) =>
     concretePaths(fields, row.path).map((path) => ({
       path,
       value: valueAt(fields, path),
@@ -157,6 +157,10 @@ function changesOf(row: WireRow): Change[] {
       isNew: !inherited.has(path.split('.')[1] ?? ''),
     })),
   );
+  // Every value once before any comes again.
+  const isFirst = (each: (typeof all)[number]) =>
+    all.find(({ value }) => isDeepStrictEqual(value, each.value)) === each;
+  const cases = [...all.filter(isFirst), ...all.filter((each) => !isFirst(each))];
   const changes = cases.map(({ path, value, fields, isNew }): Change[] => {
     const other = cases.find((each) => each.path === path && !isDeepStrictEqual(each.value, value));
     const owner = path.split('.').slice(0, -1).join('.');
