@@ -10,7 +10,7 @@ import { ERROR_CODES } from '../src/base/errors.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { findPhrase } from '../src/pve/errors/phrases.ts';
 import { fieldRows } from '../src/resources/field-table.ts';
-import { vmFieldsSchema } from '../src/resources/vm/fields.ts';
+import { vmFieldsSchema } from '../src/resources/vm/fields/index.ts';
 import { GUEST_PROFILES } from '../src/simulator/guests/profiles.ts';
 import { ALL_FAULT_KINDS } from '../src/simulator/index.ts';
 import { withGeneratedParts } from '../tools/docs/markdown.ts';

@@ -1,6 +1,6 @@
 /** What a verification looked at, VM by VM: identity and every field of the file beside what was found. Pure. */
 import type { Address } from '../base/address.ts';
-import { type ComparedField, comparedFields } from '../resources/vm/compared.ts';
+import { type ComparedField, comparedFields } from '../resources/vm/diff/compared.ts';
 import { comparedHa } from '../resources/vm/ha.ts';
 import { effectiveValues } from '../resources/vm/observed.ts';
 import { comparableHa, foundHa } from './observe-ha.ts';

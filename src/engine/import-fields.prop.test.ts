@@ -2,20 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../resources/vm/desired.ts';
-import { diffVm } from '../resources/vm/diff.ts';
+import { desiredConfig } from '../resources/vm/desired-config.ts';
+import { diffVm } from '../resources/vm/diff/diff.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { propertyOf } from '../resources/vm/parts.ts';
 import { vmFieldsArbitrary } from '../resources/vm/testing/arbitrary-vm.ts';
 import { afterResize, afterWrite, observedVm } from '../resources/vm/testing/server.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../resources/vm/testing/surroundings.ts';
-import { wantedConfig } from '../resources/vm/wanted.ts';
 import { configureWrites, resizesNeeded } from '../resources/vm/writes.ts';
 import { loadStack, resolveStack } from '../spec/index.ts';
 import { fieldsOfVm } from './import-fields.ts';
 
 const cases = fc
   .constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE)
-  .chain((around) => vmFieldsArbitrary(around).map((fields) => ({ around, desired: wantedConfig(fields, {}) })));
+  .chain((around) => vmFieldsArbitrary(around).map((fields) => ({ around, desired: desiredConfig(fields, {}) })));
 
 function madeFrom(values: ReadonlyMap<string, string>, desired: DesiredConfig) {
   let now = new Map(values);
@@ -33,7 +33,7 @@ describe('the stack lines of a VM', () => {
         // What is left out, a rule refuses; everything that a file may say can be said truly.
         expect(leftOut.filter((text) => /as the VM has it/.test(text))).toEqual([]);
         const isLeftOut = (path: string) => leftOut.some((text) => path.startsWith(text.slice(0, text.indexOf(':'))));
-        const found = wantedConfig(fields, {});
+        const found = desiredConfig(fields, {});
         const { differences } = diffVm(found, vm, undefined);
         expect(differences.filter(({ path }) => path !== 'name' && path !== 'ownership')).toEqual([]);
         const paths = new Set([...found.values()].flatMap((entry) => entry.fields.map(({ path }) => path)));

@@ -6,26 +6,28 @@ import { isDeepStrictEqual } from 'node:util';
 import { vmAddress } from '../base/address.ts';
 import { invariant } from '../base/assert.ts';
 import type { HaResource } from '../pve/index.ts';
-import {
-  type Binding,
-  DRIVE_BINDINGS,
-  EFI_BINDINGS,
-  isModelledKey,
-  NIC_BINDINGS,
-  PCI_BINDINGS,
-  TPM_BINDINGS,
-  USB_BINDINGS,
-  VM_BINDINGS,
-} from '../resources/vm/bindings.ts';
-import { diffVm } from '../resources/vm/diff.ts';
+import { desiredConfig } from '../resources/vm/desired-config.ts';
+import { diffVm } from '../resources/vm/diff/diff.ts';
 import { type Drive, diskPartText, drivesOf } from '../resources/vm/disks.ts';
-import { type VmFields, vmFieldsSchema } from '../resources/vm/fields.ts';
+import { type VmFields, vmFieldsSchema } from '../resources/vm/fields/index.ts';
+import {
+  DRIVE_ROWS,
+  EFI_ROWS,
+  isModelledKey,
+  NIC_ROWS,
+  PCI_ROWS,
+  partOf,
+  rowAt,
+  TPM_ROWS,
+  USB_ROWS,
+  VM_ROWS,
+  type WireRow,
+} from '../resources/vm/fields/rows.ts';
 import { writtenHa } from '../resources/vm/ha.ts';
 import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
 import { stripOwnership } from '../resources/vm/ownership.ts';
 import { propertyOf } from '../resources/vm/parts.ts';
-import { wantedConfig } from '../resources/vm/wanted.ts';
-import { wordsOfText } from '../resources/vm/words.ts';
+import { wordsOfText } from '../resources/words.ts';
 import { violationsOf } from '../spec/rules/index.ts';
 import { bareVm } from './bare-vm.ts';
 
@@ -49,7 +51,7 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   const values = effectiveValues(observed);
   const tree: Tree = { name: `vm-${observed.vmid}`, vmid: observed.vmid, node: observed.node };
   const leftOut: string[] = [];
-  readBindings(tree, VM_BINDINGS, (binding) => values.get(binding.key ?? ''), '');
+  readRows(tree, VM_ROWS, (row) => values.get(row.family), '');
   // The one field that must be said beside others; the server leaves it out where it is off.
   if (isTree(tree.agent)) tree.agent = { enabled: false, ...tree.agent };
   const notes = stripOwnership(values.get('description') ?? '').trim();
@@ -67,21 +69,21 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   return settled(tree, observed, leftOut);
 }
 
-function readBindings(
+function readRows(
   tree: Tree,
-  bindings: readonly Binding[],
-  textOf: (binding: Binding) => string | undefined,
+  rows: readonly WireRow[],
+  textOf: (row: WireRow) => string | undefined,
   path: string,
   slot?: string,
 ): void {
-  for (const binding of bindings) {
-    const key = slot ?? binding.key ?? '';
-    const text = textOf(binding);
-    const part = binding.part === undefined || text === undefined ? text : propertyOf(key, text).get(binding.part);
+  for (const row of rows) {
+    const key = slot ?? row.family;
+    const text = textOf(row);
+    const part = row.part === undefined || text === undefined ? text : propertyOf(key, text).get(row.part);
     if (part === undefined || part.trim() === '') continue;
-    const value = wordsOfText(binding.words, part, key);
+    const value = wordsOfText(row.words, part, key);
     if (value === null || (Array.isArray(value) && value.length === 0)) continue;
-    put(tree, path === '' ? binding.path : `${path}.${binding.path}`, value);
+    put(tree, path === '' ? row.name : `${path}.${row.name}`, value);
   }
 }
 
@@ -90,10 +92,10 @@ function readDrive(tree: Tree, drive: Drive, text: string): void {
   const place = (path: string, part: string) => put(tree, path, diskPartText(key, part, text));
   if (key === 'efidisk0') {
     place('efi.storage', 'storage');
-    readBindings(tree, EFI_BINDINGS, () => text, 'efi', key);
+    readRows(tree, EFI_ROWS, () => text, 'efi', key);
   } else if (key === 'tpmstate0') {
     place('tpm.storage', 'storage');
-    readBindings(tree, TPM_BINDINGS, () => text, 'tpm', key);
+    readRows(tree, TPM_ROWS, () => text, 'tpm', key);
   } else if (drive.kind === 'cloud-init') {
     place('cloud_init.storage', 'storage');
     put(tree, 'cloud_init.slot', key);
@@ -105,17 +107,17 @@ function readDrive(tree: Tree, drive: Drive, text: string): void {
       place(`${path}.storage`, 'storage');
       place(`${path}.format`, 'format');
     }
-    readBindings(tree, DRIVE_BINDINGS, () => text, path, key);
+    readRows(tree, DRIVE_ROWS, () => text, path, key);
   }
 }
 
 function readSlot(tree: Tree, key: string, text: string): void {
-  if (/^net\d+$/.test(key)) readBindings(tree, NIC_BINDINGS, () => text, `nics.${key}`, key);
-  else if (/^usb\d+$/.test(key)) readBindings(tree, USB_BINDINGS, () => text, `usb.${key}`, key);
+  if (/^net\d+$/.test(key)) readRows(tree, NIC_ROWS, () => text, `nics.${key}`, key);
+  else if (/^usb\d+$/.test(key)) readRows(tree, USB_ROWS, () => text, `usb.${key}`, key);
   else if (/^serial\d+$/.test(key)) put(tree, `serial.${key}`, text);
   else if (/^hostpci\d+$/.test(key)) {
-    readBindings(tree, PCI_BINDINGS, () => text, `pci.${key}`, key);
-    put(tree, `pci.${key}.device`, propertyOf(key, text).get('host'));
+    readRows(tree, PCI_ROWS, () => text, `pci.${key}`, key);
+    put(tree, `pci.${key}.device`, propertyOf(key, text).get(partOf(rowAt('pci.*.device'))));
   }
 }
 
@@ -125,11 +127,9 @@ function readAddresses(tree: Tree, values: ReadonlyMap<string, string>): void {
     const slot = /^ipconfig(\d+)$/.exec(key)?.[1];
     if (slot === undefined || !values.has(`net${slot}`)) continue;
     const value = propertyOf(key, text);
-    for (const [field, addressPart, gatewayPart] of [
-      ['ipv4', 'ip', 'gw'],
-      ['ipv6', 'ip6', 'gw6'],
-    ] as const) {
-      const [address, gateway] = [value.get(addressPart), value.get(gatewayPart)];
+    for (const field of ['ipv4', 'ipv6']) {
+      const partText = (name: string) => value.get(partOf(rowAt(`nics.*.${field}.${name}`)));
+      const [address, gateway] = [partText('address'), partText('gateway')];
       if (address === undefined) continue;
       const isKeyword = address === 'dhcp' || address === 'auto';
       put(
@@ -166,7 +166,7 @@ interface Misfit {
 }
 
 function untrue(fields: VmFields, observed: VmObserved): Misfit[] {
-  return diffVm(wantedConfig(fields, {}), observed, undefined)
+  return diffVm(desiredConfig(fields, {}), observed, undefined)
     .differences.filter(({ path }) => !ALWAYS_SAID.has(path))
     .map(({ path }) => ({ path: path.split('.'), why: 'a file cannot say this as the VM has it' }));
 }

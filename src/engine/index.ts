@@ -2,8 +2,8 @@
 export type { Address } from '../base/address.ts';
 export type { PortProbe } from '../base/port-probe.ts';
 export type { Step } from '../resources/step.ts';
-export type { Difference } from '../resources/vm/diff.ts';
-export type { VmFields, VmFieldsInput } from '../resources/vm/fields.ts';
+export type { Difference } from '../resources/vm/diff/diff.ts';
+export type { VmFields, VmFieldsInput } from '../resources/vm/fields/index.ts';
 export {
   loadStack,
   type Resolution,

@@ -10,7 +10,7 @@ import { canceled, ProxwrightError } from '../base/errors.ts';
 import type { GuestInterface, Pve } from '../pve/index.ts';
 import { fromWireBoolean } from '../pve/wire/index.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
-import type { VmFields } from '../resources/vm/fields.ts';
+import type { VmFields } from '../resources/vm/fields/index.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { macsOf, propertyOf } from '../resources/vm/parts.ts';
 import { expectedAddresses, type NicIdentity, reportedAddresses } from './ready/addresses.ts';

@@ -1,7 +1,7 @@
 /** Reads which VMs the HA manager looks after: one read for all of them, and none where no stack asks. */
 import { hasCode } from '../base/errors.ts';
 import type { HaResource, Pve } from '../pve/index.ts';
-import type { HaFields } from '../resources/vm/ha-fields.ts';
+import type { HaFields } from '../resources/vm/fields/ha.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { Observed } from './observed.ts';
 

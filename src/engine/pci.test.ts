@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../base/address.ts';
 import { formatDiagnostic } from '../base/diagnostics.ts';
 import type { PciHardware } from '../resources/pci/mapping.ts';
-import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { Observed, PciMaking, Readable } from './observed.ts';
 import { pciMappingsFor, pciMapSteps, unmappedDevices } from './pci.ts';

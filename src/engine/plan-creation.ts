@@ -1,7 +1,7 @@
 /** The plan of a VM that is not there yet: cloned from a template, or created from nothing. Pure. */
 import type { Step } from '../resources/step.ts';
 import type { DesiredConfig } from '../resources/vm/desired.ts';
-import { type Difference, diffVm } from '../resources/vm/diff.ts';
+import { type Difference, diffVm } from '../resources/vm/diff/diff.ts';
 import { drivesOf } from '../resources/vm/disks.ts';
 import { diffHa } from '../resources/vm/ha.ts';
 import { inheritedDevices } from '../resources/vm/inherited.ts';

@@ -5,7 +5,7 @@ import { advice, command } from '../base/hint.ts';
 import type { Step } from '../resources/step.ts';
 import { heldVolumes } from '../resources/vm/actions/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../resources/vm/desired.ts';
-import { type Difference, diffVm, type LastApplied } from '../resources/vm/diff.ts';
+import { type Difference, diffVm, type Recorded } from '../resources/vm/diff/diff.ts';
 import { appliedHa, diffHa, isHaPath, isHaRemembered, stillAppliedHa } from '../resources/vm/ha.ts';
 import { inheritedDevices } from '../resources/vm/inherited.ts';
 import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
@@ -85,12 +85,7 @@ function isManagedHa({ fields: { ha } }: ResolvedVm, path: string): boolean {
 }
 
 /** What the file and the HA manager disagree about, as far as the latter can be asked. */
-export function haDifferences(
-  vm: ResolvedVm,
-  observed: Observed,
-  vmid: number,
-  last: LastApplied,
-): readonly Difference[] {
+export function haDifferences(vm: ResolvedVm, observed: Observed, vmid: number, last: Recorded): readonly Difference[] {
   return diffHa(comparableHa(vm.fields.ha, observed), foundHa(observed, vmid), last);
 }
 

@@ -5,7 +5,7 @@
 import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import type { Step } from '../resources/step.ts';
-import type { Difference } from '../resources/vm/diff.ts';
+import type { Difference } from '../resources/vm/diff/diff.ts';
 
 export const PLAN_VERSION = 1;
 

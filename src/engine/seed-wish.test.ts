@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../base/secret.ts';
-import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
 import { seedPlace, seedSlot } from './seed-wish.ts';
 
 const fieldsOf = (more: object = {}) =>

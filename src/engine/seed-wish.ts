@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import type { Secret } from '../base/secret.ts';
 import { OWN_DOCUMENTS, type SeedFields, seedFieldsOf } from '../resources/seed/fields.ts';
 import { seedOf } from '../resources/seed/seed.ts';
+import { CLOUD_INIT_SLOTS, type ResolvedSecret, type SeedPlace } from '../resources/vm/desired-config.ts';
 import { type Drive, drivesOf } from '../resources/vm/disks.ts';
-import type { VmFields } from '../resources/vm/fields.ts';
+import type { VmFields } from '../resources/vm/fields/index.ts';
 import { macsOf } from '../resources/vm/parts.ts';
-import { CLOUD_INIT_SLOTS, type ResolvedSecret, type SeedPlace } from '../resources/vm/wanted.ts';
 
 export interface SeedSubject {
   readonly fields: VmFields;

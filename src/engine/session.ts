@@ -16,8 +16,9 @@ import { settleFile } from '../resources/file/actions/index.ts';
 import type { ImageSources } from '../resources/file/context.ts';
 import { settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
 import { removeAllSeeds } from '../resources/vm/actions/seed.ts';
+import type { ResolvedSecret } from '../resources/vm/desired-config.ts';
+import { secretPathOf } from '../resources/vm/fields/rows.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
-import type { ResolvedSecret } from '../resources/vm/wanted.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import { type OpenStep, openSteps } from '../state/events.ts';
 import { closeRun, JournalWriter } from '../state/journal.ts';
@@ -79,9 +80,6 @@ export interface PlanOptions {
   readonly checkPrivileges?: boolean;
 }
 
-/** Which configuration key a secret field stands for. */
-const SECRET_FIELDS: Readonly<Record<string, string>> = { cipassword: 'cloud_init.password' };
-
 export class Session {
   readonly runId: string;
   readonly #input: SessionInput;
@@ -107,7 +105,7 @@ export class Session {
       ids: input.ids ?? new IdReservations(),
       sources: input.sources,
       onProgress: input.onProgress ?? (() => {}),
-      secret: (address, key) => input.secrets.get(address)?.get(SECRET_FIELDS[key] ?? key)?.value,
+      secret: (address, key) => input.secrets.get(address)?.get(secretPathOf(key) ?? key)?.value,
     };
   }
 

@@ -1,13 +1,13 @@
 /** What is remembered of a VM that exists already: its identity, and every field of the file that is true of it. Pure. */
 import type { Address } from '../base/address.ts';
 import { appliedValues, type DesiredConfig } from '../resources/vm/desired.ts';
-import { type Difference, diffVm } from '../resources/vm/diff.ts';
-import type { VmFields } from '../resources/vm/fields.ts';
+import { desiredConfig } from '../resources/vm/desired-config.ts';
+import { type Difference, diffVm } from '../resources/vm/diff/diff.ts';
+import type { VmFields } from '../resources/vm/fields/index.ts';
 import { appliedHa, diffHa } from '../resources/vm/ha.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { printOwnership } from '../resources/vm/ownership.ts';
 import { macsOf } from '../resources/vm/parts.ts';
-import { wantedConfig } from '../resources/vm/wanted.ts';
 import type { VmState } from '../state/stack-state.ts';
 import { bareVm } from './bare-vm.ts';
 import type { Observed } from './observed.ts';
@@ -75,7 +75,7 @@ function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, 
     pciMappings: { ok: true, value: pciMappings ?? new Map() },
     vms: new Map([[address, { kind: 'present', vm: observed }]]),
   };
-  return wantedConfig(fields, {
+  return desiredConfig(fields, {
     ownershipLine: printOwnership({ stack: stackName, address, vmid, uuid }),
     pciMappings: pciMappingsFor(bareVm(address, fields), sight),
     seed: seedPlace({

@@ -2,9 +2,9 @@
 import { seedFieldsOf } from '../resources/seed/fields.ts';
 import type { Step } from '../resources/step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../resources/vm/desired.ts';
+import { desiredConfig, type ResolvedSecret } from '../resources/vm/desired-config.ts';
 import { printOwnership } from '../resources/vm/ownership.ts';
 import { vmStep } from '../resources/vm/steps.ts';
-import { type ResolvedSecret, wantedConfig } from '../resources/vm/wanted.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
 import type { Observed } from './observed.ts';
@@ -69,7 +69,7 @@ export function wanted(
     recipe: input.recipe,
     ...(asIncomplete && { incomplete: true, nonce: input.remembered?.nonce }),
   });
-  return wantedConfig(vm.fields, {
+  return desiredConfig(vm.fields, {
     ownershipLine: line,
     secrets,
     pciMappings: pciMappingsFor(vm, input.observed),

@@ -10,7 +10,7 @@ export interface FieldRow {
 }
 
 export function fieldRows(schema: z.core.$ZodType, path = ''): FieldRow[] {
-  const facts = fieldFacts.get(schema as z.ZodType); // the registry accepts every schema of zod itself
+  const facts = fieldFacts.get(schema);
   if (facts) return [{ path, facts, schema }];
   // zod describes each kind of schema by `def`; the base type does not say which kinds there are.
   const { def } = schema._zod as unknown as { readonly def: Definition };
@@ -28,6 +28,16 @@ export function fieldRows(schema: z.core.$ZodType, path = ''): FieldRow[] {
     default:
       return [];
   }
+}
+
+/** The value at a path without `*`; undefined where something on the way is missing. */
+export function valueAt(owner: object, path: string): unknown {
+  return path.split('.').reduce<unknown>(
+    // Fields are plain data, so a missing step is undefined.
+    (value, step) =>
+      typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[step] : undefined,
+    owner,
+  );
 }
 
 type Definition =

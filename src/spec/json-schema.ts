@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { fieldFacts } from '../resources/field.ts';
-import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
 import {
   addressesSchema,
   diskImageSchema,

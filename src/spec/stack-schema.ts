@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
 import { duration, type FieldFacts, field } from '../resources/field.ts';
 import { imageFieldsSchema } from '../resources/image/fields.ts';
-import { secretReference } from '../resources/vm/cloud-init-fields.ts';
-import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { secretReference } from '../resources/vm/fields/cloud-init.ts';
+import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
 import { parseIp } from './ip-address.ts';
 import { ELEMENT_TYPES, VARIABLE_TYPES } from './variable-types.ts';
 

@@ -5,7 +5,7 @@ import { closest } from '../base/closest.ts';
 import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
-import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
 import { shareAddresses } from './address-ranges.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';

@@ -2,7 +2,7 @@
 import type { Address } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { ImageFields } from '../resources/image/fields.ts';
-import type { VmFields } from '../resources/vm/fields.ts';
+import type { VmFields } from '../resources/vm/fields/index.ts';
 
 export interface ResolvedStack {
   readonly name: string;

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Address } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
-import { vmFieldsSchema } from '../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
 import type { Findings } from './findings.ts';
 import type { Member } from './groups.ts';
 import { parseTolerantly, pathOf, report } from './issues.ts';

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { USER_ATTRIBUTES } from '../../src/provider/vm/schema.ts';
 import { wantedVm } from '../../src/provider/vm/wanted-vm.ts';
-import type { VmFields } from '../../src/resources/vm/fields.ts';
+import { desiredConfig } from '../../src/resources/vm/desired-config.ts';
+import type { VmFields } from '../../src/resources/vm/fields/index.ts';
 import { vmFieldsArbitrary } from '../../src/resources/vm/testing/arbitrary-vm.ts';
 import { foreignChanges } from '../../src/resources/vm/testing/foreign-changes.ts';
-import { wantedConfig } from '../../src/resources/vm/wanted.ts';
 import { driftWorld, SURROUNDINGS } from '../simulation/engine/support/drift-world.ts';
 import { isStored } from '../simulation/engine/support/foreign-edit.ts';
 import { byDepth } from '../support/depth.ts';
@@ -87,7 +87,7 @@ describe('a VM that Terraform applied', () => {
         const vm = bench.world.vms.get(Number(first.host.state.vmid));
         if (!vm) throw new Error(`${name} was not made`);
         const before = vm.config;
-        const desired = wantedConfig(wanted.fields, { pciMappings: PCI_MAPPINGS });
+        const desired = desiredConfig(wanted.fields, { pciMappings: PCI_MAPPINGS });
         for (const { path, values } of foreignChanges(desired, before.current)) {
           // The ownership line is ours, not the configuration's.
           if (path === 'ownership' || !isStored(vm, values)) continue;

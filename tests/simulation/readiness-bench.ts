@@ -9,7 +9,7 @@ import { readyChecks, readyTarget } from '../../src/engine/ready/checks.ts';
 import { GuestSigns } from '../../src/engine/ready/signs.ts';
 import { type Readiness, waitUntilReady } from '../../src/engine/ready/wait.ts';
 import { createPve, parseToken } from '../../src/pve/index.ts';
-import { type VmFieldsInput, vmFieldsSchema } from '../../src/resources/vm/fields.ts';
+import { type VmFieldsInput, vmFieldsSchema } from '../../src/resources/vm/fields/index.ts';
 import { isPortOpen } from '../../src/simulator/guests/addresses.ts';
 import {
   buildWorld,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Effect } from '../../src/resources/field.ts';
 import { type FieldRow, fieldRows } from '../../src/resources/field-table.ts';
 import { imageFieldsSchema } from '../../src/resources/image/fields.ts';
-import { vmFieldsSchema } from '../../src/resources/vm/fields.ts';
+import { vmFieldsSchema } from '../../src/resources/vm/fields/index.ts';
 import {
   connectionSchema,
   diskImageSchema,
@@ -16,17 +16,10 @@ import {
 import { table } from './markdown.ts';
 import { type Schema, schemaOf, typeOf } from './schema-words.ts';
 
-const EFFECTS: Readonly<Record<Effect, string>> = {
-  live: 'at once',
-  'hotplug-network': 'hotplug `network`',
-  'hotplug-disk': 'hotplug `disk`',
-  'hotplug-usb': 'hotplug `usb`',
-  'hotplug-cpu': 'hotplug `cpu`',
-  'hotplug-memory': 'hotplug `memory`',
-  restart: 'restart',
-  creation: 'creation',
-  none: '—',
-};
+function effectWords(effect: Effect): string {
+  if (typeof effect === 'object') return `immediately if ${effect.when}`;
+  return { live: 'immediately', restart: 'after a restart', creation: 'at creation', none: '—' }[effect];
+}
 
 /** Fields of a VM: a table for those that stand alone, then one for each group of them. */
 export function vmReference(): string {
@@ -46,12 +39,12 @@ export function vmReference(): string {
 
 function fieldTable(rows: readonly FieldRow[]): string {
   return table(
-    ['field', 'value', 'a change is felt', 'Proxmox key', 'default', 'meaning'],
+    ['field', 'value', 'a change takes effect', 'Proxmox key', 'default', 'meaning'],
     rows.map((row) => [
       `\`${row.path}\``,
       valueWords(row),
-      EFFECTS[row.facts.effect],
-      row.facts.pve === undefined ? '' : `\`${row.facts.pve}\``,
+      effectWords(row.facts.effect),
+      row.facts.wire === undefined ? '' : `\`${row.facts.wire.join('.')}\``,
       defaultOf(row),
       meaningOf(row),
     ]),

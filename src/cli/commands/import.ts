@@ -6,7 +6,7 @@ import { advice, command } from '../../base/hint.ts';
 import { type ImportResult, importVm } from '../../engine/import.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { parseVmid } from '../../pve/index.ts';
-import type { VmFields } from '../../resources/vm/fields.ts';
+import type { VmFields } from '../../resources/vm/fields/index.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
 import { connect } from '../stack/connect.ts';
 import { openStack, readStack } from '../stack/open.ts';

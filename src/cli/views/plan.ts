@@ -4,7 +4,7 @@ import { type AddressKind, kindOf } from '../../base/address.ts';
 import type { Change, ChangeKind, Plan } from '../../engine/plan-types.ts';
 import { isPciMapStep, type PciMapStep } from '../../resources/pci/mapping.ts';
 import type { Step } from '../../resources/step.ts';
-import type { Difference } from '../../resources/vm/diff.ts';
+import type { Difference } from '../../resources/vm/diff/diff.ts';
 import type { MigrateInput } from '../../resources/vm/steps.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';

@@ -1,8 +1,8 @@
 /** Which line of the file asks for something: from a key of the configuration back to the field, and to its position. */
 import { type Address, covers } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
+import { desiredConfig } from '../../resources/vm/desired-config.ts';
 import type { Cause } from '../../resources/vm/privileges/need.ts';
-import { wantedConfig } from '../../resources/vm/wanted.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
 import type { Observed } from '../observed.ts';
 import { pciMappingsFor } from '../pci.ts';
@@ -15,7 +15,7 @@ export interface FieldFinder {
 /** `vm` is undefined where it has left the file: then only its address is known. */
 export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observed: Observed): FieldFinder {
   if (!vm) return { whereOf: () => ({ address }) };
-  const wanted = wantedConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
+  const wanted = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
   return {
     whereOf: (cause) => {
       if ('field' in cause) return whereOf(vm, cause.field);

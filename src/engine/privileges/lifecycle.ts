@@ -5,7 +5,7 @@
 
 import type { Step } from '../../resources/step.ts';
 import type { SeedInput } from '../../resources/vm/actions/seed.ts';
-import { mergedText } from '../../resources/vm/merge.ts';
+import { mergedText } from '../../resources/vm/diff/merge.ts';
 import { writeNeeds } from '../../resources/vm/privileges/config.ts';
 import { growthNeeds } from '../../resources/vm/privileges/drives.ts';
 import { type VmForecast, wishesOf } from '../../resources/vm/privileges/forecast.ts';

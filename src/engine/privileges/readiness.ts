@@ -1,5 +1,5 @@
 /** What waiting for a guest needs: the map is total, so that a new check says what it asks of the agent. */
-import type { VmFields } from '../../resources/vm/fields.ts';
+import type { VmFields } from '../../resources/vm/fields/index.ts';
 import { type AgentRequest, agentPrivileges } from '../../resources/vm/privileges/agent.ts';
 import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from '../../resources/vm/privileges/need.ts';
 import { managedNic, type ReadyChecks, readyChecks, staticAddresses } from '../ready/checks.ts';

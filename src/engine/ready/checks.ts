@@ -1,7 +1,7 @@
 /** What "ready" means for a VM: the defaults of its kind of guest, with what the stack says about it on top. Pure data. */
 import type { Address } from '../../base/address.ts';
-import type { VmFields } from '../../resources/vm/fields.ts';
-import type { NicFields } from '../../resources/vm/nic-fields.ts';
+import type { VmFields } from '../../resources/vm/fields/index.ts';
+import type { NicFields } from '../../resources/vm/fields/nics.ts';
 import type { NicIdentity } from './addresses.ts';
 
 export type GuestCommand = readonly [string, ...string[]];

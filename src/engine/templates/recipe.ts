@@ -4,7 +4,7 @@
  */
 import type { Address } from '../../base/address.ts';
 import { imageVolid } from '../../resources/file/file.ts';
-import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
+import type { ResolvedSecret } from '../../resources/vm/desired-config.ts';
 import type { ResolvedStack, ResolvedTemplate } from '../../spec/types.ts';
 import { fingerprint } from '../fingerprint.ts';
 

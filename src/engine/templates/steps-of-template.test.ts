@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { vmFieldsSchema } from '../../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../../resources/vm/fields/index.ts';
 import { finalFields, guestOf } from './steps-of-template.ts';
 
 const fieldsOf = (more: object) => vmFieldsSchema.parse({ name: 'base', node: 'pve1', ...more });

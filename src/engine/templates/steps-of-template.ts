@@ -4,7 +4,7 @@ import type { Step } from '../../resources/step.ts';
 import type { TemplateGuest } from '../../resources/template/health.ts';
 import { type RetireInput, templateStep } from '../../resources/template/steps.ts';
 import type { DesiredConfig } from '../../resources/vm/desired.ts';
-import type { VmFields } from '../../resources/vm/fields.ts';
+import type { VmFields } from '../../resources/vm/fields/index.ts';
 import type { TemplateMemory } from '../../resources/vm/memory.ts';
 import { type PackedEntry, packDesired } from '../../resources/vm/packed.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../../resources/vm/steps.ts';

@@ -1,9 +1,9 @@
 /** A cluster as plain data, for tests of what is pure: one node with two storages, and whatever a test adds. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
+import { secretFieldsOf } from '../../resources/vm/fields/secrets.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { emptyVm } from '../../resources/vm/privileges/forecast.ts';
-import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
 import type { ResolvedStack } from '../../spec/types.ts';
 import type { VmState } from '../../state/stack-state.ts';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Address } from '../../base/address.ts';
 import { Session } from '../../engine/session.ts';
 import type { ImageSources } from '../../resources/file/context.ts';
-import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
+import type { ResolvedSecret } from '../../resources/vm/desired-config.ts';
 import type { ResolvedStack, Rollout } from '../../spec/types.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import type { StackState } from '../../state/stack-state.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { byteSize, duration, field } from '../../resources/field.ts';
 import { fieldRows } from '../../resources/field-table.ts';
-import { vmFieldsSchema } from '../../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../../resources/vm/fields/index.ts';
 import { attributesOfFields, vmFieldAttributes, withNested } from './from-fields.ts';
 import { type Attribute, type Attributes, objectType } from './model.ts';
 
@@ -114,7 +114,13 @@ describe('the attributes of a VM', () => {
 });
 
 describe('attributes from a field table', () => {
-  const facts = { description: 'A thing.', effect: 'restart', pve: 'x', examples: ['8s'], serverDefault: '1' } as const;
+  const facts = {
+    description: 'A thing.',
+    effect: 'restart',
+    wire: ['x'],
+    examples: ['8s'],
+    serverDefault: '1',
+  } as const;
   const table = z.strictObject({
     off: field(z.union([z.literal(false), z.strictObject({ size: field(byteSize(), { ...facts }) })]).optional(), {
       description: 'Something; false for none.',
@@ -137,7 +143,7 @@ describe('attributes from a field table', () => {
 
   it('say everything the facts say', () => {
     expect(made.pause?.description).toBe(
-      'A thing. Example: `"8s"`. Proxmox’s default: `1`. A change is felt after a restart. Proxmox key: `x`.',
+      'A thing. Example: `"8s"`. Proxmox’s default: `1`. A change takes effect after a restart. Proxmox key: `x`.',
     );
     expect(made.secret?.sensitive).toBe(true);
     expect(made.old?.deprecated).toBe(true);

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { assertNever } from '../../base/assert.ts';
 import type { Effect, FieldFacts } from '../../resources/field.ts';
-import { vmFieldsSchema } from '../../resources/vm/fields.ts';
+import { vmFieldsSchema } from '../../resources/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
 
@@ -14,8 +14,13 @@ export function attributesOfFields(schema: z.core.$ZodType): Attributes {
   return attributesOf(groupShape(schema));
 }
 
-export function vmFieldAttributes(): Attributes {
-  return attributesOf(VM_SHAPE);
+/** `neverRuns`: of a template, where no change has to take effect. */
+export function vmFieldAttributes(options: Wording = {}): Attributes {
+  return attributesOf(VM_SHAPE, options);
+}
+
+interface Wording {
+  readonly neverRuns?: true;
 }
 
 /** The same attributes with more of them inside the nested one of this name. */
@@ -28,10 +33,10 @@ export function withNested(attributes: Attributes, name: string, more: Attribute
   };
 }
 
-function attributesOf(group: GroupShape): Attributes {
+function attributesOf(group: GroupShape, wording: Wording = {}): Attributes {
   const own = Object.entries(group.fields).map(([name, shape]): [string, Attribute] => [
     name,
-    attributeOf(shape, group.keyword?.field === name ? group.keyword.words : []),
+    attributeOf(shape, wording, group.keyword?.field === name ? group.keyword.words : []),
   ]);
   const switched: [string, Attribute][] = group.hasSwitch ? [[SWITCH, switchAttribute(group)]] : [];
   return Object.fromEntries([...switched, ...own]);
@@ -45,43 +50,37 @@ function switchAttribute({ offMeans }: GroupShape): Attribute {
   };
 }
 
-function attributeOf(shape: Shape, keywords: readonly string[]): Attribute {
+function attributeOf(shape: Shape, wording: Wording, keywords: readonly string[]): Attribute {
   return {
-    type: typeOf(shape),
+    type: typeOf(shape, wording),
     given: shape.isRequired ? 'required' : 'optional-computed',
-    description: describe(shape, keywords),
+    description: describe(shape, wording, keywords),
     // A reference to a secret is none itself.
     ...(shape.kind === 'leaf' && shape.facts?.secret && { sensitive: true as const }),
     ...(shape.isDeprecated && { deprecated: true as const }),
   };
 }
 
-function typeOf(shape: Shape): AttributeType {
+function typeOf(shape: Shape, wording: Wording): AttributeType {
   switch (shape.kind) {
     case 'leaf':
       return { kind: 'value', type: shape.type };
     case 'group':
-      return { kind: 'nested', nesting: 'single', attributes: attributesOf(shape) };
+      return { kind: 'nested', nesting: 'single', attributes: attributesOf(shape, wording) };
     case 'slots':
-      return { kind: 'nested', nesting: 'map', attributes: attributesOf(shape.item) };
+      return { kind: 'nested', nesting: 'map', attributes: attributesOf(shape.item, wording) };
     default:
       return assertNever(shape);
   }
 }
 
-const EFFECTS: Readonly<Record<Effect, string | undefined>> = {
-  live: undefined,
-  'hotplug-network': 'A change is felt at once where `hotplug` has `network`, else after a restart.',
-  'hotplug-disk': 'A change is felt at once where `hotplug` has `disk`, else after a restart.',
-  'hotplug-usb': 'A change is felt at once where `hotplug` has `usb`, else after a restart.',
-  'hotplug-cpu': 'A change is felt at once where `hotplug` has `cpu`, else after a restart.',
-  'hotplug-memory': 'A change is felt at once where `hotplug` has `memory`, else after a restart.',
-  restart: 'A change is felt after a restart.',
-  creation: undefined,
-  none: undefined,
-};
+function effectSentence(effect: Effect): string | undefined {
+  if (typeof effect === 'object')
+    return `A change takes effect immediately if ${effect.when}, otherwise after a restart.`;
+  return effect === 'restart' ? 'A change takes effect after a restart.' : undefined;
+}
 
-function describe(shape: Shape, keywords: readonly string[]): string {
+function describe(shape: Shape, { neverRuns }: Wording, keywords: readonly string[]): string {
   const { facts } = shape;
   const sentences = [
     facts === undefined ? sentence(shape.description ?? '') : inHostWords(facts.description, shape),
@@ -90,8 +89,8 @@ function describe(shape: Shape, keywords: readonly string[]): string {
     keywords.length > 0 ? `Also: ${listed(keywords.map((word) => `"${word}"`))}.` : undefined,
     exampleOf(facts),
     defaultOf(shape),
-    facts && EFFECTS[facts.effect],
-    facts?.pve === undefined ? undefined : `Proxmox key: \`${facts.pve}\`.`,
+    facts && !neverRuns ? effectSentence(facts.effect) : undefined,
+    facts?.wire === undefined ? undefined : `Proxmox key: \`${facts.wire.join('.')}\`.`,
   ];
   return sentences.filter(Boolean).join(' ');
 }

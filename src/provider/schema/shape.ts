@@ -81,7 +81,7 @@ export function shapeAt(root: GroupShape, path: string): Shape | undefined {
 
 function shapeOf(schema: z.core.$ZodType, around: Partial<Common> = {}): Shape {
   const def = definition(schema);
-  const facts = around.facts ?? fieldFacts.get(schema as z.ZodType); // the registry accepts every schema of zod itself
+  const facts = around.facts ?? fieldFacts.get(schema);
   const said = z.globalRegistry.get(schema);
   const description = around.description ?? said?.description;
   const common: Common = {
@@ -156,7 +156,7 @@ function groupUnion(
     parts.map(([name, shape]) => [name, isOptional ? { ...shape, isRequired: false } : shape]),
   );
   const words = keywords.flatMap(wordsOf);
-  const offMeans = off && fieldFacts.get(off as z.ZodType)?.description; // as above
+  const offMeans = off && fieldFacts.get(off)?.description;
   const [first] = Object.keys(fields);
   invariant(first !== undefined && keywords.every((each) => wordsOf(each).length > 0), 'Beside a group stand words.');
   invariant(off === undefined || !Object.hasOwn(fields, SWITCH), `A group that can be false has no field "${SWITCH}".`);

@@ -3,7 +3,7 @@
 import { observe } from '../../engine/observe.ts';
 import type { Observed } from '../../engine/observed.ts';
 import { planDestroy } from '../../engine/plan-destroy.ts';
-import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
+import { secretFieldsOf } from '../../resources/vm/fields/secrets.ts';
 import { attribute } from '../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { PlanRequest, PlanResponse, ProviderDiagnostic } from '../provider.ts';

@@ -50,24 +50,24 @@ const WORDS: Readonly<Record<string, string>> = {
   vmid: 'Id of the template. One that is fixed leaves no room for a new version beside the old one: a changed recipe then replaces the template, which its linked clones prevent. Without it, and without `vmids`, the next free id.',
 };
 
-/** In the words of a template, which never runs: a change is never felt, it makes another version. */
-function described(attributes: Attributes, words = WORDS): Attributes {
+/** In the words of a template. */
+function described(attributes: Attributes): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, each]): [string, Attribute] => [
       name,
-      {
-        ...each,
-        type:
-          each.type.kind === 'value' ? each.type : { ...each.type, attributes: described(each.type.attributes, {}) },
-        description: words[name] ?? each.description.replace(/ ?A change is felt [^.]*\./, ''),
-      },
+      { ...each, description: WORDS[name] ?? each.description },
     ]),
   );
 }
 
+/** A template never runs: no change takes effect in it, each makes another version. */
+const vmAttributes = withNested(vmFieldAttributes({ neverRuns: true }), 'cloud_init', {
+  password_wo: PASSWORD_WRITE_ONLY,
+});
+
 /** Everything a user may set. */
 export const USER_ATTRIBUTES: Attributes = {
-  ...described(withoutRefused(withNested(vmFieldAttributes(), 'cloud_init', { password_wo: PASSWORD_WRITE_ONLY }))),
+  ...described(withoutRefused(vmAttributes)),
   ...asArguments(attributesOfFields(ownKeys)),
   triggers,
   timeouts: timeoutsAttribute(TIMEOUTS, 'template'),

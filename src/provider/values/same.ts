@@ -5,9 +5,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { DesiredEntry, DesiredField } from '../../resources/vm/desired.ts';
-import type { VmFields } from '../../resources/vm/fields.ts';
-import { isFieldSatisfied, mergedText } from '../../resources/vm/merge.ts';
-import { wantedConfig } from '../../resources/vm/wanted.ts';
+import { desiredConfig } from '../../resources/vm/desired-config.ts';
+import { isFieldSatisfied, mergedText } from '../../resources/vm/diff/merge.ts';
+import type { VmFields } from '../../resources/vm/fields/index.ts';
 import { type CtyValue, isObject, isWhollyKnown } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';
 import { type LeafShape, shapeAt } from '../schema/shape.ts';
@@ -64,7 +64,7 @@ function wishFor(path: string, value: unknown): OneWish | undefined {
   const steps = path.split('.');
   const fields = steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
   // What is wanted of one field does not depend on those that every VM has.
-  for (const entry of wantedConfig(fields as VmFields, {}).values()) {
+  for (const entry of desiredConfig(fields as VmFields, {}).values()) {
     const field = entry.fields.find((each) => each.path === path);
     if (!field) continue;
     const { desired } = entry;

@@ -5,7 +5,7 @@ import type { Observed } from '../../engine/observed.ts';
 import type { PlanResult } from '../../engine/plan.ts';
 import { planDestroy } from '../../engine/plan-destroy.ts';
 import type { Plan } from '../../engine/plan-types.ts';
-import { secretFieldsOf } from '../../resources/vm/secret-fields.ts';
+import { secretFieldsOf } from '../../resources/vm/fields/secrets.ts';
 import type { VmState } from '../../state/stack-state.ts';
 import { attribute } from '../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';

@@ -2,7 +2,7 @@
 import { fieldsOfVm } from '../../engine/import-fields.ts';
 import { managedNic, staticAddresses } from '../../engine/ready/checks.ts';
 import { findCloudInitDrive } from '../../resources/vm/disks.ts';
-import type { VmFields } from '../../resources/vm/fields.ts';
+import type { VmFields } from '../../resources/vm/fields/index.ts';
 import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
 import { macsOf } from '../../resources/vm/parts.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';

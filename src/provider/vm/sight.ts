@@ -7,7 +7,7 @@ import type { Observed } from '../../engine/observed.ts';
 import { haDifferences } from '../../engine/plan-existing.ts';
 import { wanted } from '../../engine/vm-wishes.ts';
 import type { Pve } from '../../pve/index.ts';
-import { diffVm } from '../../resources/vm/diff.ts';
+import { diffVm } from '../../resources/vm/diff/diff.ts';
 import { writtenHa } from '../../resources/vm/ha.ts';
 import { notOurs, sameVm } from '../../resources/vm/identity.ts';
 import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';

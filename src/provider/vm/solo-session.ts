@@ -1,6 +1,6 @@
 /** A run of the engine on one VM. */
 import type { Session } from '../../engine/session.ts';
-import type { ResolvedSecret } from '../../resources/vm/wanted.ts';
+import type { ResolvedSecret } from '../../resources/vm/desired-config.ts';
 import type { ResolvedStack, ResolvedVm, Rollout } from '../../spec/types.ts';
 import { emptyState, type StackState, type VmState } from '../../state/stack-state.ts';
 import { stackOf, withEngineRun } from '../run/session.ts';

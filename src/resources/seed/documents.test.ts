@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { Secret } from '../../base/secret.ts';
-import { type VmFields, vmFieldsSchema } from '../vm/fields.ts';
+import { type VmFields, vmFieldsSchema } from '../vm/fields/index.ts';
 import { type SeedSource, seedDocuments, userDataProblem } from './documents.ts';
 import { seedFieldsOf } from './fields.ts';
 

@@ -1,5 +1,5 @@
 /** What a seed needs to know of a VM. It holds no secret and no reference to one, so it may stand in plans. */
-import type { VmFields } from '../vm/fields.ts';
+import type { VmFields } from '../vm/fields/index.ts';
 
 /** Documents that a stack can bring itself. */
 export const OWN_DOCUMENTS = ['user_data', 'network_data', 'meta_data'] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
-import { vmFieldsSchema } from '../vm/fields.ts';
+import { vmFieldsSchema } from '../vm/fields/index.ts';
 import type { SeedSource } from './documents.ts';
 import { seedFieldsOf } from './fields.ts';
 import { seedBytes, seedOf } from './seed.ts';

@@ -2,7 +2,7 @@
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { fromWireBoolean, parseBootOrder } from '../../pve/wire/index.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../vm/disks.ts';
-import type { VmFields } from '../vm/fields.ts';
+import type { VmFields } from '../vm/fields/index.ts';
 import { propertyOf } from '../vm/parts.ts';
 
 export interface TemplateFault {

@@ -1,15 +1,16 @@
-/** Gathers what is wanted of each key while the fields of a VM are walked through. */
+/** Gathers the desired value of each key while the fields of a VM are walked through. */
 import { invariant } from '../../base/assert.ts';
 import { printByteSize } from '../../base/units.ts';
-import type { Binding } from './bindings.ts';
+import { valueAt } from '../field-table.ts';
+import { textOfWords, type WordKind, wordsOfText } from '../words.ts';
 import type { DesiredEntry, DesiredField, DesiredKey, SubKeys } from './desired.ts';
-import { textOfWords, type WordKind, wordsOfText } from './words.ts';
+import type { WireRow } from './fields/rows.ts';
 
 export class Collector {
   readonly entries = new Map<string, DesiredEntry>();
 
   add(key: string, desired: DesiredKey, fields: readonly DesiredField[]): void {
-    invariant(!this.entries.has(key), `${key} is wanted twice.`);
+    invariant(!this.entries.has(key), `${key} is set twice.`);
     this.entries.set(key, { key, desired, fields });
   }
 
@@ -23,21 +24,19 @@ export class Collector {
     this.add(key, text === undefined ? { kind: 'absent' } : { kind: 'value', text }, [{ ...field, parts: [] }]);
   }
 
-  /** The field of a binding, if its owner sets it. */
-  bind(key: string, owner: object, binding: Binding, path: string): void {
-    const value = rawValue(valueAt(owner, binding.path), binding.words);
+  /** The field of a row, if its owner sets it. */
+  bind(key: string, owner: object, row: WireRow, path: string): void {
+    const value = fileValue(valueAt(owner, row.name), row.words);
     if (value === undefined) return;
-    const { part, words } = binding;
-    const fieldPath = path === '' ? binding.path : `${path}.${binding.path}`;
+    const { part, words } = row;
+    const fieldPath = path === '' ? row.name : `${path}.${row.name}`;
     if (part === undefined) {
       this.whole(key, { path: fieldPath, value, words });
       return;
     }
-    const set = {
-      ...Object.fromEntries((binding.excludes ?? []).map((name) => [name, undefined])),
-      [part]: textOfWords(words, value),
-    };
-    this.property(key, set, [{ path: fieldPath, value, words, parts: [part, ...(binding.excludes ?? [])] }]);
+    const excludes = row.facts.excludes ?? [];
+    const set = { ...Object.fromEntries(excludes.map((name) => [name, undefined])), [part]: textOfWords(words, value) };
+    this.property(key, set, [{ path: fieldPath, value, words, parts: [part, ...excludes] }]);
   }
 
   /** More sub-keys of a property string. */
@@ -56,18 +55,18 @@ export class Collector {
   parts(
     key: string,
     owner: object,
-    bindings: readonly Binding[],
+    rows: readonly WireRow[],
     path: string,
   ): { readonly set: SubKeys; readonly fields: readonly DesiredField[] } {
     const some = new Collector();
-    for (const binding of bindings) some.bind(key, owner, binding, path);
+    for (const row of rows) some.bind(key, owner, row, path);
     const entry = some.entries.get(key);
     return { set: entry?.desired.kind === 'property' ? entry.desired.set : {}, fields: entry?.fields ?? [] };
   }
 }
 
-/** A resolved field as the file would write it; sizes and durations are numbers after resolution. */
-export function rawValue(value: unknown, words: WordKind): unknown {
+/** A resolved value as the file would write it; sizes and durations are numbers after resolution. */
+export function fileValue(value: unknown, words: WordKind): unknown {
   if (typeof value !== 'number') return value;
   switch (words) {
     case 'mebibytes':
@@ -79,13 +78,4 @@ export function rawValue(value: unknown, words: WordKind): unknown {
     default:
       return value;
   }
-}
-
-function valueAt(owner: object, path: string): unknown {
-  return path.split('.').reduce<unknown>(
-    // Owners are plain data, so a missing step is simply undefined.
-    (value, step) =>
-      typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[step] : undefined,
-    owner,
-  );
 }

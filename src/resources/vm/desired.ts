@@ -1,9 +1,9 @@
 /**
- * What a stack wants of one configuration key. Property strings are wanted in part: only the sub-keys somebody set are
- * ours, the rest of the actual string is kept. That is how a template's values survive.
+ * The desired value of one configuration key. Of a property string only the sub-keys that the stack sets are ours; the rest
+ * of the actual string is kept. That is how a template's values survive.
  */
 import type { Secret } from '../../base/secret.ts';
-import type { WordKind } from './words.ts';
+import type { WordKind } from '../words.ts';
 
 /** Sub-keys of a property string; undefined removes one. */
 export type SubKeys = Readonly<Record<string, string | undefined>>;
@@ -25,14 +25,14 @@ export interface DesiredCdrom {
   readonly set: SubKeys;
   /** An ISO, or `none` for an empty drive. */
   readonly file: string;
-  /** It holds documents of one's own: which file that is, is known for certain once the VM is there. */
+  /** It holds custom cloud-init files; the name of the volume is certain once the VM exists. */
   readonly seed?: true | undefined;
 }
 
 export type DesiredKey =
   /** The whole value. */
   | { readonly kind: 'value'; readonly text: string }
-  /** A value that reads back as a mask; the digest is what is remembered of it. */
+  /** A value that reads back as a mask; the state records its digest. */
   | { readonly kind: 'secret'; readonly value: Secret; readonly digest: string }
   /** These sub-keys; `base` is what a new device starts from. */
   | { readonly kind: 'property'; readonly set: SubKeys; readonly base?: string }
@@ -54,7 +54,7 @@ export interface DesiredField {
   readonly words: WordKind;
   /** The sub-keys it stands for, the one that shows its value first; empty where it is the whole value. */
   readonly parts: readonly string[];
-  /** It stands in a document of one's own: only what was applied last tells whether it changed. */
+  /** It is part of a custom cloud-init file: only the recorded value tells whether it changed. */
   readonly told?: true;
 }
 
@@ -71,7 +71,7 @@ export interface DesiredEntry extends Wish {
 /** By Proxmox key. */
 export type DesiredConfig = ReadonlyMap<string, DesiredEntry>;
 
-/** What the state remembers after an apply: field path → value; secrets as digests. */
+/** What the state records after an apply: field path → value; secrets as digests. */
 export function appliedValues(desired: DesiredConfig): Record<string, unknown> {
   const fields = [...desired.values()].flatMap((entry) => entry.fields);
   return Object.fromEntries(fields.map(({ path, value }) => [path, value]));

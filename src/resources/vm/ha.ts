@@ -1,8 +1,8 @@
 /** High availability, wanted and found: what differs, field by field, and what is remembered of it. Pure. */
 import type { HaResource, HaResourceParams } from '../../pve/index.ts';
-import type { ComparedField } from './compared.ts';
-import type { Difference, LastApplied } from './diff.ts';
-import type { HaFields } from './ha-fields.ts';
+import type { ComparedField } from './diff/compared.ts';
+import type { Difference, Recorded } from './diff/diff.ts';
+import type { HaFields } from './fields/ha.ts';
 
 type Managed = Exclude<HaFields, false>;
 type Name = keyof Managed;
@@ -38,7 +38,7 @@ export function isHaRemembered(wish: HaFields | undefined, last: Readonly<Record
 export function diffHa(
   wish: HaFields | undefined,
   found: HaResource | undefined,
-  lastApplied: LastApplied,
+  lastApplied: Recorded,
 ): readonly Difference[] {
   return comparedHa(wish, found)
     .filter(({ equal }) => !equal)

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { vmFieldsSchema } from './fields.ts';
+import { desiredConfig } from './desired-config.ts';
+import { vmFieldsSchema } from './fields/index.ts';
 import { inheritedDevices } from './inherited.ts';
 import { CLOUD_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
-import { wantedConfig } from './wanted.ts';
 
-const wanted = (fields: object) => wantedConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), {});
+const wanted = (fields: object) => desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), {});
 
 describe('inherited devices', () => {
   it('are the disks and cards of the template that the stack does not mention', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
 import { appliedValues } from './desired.ts';
-import { diffVm } from './diff.ts';
-import { type VmFields, vmFieldsSchema } from './fields.ts';
+import { desiredConfig } from './desired-config.ts';
+import { diffVm } from './diff/diff.ts';
+import { type VmFields, vmFieldsSchema } from './fields/index.ts';
 import type { VmObserved } from './observed.ts';
 import { packDesired, unpackDesired, withoutSeed } from './packed.ts';
-import { wantedConfig } from './wanted.ts';
 import { configureWrites } from './writes.ts';
 
 const FILE = 'local:iso/proxwright-web-0123456789abcdef.iso';
@@ -24,7 +24,7 @@ function fieldsWith(part: object = {}): VmFields {
 
 function wanted(fields: VmFields, seed: { slot?: string; file?: string; digest?: string; displaced?: string } = {}) {
   const { slot = 'ide2', file = FILE, digest = 'd1', displaced } = seed;
-  return wantedConfig(fields, { seed: { slot, file, digest, displaced } });
+  return desiredConfig(fields, { seed: { slot, file, digest, displaced } });
 }
 
 function observed(current: Record<string, string>): VmObserved {

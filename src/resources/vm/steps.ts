@@ -2,7 +2,7 @@
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
-import type { HaFields } from './ha-fields.ts';
+import type { HaFields } from './fields/ha.ts';
 import type { PackedEntry } from './packed.ts';
 
 /** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */

@@ -5,17 +5,17 @@ import { canonicalProperty, formatOfKey } from '../../pve/wire/index.ts';
 import { spellingOf } from '../../pve/wire/testing/arbitraries.ts';
 import { fieldRows } from '../field-table.ts';
 import { appliedValues, type DesiredConfig } from './desired.ts';
-import { diffVm, verifyVm } from './diff.ts';
+import { desiredConfig } from './desired-config.ts';
+import { diffVm, verifyVm } from './diff/diff.ts';
+import { isSatisfied, mergedText } from './diff/merge.ts';
 import { isDriveKey, parseDrive } from './disks.ts';
-import { vmFieldsSchema } from './fields.ts';
-import { isSatisfied, mergedText } from './merge.ts';
+import { vmFieldsSchema } from './fields/index.ts';
 import { printOwnership } from './ownership.ts';
 import { propertyOf } from './parts.ts';
 import { vmFieldsArbitrary } from './testing/arbitrary-vm.ts';
 import { foreignChanges } from './testing/foreign-changes.ts';
 import { afterResize, afterWrite, asksForVolume, observedVm } from './testing/server.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
-import { wantedConfig } from './wanted.ts';
 import { configureWrites, creationValues, resizesNeeded } from './writes.ts';
 
 const RUNS = 150;
@@ -27,7 +27,7 @@ const CONTEXT = {
 
 const surroundings = fc.constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE);
 const cases = surroundings.chain((around) =>
-  vmFieldsArbitrary(around).map((fields) => ({ around, fields, desired: wantedConfig(fields, CONTEXT) })),
+  vmFieldsArbitrary(around).map((fields) => ({ around, fields, desired: desiredConfig(fields, CONTEXT) })),
 );
 
 /** Everything the engine would send, to a stopped VM. */
@@ -59,7 +59,7 @@ describe('a VM after its configuration was written', () => {
   it('shows no difference on a VM made from nothing by one request', () => {
     fc.assert(
       fc.property(vmFieldsArbitrary(NO_TEMPLATE), (fields) => {
-        const desired = wantedConfig(fields, CONTEXT);
+        const desired = desiredConfig(fields, CONTEXT);
         const create = {
           set: creationValues(desired.values()),
           delete: [],
@@ -179,13 +179,13 @@ describe('the field table', () => {
   /** Paths with slots replaced by `*`, as the table names them. */
   const rowPath = (path: string) =>
     path.replace(/^(disks|nics|pci|usb)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
-  const rows = fieldRows(vmFieldsSchema).filter(({ path, facts }) => facts.pve !== undefined || path === 'extra');
+  const rows = fieldRows(vmFieldsSchema).filter(({ path, facts }) => facts.wire !== undefined || path === 'extra');
 
   it('is reached in full: the generator draws every row and each becomes a wish', () => {
     const missing = new Set(rows.map(({ path }) => path));
     for (const around of [RICH_TEMPLATE, NO_TEMPLATE]) {
       for (const fields of fc.sample(vmFieldsArbitrary(around), { numRuns: 400, seed: 7 })) {
-        for (const path of Object.keys(appliedValues(wantedConfig(fields, CONTEXT)))) missing.delete(rowPath(path));
+        for (const path of Object.keys(appliedValues(desiredConfig(fields, CONTEXT)))) missing.delete(rowPath(path));
       }
     }
     expect([...missing]).toEqual([]);
@@ -194,7 +194,7 @@ describe('the field table', () => {
   it('has no wish without a row', () => {
     const all = new Set(fieldRows(vmFieldsSchema).map(({ path }) => path));
     for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 200, seed: 8 })) {
-      for (const path of Object.keys(appliedValues(wantedConfig(fields, CONTEXT))))
+      for (const path of Object.keys(appliedValues(desiredConfig(fields, CONTEXT))))
         expect(all).toContain(rowPath(path));
     }
   });
@@ -204,7 +204,7 @@ describe('the field table', () => {
     // Where a volume was copied from is nowhere to be seen, and a cloud-init drive may be anywhere.
     for (const path of ['disks.*.import_from']) missing.delete(path);
     for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 60, seed: 9 })) {
-      const desired = wantedConfig(fields, CONTEXT);
+      const desired = desiredConfig(fields, CONTEXT);
       const values = applied(RICH_TEMPLATE.values, desired);
       for (const { path, values: changed } of foreignChanges(desired, values)) {
         missing.delete(rowPath(path));

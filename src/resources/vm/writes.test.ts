@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
-import { type VmFieldsInput, vmFieldsSchema } from './fields.ts';
+import { type DesiredContext, desiredConfig } from './desired-config.ts';
+import { type VmFieldsInput, vmFieldsSchema } from './fields/index.ts';
 import type { VmObserved } from './observed.ts';
 import { observedVm } from './testing/server.ts';
-import { type WantedContext, wantedConfig } from './wanted.ts';
 import { configureWrites, creationValues, resizesAfterMaking, resizesNeeded } from './writes.ts';
 
 const VALUES = new Map([
@@ -14,8 +14,8 @@ const VALUES = new Map([
   ['scsi1', 'tank:vm-101-disk-1,size=8G'],
 ]);
 
-function wishes(fields: Partial<VmFieldsInput>, context: WantedContext = {}) {
-  return wantedConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context).values();
+function wishes(fields: Partial<VmFieldsInput>, context: DesiredContext = {}) {
+  return desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context).values();
 }
 
 function writes(fields: Partial<VmFieldsInput>, more: Partial<VmObserved> = {}, values = VALUES) {

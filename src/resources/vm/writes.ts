@@ -5,9 +5,9 @@
 import type { Secret } from '../../base/secret.ts';
 import { parseBootOrder, printBootOrder } from '../../pve/wire/index.ts';
 import type { Wish } from './desired.ts';
+import { effectOf, isProtected } from './diff/effects.ts';
+import { actualOf, mergedText, openWishes } from './diff/merge.ts';
 import { isDriveKey, isFixedDrive, parseDrive } from './disks.ts';
-import { effectOf, isProtected } from './effects.ts';
-import { actualOf, mergedText, openWishes } from './merge.ts';
 import { effectiveValues, staleSizes, type VmObserved } from './observed.ts';
 
 export interface ConfigWrite {

@@ -1,4 +1,5 @@
 /** Fields that exclude each other, or that need another one. */
+import { rowsOfDiskOption } from '../../resources/vm/fields/rows.ts';
 import type { ResolvedVm } from '../types.ts';
 import type { Violation, VmRule } from './rule.ts';
 
@@ -25,25 +26,12 @@ export const removeStandsAlone: VmRule = {
   },
 };
 
-const ONLY_FOR_DISKS = [
-  'size',
-  'storage',
-  'format',
-  'import_from',
-  'discard',
-  'ssd',
-  'io_thread',
-  'read_only',
-  'replicate',
-  'limits',
-];
-
 export const cdDriveIsNoDisk: VmRule = {
   reads: ['disks.*.iso', 'disks.*.remove'],
   *check(vm) {
     for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
       if (disk.iso === undefined || disk.remove) continue;
-      const others = written(disk).filter((key) => ONLY_FOR_DISKS.includes(key));
+      const others = written(disk).filter((key) => rowsOfDiskOption(key).some(({ facts }) => facts.on === 'disk'));
       if (others.length > 0) {
         yield {
           vm,
@@ -56,23 +44,19 @@ export const cdDriveIsNoDisk: VmRule = {
 };
 
 /** Proxmox rejects options that a bus does not support. */
-const MISSING_ON_BUS: Readonly<Record<string, readonly string[]>> = {
-  ide: ['io_thread', 'read_only'],
-  sata: ['io_thread', 'read_only'],
-  virtio: ['ssd'],
-};
-
 export const optionsFitTheBus: VmRule = {
   reads: ['disks'],
   *check(vm) {
     for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
       const bus = slot.replace(/\d+$/, '');
-      for (const option of written(disk).filter((key) => MISSING_ON_BUS[bus]?.includes(key))) {
+      for (const option of written(disk)) {
+        const buses = rowsOfDiskOption(option).flatMap(({ facts }) => facts.buses ?? []);
+        if (buses.length === 0 || buses.some((each) => each === bus)) continue;
         yield {
           vm,
           path: `disks.${slot}.${option}`,
           detail: `Disks on the ${bus} bus have no "${option}".`,
-          hint: option === 'ssd' ? 'Leave it out, or use a scsi slot.' : 'Leave it out, or use a scsi or virtio slot.',
+          hint: `Leave it out, or use a slot on one of these buses: ${buses.join(', ')}.`,
         };
       }
     }

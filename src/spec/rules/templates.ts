@@ -1,6 +1,6 @@
 /** Rules for templates: what they need to be built, and to boot afterwards. */
 import { advice, setting } from '../../base/hint.ts';
-import type { DiskFields } from '../../resources/vm/disk-fields.ts';
+import type { DiskFields } from '../../resources/vm/fields/disks.ts';
 import type { ResolvedTemplate } from '../types.ts';
 import type { Complaint, TemplateRule } from './rule.ts';
 

@@ -15,9 +15,9 @@ import { Session } from '../../../src/engine/session.ts';
 import { createImageSources } from '../../../src/local/image-sources.ts';
 import { tcpPortProbe } from '../../../src/local/port-probe.ts';
 import type { Pve } from '../../../src/pve/index.ts';
+import type { ResolvedSecret } from '../../../src/resources/vm/desired-config.ts';
+import { secretFieldsOf } from '../../../src/resources/vm/fields/secrets.ts';
 import { secretDigest } from '../../../src/resources/vm/secret-digest.ts';
-import { secretFieldsOf } from '../../../src/resources/vm/secret-fields.ts';
-import type { ResolvedSecret } from '../../../src/resources/vm/wanted.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
 import { DirectoryStore } from '../../../src/state/directory-store.ts';
 

@@ -6,7 +6,7 @@ import { VM_SHAPE } from '../../../src/provider/schema/from-fields.ts';
 import type { Shape } from '../../../src/provider/schema/shape.ts';
 import { fromFields } from '../../../src/provider/values/from-fields.ts';
 import { USER_ATTRIBUTES } from '../../../src/provider/vm/schema.ts';
-import type { VmFields } from '../../../src/resources/vm/fields.ts';
+import type { VmFields } from '../../../src/resources/vm/fields/index.ts';
 import type { Config } from './toy-host.ts';
 
 export function configOf(fields: VmFields): Config {

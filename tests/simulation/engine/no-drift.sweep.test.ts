@@ -8,15 +8,15 @@ import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../src/base/secret.ts';
 import { fieldRows } from '../../../src/resources/field-table.ts';
 import { appliedValues, type DesiredConfig } from '../../../src/resources/vm/desired.ts';
-import { type VmFields, vmFieldsSchema } from '../../../src/resources/vm/fields.ts';
+import { desiredConfig } from '../../../src/resources/vm/desired-config.ts';
+import { isSatisfied, openWishes } from '../../../src/resources/vm/diff/merge.ts';
+import { type VmFields, vmFieldsSchema } from '../../../src/resources/vm/fields/index.ts';
 import { appliedHa, isHaPath } from '../../../src/resources/vm/ha.ts';
-import { isSatisfied, openWishes } from '../../../src/resources/vm/merge.ts';
 import { printOwnership } from '../../../src/resources/vm/ownership.ts';
 import { printPropertyOf, propertyOf } from '../../../src/resources/vm/parts.ts';
 import { foreignHaChanges, haArbitrary } from '../../../src/resources/vm/testing/arbitrary-ha.ts';
 import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
 import { type ForeignChange, foreignChanges } from '../../../src/resources/vm/testing/foreign-changes.ts';
-import { wantedConfig } from '../../../src/resources/vm/wanted.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
 import type { ResolvedVm } from '../../../src/spec/types.ts';
 import { byDepth, IS_SAMPLE } from '../../support/depth.ts';
@@ -34,7 +34,7 @@ const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
 const rows = fieldRows(vmFieldsSchema).filter(
   ({ path, facts }) =>
     // Groups are of a server that is older than this world.
-    facts.pve !== undefined || path === 'extra' || (isHaPath(path) && path !== 'ha.group'),
+    facts.wire !== undefined || path === 'extra' || (isHaPath(path) && path !== 'ha.group'),
 );
 /** Paths with slots replaced by `*`, as the table names them. */
 const rowPath = (path: string) =>
@@ -119,7 +119,7 @@ function unmetInWorld(fields: VmFields, vm: Vm | undefined): string[] {
   const uuid = propertyOf('smbios1', current.get('smbios1')).get('uuid');
   const [{ address }] = stackOf(fields).vms as [ResolvedVm]; // a stack of one
   const ownershipLine = printOwnership({ stack: 'lab', address, vmid: vm.vmid, uuid });
-  const wanted = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
+  const wanted = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
   return openWishes(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
 }
 
@@ -141,7 +141,7 @@ describe('a VM that was applied', () => {
       if (vm?.config.pending.size !== 0) failures.push(`${name}: something is pending`);
       // What our client was told is one thing, what stands in the world another.
       failures.push(...unmetInWorld(fields, vm).map((each) => `${name}: ${each}`), ...scene.carelessness);
-      const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS });
+      const desired = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS });
       for (const path of Object.keys({ ...appliedValues(desired), ...appliedHa(fields.ha) })) {
         missing.delete(rowPath(path));
       }
@@ -165,7 +165,7 @@ describe('a VM that was applied', () => {
       if (!vm) throw new Error(`${name} was not made`);
       const { config } = vm;
       const line = config.current.get('description')?.split('\n').at(-1) ?? '';
-      const desired = wantedConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine: line });
+      const desired = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine: line });
       for (const { path, values } of foreignEdits(desired, config.current)) {
         // Who takes a drive away that the boot order names is told that first.
         const isGone = (device: string) => config.current.has(device) && !values.has(device);

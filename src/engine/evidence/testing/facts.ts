@@ -1,7 +1,7 @@
 /** Facts of a run for tests of evidence. */
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
-import type { Difference } from '../../../resources/vm/diff.ts';
+import type { Difference } from '../../../resources/vm/diff/diff.ts';
 import type { Change, ChangeKind, Plan } from '../../plan-types.ts';
 import type { EvidenceInput, StageName, StageRecord } from '../record.ts';
 

@@ -1,6 +1,6 @@
 /** Small stacks and what is remembered of them, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
-import { type VmFieldsInput, vmFieldsSchema } from '../../../resources/vm/fields.ts';
+import { type VmFieldsInput, vmFieldsSchema } from '../../../resources/vm/fields/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../spec/types.ts';
 import { emptyState, type StackState, type VmState } from '../../../state/stack-state.ts';
 

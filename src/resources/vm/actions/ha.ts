@@ -2,8 +2,8 @@
 import { hasCode } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import type { HaFields } from '../fields/ha.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
-import type { HaFields } from '../ha-fields.ts';
 import { vmName } from '../identity.ts';
 import type { HaInput } from '../steps.ts';
 import { knownVm, look } from './look.ts';

@@ -2,8 +2,8 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Action } from '../../action.ts';
 import type { Wish } from '../desired.ts';
+import { actualOf, mergedText, openWishes } from '../diff/merge.ts';
 import { vmName } from '../identity.ts';
-import { actualOf, mergedText, openWishes } from '../merge.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { macsOf } from '../parts.ts';
 import type { VerifyInput } from '../steps.ts';

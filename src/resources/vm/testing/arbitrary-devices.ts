@@ -1,6 +1,6 @@
 /** Random PCI, USB and serial devices and graphics. */
 import fc from 'fast-check';
-import type { VmFieldsInput } from '../fields.ts';
+import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type Devices = Pick<VmFieldsInput, 'pci' | 'usb' | 'serial' | 'vga'>;

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { printByteSize } from '../../../base/units.ts';
 import { type Drive, drivesOf } from '../disks.ts';
-import type { VmFieldsInput } from '../fields.ts';
+import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type DiskInput = NonNullable<VmFieldsInput['disks']>[string];
@@ -71,6 +71,7 @@ function options(slot: string): fc.Arbitrary<DiskInput> {
       cache: fc.constantFrom('none' as const, 'writeback' as const),
       aio: fc.constantFrom('native' as const, 'threads' as const, 'io_uring' as const),
       discard: flag,
+      detect_zeroes: flag,
       ...(!slot.startsWith('virtio') && { ssd: flag }),
       ...(onQueues && { io_thread: flag, read_only: flag }),
       backup: flag,

@@ -1,7 +1,7 @@
 /** Random wishes of high availability, and what somebody else might make of them. For tests of the whole engine. */
 import fc from 'fast-check';
+import { type HaFields, haFields } from '../fields/ha.ts';
 import { appliedHa } from '../ha.ts';
-import { type HaFields, haFields } from '../ha-fields.ts';
 
 /** Now and then none at all; the state fits the power. */
 export function haArbitrary(power: 'running' | 'stopped'): fc.Arbitrary<HaFields | undefined> {

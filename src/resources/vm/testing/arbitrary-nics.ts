@@ -1,6 +1,6 @@
 /** Random network cards: inherited ones changed or removed, new ones, with addresses of both families. */
 import fc from 'fast-check';
-import type { VmFieldsInput } from '../fields.ts';
+import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
 type NicInput = NonNullable<VmFieldsInput['nics']>[string];

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { printByteSize } from '../../../base/units.ts';
 import { drivesOf } from '../disks.ts';
-import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields.ts';
+import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
 import { deviceFields } from './arbitrary-devices.ts';
 import { diskSlots } from './arbitrary-disks.ts';
 import { nicSlots } from './arbitrary-nics.ts';

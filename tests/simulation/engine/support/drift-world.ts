@@ -1,6 +1,6 @@
 /** A cluster with one of everything a VM can lean on, and templates with much or little in them. */
 import type { Instant } from '../../../../src/base/clock.ts';
-import type { VmFields } from '../../../../src/resources/vm/fields.ts';
+import type { VmFields } from '../../../../src/resources/vm/fields/index.ts';
 import type { Surroundings } from '../../../../src/resources/vm/testing/surroundings.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';

@@ -4,7 +4,7 @@
  * VM ever had two tasks of ours at once; no secret was told; and a destroy leaves nothing.
  */
 import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
-import type { VmFields } from '../../../../src/resources/vm/fields.ts';
+import type { VmFields } from '../../../../src/resources/vm/fields/index.ts';
 import { propertyOf } from '../../../../src/resources/vm/parts.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';

@@ -20,8 +20,8 @@ import type { Progress } from '../../../../src/engine/progress.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
 import type { ImageSources } from '../../../../src/resources/file/context.ts';
-import { type SecretField, secretFieldsOf } from '../../../../src/resources/vm/secret-fields.ts';
-import type { ResolvedSecret } from '../../../../src/resources/vm/wanted.ts';
+import type { ResolvedSecret } from '../../../../src/resources/vm/desired-config.ts';
+import { type SecretField, secretFieldsOf } from '../../../../src/resources/vm/fields/secrets.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
 import {
   createSimulator,

@@ -3,12 +3,12 @@ import { type Address, kindOf } from '../../../../src/base/address.ts';
 import { machinesOf } from '../../../../src/engine/machines.ts';
 import { seedPlace } from '../../../../src/engine/seed-wish.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
-import { actualOf, openWishes } from '../../../../src/resources/vm/merge.ts';
+import { desiredConfig, type ResolvedSecret } from '../../../../src/resources/vm/desired-config.ts';
+import { actualOf, openWishes } from '../../../../src/resources/vm/diff/merge.ts';
 import { effectiveValues } from '../../../../src/resources/vm/observed.ts';
 import { printOwnership } from '../../../../src/resources/vm/ownership.ts';
 import { propertyOf } from '../../../../src/resources/vm/parts.ts';
 import { observedOf } from '../../../../src/resources/vm/read.ts';
-import { type ResolvedSecret, wantedConfig } from '../../../../src/resources/vm/wanted.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../../src/spec/types.ts';
 import type { Unmet } from './carelessness.ts';
 
@@ -37,7 +37,7 @@ export function unmetWishes(
     if (kindOf(vm.address) === 'template') return plainly(vm, values).filter((each) => !each.startsWith('name'));
     const own = secrets.get(vm.address) ?? new Map<string, ResolvedSecret>();
     const seed = seedPlace({ fields: vm.fields, secrets: own, base: values, uuid });
-    const wanted = wantedConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
+    const wanted = desiredConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
     // Which mapping stands for the address of a PCI device is known to whoever made the world, not here.
     const open = openWishes(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
     return [...open.map((wish) => `${wish.key} was ${actualOf(wish, values) ?? 'not there'}`), ...plainly(vm, values)];

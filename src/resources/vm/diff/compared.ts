@@ -1,9 +1,9 @@
 /** What was looked at when a VM was compared with the file: every field, equal or not. The evidence behind "no changes". */
-import type { DesiredConfig } from './desired.ts';
-import { diffVm, type LastApplied } from './diff.ts';
+import type { DesiredConfig } from '../desired.ts';
+import { effectiveValues, type VmObserved } from '../observed.ts';
+import { diffVm, type Recorded } from './diff.ts';
 import { actualOf } from './merge.ts';
-import { effectiveValues, type VmObserved } from './observed.ts';
-import { shownValue, wishedValue } from './shown.ts';
+import { desiredValue, shownValue } from './shown.ts';
 
 export interface ComparedField {
   /** Field of the file: `nics.net0.vlan`. */
@@ -21,9 +21,9 @@ export interface ComparedField {
 export function comparedFields(
   desired: DesiredConfig,
   observed: VmObserved,
-  lastApplied: LastApplied,
+  recorded: Recorded,
 ): readonly ComparedField[] {
-  const { differences, restartPending } = diffVm(desired, observed, lastApplied);
+  const { differences, restartPending } = diffVm(desired, observed, recorded);
   const open = new Map(differences.map((difference) => [difference.path, difference]));
   const values = effectiveValues(observed);
   const fields = [...desired.values()].flatMap((entry) =>
@@ -32,7 +32,7 @@ export function comparedFields(
       return {
         path: field.path,
         key: entry.key,
-        wanted: wishedValue(field),
+        wanted: desiredValue(field),
         found: difference ? difference.before : shownValue(entry, field, actualOf(entry, values)),
         equal: difference === undefined,
         ...(restartPending.includes(field.path) && { restartPending: true }),

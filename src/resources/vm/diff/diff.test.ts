@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../base/secret.ts';
-import { appliedValues } from './desired.ts';
+import { Secret } from '../../../base/secret.ts';
+import { appliedValues } from '../desired.ts';
+import { type DesiredContext, desiredConfig } from '../desired-config.ts';
+import { type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
+import { secretDigest } from '../secret-digest.ts';
+import { observedVm } from '../testing/server.ts';
 import { diffVm, verifyVm } from './diff.ts';
-import { type VmFieldsInput, vmFieldsSchema } from './fields.ts';
-import { secretDigest } from './secret-digest.ts';
-import { observedVm } from './testing/server.ts';
-import { type WantedContext, wantedConfig } from './wanted.ts';
 
 const VALUES = new Map([
   ['boot', 'order=scsi0;net0'],
@@ -17,8 +17,8 @@ const VALUES = new Map([
   ['tags', 'a;b'],
 ]);
 
-function wanted(fields: Partial<VmFieldsInput>, context: WantedContext = {}) {
-  return wantedConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context);
+function wanted(fields: Partial<VmFieldsInput>, context: DesiredContext = {}) {
+  return desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context);
 }
 
 /** The differences as lines: `memory: 2GiB → 8GiB (file, restart)`. */

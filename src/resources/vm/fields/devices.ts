@@ -1,11 +1,13 @@
 /** Devices of the host passed to a VM. */
 import { z } from 'zod';
-import { field, word } from '../field.ts';
+import { field, word } from '../../field.ts';
+import { hotplugUsbDevice } from './effects.ts';
 
 export const pciDeviceFields = z.strictObject({
   mapping: field(word().optional(), {
     description: 'Name of a PCI mapping.',
-    pve: 'hostpci.mapping',
+    wire: ['hostpci', 'mapping'],
+    excludes: ['host'],
     effect: 'restart',
   }),
   device: field(
@@ -18,30 +20,34 @@ export const pciDeviceFields = z.strictObject({
       .optional(),
     {
       description:
-        'PCI address on the host, of a whole device (0000:01:00) or of one function (0000:01:00.0). A token may use it only through a mapping: one that stands for it is found, or made where the token may.',
-      pve: 'hostpci.host',
+        'PCI address on the host, of a whole device (0000:01:00) or of one function (0000:01:00.0). A token can use it only through a mapping: Proxwright finds the mapping of the device, or creates one if the token may.',
+      wire: ['hostpci', 'host'],
+      words: 'pci-address',
+      excludes: ['mapping'],
       effect: 'restart',
     },
   ),
   pcie: field(z.boolean().optional(), {
     description: 'Attach as PCI Express (machine q35).',
-    pve: 'hostpci.pcie',
+    wire: ['hostpci', 'pcie'],
     effect: 'restart',
+    serverDefault: 'false',
   }),
   primary_gpu: field(z.boolean().optional(), {
     description: 'The guest’s primary graphics card.',
-    pve: 'hostpci.x-vga',
+    wire: ['hostpci', 'x-vga'],
     effect: 'restart',
+    serverDefault: 'false',
   }),
   rom_bar: field(z.boolean().optional(), {
     description: 'Show the option ROM to the guest.',
-    pve: 'hostpci.rombar',
+    wire: ['hostpci', 'rombar'],
     effect: 'restart',
     serverDefault: 'true',
   }),
   mdev: field(word().optional(), {
     description: 'Type of a mediated device.',
-    pve: 'hostpci.mdev',
+    wire: ['hostpci', 'mdev'],
     effect: 'restart',
   }),
 });
@@ -49,13 +55,21 @@ export const pciDeviceFields = z.strictObject({
 export const usbDeviceFields = z.strictObject({
   mapping: field(word().optional(), {
     description: 'Name of a USB mapping.',
-    pve: 'usb.mapping',
-    effect: 'hotplug-usb',
+    wire: ['usb', 'mapping'],
+    excludes: ['host'],
+    effect: hotplugUsbDevice,
   }),
   spice: field(z.literal(true).optional(), {
     description: 'A port for devices redirected by SPICE.',
-    pve: 'usb.host',
-    effect: 'hotplug-usb',
+    wire: ['usb', 'host'],
+    words: 'spice',
+    excludes: ['mapping'],
+    effect: hotplugUsbDevice,
   }),
-  usb3: field(z.boolean().optional(), { description: 'Attach as USB 3.', pve: 'usb.usb3', effect: 'hotplug-usb' }),
+  usb3: field(z.boolean().optional(), {
+    description: 'Attach as USB 3.',
+    wire: ['usb', 'usb3'],
+    effect: hotplugUsbDevice,
+    serverDefault: 'false',
+  }),
 });

@@ -1,8 +1,9 @@
-/** What cloud-init is told, and where secrets are found. */
+/** Cloud-init settings, and references to secrets. */
 import { z } from 'zod';
-import { field, word } from '../field.ts';
+import { field, word } from '../../field.ts';
+import { hotplugDisk } from './effects.ts';
 
-/** Where a secret is found: never the secret itself. */
+/** A reference to a secret, never the secret itself. */
 export const secretReference = z.union(
   [
     z.strictObject({
@@ -19,14 +20,14 @@ export const secretReference = z.union(
   },
 );
 
-/** Where a document is found, or the document itself: it need not be a secret, but it is treated as one. */
+/** A reference to a cloud-init file, or the file itself: it need not be a secret, but Proxwright treats it as one. */
 export const documentReference = z.union(
   [
     ...secretReference.options,
     z.strictObject({
       text: field(z.string().min(1), {
-        description: 'The document itself, where it holds no secret.',
-        effect: 'hotplug-disk',
+        description: 'The file itself, if it holds no secret.',
+        effect: hotplugDisk,
         secret: true,
       }),
     }),
@@ -41,8 +42,8 @@ export const cloudInitFields = z
   .strictObject({
     storage: field(word().optional(), {
       description:
-        'Storage for the cloud-init drive where the VM has none yet; a template’s drive stays in its slot. With documents of one’s own, a storage for ISO images.',
-      effect: 'hotplug-disk',
+        'Storage for the cloud-init drive if the VM has none yet; a template’s drive stays in its slot. With custom cloud-init files, a storage for ISO images.',
+      effect: hotplugDisk,
     }),
     slot: field(
       z
@@ -51,35 +52,37 @@ export const cloudInitFields = z
         .optional(),
       {
         description: 'Slot of a new cloud-init drive; ide2 by default.',
-        effect: 'hotplug-disk',
+        effect: hotplugDisk,
       },
     ),
     user: field(z.string().min(1).optional(), {
       description: 'User that cloud-init creates or configures.',
-      pve: 'ciuser',
+      wire: ['ciuser'],
       effect: 'live',
     }),
     password: field(secretReference.optional(), {
       description: 'Password of that user: a reference, never the value itself.',
-      pve: 'cipassword',
+      wire: ['cipassword'],
       effect: 'live',
       secret: true,
     }),
     ssh_keys: field(z.array(z.string().min(1)).optional(), {
       description: 'Public keys allowed to log in.',
-      pve: 'sshkeys',
+      wire: ['sshkeys'],
+      words: 'ssh-keys',
       effect: 'live',
     }),
     dns: z
       .strictObject({
         servers: field(z.array(word()).optional(), {
           description: 'Name servers.',
-          pve: 'nameserver',
+          wire: ['nameserver'],
+          words: 'blank-list',
           effect: 'live',
         }),
         domain: field(word().optional(), {
           description: 'Search domain.',
-          pve: 'searchdomain',
+          wire: ['searchdomain'],
           effect: 'live',
         }),
       })
@@ -87,31 +90,31 @@ export const cloudInitFields = z
       .optional(),
     upgrade: field(z.boolean().optional(), {
       description: 'Upgrade packages at the first boot.',
-      pve: 'ciupgrade',
+      wire: ['ciupgrade'],
       effect: 'live',
       serverDefault: 'true',
     }),
     type: field(z.enum(['nocloud', 'configdrive2', 'opennebula']).optional(), {
       description: 'Format of the drive.',
-      pve: 'citype',
+      wire: ['citype'],
       effect: 'live',
     }),
     user_data: field(documentReference.optional(), {
       description:
-        'User data of one’s own: cloud-config, a script, or the machine configuration of Talos. It goes to the guest on an ISO image of our own instead of Proxmox’s drive; what the other fields say stands below it.',
-      effect: 'hotplug-disk',
+        'Custom user-data: cloud-config, a script, or a Talos machine configuration. The guest gets it on an ISO image that Proxwright uploads, instead of Proxmox’s drive; it takes precedence over the other fields.',
+      effect: hotplugDisk,
       secret: true,
     }),
     network_data: field(documentReference.optional(), {
-      description: 'Network configuration of one’s own, instead of the one made from the cards’ addresses.',
-      effect: 'hotplug-disk',
+      description: 'Custom network configuration, instead of the one generated from the addresses of the cards.',
+      effect: hotplugDisk,
       secret: true,
     }),
     meta_data: field(documentReference.optional(), {
       description:
-        'Meta-data of one’s own, all of it: local-hostname, and an instance-id, without which cloud-init never sees that anything changed.',
-      effect: 'hotplug-disk',
+        'Custom meta-data. It must hold local-hostname and an instance-id; without a new instance-id, cloud-init ignores changes.',
+      effect: hotplugDisk,
       secret: true,
     }),
   })
-  .describe('What cloud-init is told.');
+  .describe('Cloud-init settings.');

@@ -1,15 +1,15 @@
 /**
- * What differs between the file and a VM, field by field: old, new, who changed it, and when the change is felt. Compared
- * is with what will hold after a restart; what waits for one is told apart. Pure.
+ * What differs between the desired and the observed VM, field by field: old, new, who changed it, and when the change takes
+ * effect. It compares with the values after a restart; changes that wait for one are listed apart. Pure.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { byCodeUnit } from '../../pve/wire/index.ts';
-import type { DesiredConfig, DesiredEntry, DesiredField } from './desired.ts';
-import { diskProblem, shrinkProblem } from './disks.ts';
+import { byCodeUnit } from '../../../pve/wire/index.ts';
+import type { DesiredConfig, DesiredEntry, DesiredField } from '../desired.ts';
+import { diskProblem, shrinkProblem } from '../disks.ts';
+import { effectiveValues, type VmObserved } from '../observed.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
 import { actualOf, isFieldSatisfied, isSatisfied, mergedText } from './merge.ts';
-import { effectiveValues, type VmObserved } from './observed.ts';
-import { MASK, shownValue, wishedValue } from './shown.ts';
+import { desiredValue, MASK, shownValue } from './shown.ts';
 
 export interface Difference {
   /** Field of the file: `nics.net0.vlan`. */
@@ -36,9 +36,9 @@ export interface VmDiff {
   readonly unmanaged: readonly string[];
 }
 
-export type LastApplied = Readonly<Record<string, unknown>> | undefined;
+export type Recorded = Readonly<Record<string, unknown>> | undefined;
 
-export function diffVm(desired: DesiredConfig, observed: VmObserved, lastApplied: LastApplied): VmDiff {
+export function diffVm(desired: DesiredConfig, observed: VmObserved, recorded: Recorded): VmDiff {
   const values = effectiveValues(observed);
   const protection = desired.get('protection')?.desired;
   const unprotects = protection !== undefined && isSatisfied('protection', protection, '0');
@@ -46,11 +46,11 @@ export function diffVm(desired: DesiredConfig, observed: VmObserved, lastApplied
   const restartPending: string[] = [];
   for (const entry of desired.values()) {
     const actual = actualOf(entry, values);
-    const all = openFields(entry, actual, lastApplied);
+    const all = openFields(entry, actual, recorded);
     const unplugged = all.filter((field) => waitsToGrow(entry, field, observed, actual));
     const open = all.filter((field) => !unplugged.includes(field));
     restartPending.push(...unplugged.map(({ path }) => path));
-    const view = { observed, actual, lastApplied, unprotects };
+    const view = { observed, actual, recorded, unprotects };
     differences.push(...open.map((field) => differenceOf(entry, field, view)));
     if (!observed.running) continue;
     const current = actualOf(entry, observed.current);
@@ -61,7 +61,7 @@ export function diffVm(desired: DesiredConfig, observed: VmObserved, lastApplied
     );
     restartPending.push(...waiting.map(({ path }) => path));
   }
-  return { differences, restartPending, unmanaged: unmanagedPaths(desired, lastApplied) };
+  return { differences, restartPending, unmanaged: unmanagedPaths(desired, recorded) };
 }
 
 /** A disk that is made but not yet plugged in can be resized only once it is. */
@@ -79,29 +79,29 @@ export function verifyVm(desired: DesiredConfig, observed: VmObserved): readonly
   const values = effectiveValues(observed);
   return [...desired.values()].flatMap((entry) => {
     const actual = actualOf(entry, values);
-    const view = { observed, actual, lastApplied: undefined, unprotects: false };
+    const view = { observed, actual, recorded: undefined, unprotects: false };
     return unsatisfiedFields(entry, actual)
       .filter((field) => !waitsToGrow(entry, field, observed, actual))
       .map((field) => differenceOf(entry, field, view));
   });
 }
 
-/** A secret cannot be read, so what was applied last decides. */
-function openFields(entry: DesiredEntry, actual: string | undefined, lastApplied: LastApplied): DesiredField[] {
+/** A secret cannot be read, so the recorded digest decides. */
+function openFields(entry: DesiredEntry, actual: string | undefined, recorded: Recorded): DesiredField[] {
   const { desired } = entry;
   if (desired.kind === 'secret') {
-    return entry.fields.filter(({ path, value }) => actual === undefined || lastApplied?.[path] !== value);
+    return entry.fields.filter(({ path, value }) => actual === undefined || recorded?.[path] !== value);
   }
-  const unsatisfied = changedOnly(unsatisfiedFields(entry, actual), lastApplied);
+  const unsatisfied = changedOnly(unsatisfiedFields(entry, actual), recorded);
   const refused = entry.fields.filter(
-    (field) => !unsatisfied.includes(field) && creationRefusal(entry, field, actual, lastApplied) !== undefined,
+    (field) => !unsatisfied.includes(field) && creationRefusal(entry, field, actual, recorded) !== undefined,
   );
   return [...unsatisfied, ...refused];
 }
 
-/** Of a volume with documents only the whole can be compared; which of the fields in it moved, memory tells. */
-function changedOnly(fields: readonly DesiredField[], lastApplied: LastApplied): DesiredField[] {
-  const changed = fields.filter(({ told, path, value }) => !told || !isDeepStrictEqual(lastApplied?.[path], value));
+/** Of a volume with cloud-init files only the whole can be compared; the recorded values tell which field changed. */
+function changedOnly(fields: readonly DesiredField[], recorded: Recorded): DesiredField[] {
+  const changed = fields.filter(({ told, path, value }) => !told || !isDeepStrictEqual(recorded?.[path], value));
   return changed.length > 0 ? changed : fields.slice(0, 1);
 }
 
@@ -111,7 +111,7 @@ function unsatisfiedFields(entry: DesiredEntry, actual: string | undefined): Des
   return fields.length > 0 ? fields : [{ path: ownerPath(entry.key), value: true, words: 'raw', parts: [] }];
 }
 
-/** A device that is only named: its presence is the wish. */
+/** A device without fields: its presence is desired. */
 function ownerPath(key: string): string {
   if (key.startsWith('net')) return `nics.${key}`;
   return /^(ide|sata|scsi|virtio)\d/.test(key) ? `disks.${key}` : key;
@@ -122,18 +122,18 @@ interface View {
   readonly observed: VmObserved;
   /** What will hold after a restart. */
   readonly actual: string | undefined;
-  readonly lastApplied: LastApplied;
+  readonly recorded: Recorded;
   readonly unprotects: boolean;
 }
 
 function differenceOf(entry: DesiredEntry, field: DesiredField, view: View): Difference {
-  const { actual, lastApplied } = view;
+  const { actual, recorded } = view;
   return {
     path: field.path,
     key: entry.key,
-    before: shownBefore(entry, field, actual, lastApplied),
-    after: wishedValue(field),
-    by: whoChanged(entry, field, actual, lastApplied),
+    before: shownBefore(entry, field, actual, recorded),
+    after: desiredValue(field),
+    by: whoChanged(entry, field, actual, recorded),
     ...fieldEffect(entry, field, view),
     ...(field.words === 'secret' && { secret: true as const }),
   };
@@ -143,12 +143,12 @@ function shownBefore(
   entry: DesiredEntry,
   field: DesiredField,
   actual: string | undefined,
-  lastApplied: LastApplied,
+  recorded: Recorded,
 ): unknown {
-  // Where a disk came from, and what a guest was told, only memory tells.
-  const isRemembered = field.told || field.parts[0] === 'import-from';
-  return isRemembered && actual !== undefined && field.words !== 'secret'
-    ? (lastApplied?.[field.path] ?? null)
+  // The source of a disk and the contents of cloud-init files are only recorded.
+  const isRecordedOnly = field.told || field.parts[0] === 'import-from';
+  return isRecordedOnly && actual !== undefined && field.words !== 'secret'
+    ? (recorded?.[field.path] ?? null)
     : shownValue(entry, field, actual);
 }
 
@@ -156,12 +156,12 @@ function whoChanged(
   entry: DesiredEntry,
   field: DesiredField,
   actual: string | undefined,
-  lastApplied: LastApplied,
+  recorded: Recorded,
 ): Difference['by'] {
-  const applied = lastApplied?.[field.path];
+  const applied = recorded?.[field.path];
   if (applied === undefined) return 'file';
   if (isDeepStrictEqual(applied, field.value)) return 'others';
-  return field.words === 'secret' || meansTheSame(shownBefore(entry, field, actual, lastApplied), applied)
+  return field.words === 'secret' || meansTheSame(shownBefore(entry, field, actual, recorded), applied)
     ? 'file'
     : 'both';
 }
@@ -175,14 +175,14 @@ function meansTheSame(a: unknown, b: unknown): boolean {
 }
 
 function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): ChangeEffect {
-  const { observed, actual, lastApplied, unprotects } = view;
+  const { observed, actual, recorded, unprotects } = view;
   const { key, desired } = entry;
   const [part = ''] = field.parts;
   const isDrive = desired.kind === 'disk' || desired.kind === 'cdrom';
   const reason =
     (isDrive ? diskProblem(key, desired, part, actual) : undefined) ??
     (desired.kind === 'cloud-init-drive' && actual !== undefined ? slotTaken(key) : undefined) ??
-    creationRefusal(entry, field, actual, lastApplied);
+    creationRefusal(entry, field, actual, recorded);
   if (reason !== undefined) return { effect: 'impossible', reason };
   // Growing a disk is a step of its own, and never waits.
   if (part === 'size' && actual !== undefined) return { effect: 'live' };
@@ -200,9 +200,9 @@ function creationRefusal(
   { key, desired }: DesiredEntry,
   field: DesiredField,
   actual: string | undefined,
-  lastApplied: LastApplied,
+  recorded: Recorded,
 ): string | undefined {
-  const applied = lastApplied?.[field.path];
+  const applied = recorded?.[field.path];
   if (desired.kind !== 'disk' || actual === undefined || applied === field.value) return undefined;
   switch (field.parts[0]) {
     case 'size':
@@ -214,12 +214,12 @@ function creationRefusal(
   }
 }
 
-function unmanagedPaths(desired: DesiredConfig, lastApplied: LastApplied): string[] {
+function unmanagedPaths(desired: DesiredConfig, recorded: Recorded): string[] {
   const managed = new Set([...desired.values()].flatMap(({ fields }) => fields.map(({ path }) => path)));
   const removed = [...managed]
     .filter((path) => path.endsWith('.remove'))
     .map((path) => path.slice(0, -'remove'.length));
-  return Object.entries(lastApplied ?? {})
+  return Object.entries(recorded ?? {})
     .filter(([path, value]) => !managed.has(path) && value !== null && !path.endsWith('.remove'))
     .map(([path]) => path)
     .filter((path) => !removed.some((owner) => path.startsWith(owner)));

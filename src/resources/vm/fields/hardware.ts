@@ -1,6 +1,7 @@
 /** CPU, firmware, agent and start order of a VM. */
 import { z } from 'zod';
-import { byteSize, duration, field, word } from '../field.ts';
+import { byteSize, duration, field, word } from '../../field.ts';
+import { hotplug } from './effects.ts';
 
 const ONE_MIB = 1024 ** 2;
 
@@ -8,47 +9,51 @@ export const cpuFields = z
   .strictObject({
     cores: field(z.number().int().min(1).max(512).optional(), {
       description: 'Cores per socket.',
-      pve: 'cores',
+      wire: ['cores'],
       effect: 'restart',
       serverDefault: '1',
     }),
     sockets: field(z.number().int().min(1).max(4).optional(), {
       description: 'CPU sockets.',
-      pve: 'sockets',
+      wire: ['sockets'],
       effect: 'restart',
       serverDefault: '1',
     }),
     vcpus: field(z.number().int().min(1).optional(), {
       description: 'Virtual CPUs plugged in at start; the rest can be added while running.',
-      pve: 'vcpus',
-      effect: 'hotplug-cpu',
+      wire: ['vcpus'],
+      effect: hotplug('cpu'),
     }),
     type: field(word().optional(), {
-      description: 'CPU model the guest sees.',
-      pve: 'cpu.cputype',
+      description: 'CPU model that the guest sees.',
+      wire: ['cpu', 'cputype'],
       effect: 'restart',
+      serverDefault: 'kvm64',
       examples: ['host', 'x86-64-v2-AES'],
     }),
     flags: field(z.array(z.string().regex(/^[+-][a-z0-9-]+$/)).optional(), {
       description: 'CPU flags to add (+) or remove (-).',
-      pve: 'cpu.flags',
+      wire: ['cpu', 'flags'],
+      words: 'list',
       effect: 'restart',
     }),
     limit: field(z.number().min(0).max(128).optional(), {
-      description: 'Upper limit in CPUs’ worth of time; 0 for none.',
-      pve: 'cpulimit',
+      description: 'Limit of CPU time, in CPUs; 0 for none.',
+      wire: ['cpulimit'],
       effect: 'live',
+      serverDefault: '0',
     }),
     units: field(z.number().int().min(1).max(10_000).optional(), {
-      description: 'Weight against other VMs.',
-      pve: 'cpuunits',
+      description: 'CPU weight relative to other VMs.',
+      wire: ['cpuunits'],
       effect: 'live',
       serverDefault: '100',
     }),
     numa: field(z.boolean().optional(), {
       description: 'Show a NUMA topology to the guest.',
-      pve: 'numa',
+      wire: ['numa'],
       effect: 'restart',
+      serverDefault: 'false',
     }),
   })
   .describe('Processors.');
@@ -56,33 +61,35 @@ export const cpuFields = z
 export const efiFields = z
   .strictObject({
     storage: field(word(), {
-      description: 'Where the EFI variables are kept.',
-      pve: 'efidisk0',
+      description: 'Storage for the EFI variables.',
+      wire: ['efidisk0', 'file'],
+      words: 'storage',
       effect: 'creation',
     }),
     type: field(z.enum(['2m', '4m']).optional(), {
       description: 'Size of the variable store; 4m for a new one.',
-      pve: 'efidisk0.efitype',
+      wire: ['efidisk0', 'efitype'],
       effect: 'creation',
     }),
     secure_boot: field(z.boolean().optional(), {
       description: 'Enrol the distributors’ and Microsoft’s keys, which switches secure boot on; off for a new store.',
-      pve: 'efidisk0.pre-enrolled-keys',
+      wire: ['efidisk0', 'pre-enrolled-keys'],
       effect: 'creation',
     }),
   })
-  .describe('Store of the EFI variables, for the firmware ovmf.');
+  .describe('EFI variable store, for the firmware ovmf.');
 
 export const tpmFields = z
   .strictObject({
     storage: field(word(), {
-      description: 'Where the TPM state is kept.',
-      pve: 'tpmstate0',
+      description: 'Storage for the TPM state.',
+      wire: ['tpmstate0', 'file'],
+      words: 'storage',
       effect: 'creation',
     }),
     version: field(z.enum(['v1.2', 'v2.0']).optional(), {
       description: 'TPM version; v2.0 for a new one.',
-      pve: 'tpmstate0.version',
+      wire: ['tpmstate0', 'version'],
       effect: 'creation',
     }),
   })
@@ -91,25 +98,28 @@ export const tpmFields = z
 export const agentFields = z
   .strictObject({
     enabled: field(z.boolean(), {
-      description: 'Give the VM the device the guest agent talks through.',
-      pve: 'agent.enabled',
+      description: 'Give the VM the port that the guest agent uses.',
+      wire: ['agent', 'enabled'],
       effect: 'restart',
+      serverDefault: 'false',
     }),
     trim: field(z.boolean().optional(), {
-      description: 'Trim after a clone or move.',
-      pve: 'agent.fstrim_cloned_disks',
+      description: 'Trim disks after a clone or move.',
+      wire: ['agent', 'fstrim_cloned_disks'],
       effect: 'live',
+      serverDefault: 'false',
     }),
     freeze: field(z.boolean().optional(), {
-      description: 'Freeze file systems for backups.',
-      pve: 'agent.freeze-fs',
+      description: 'Freeze file systems during backups.',
+      wire: ['agent', 'freeze-fs'],
       effect: 'restart',
       serverDefault: 'true',
     }),
     type: field(z.enum(['virtio', 'isa']).optional(), {
       description: 'Kind of port.',
-      pve: 'agent.type',
+      wire: ['agent', 'type'],
       effect: 'restart',
+      serverDefault: 'virtio',
     }),
   })
   .describe('QEMU guest agent.');
@@ -119,22 +129,24 @@ const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox counts
 export const startupFields = z
   .strictObject({
     order: field(z.number().int().min(0).optional(), {
-      description: 'Position among the VMs started with the host; needs Sys.Modify on /.',
-      pve: 'startup.order',
+      description: 'Position in the start order of the host; needs Sys.Modify on /.',
+      wire: ['startup', 'order'],
       effect: 'live',
     }),
     up: field(wholeSeconds.optional(), {
-      description: 'Pause before the next VM is started.',
-      pve: 'startup.up',
+      description: 'Delay before the next VM starts.',
+      wire: ['startup', 'up'],
+      words: 'seconds',
       effect: 'live',
     }),
     down: field(wholeSeconds.optional(), {
-      description: 'How long a shutdown may take.',
-      pve: 'startup.down',
+      description: 'Timeout of a shutdown.',
+      wire: ['startup', 'down'],
+      words: 'seconds',
       effect: 'live',
     }),
   })
-  .describe('Order and pauses when the host starts and stops its VMs.');
+  .describe('Order and delays when the host starts and stops its VMs.');
 
 export const vgaMemory = byteSize().pipe(
   z

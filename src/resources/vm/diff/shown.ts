@@ -1,11 +1,11 @@
 /** A field's actual value in the words of the file, for plans. */
-import { describeConfigKey } from '../../pve/wire/index.ts';
-import type { DesiredEntry, DesiredField } from './desired.ts';
-import { diskPartText } from './disks.ts';
+import { describeConfigKey } from '../../../pve/wire/index.ts';
+import { wordsOfText } from '../../words.ts';
+import type { DesiredEntry, DesiredField } from '../desired.ts';
+import { diskPartText } from '../disks.ts';
+import { ownershipLines, stripOwnership } from '../ownership.ts';
+import { defaultOfPart, propertyOf } from '../parts.ts';
 import { isDevice } from './merge.ts';
-import { ownershipLines, stripOwnership } from './ownership.ts';
-import { defaultOfPart, propertyOf } from './parts.ts';
-import { wordsOfText } from './words.ts';
 
 export const MASK = '•••';
 
@@ -30,7 +30,7 @@ export function shownValue(entry: DesiredEntry, field: DesiredField, actual: str
 }
 
 /** What the file asks for; a secret stays one. */
-export function wishedValue(field: DesiredField): unknown {
+export function desiredValue(field: DesiredField): unknown {
   if (field.words === 'secret') return MASK;
   return field.words === 'removal' ? null : field.value;
 }

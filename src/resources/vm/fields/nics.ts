@@ -1,6 +1,7 @@
 /** Network cards of a VM, by slot, with the addresses cloud-init gives them. */
 import { z } from 'zod';
-import { field, word } from '../field.ts';
+import { field, word } from '../../field.ts';
+import { hotplug } from './effects.ts';
 
 const SLOT = /^net([0-9]|[12][0-9]|3[01])$/;
 
@@ -11,14 +12,14 @@ const ipv4 = z
       address: field(
         z.string().regex(/^\d+\.\d+\.\d+\.\d+\/\d+$/, 'an address has its network length: 10.0.20.11/24'),
         {
-          description: 'Address with the length of its network.',
-          pve: 'ipconfig.ip',
+          description: 'Address with prefix length.',
+          wire: ['ipconfig', 'ip'],
           effect: 'live',
         },
       ),
       gateway: field(word().optional(), {
         description: 'Gateway inside that network.',
-        pve: 'ipconfig.gw',
+        wire: ['ipconfig', 'gw'],
         effect: 'live',
       }),
     }),
@@ -30,13 +31,13 @@ const ipv6 = z
     z.enum(['dhcp', 'auto']),
     z.strictObject({
       address: field(z.string().regex(/^[0-9a-fA-F:.]+\/\d+$/, 'an address has its network length: fd00::11/64'), {
-        description: 'Address with the length of its network.',
-        pve: 'ipconfig.ip6',
+        description: 'Address with prefix length.',
+        wire: ['ipconfig', 'ip6'],
         effect: 'live',
       }),
       gateway: field(word().optional(), {
         description: 'Gateway inside that network.',
-        pve: 'ipconfig.gw6',
+        wire: ['ipconfig', 'gw6'],
         effect: 'live',
       }),
     }),
@@ -45,9 +46,9 @@ const ipv6 = z
 
 export const nicFieldsSchema = z.strictObject({
   model: field(z.enum(['virtio', 'e1000', 'e1000e', 'rtl8139', 'vmxnet3']).optional(), {
-    description: 'Card the guest sees; virtio for a new one.',
-    pve: 'net.model',
-    effect: 'hotplug-network',
+    description: 'Card that the guest sees; virtio for a new one.',
+    wire: ['net', 'model'],
+    effect: hotplug('network'),
   }),
   mac: field(
     z
@@ -55,52 +56,60 @@ export const nicFieldsSchema = z.strictObject({
       .regex(/^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$/, 'a MAC address is unicast: its second digit is even')
       .optional(),
     {
-      description: 'Address of the card; generated and then kept by default.',
-      pve: 'net.macaddr',
-      effect: 'hotplug-network',
+      description: 'MAC address; by default Proxmox generates one, and Proxwright keeps it.',
+      wire: ['net', 'macaddr'],
+      effect: hotplug('network'),
     },
   ),
-  bridge: field(word().optional(), { description: 'Bridge or VNet.', pve: 'net.bridge', effect: 'live' }),
+  bridge: field(word().optional(), { description: 'Bridge or VNet.', wire: ['net', 'bridge'], effect: 'live' }),
   vlan: field(z.union([z.literal(false), z.number().int().min(1).max(4094)]).optional(), {
     description: 'VLAN tag; false for none.',
-    pve: 'net.tag',
+    wire: ['net', 'tag'],
+    words: 'number-or-false',
     effect: 'live',
   }),
   trunks: field(z.array(z.number().int().min(1).max(4094)).optional(), {
-    description: 'VLANs passed through.',
-    pve: 'net.trunks',
+    description: 'VLANs that the port passes through.',
+    wire: ['net', 'trunks'],
+    words: 'number-list',
     effect: 'live',
   }),
   firewall: field(z.boolean().optional(), {
-    description: 'Proxmox firewall on this card.',
-    pve: 'net.firewall',
+    description: 'Use the Proxmox firewall on this card.',
+    wire: ['net', 'firewall'],
     effect: 'live',
     serverDefault: 'false',
   }),
   rate: field(z.number().min(0).optional(), {
-    description: 'Limit in MB/s; 0 for none.',
-    pve: 'net.rate',
+    description: 'Rate limit in MB/s; 0 for none.',
+    wire: ['net', 'rate'],
+    words: 'limit',
     effect: 'live',
   }),
   mtu: field(z.number().int().min(1).max(65_520).optional(), {
-    description: 'MTU; 1 takes the bridge’s.',
-    pve: 'net.mtu',
-    effect: 'hotplug-network',
+    description: 'MTU; 1 uses the MTU of the bridge.',
+    wire: ['net', 'mtu'],
+    effect: hotplug('network'),
   }),
   queues: field(z.number().int().min(0).max(64).optional(), {
     description: 'Queues of a virtio card.',
-    pve: 'net.queues',
-    effect: 'hotplug-network',
+    wire: ['net', 'queues'],
+    effect: hotplug('network'),
   }),
   link_down: field(z.boolean().optional(), {
-    description: 'Unplugged cable.',
-    pve: 'net.link_down',
+    description: 'Disconnect the virtual cable.',
+    wire: ['net', 'link_down'],
     effect: 'live',
     serverDefault: 'false',
   }),
   ipv4: ipv4.optional(),
   ipv6: ipv6.optional(),
-  remove: field(z.literal(true).optional(), { description: 'Take the card away.', effect: 'hotplug-network' }),
+  remove: field(z.literal(true).optional(), {
+    description: 'Remove the card.',
+    wire: ['net'],
+    words: 'removal',
+    effect: hotplug('network'),
+  }),
 });
 
 export const nicSlots = z

@@ -3,9 +3,9 @@
  * address, a volume's name and every sub-key that nobody manages are kept. Whether anything is to be written at all is
  * the other half, by the wire's rules of equality.
  */
-import { assertNever } from '../../base/assert.ts';
-import { compareConfigValue, describeConfigKey, equalDescription } from '../../pve/wire/index.ts';
-import type { DesiredEntry, DesiredField, DesiredKey, Wish } from './desired.ts';
+import { assertNever } from '../../../base/assert.ts';
+import { compareConfigValue, describeConfigKey, equalDescription } from '../../../pve/wire/index.ts';
+import type { DesiredEntry, DesiredField, DesiredKey, Wish } from '../desired.ts';
 import {
   findCloudInitDrive,
   isCdromPartSatisfied,
@@ -15,9 +15,9 @@ import {
   mergedCdrom,
   mergedDisk,
   parseDrive,
-} from './disks.ts';
-import { appendOwnership, ownershipLines, stripOwnership } from './ownership.ts';
-import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from './parts.ts';
+} from '../disks.ts';
+import { appendOwnership, ownershipLines, stripOwnership } from '../ownership.ts';
+import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from '../parts.ts';
 
 /** Everything but secrets, whose values go nowhere but onto the wire. */
 export type Mergeable = Exclude<DesiredKey, { readonly kind: 'secret' }>;

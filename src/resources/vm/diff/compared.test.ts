@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { desiredConfig } from '../desired-config.ts';
+import { vmFieldsSchema } from '../fields/index.ts';
+import { observedVm } from '../testing/server.ts';
 import { comparedFields } from './compared.ts';
-import { vmFieldsSchema } from './fields.ts';
-import { observedVm } from './testing/server.ts';
-import { wantedConfig } from './wanted.ts';
 
 const fields = vmFieldsSchema.parse({
   name: 'web',
@@ -23,7 +23,7 @@ const vm = observedVm(
 
 describe('the comparison of a VM with the file', () => {
   it('lists every field beside what was found, equal or not', () => {
-    const compared = comparedFields(wantedConfig(fields, {}), vm, undefined);
+    const compared = comparedFields(desiredConfig(fields, {}), vm, undefined);
     expect(compared.map(({ path, wanted, found, equal }) => [path, wanted, found, equal])).toEqual(
       expect.arrayContaining([
         ['name', 'web', 'web', true],
@@ -36,7 +36,7 @@ describe('the comparison of a VM with the file', () => {
   });
 
   it('has a line for a device that is only named, and missing', () => {
-    const compared = comparedFields(wantedConfig(fields, {}), vm, undefined);
+    const compared = comparedFields(desiredConfig(fields, {}), vm, undefined);
     expect(compared.filter(({ path }) => path === 'nics.net1')).toEqual([
       expect.objectContaining({ key: 'net1', equal: false }),
     ]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from './desired.ts';
+import type { DesiredKey } from '../desired.ts';
 import { isSatisfied, mergedText } from './merge.ts';
 
 const property = (set: Record<string, string | undefined>, base?: string): DesiredKey & { kind: 'property' } => ({

@@ -1,8 +1,8 @@
 /**
  * The words of the stack file for values of the wire, and back: `8GiB` for `8192`, `false` for a missing VLAN tag. Plans
- * show them and the state remembers them. Reading never fails, because others write what they like.
+ * show them and the state records them. Reading never fails, because other clients write what they like.
  */
-import { parseByteSize, parseDuration, printByteSize } from '../../base/units.ts';
+import { parseByteSize, parseDuration, printByteSize } from '../base/units.ts';
 import {
   decodeSshKeys,
   describeConfigKey,
@@ -16,7 +16,7 @@ import {
   printTags,
   splitList,
   toWireBoolean,
-} from '../../pve/wire/index.ts';
+} from '../pve/wire/index.ts';
 
 interface Words {
   /** Undefined: the value means that nothing stands on the wire. */
@@ -96,6 +96,12 @@ export const WORDS = {
     toText: (value) => (typeof value === 'boolean' ? (value ? 'on' : 'ignore') : undefined),
     toWords: (text) => text === 'on',
   },
+  /** What a drive is made of, rather than how it is attached: see vm/disks.ts. */
+  storage: { toText: plain, toWords: unlessAbsent((text) => text) },
+  'image-format': { toText: plain, toWords: unlessAbsent((text) => text) },
+  'import-source': { toText: plain, toWords: unlessAbsent((text) => text) },
+  /** A token may use the device only through a mapping, whose name is written instead. */
+  'pci-address': { toText: plain, toWords: unlessAbsent((text) => text) },
   /** A CD drive: an ISO, or false for an empty one. */
   medium: {
     toText: (value) => (value === false ? 'none' : plain(value)),

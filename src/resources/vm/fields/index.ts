@@ -1,16 +1,17 @@
 /**
- * The field table of a VM: everything a stack may say about one, after variables, defaults, groups and ranges have been
- * resolved. What nobody sets is absent, and stays as the template or the server has it.
+ * The field table of a VM: everything a stack may say about one, after variables, defaults, groups and ranges are resolved.
+ * A field that is not set is absent, and stays as the template or the server has it.
  */
 import { z } from 'zod';
-import { byteSize, field, word } from '../field.ts';
-import { cloudInitFields } from './cloud-init-fields.ts';
-import { pciDeviceFields, usbDeviceFields } from './device-fields.ts';
-import { diskSlots } from './disk-fields.ts';
-import { haFields } from './ha-fields.ts';
-import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware-fields.ts';
-import { nicSlots } from './nic-fields.ts';
-import { readyFields } from './ready-fields.ts';
+import { byteSize, field, word } from '../../field.ts';
+import { cloudInitFields } from './cloud-init.ts';
+import { pciDeviceFields, usbDeviceFields } from './devices.ts';
+import { diskSlots } from './disks.ts';
+import { hotplug, unlessBalloonSwitches, unlessCpuOrMemory } from './effects.ts';
+import { haFields } from './ha.ts';
+import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware.ts';
+import { nicSlots } from './nics.ts';
+import { readyFields } from './ready.ts';
 
 const ONE_MIB = 1024 ** 2;
 
@@ -22,7 +23,7 @@ const name = field(
       /^(?!-)[A-Za-z0-9-]+(?<!-)(\.(?!-)[A-Za-z0-9-]+(?<!-))*$/,
       'a VM name is a DNS name: letters, digits, inner hyphens, dots between labels',
     ),
-  { description: 'Name of the VM; its host name where cloud-init is used.', pve: 'name', effect: 'live' },
+  { description: 'Name of the VM; its host name where cloud-init is used.', wire: ['name'], effect: 'live' },
 );
 
 const tag = z
@@ -36,7 +37,7 @@ const clone = z
       effect: 'creation',
     }),
     mode: field(z.enum(['full', 'linked']).default('full'), {
-      description: 'full copies every disk; linked shares the template’s and lives on its storage.',
+      description: 'full copies every disk; linked shares the disks of the template and stays on their storage.',
       effect: 'creation',
     }),
     storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
@@ -45,7 +46,7 @@ const clone = z
       effect: 'creation',
     }),
   })
-  .describe('The template the VM is made from.');
+  .describe('The template to clone.');
 
 export const vmFieldsSchema = z.strictObject({
   name,
@@ -54,11 +55,11 @@ export const vmFieldsSchema = z.strictObject({
     effect: 'creation',
   }),
   node: field(z.string().min(1), {
-    description: 'Where the VM is made; a changed node migrates it.',
+    description: 'Node of the VM; a changed node migrates it.',
     effect: 'creation',
   }),
   role: field(z.string().min(1).optional(), {
-    description: 'What the VM is for; shows in the outputs.',
+    description: 'Purpose of the VM; appears in the outputs.',
     effect: 'none',
   }),
   guest: field(z.enum(['cloud-init', 'talos', 'plain']).default('plain'), {
@@ -67,21 +68,25 @@ export const vmFieldsSchema = z.strictObject({
   }),
   description: field(z.string().max(8000).optional(), {
     description: 'Notes of the VM.',
-    pve: 'description',
+    wire: ['description'],
+    words: 'notes',
     effect: 'live',
   }),
   tags: field(z.array(tag).optional(), {
     description: 'Tags; kept as a set.',
-    pve: 'tags',
+    wire: ['tags'],
+    words: 'tags',
     effect: 'live',
     unordered: true,
   }),
   pool: field(z.string().min(1).optional(), {
-    description: 'Pool the VM is put into when it is made.',
+    description: 'Pool that the VM joins when it is created.',
     effect: 'creation',
   }),
   ownership: field(z.enum(['line', 'off']).default('line'), {
-    description: 'Whether a line in the notes says whose VM it is.',
+    description: 'Whether a line in the notes names the stack that owns the VM.',
+    wire: ['description'],
+    words: 'ownership-line',
     effect: 'live',
   }),
   clone: clone.optional(),
@@ -95,12 +100,19 @@ export const vmFieldsSchema = z.strictObject({
           .multipleOf(ONE_MIB),
       )
       .optional(),
-    { description: 'RAM given to the guest.', pve: 'memory', effect: 'hotplug-memory' },
+    {
+      description: 'RAM given to the guest.',
+      wire: ['memory', 'current'],
+      words: 'mebibytes',
+      effect: hotplug('memory'),
+      serverDefault: '512MiB',
+    },
   ),
   balloon: field(z.union([z.literal(false), byteSize().pipe(z.number().multipleOf(ONE_MIB))]).optional(), {
-    description: 'Lowest memory under pressure; false switches ballooning off.',
-    pve: 'balloon',
-    effect: 'live',
+    description: 'Least memory under pressure; false switches ballooning off.',
+    wire: ['balloon'],
+    words: 'balloon',
+    effect: unlessBalloonSwitches,
   }),
   disks: diskSlots.optional(),
   nics: nicSlots.optional(),
@@ -118,19 +130,20 @@ export const vmFieldsSchema = z.strictObject({
       .optional(),
     {
       description: 'Boot order.',
-      pve: 'boot.order',
+      wire: ['boot'],
+      words: 'boot',
       effect: 'restart',
     },
   ),
   bios: field(z.enum(['seabios', 'ovmf']).optional(), {
     description: 'Firmware.',
-    pve: 'bios',
+    wire: ['bios'],
     effect: 'restart',
     serverDefault: 'seabios',
   }),
   machine: field(word().optional(), {
     description: 'Machine type.',
-    pve: 'machine.type',
+    wire: ['machine', 'type'],
     effect: 'restart',
     examples: ['q35', 'pc'],
   }),
@@ -154,19 +167,21 @@ export const vmFieldsSchema = z.strictObject({
       .optional(),
     {
       description: 'Guest operating system, as Proxmox names it.',
-      pve: 'ostype',
+      wire: ['ostype'],
       effect: 'restart',
       serverDefault: 'other',
     },
   ),
   scsi_controller: field(
     z.enum(['lsi', 'lsi53c810', 'virtio-scsi-pci', 'virtio-scsi-single', 'megasas', 'pvscsi']).optional(),
-    { description: 'SCSI controller.', pve: 'scsihw', effect: 'restart', serverDefault: 'lsi' },
+    { description: 'SCSI controller.', wire: ['scsihw'], effect: 'restart', serverDefault: 'lsi' },
   ),
   hotplug: field(z.array(z.enum(['network', 'disk', 'usb', 'cpu', 'memory', 'cloudinit'])).optional(), {
-    description: 'What may change while the VM runs.',
-    pve: 'hotplug',
-    effect: 'live',
+    description: 'What Proxmox may change while the VM runs.',
+    wire: ['hotplug'],
+    words: 'hotplug',
+    effect: unlessCpuOrMemory,
+    serverDefault: 'network,disk,usb',
   }),
   efi: efiFields.optional(),
   tpm: tpmFields.optional(),
@@ -183,7 +198,7 @@ export const vmFieldsSchema = z.strictObject({
     z.record(z.string().regex(/^serial[0-3]$/, 'a serial port is serial0–3'), z.literal('socket')).optional(),
     {
       description: 'Serial ports.',
-      pve: 'serial',
+      wire: ['serial'],
       effect: 'restart',
     },
   ),
@@ -208,11 +223,12 @@ export const vmFieldsSchema = z.strictObject({
             'vmware',
           ])
           .optional(),
-        { description: 'Graphics card.', pve: 'vga.type', effect: 'restart', serverDefault: 'std' },
+        { description: 'Graphics card.', wire: ['vga', 'type'], effect: 'restart', serverDefault: 'std' },
       ),
       memory: field(vgaMemory.optional(), {
         description: 'Graphics memory.',
-        pve: 'vga.memory',
+        wire: ['vga', 'memory'],
+        words: 'mebibytes',
         effect: 'restart',
       }),
     })
@@ -220,32 +236,32 @@ export const vmFieldsSchema = z.strictObject({
     .optional(),
   rng: field(z.enum(['/dev/urandom', '/dev/random']).optional(), {
     description: 'Source of a virtual random number generator.',
-    pve: 'rng0.source',
+    wire: ['rng0', 'source'],
     effect: 'restart',
   }),
   tablet: field(z.boolean().optional(), {
     description: 'Pointer device with absolute positions.',
-    pve: 'tablet',
-    effect: 'hotplug-usb',
+    wire: ['tablet'],
+    effect: hotplug('usb'),
     serverDefault: 'true',
   }),
   agent: agentFields.optional(),
   on_boot: field(z.boolean().optional(), {
     description: 'Start the VM with its host.',
-    pve: 'onboot',
+    wire: ['onboot'],
     effect: 'live',
     serverDefault: 'false',
   }),
   startup: startupFields.optional(),
   protection: field(z.boolean().optional(), {
     description: 'Refuse to destroy the VM or its disks.',
-    pve: 'protection',
+    wire: ['protection'],
     effect: 'live',
     serverDefault: 'false',
   }),
   ha: haFields.optional(),
   power: field(z.enum(['running', 'stopped']).default('running'), {
-    description: 'State after creation; later only a change in the file acts.',
+    description: 'State after creation; later only a change in the file takes effect.',
     effect: 'live',
   }),
   restart: field(z.enum(['never', 'when_needed']).default('never'), {
@@ -260,7 +276,7 @@ export const vmFieldsSchema = z.strictObject({
         z.union([z.string(), z.number(), z.boolean()]),
       )
       .optional(),
-    { description: 'Raw Proxmox keys that have no field here.', effect: 'restart' },
+    { description: 'Raw Proxmox keys that have no field.', effect: 'restart' },
   ),
 });
 

@@ -1,10 +1,10 @@
 /** Fields of high availability: whether the cluster's HA manager looks after the VM, and how. */
 import { z } from 'zod';
-import { field } from '../field.ts';
+import { field } from '../../field.ts';
 
 const tries = (where: string, serverDefault: string) =>
   field(z.number().int().min(0).optional(), {
-    description: `How often a failed start is tried again ${where}.`,
+    description: `How often the HA manager retries a failed start ${where}.`,
     effect: 'live',
     serverDefault,
   });
@@ -12,7 +12,7 @@ const tries = (where: string, serverDefault: string) =>
 const managed = z.strictObject({
   state: field(z.enum(['started', 'stopped', 'disabled', 'ignored']).default('started'), {
     description:
-      'What the HA manager brings about. disabled is not recovered from a lost node either; ignored leaves the VM alone.',
+      'State that the HA manager enforces. disabled also excludes recovery from a lost node; ignored leaves the VM alone.',
     effect: 'live',
   }),
   max_restart: tries('on its node', '1'),
@@ -22,7 +22,7 @@ const managed = z.strictObject({
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9_-]+$/, 'an HA group is a name of letters, digits, _ and -')
       .optional(),
-    { description: 'HA group; only before Proxmox VE 9, where rules took their place.', effect: 'live' },
+    { description: 'HA group; only before Proxmox VE 9, which has rules instead.', effect: 'live' },
   ),
   comment: field(
     z
@@ -30,14 +30,14 @@ const managed = z.strictObject({
       .max(4096)
       .regex(/^\S(.*\S)?$/, 'a comment is one line that neither begins nor ends with a blank')
       .optional(),
-    { description: 'A line for people.', effect: 'live' },
+    { description: 'A comment of one line.', effect: 'live' },
   ),
 });
 
 export const haFields = z
   .union([
     field(z.literal(false), {
-      description: 'With false the VM must not be an HA resource; otherwise its fields follow below.',
+      description: 'With false the VM must not be an HA resource; otherwise set the fields below.',
       effect: 'live',
     }),
     managed,

@@ -1,0 +1,101 @@
+/**
+ * What Proxmox itself says about the key behind a field row: whether key and sub-key exist on each bus, what the server assumes
+ * without them, and whether it masks the value. None of it is read from the rows, so a wrong row is found.
+ */
+import { z } from 'zod';
+import { describeConfigKey, formatOfKey } from '../../../src/pve/wire/index.ts';
+import type { FieldRow } from '../../../src/resources/field-table.ts';
+import { WIRE_ROWS, type WireRow } from '../../../src/resources/vm/fields/rows.ts';
+import { wordsOfText } from '../../../src/resources/words.ts';
+import { API_FACTS } from '../../../src/simulator/schema/api-facts.generated.ts';
+import { findParamSchema } from '../../../src/simulator/schema/types.ts';
+import type { ParamSchema } from '../../../src/simulator/schema/types.ts';
+
+const BUSES = ['ide', 'sata', 'scsi', 'virtio'] as const;
+
+/** Sub-keys that a CD drive has a use for. The schema does not say; QEMU gets the others for disks only, or ignores them. */
+const CD_DRIVE_PARTS = ['file', 'cache', 'aio', 'backup', 'serial'];
+
+const PARAMS = API_FACTS['PUT /nodes/{node}/qemu/{vmid}/config']?.params ?? {};
+
+/** Everything that is wrong with a row by these facts. */
+export function factProblems(row: WireRow, schema: FieldRow['schema']): string[] {
+  return [
+    ...keyProblems(row),
+    ...rivals(row),
+    ...driveProblems(row),
+    ...defaultProblems(row, schema),
+    ...secrecyProblems(row, schema),
+  ];
+}
+
+/** Concrete keys of a row: one for each bus of a drive. */
+function keysOf({ family, facts }: WireRow): string[] {
+  if (family === 'drive') return (facts.buses ?? BUSES).map((bus) => `${bus}0`);
+  return [describeConfigKey(family) ? family : `${family}0`];
+}
+
+function keyProblems(row: WireRow): string[] {
+  return keysOf(row).flatMap((key) => {
+    if (findParamSchema(PARAMS, key) === undefined) return [`${row.path}: Proxmox has no key ${key}`];
+    if (row.part === undefined) return [];
+    return hasPart(key, row.part) ? [] : [`${row.path}: Proxmox has no ${row.part} in ${key}`];
+  });
+}
+
+function hasPart(key: string, part: string): boolean {
+  const format = findParamSchema(PARAMS, key)?.format;
+  // Formats that the server registers by name are not spelled out in its schema.
+  return typeof format === 'object' ? part in format : formatOfKey(key)?.keys.has(part) === true;
+}
+
+/** Two fields cannot have the same place, unless each has its own part of the text. */
+function rivals(row: WireRow): string[] {
+  return WIRE_ROWS.filter(
+    (other) =>
+      other.path !== row.path && other.family === row.family && other.part === row.part && other.words === row.words,
+  ).map((other) => `${row.path} and ${other.path} are bound to the same place`);
+}
+
+function driveProblems({ path, family, part, facts: { on, buses }, words }: WireRow): string[] {
+  if (family !== 'drive' || part === undefined) {
+    return on === undefined && buses === undefined ? [] : [`${path}: only an option of a drive has kinds and buses`];
+  }
+  const missing = BUSES.filter((bus) => hasPart(`${bus}0`, part) !== (buses ?? BUSES).includes(bus));
+  const isForCds = CD_DRIVE_PARTS.includes(part) && words !== 'storage';
+  return [
+    ...missing.map((bus) => `${path}: whether ${bus} has ${part} is not what Proxmox says`),
+    ...((on !== 'disk') === isForCds ? [] : [`${path}: whether a CD drive has ${part} is wrong`]),
+  ];
+}
+
+/** A default counts where the field could say it, and where Proxwright does not choose another one for a new volume. */
+function defaultProblems(row: WireRow, schema: FieldRow['schema']): string[] {
+  const stated = row.facts.serverDefault;
+  return keysOf(row).flatMap((key) => {
+    const text = row.facts.effect === 'creation' ? undefined : defaultText(key, row.part);
+    const value = text === undefined ? undefined : wordsOfText(row.words, text, key);
+    const assumed = z.safeParse(schema, value).success && value !== undefined ? String(value) : undefined;
+    return assumed === stated ? [] : [`${row.path}: Proxmox assumes ${assumed}, the row says ${stated}`];
+  });
+}
+
+function defaultText(key: string, part: string | undefined): string | undefined {
+  const known = part === undefined ? describeConfigKey(key)?.default : formatOfKey(key)?.keys.get(part)?.default;
+  if (known !== undefined) return known;
+  const param = findParamSchema(PARAMS, key);
+  const schema: ParamSchema | undefined =
+    part === undefined ? param : typeof param?.format === 'object' ? param.format[part] : undefined;
+  return schema?.default === undefined ? undefined : String(schema.default);
+}
+
+/** Whether a field says where a value is found instead of the value; `extra` takes any name. */
+export function isReference(schema: FieldRow['schema']): boolean {
+  const accepts = (value: unknown) => z.safeParse(schema, value).success;
+  return accepts({ env: 'NAME' }) && !accepts({ other: 'NAME' });
+}
+
+function secrecyProblems({ path, family, facts }: WireRow, schema: FieldRow['schema']): string[] {
+  const isMasked = describeConfigKey(family)?.secret === true;
+  return isMasked === (facts.secret ?? false) && isReference(schema) === isMasked ? [] : [`${path}: secrecy is wrong`];
+}

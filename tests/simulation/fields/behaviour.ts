@@ -1,0 +1,207 @@
+/**
+ * What a field row promises, tried out: the engine applies a VM, then the same VM with one field changed while it runs. The
+ * simulator decides under which key the value ends up and whether the change is pending; the plan said it before.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { valueAt } from '../../../src/resources/field-table.ts';
+import { desiredConfig } from '../../../src/resources/vm/desired-config.ts';
+import { isFieldSatisfied } from '../../../src/resources/vm/diff/merge.ts';
+import { desiredValue, shownValue } from '../../../src/resources/vm/diff/shown.ts';
+import type { VmFields } from '../../../src/resources/vm/fields/index.ts';
+import type { WireRow } from '../../../src/resources/vm/fields/rows.ts';
+import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
+import { driftWorld, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
+import { failuresOf } from '../engine/support/invariants.ts';
+import { GUEST_PASSWORD, Scene, secretsOf } from '../engine/support/scene.ts';
+
+/** What the VM may change while it runs; memory needs NUMA. */
+const HOTPLUG_SETTINGS: readonly Partial<VmFields>[] = [
+  {},
+  { hotplug: [] },
+  { hotplug: ['network', 'disk', 'usb', 'cpu', 'memory'], cpu: { numa: true } },
+];
+/** Changes that must have been seen for each setting, and how many of each kind are tried for that. */
+const ENOUGH = 1;
+const MOST_OF_A_KIND = 4;
+
+const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
+
+/** Long enough for a guest to boot: without one, nothing can be unplugged. */
+const BOOT_MS = 5 * 60_000;
+
+/** Clones of a template with a system that boots, and of one that has more disks, cards and a CD drive. */
+const TEMPLATES = SURROUNDINGS.filter(({ template }) => template !== undefined).reverse();
+
+interface Sample {
+  readonly fields: VmFields;
+  /** What the template has. */
+  readonly inherited: ReadonlyMap<string, string>;
+}
+
+const SAMPLES: readonly Sample[] = TEMPLATES.flatMap((around) =>
+  fc
+    .sample(vmFieldsArbitrary(around), { numRuns: 250, seed: 21 })
+    .map((fields, index) => ({ fields, inherited: around.values, index })),
+).sort((a, b) => a.index - b.index);
+
+/** One field of a VM, changed. */
+interface Change {
+  /** `disks.scsi5.cache`. */
+  readonly path: string;
+  readonly before: VmFields;
+  readonly after: VmFields;
+}
+
+/** Empty where the simulator does what the row says. */
+export async function behaviourProblems(row: WireRow): Promise<string[]> {
+  const changes = changesOf(row);
+  if (changes.length === 0) return [`${row.path}: no random VM has it`];
+  const problems: string[] = [];
+  for (const setting of HOTPLUG_SETTINGS) {
+    const name = `${row.path} with hotplug ${setting.hotplug?.join(',') ?? 'by default'}`;
+    const obstacles: string[] = [];
+    let seen = 0;
+    for (const change of changes) {
+      const found = await tried(row, withSetting(change, setting));
+      problems.push(...found.problems.map((each) => `${name}: ${each}`));
+      obstacles.push(...found.obstacles);
+      if (found.isConclusive) seen++;
+      if (seen >= ENOUGH || problems.length > 0) break;
+    }
+    if (seen === 0 && problems.length === 0) problems.push(`${name}: nothing was seen: ${obstacles.join('; ')}`);
+    if (problems.length > 0) break;
+  }
+  return problems;
+}
+
+interface Trial {
+  readonly problems: readonly string[];
+  /** Why it shows nothing. */
+  readonly obstacles: readonly string[];
+  readonly isConclusive: boolean;
+}
+
+async function tried(row: WireRow, { path, before, after }: Change): Promise<Trial> {
+  const obstacle = (...obstacles: string[]): Trial => ({ problems: [], obstacles, isConclusive: false });
+  const scene = new Scene({ world: driftWorld, seed: path });
+  const first = await scene.apply(stackOf(before));
+  const vm = scene.world.vms.get(401);
+  if (first.kind !== 'ended' || !vm?.process) return obstacle('it does not start', ...failuresOf(first));
+  const old = vm.config;
+  await scene.clock.run(() => scene.clock.sleep(BOOT_MS));
+  const second = await scene.apply(stackOf(after), { checkPrivileges: false });
+  const { current, pending, pendingDeletes } = vm.config;
+  const failures = failuresOf(second);
+  if (second.kind !== 'ended') return obstacle(...failures);
+  const isOfRow = (each: string) => each === path || each.startsWith(`${path}.`);
+  const difference = second.plan.changes.flatMap(({ differences }) => differences).find((each) => isOfRow(each.path));
+  if (!difference || difference.effect === 'impossible') return obstacle(`the plan has no change of ${path}`);
+  const { key } = difference;
+  const isPending = pending.has(key) || pendingDeletes.has(key);
+  if (!isPending && current.get(key) === old.current.get(key)) return obstacle(`${key} is as before`, ...failures);
+  const text = pendingDeletes.has(key) ? undefined : (pending.get(key) ?? current.get(key));
+  const actual = isPending ? 'restart' : 'live';
+  const written = [JSON.stringify(second.plan), ...scene.logs, ...(await scene.snapshot()).documents.values()];
+  return {
+    obstacles: [],
+    isConclusive: true,
+    problems: [
+      ...(actual === difference.effect ? [] : [`${path} is ${actual}, and the plan said ${difference.effect}`]),
+      ...(row.family === 'drive' || key.startsWith(row.family) ? [] : [`${path} is in ${key}`]),
+      ...readProblems(after, path, key, text),
+      ...(written.some((each) => each.includes(GUEST_PASSWORD)) ? [`${path} shows the secret`] : []),
+    ],
+  };
+}
+
+/** Whether the text in the configuration says again what the file says. */
+function readProblems(fields: VmFields, path: string, key: string, text: string | undefined): string[] {
+  const [vm] = stackOf(fields).vms;
+  const secrets = vm && secretsOf(stackOf(fields)).get(vm.address);
+  const entry = desiredConfig(fields, { secrets, pciMappings: PCI_MAPPINGS, ownershipLine: 'ignored' }).get(key);
+  const field = entry?.fields.find((each) => each.path === path || each.path.startsWith(`${path}.`));
+  if (!entry || !field) return [`${path} is not behind ${key}`];
+  // The line names the VM, which is only known by now.
+  if (field.words === 'ownership-line') return [];
+  const [desired, read] = [desiredValue(field), shownValue(entry, field, text)];
+  // A volume may be larger, not every storage shows its format, none its source; and Proxmox drops notes that say 0.
+  if (['disk-size', 'image-format', 'import-source', 'notes'].includes(field.words)) {
+    return isFieldSatisfied(entry, field, text) ? [] : [`${path} is not in ${key}: ${text}`];
+  }
+  return isDeepStrictEqual(folded(desired), folded(read)) ? [] : [`${path} reads ${read} from ${key}: ${text}`];
+}
+
+/** Proxmox sorts and lower-cases tags; the case of an address means nothing. */
+function folded(value: unknown): unknown {
+  if (Array.isArray(value)) return [...new Set(value.map((each) => String(each).toLowerCase()))].sort();
+  return typeof value === 'string' ? value.trim().toLowerCase() : value;
+}
+
+function withSetting({ path, before, after }: Change, setting: Partial<VmFields>): Change {
+  const set = (fields: VmFields): VmFields => ({
+    ...fields,
+    ...(path !== 'hotplug' && setting.hotplug && { hotplug: setting.hotplug }),
+    ...(setting.cpu && { cpu: { ...setting.cpu, ...fields.cpu } }),
+  });
+  return { path, before: set(before), after: set(after) };
+}
+
+/** From one value to another, from none to one, and of a device that the template lacks, from no device to one. */
+function changesOf(row: WireRow): Change[] {
+  const all = SAMPLES.flatMap(({ fields, inherited }) =>
+    concretePaths(fields, row.path).map((path) => ({
+      path,
+      value: valueAt(fields, path),
+      fields: reduced(fields, path),
+      isNew: !inherited.has(path.split('.')[1] ?? ''),
+    })),
+  );
+  // Every value once before any comes again.
+  const isFirst = (each: (typeof all)[number]) =>
+    all.find(({ value }) => isDeepStrictEqual(value, each.value)) === each;
+  const cases = [...all.filter(isFirst), ...all.filter((each) => !isFirst(each))];
+  const changes = cases.map(({ path, value, fields, isNew }): Change[] => {
+    const other = cases.find((each) => each.path === path && !isDeepStrictEqual(each.value, value));
+    const owner = path.split('.').slice(0, -1).join('.');
+    return [
+      ...(other ? [{ path, before: withValue(fields, path, other.value), after: fields }] : []),
+      { path, before: withValue(fields, path, undefined), after: fields },
+      ...(owner !== '' && isNew ? [{ path, before: withValue(fields, owner, undefined), after: fields }] : []),
+    ];
+  });
+  // One of each kind first, over all samples.
+  return [0, 1, 2].flatMap((kind) => changes.flatMap((each) => each[kind] ?? []).slice(0, MOST_OF_A_KIND));
+}
+
+/** `disks.*.cache` → `disks.scsi5.cache`, for each slot that has it. */
+function concretePaths(fields: VmFields, path: string): string[] {
+  const [block = '', rest] = path.split('.*.');
+  const slots = rest === undefined ? undefined : valueAt(fields, block);
+  const all = rest === undefined ? [path] : Object.keys(slots ?? {}).map((slot) => `${block}.${slot}.${rest}`);
+  return all.filter((each) => valueAt(fields, each) !== undefined);
+}
+
+/** The VM with nothing in it but what belongs to the field, running. */
+function reduced(fields: VmFields, path: string): VmFields {
+  const [block = '', slot = ''] = path.split('.');
+  const { name, node, clone, guest, ownership, restart, bios } = fields;
+  const part = valueAt(fields, block);
+  const own = ['disks', 'nics', 'pci', 'usb'].includes(block) ? { [slot]: valueAt(fields, `${block}.${slot}`) } : part;
+  const devices = block === 'boot' ? { disks: fields.disks, nics: fields.nics } : {};
+  const kept = { ...devices, name, node, clone, guest, ownership, restart, power: 'running' } as const;
+  return { ...kept, ...(block === 'efi' && { bios }), [block]: own } as VmFields; // a part of a valid VM
+}
+
+function withValue(fields: VmFields, path: string, value: unknown): VmFields {
+  const copy = structuredClone(fields) as Record<string, unknown>; // changed below, by path
+  const steps = path.split('.');
+  const last = steps.pop() ?? path;
+  const owner = steps.length === 0 ? copy : valueAt(copy, steps.join('.'));
+  if (typeof owner === 'object' && owner !== null) {
+    const target = owner as Record<string, unknown>; // plain data
+    if (value === undefined) delete target[last];
+    else target[last] = value;
+  }
+  return copy as unknown as VmFields;
+}

@@ -1,0 +1,20 @@
+/** Every field row against Proxmox: key, sub-key, words, effect, drives, secrecy and default are what the server has. */
+import { describe, expect, it } from 'vitest';
+import { VM_FIELD_ROWS } from '../../../src/resources/vm/fields/rows.ts';
+import { isReference } from './api-truth.ts';
+import { BOUND_PATHS, rowProblems } from './row-problems.ts';
+
+describe('the row of', () => {
+  it.each(BOUND_PATHS)('%s is true', { timeout: 120_000 }, async (path) => {
+    expect(await rowProblems(path)).toEqual([]);
+  });
+});
+
+describe('the rows', () => {
+  it('mark as secret exactly the fields that refer to a value kept elsewhere', () => {
+    const references = VM_FIELD_ROWS.filter(({ schema }) => isReference(schema));
+    expect(references.length).toBeGreaterThan(3);
+    const marked = VM_FIELD_ROWS.filter(({ facts }) => facts.secret);
+    expect(marked.map(({ path }) => path)).toEqual(references.map(({ path }) => path));
+  });
+});
