@@ -34,7 +34,7 @@ describe('reading JSON', () => {
   });
 
   it('reads strings of megabytes full of escapes', () => {
-    const long = '\\"\n'.repeat(1_000_000);
+    const long = '\\"\n'.repeat(400_000);
     expect(parseJson(JSON.stringify([long]))).toEqual([long]);
   });
 
