@@ -155,8 +155,7 @@ describe('stored values', () => {
     ['{"a":"x"}', ['map', 'number'], '["a"]: expected a number'],
     ['{"a":{"b":"x"}}', ['object', { a: ['object', { b: 'number' }] }], 'a.b: expected a number'],
   ])('%s is refused as %j', (text, anyType, message) => {
-    expect(() => decoded(text, anyType)).toThrow(message);
-    expect(() => decoded(text, anyType)).toThrow(CtyError);
+    expect(() => decoded(text, anyType)).toThrow(expect.objectContaining({ name: 'CtyError', message }));
   });
 
   it('do not take an inherited property for an attribute', () => {
