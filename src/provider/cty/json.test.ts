@@ -34,7 +34,7 @@ describe('reading JSON', () => {
   });
 
   it('reads strings of megabytes full of escapes', () => {
-    const long = '\\"\n'.repeat(1_000_000);
+    const long = '\\"\n'.repeat(400_000);
     expect(parseJson(JSON.stringify([long]))).toEqual([long]);
   });
 
@@ -155,8 +155,7 @@ describe('stored values', () => {
     ['{"a":"x"}', ['map', 'number'], '["a"]: expected a number'],
     ['{"a":{"b":"x"}}', ['object', { a: ['object', { b: 'number' }] }], 'a.b: expected a number'],
   ])('%s is refused as %j', (text, anyType, message) => {
-    expect(() => decoded(text, anyType)).toThrow(message);
-    expect(() => decoded(text, anyType)).toThrow(CtyError);
+    expect(() => decoded(text, anyType)).toThrow(expect.objectContaining({ name: 'CtyError', message }));
   });
 
   it('do not take an inherited property for an attribute', () => {

@@ -122,7 +122,7 @@ describe('textOfNumber', () => {
     [new Decimal('-0.0'), '0'],
     [new Decimal('-0.5'), '-0.5'],
     [new Decimal('-10'), '-10'],
-    [new Decimal('0100.0010'), '100.001'],
+    [new Decimal('00100.00100'), '100.001'],
   ])('writes %s without an exponent', (number, text) => {
     expect(textOfNumber(number)).toBe(text);
   });

@@ -72,6 +72,16 @@ describe('typeFromJson', () => {
   });
 });
 
+describe('a step of a path', () => {
+  it('says which kind it is', () => {
+    expect([attribute('a'), key('b'), index(1)]).toEqual([
+      { kind: 'attribute', name: 'a' },
+      { kind: 'key', key: 'b' },
+      { kind: 'index', index: 1 },
+    ]);
+  });
+});
+
 describe('formatPath', () => {
   it('writes paths as the host does', () => {
     expect(formatPath([attribute('rules'), index(1), attribute('a')])).toBe('rules[1].a');
