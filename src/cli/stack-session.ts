@@ -5,7 +5,7 @@ import type { Address } from '../base/address.ts';
 import { Canceled } from '../base/errors.ts';
 import type { ExecuteResult } from '../engine/execute.ts';
 import type { Plan } from '../engine/plan-types.ts';
-import type { Progress } from '../engine/progress.ts';
+import type { RunListener } from '../engine/run-memory.ts';
 import { Session } from '../engine/session.ts';
 import { createImageSources } from '../local/image-sources.ts';
 import { tcpPortProbe } from '../local/port-probe.ts';
@@ -44,7 +44,7 @@ export async function withStackRun<Result>(
   const { host } = screen;
   const signal = stopSignal(host);
   const pve = await connect(stackHost, host);
-  let onProgress: (progress: Progress) => void = () => {};
+  let onEvent: RunListener = () => {};
   const secrets = await resolveSecrets(stackHost, host);
   const sources = createImageSources({
     clock: host.clock,
@@ -60,14 +60,14 @@ export async function withStackRun<Result>(
     ports: tcpPortProbe,
     sources: sources.source,
     signal,
-    onProgress: (progress) => onProgress(progress),
+    onEvent: (event) => onEvent(event),
     stack: stackHost.stack,
     secrets,
     owner: { who: userName(), host: hostname(), pid: process.pid, command },
   });
   const execute = async (plan: Plan): Promise<Execution> => {
     const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(stackHost.store));
-    onProgress = view.onProgress;
+    onEvent = view.onEvent;
     const startedAt = host.clock.now();
     try {
       const result = await session.execute(plan);

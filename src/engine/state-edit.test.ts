@@ -5,7 +5,7 @@ import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { emptyState, type VmState } from '../state/stack-state.ts';
 import { listBackups, readState, writeState } from '../state/state-file.ts';
-import { describeRun } from './runs.ts';
+import { describeRun } from './run-record.ts';
 import { type EditDoors, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
 
 const VM: VmState = {

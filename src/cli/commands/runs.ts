@@ -5,7 +5,7 @@ import { closest } from '../../base/closest.ts';
 import { SpecError } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import { runMetrics } from '../../engine/run-metrics.ts';
-import { describeRun, type RunRecord, type StepRecord } from '../../engine/runs.ts';
+import { describeRun, type RunRecord, type StepRecord } from '../../engine/run-record.ts';
 import { listRuns, readRun, readRuns } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandHost, ExitCode } from '../command-host.ts';
@@ -34,7 +34,9 @@ export async function runRuns(options: RunsOptions, host: CommandHost): Promise<
   if (options.metrics !== undefined && last) await writeMetrics(options.metrics, stack.name, last, host);
   if (host.json) {
     host.terminal.result(
-      JSON.stringify(runs.map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length }))),
+      JSON.stringify(
+        runs.map(toJson).map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length })),
+      ),
     );
   } else if (runs.length === 0) {
     host.terminal.log('info', 'There was no run yet. The first is made by: proxwright apply');
@@ -48,7 +50,7 @@ export async function runRunsShow(id: string, options: RunsOptions, host: Comman
   const { stack, store } = await openStack(options, host);
   const run = describeRun(await readRun(store, await findRun(store, id)));
   if (options.metrics !== undefined) await writeMetrics(options.metrics, stack.name, run, host);
-  if (host.json) host.terminal.result(JSON.stringify(run));
+  if (host.json) host.terminal.result(JSON.stringify(toJson(run)));
   else for (const line of renderRun(run, paintFor(host.stdout))) host.terminal.result(line);
   return 0;
 }
@@ -77,12 +79,12 @@ async function findRun(store: StateStore, text: string): Promise<string> {
 }
 
 function renderRuns(runs: readonly RunRecord[], paint: Paint): string[] {
-  const rows = runs.map(({ runId, startedAt, command, outcome, vms, durationMs, who }) => [
+  const rows = runs.map(({ runId, startedAt, command, outcome, resources, durationMs, who }) => [
     runId,
     startedAt?.replace(/\.\d+Z$/, 'Z') ?? '',
     command,
     paint(OUTCOME_STYLES[outcome], outcome),
-    String(vms.length),
+    String(resources.filter(isStarted).length),
     took(durationMs),
     who ?? '',
   ]);
@@ -100,7 +102,7 @@ function renderRun(run: RunRecord, paint: Paint): string[] {
     ['took', took(run.durationMs)],
   ] as const;
   const beginning = Date.parse(run.startedAt ?? '');
-  const blocks = run.vms.flatMap((vm) => [
+  const blocks = run.resources.filter(isStarted).flatMap((vm) => [
     '',
     `${paint('bold', vm.address)}  ${took(vm.durationMs)}`,
     ...renderTable(
@@ -119,23 +121,41 @@ function renderRun(run: RunRecord, paint: Paint): string[] {
   ]);
   return [
     ...head.flatMap(([name, value]) => (value === '' ? [] : [`${name.padEnd(8)} ${value}`])),
-    ...run.notes.map((note) => `note     ${note}`),
+    ...run.notes.map(({ text }) => `note     ${text}`),
     ...blocks,
   ];
 }
 
 function stepName({ step, action }: StepRecord): string {
   const [, , ...parts] = step.split('/');
-  return [action, ...parts].join(' ');
+  return [shortAction(action), ...parts].join(' ');
 }
 
 function resultOf({ outcome, problem, tasks }: StepRecord, paint: Paint): string {
   if (outcome === 'failed') return paint('red', `failed: ${problem?.code ?? ''}`);
   if (outcome === 'open')
-    return paint('yellow', tasks.at(-1) === undefined ? 'not ended' : `not ended: ${tasks.at(-1)}`);
+    return paint('yellow', tasks.at(-1) === undefined ? 'not ended' : `not ended: ${tasks.at(-1)?.upid}`);
   return paint('green', 'done');
 }
 
+/** The shape that programs read; it is kept when the record behind it grows. */
+function toJson({ resources, steps, notes, planned: _planned, ...run }: RunRecord) {
+  const step = ({ tasks, action, ...rest }: StepRecord) => ({
+    ...rest,
+    action: shortAction(action),
+    tasks: tasks.map(({ upid }) => upid),
+  });
+  const vms = resources.filter(isStarted).map(({ address, durationMs, failed, steps: own }) => ({
+    address,
+    steps: own.map(step),
+    durationMs,
+    failed,
+  }));
+  return { ...run, steps: steps.map(step), vms, notes: notes.map(({ text }) => text) };
+}
+
+const isStarted = ({ steps }: { readonly steps: readonly StepRecord[] }) => steps.length > 0;
+const shortAction = (action: string) => action.replace(/^vm\./, '');
 const took = (ms: number | undefined) => (ms === undefined ? '' : printDuration(ms));
 
 /** Whoever collects the file may be another user, and never sees half of it. */

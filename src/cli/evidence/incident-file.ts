@@ -7,6 +7,7 @@ import { redact } from '../../base/secret.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import type { Plan } from '../../engine/plan-types.ts';
+import { describeRun } from '../../engine/run-record.ts';
 import { readRun } from '../../state/journal.ts';
 import type { StackHost } from '../opened-stack.ts';
 import { packageVersion } from '../package-version.ts';
@@ -36,9 +37,9 @@ export async function draftIncident(
 ): Promise<void> {
   const { session, host } = run;
   try {
-    const { events } = await readRun(stackHost.store, session.runId);
-    if (!events.some(({ event }) => event === 'runStarted')) return;
-    const input = incidentInput(failure, proof, stackHost, run, events);
+    const journal = await readRun(stackHost.store, session.runId);
+    if (!journal.events.some(({ event }) => event === 'planned')) return;
+    const input = incidentInput(failure, proof, stackHost, run, describeRun(journal));
     const text = redact(renderIncident(input), await proof.secrets());
     // As messages name it: where the stack file is.
     const shown = join(dirname(stackHost.file), FOLDER, incidentName(input));
@@ -68,7 +69,7 @@ function incidentInput(
   { typed, known }: Proof,
   { stack }: StackHost,
   { session, host, pve }: StackRun,
-  events: IncidentInput['events'],
+  record: IncidentInput['run'],
 ): IncidentInput {
   return {
     runId: session.runId,
@@ -77,7 +78,7 @@ function incidentInput(
     noticedAt: new Date(host.clock.now()).toISOString(),
     versions: { proxwright: packageVersion(), proxmox: known.proxmox },
     endpoint: pve.endpoint,
-    events,
+    run: record,
     planned: differingOf(plan),
     outcomes: known.outcomes ?? new Map(),
     problems,

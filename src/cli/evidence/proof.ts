@@ -5,9 +5,9 @@ import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/eviden
 import { redacted } from '../../engine/evidence/redacted.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
 import type { VmEvidence } from '../../engine/evidence.ts';
-import type { VmOutcome } from '../../engine/execute.ts';
 import type { Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import { type CommandHost, EXIT_CANCELED, type ExitCode } from '../command-host.ts';
 import { packageVersion } from '../package-version.ts';
 import type { SecretsByVm } from '../secrets.ts';
@@ -36,7 +36,7 @@ interface Known {
   proxmox?: string;
   secrets?: SecretsByVm;
   plan?: Plan;
-  outcomes?: ReadonlyMap<string, VmOutcome>;
+  outcomes?: ReadonlyMap<string, ResourceOutcome>;
   lastPlan?: Plan;
   compared?: ReadonlyMap<string, VmEvidence>;
   incident?: string;

@@ -14,8 +14,21 @@ import { follow, runningTasks, runTask } from './tasks.ts';
 
 const DESTROY_MS = 10 * 60_000;
 
-/** Forgetting the VM afterwards is the business of whoever keeps the state. */
 export const destroyVm: Action<DestroyInput> = async (context, input) => {
+  // Forgotten already: a run that died right after it.
+  if (context.memory() === undefined) return;
+  try {
+    await removeVm(context, input);
+  } catch (error) {
+    if (!input.mayStayInUse || !(error instanceof ApiError && error.code === 'IN_USE')) throw error;
+    await context.warn({ ...error.locatedAt({ address: context.address }).diagnostic, severity: 'warning' });
+    return;
+  }
+  await removeAllSeeds(context);
+  await context.forget();
+};
+
+async function removeVm(context: ActionContext, input: DestroyInput): Promise<void> {
   await inRounds(context, 'destroy', async () => {
     const vm = await lookIfThere(context);
     if (!vm) return 'done';
@@ -34,8 +47,7 @@ export const destroyVm: Action<DestroyInput> = async (context, input) => {
     await remove(context, vm);
     return 'done';
   });
-  await removeAllSeeds(context);
-};
+}
 
 async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   const { node, vmid } = vm;

@@ -133,12 +133,10 @@ export function whileIn(action: string): (faults: FaultPlan, scene: Scene) => Fa
   };
 }
 
-/** Behind its start a VM is waited for; there is only one VM, so the last event decides. */
-function activeStep({ progress }: Scene): string | undefined {
-  const last = progress.findLast((event) => event.kind === 'step' || event.kind === 'vmEnded');
-  if (last?.kind !== 'step') return undefined;
-  if (last.status === 'started') return last.action;
-  return last.action === 'vm.start' ? 'ready' : undefined;
+/** There is only one VM, so the last event decides. */
+function activeStep({ events }: Scene): string | undefined {
+  const last = events.findLast(({ event }) => /^(step(Started|Done|Failed)|resourceEnded)$/.test(event));
+  return last?.event === 'stepStarted' ? last.action : undefined;
 }
 
 export interface CellEnd {

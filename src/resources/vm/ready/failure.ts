@@ -1,6 +1,6 @@
 /** How a wait for readiness ends badly: what was waited for, how long, what was seen last, and that the VM is kept. */
-import { ApiError, type ProxwrightError, ReadyError } from '../../base/errors.ts';
-import { printDuration } from '../../base/units.ts';
+import { ApiError, type ProxwrightError, ReadyError } from '../../../base/errors.ts';
+import { printDuration } from '../../../base/units.ts';
 import type { ReadyTarget } from './checks.ts';
 
 export type ReadyCode = 'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED' | 'NOT_RUNNING';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../state/events.ts';
 import { runMetrics } from './run-metrics.ts';
-import { describeRun } from './runs.ts';
+import { describeRun } from './run-record.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const planned = (...ids: string[]) =>

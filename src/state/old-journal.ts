@@ -1,0 +1,112 @@
+/**
+ * Journals of format 1, written up to version 0.1.0: their lines become events of today, so that a run that died under
+ * the old version is resumed by this one. Format 1 had no event for an intent (a step was started a second time), none
+ * for the plan, and recorded readiness and changes of the state without a step.
+ */
+import { z } from 'zod';
+import { eventSchema, filePatch, JOURNAL_FORMAT, plannedStep, type RunEvent, vmPatch } from './events.ts';
+
+const at = z.string();
+
+const oldEventSchema = z.union([
+  z.strictObject({
+    event: z.literal('runStarted'),
+    at,
+    runId: z.string(),
+    command: z.string(),
+    who: z.string(),
+    steps: z.array(plannedStep),
+  }),
+  z.strictObject({
+    event: z.literal('stepStarted'),
+    at,
+    step: z.string(),
+    address: z.string(),
+    action: z.string(),
+    intent: z.json().optional(),
+    patch: vmPatch.optional(),
+  }),
+  z.strictObject({ event: z.literal('stepDone'), at, step: z.string(), patch: vmPatch.optional() }),
+  z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
+  z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
+  eventSchema,
+]);
+
+type OldEvent = z.output<typeof oldEventSchema>;
+
+export function parseOldEvent(value: unknown): OldEvent | undefined {
+  const parsed = oldEventSchema.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+export function upgradeJournal(runId: string, old: readonly OldEvent[]): RunEvent[] {
+  const [first] = old;
+  if (!first) return [];
+  const started = old.find((event) => event.event === 'runStarted');
+  const { command = 'settle', who = 'unknown' } = started ?? {};
+  const upgrade = new Upgrade();
+  return [
+    { event: 'runStarted', at: first.at, format: JOURNAL_FORMAT, runId, command, who },
+    ...old.flatMap((event) => upgrade.next(event)),
+  ];
+}
+
+class Upgrade {
+  readonly #open = new Set<string>();
+  #wrapped = 0;
+
+  next(event: OldEvent): RunEvent[] {
+    switch (event.event) {
+      case 'runStarted':
+        return 'steps' in event ? [{ event: 'planned', at: event.at, steps: event.steps }] : [];
+      case 'stepStarted':
+        return this.#started(event);
+      case 'stepDone': {
+        const { patch, ...done } = { patch: undefined, ...event };
+        this.#open.delete(done.step);
+        return patch ? [{ event: 'learned', at: done.at, step: done.step, patch }, done] : [done];
+      }
+      case 'stepFailed':
+        if (!event.lost) this.#open.delete(event.step);
+        return [event];
+      case 'learned':
+      case 'learnedFile':
+        return this.#open.has(event.step) ? [event] : this.#withStep(event);
+      default:
+        return [event];
+    }
+  }
+
+  /** The first start of a step is its start; every start with an intent announces what it is about to ask. */
+  #started(event: Extract<OldEvent, { event: 'stepStarted' }>): RunEvent[] {
+    const { intent, patch, ...started } = { intent: undefined, patch: undefined, ...event };
+    const isNew = !this.#open.has(started.step);
+    this.#open.add(started.step);
+    const intended: RunEvent[] =
+      intent === undefined && patch === undefined
+        ? []
+        : [
+            {
+              event: 'intended',
+              at: started.at,
+              step: started.step,
+              intent: intent ?? null,
+              ...(patch && { patch }),
+            },
+          ];
+    return [...(isNew ? [started] : []), ...intended];
+  }
+
+  /** A fact that was recorded outside of any step gets one. */
+  #withStep(event: Extract<OldEvent, { event: 'learned' | 'learnedFile' }>): RunEvent[] {
+    this.#wrapped++;
+    const step = `${event.step}/${this.#wrapped}`;
+    const address = event.event === 'learned' ? event.patch.address : (event.patch.file?.address ?? event.step);
+    const action = event.step.endsWith('/ready') ? 'vm.ready' : 'state.edit';
+    return [
+      { event: 'stepStarted', at: event.at, step, address, action },
+      { ...event, step },
+      { event: 'stepDone', at: event.at, step },
+    ];
+  }
+}
