@@ -237,7 +237,7 @@ export class Session {
 
   /** What a dead run started is waited for or looked up; nothing is started twice. */
   async #settle(open: readonly OpenStep[]): Promise<void> {
-    const begun = new Set(open.map(({ address }) => address));
+    const begun = new Set(open.flatMap(({ action, address }) => (actionNamed(action)?.settle ? [address] : [])));
     const unseen = Object.entries(this.state.vms)
       .filter(([address, vm]) => vm.phase === 'creating' && !begun.has(address))
       .map(([address]) => ({

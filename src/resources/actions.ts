@@ -7,7 +7,7 @@ import { PCI_MAP } from './pci/mapping.ts';
 import { TEMPLATE_ACTIONS } from './template/index.ts';
 import { VM_ACTIONS } from './vm/actions/index.ts';
 
-const ACTIONS = {
+export const ACTIONS = {
   ...VM_ACTIONS,
   ...TEMPLATE_ACTIONS,
   ...FILE_ACTIONS,

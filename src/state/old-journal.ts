@@ -44,16 +44,28 @@ export function upgradeJournal(runId: string, old: readonly OldEvent[]): RunEven
   if (!first) return [];
   const started = old.find((event) => event.event === 'runStarted');
   const { command = 'settle', who = 'unknown' } = started ?? {};
-  const upgrade = new Upgrade();
+  const upgrade = new Upgrade(old);
   return [
     { event: 'runStarted', at: first.at, format: JOURNAL_FORMAT, runId, command, who },
     ...old.flatMap((event) => upgrade.next(event)),
   ];
 }
 
+type OldLearned = Extract<OldEvent, { event: 'learned' }>;
+
 class Upgrade {
-  readonly #open = new Set<string>();
+  /** Open steps, by the address they belong to. */
+  readonly #open = new Map<string, string>();
+  /** When the last step of each address ended. */
+  readonly #endedAt = new Map<string, string>();
+  /** The last fact about the readiness of each VM: with it, the VM was ready. */
+  readonly #lastOfReadiness: ReadonlyMap<string, OldLearned>;
   #wrapped = 0;
+
+  constructor(old: readonly OldEvent[]) {
+    const learned = old.filter((event) => event.event === 'learned' && isReadiness(event.step)) as OldLearned[];
+    this.#lastOfReadiness = new Map(learned.map((event) => [event.step, event]));
+  }
 
   next(event: OldEvent): RunEvent[] {
     switch (event.event) {
@@ -63,25 +75,33 @@ class Upgrade {
         return this.#started(event);
       case 'stepDone': {
         const { patch, ...done } = { patch: undefined, ...event };
-        this.#open.delete(done.step);
+        this.#end(done);
         return patch ? [{ event: 'learned', at: done.at, step: done.step, patch }, done] : [done];
       }
       case 'stepFailed':
-        if (!event.lost) this.#open.delete(event.step);
+        if (!event.lost) this.#end(event);
         return [event];
       case 'learned':
+        if (isReadiness(event.step)) return this.#readiness(event);
+        return this.#open.has(event.step) ? [event] : this.#withStep(event, event.patch.address);
       case 'learnedFile':
-        return this.#open.has(event.step) ? [event] : this.#withStep(event);
+        return this.#open.has(event.step) ? [event] : this.#withStep(event, event.patch.file?.address ?? event.step);
       default:
         return [event];
     }
+  }
+
+  #end({ step, at: endedAt }: { readonly step: string; readonly at: string }): void {
+    const address = this.#open.get(step);
+    if (address !== undefined) this.#endedAt.set(address, endedAt);
+    this.#open.delete(step);
   }
 
   /** The first start of a step is its start; every start with an intent announces what it is about to ask. */
   #started(event: Extract<OldEvent, { event: 'stepStarted' }>): RunEvent[] {
     const { intent, patch, ...started } = { intent: undefined, patch: undefined, ...event };
     const isNew = !this.#open.has(started.step);
-    this.#open.add(started.step);
+    this.#open.set(started.step, started.address);
     const intended: RunEvent[] =
       intent === undefined && patch === undefined
         ? []
@@ -97,16 +117,34 @@ class Upgrade {
     return [...(isNew ? [started] : []), ...intended];
   }
 
+  /** Readiness lasted from the end of the VM's last step until everything about it was learned. */
+  #readiness(event: OldLearned): RunEvent[] {
+    const { step, at: learnedAt, patch } = event;
+    const { address } = patch;
+    const isFirst = !this.#open.has(step);
+    const isLast = this.#lastOfReadiness.get(step) === event;
+    const startedAt = this.#endedAt.get(address) ?? learnedAt;
+    if (isFirst) this.#open.set(step, address);
+    if (isLast) this.#end(event);
+    return [
+      ...(isFirst ? [{ event: 'stepStarted', at: startedAt, step, address, action: 'vm.ready' } as const] : []),
+      event,
+      ...(isLast ? [{ event: 'stepDone', at: learnedAt, step } as const] : []),
+    ];
+  }
+
   /** A fact that was recorded outside of any step gets one. */
-  #withStep(event: Extract<OldEvent, { event: 'learned' | 'learnedFile' }>): RunEvent[] {
+  #withStep(event: Extract<OldEvent, { event: 'learned' | 'learnedFile' }>, address: string): RunEvent[] {
     this.#wrapped++;
     const step = `${event.step}/${this.#wrapped}`;
-    const address = event.event === 'learned' ? event.patch.address : (event.patch.file?.address ?? event.step);
-    const action = event.step.endsWith('/ready') ? 'vm.ready' : 'state.edit';
     return [
-      { event: 'stepStarted', at: event.at, step, address, action },
+      { event: 'stepStarted', at: event.at, step, address, action: 'state.edit' },
       { ...event, step },
       { event: 'stepDone', at: event.at, step },
     ];
   }
+}
+
+function isReadiness(step: string): boolean {
+  return step.endsWith('/ready');
 }
