@@ -268,7 +268,7 @@ describe('an apply that fails', () => {
       (host) => {
         const log = (level: 'error' | 'warn' | 'info' | 'debug', message: string) => {
           host.terminal.log(level, message);
-          if (message.includes('clone begins')) stop();
+          if (message.includes('clone starts')) stop();
         };
         return runApply(undefined, APPLY, { ...host, terminal: { ...host.terminal, log } });
       },

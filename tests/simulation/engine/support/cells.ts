@@ -44,13 +44,14 @@ const GPU = stack(`${CLONED}, machine: q35, pci: { hostpci0: { device: "0000:01:
 const making = { before: undefined, after: WEB, changes: 'vm', hasTask: true } as const;
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'vm.reserve': { ...making, changes: undefined, hasTask: false },
   'vm.clone': making,
   'vm.create': { ...making, after: EMPTY },
   'vm.configure': making,
   'vm.resize': making,
   'vm.verify': { ...making, changes: undefined, hasTask: false },
   'vm.start': making,
-  ready: { ...making, changes: undefined, hasTask: false },
+  'vm.ready': { ...making, changes: undefined, hasTask: false },
   'vm.stop': { ...making, before: WEB, after: stack(`${CLONED}, power: stopped`) },
   'vm.restart': { ...making, before: WEB, after: stack(`${CLONED.replace('2GiB', '3GiB')}, restart: when_needed`) },
   'vm.migrate': { ...making, before: WEB, after: stack(CLONED.replace('pve1', 'pve2')) },
@@ -71,7 +72,7 @@ const ON_TASKS: ReadonlySet<FaultKind> = new Set(['task-fail', 'task-warn', 'tas
 /** Where there is nothing such a fault could strike: a cell that does not exist. */
 export function isPossible(kind: FaultKind, action: string): boolean {
   const scenario = SCENARIOS[action];
-  if (kind === 'agent-silent') return action === 'ready';
+  if (kind === 'agent-silent') return action === 'vm.ready';
   if (kind === 'stranger-id') return action === 'vm.clone' || action === 'vm.create';
   // A new VM is nobody's yet; of a clone it is the template that is edited.
   if (kind === 'stranger-edit' && action === 'vm.create') return false;
