@@ -144,7 +144,7 @@ describe('a readiness that a killed run of version 0.1.0 did not see', () => {
     const end = await scene.apply(textOf('edge', 'stack.yaml'));
     expect(failuresOf(end)).toEqual([]);
     if (end.kind !== 'ended') throw new Error('not applied');
-    expect(end.plan.steps.map(({ id }) => id)).toEqual(['vm.proxy/ready']);
+    expect(end.plan.steps.map(({ id }) => id)).toEqual(['vm.proxy/verify', 'vm.proxy/ready']);
     expect(
       scene.requests.map(lineOf).filter((line) => /^(PUT|DELETE)|status/.test(line) && !/^GET/.test(line)),
     ).toEqual([]);

@@ -5,6 +5,7 @@
 import type { Action } from '../../action.ts';
 import type { ReserveInput, TakeFromInput } from '../steps.ts';
 import { chooseId } from './choose-id.ts';
+import { patiently } from './rounds.ts';
 import { removeAllSeeds } from './seed.ts';
 
 /** The VM keeps its identity under another address: its group was renamed. */
@@ -22,6 +23,6 @@ export const forgetVm: Action<object> = async (context) => {
 export const reserveId: Action<ReserveInput> = async (context, { node, name, ...ids }) => {
   const recorded = context.memory();
   if (recorded?.uuid !== undefined || recorded?.nonce !== undefined) return;
-  const vmid = await chooseId(context, ids);
+  const vmid = await patiently(context, () => chooseId(context, ids));
   await context.learn({ vmid, node, name, phase: 'creating' });
 };
