@@ -91,7 +91,7 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
       store,
       ports: { isOpen: async () => true },
       signal: new AbortController().signal,
-      onProgress: lineView(timeline, terminal).onProgress,
+      onEvent: lineView(timeline, terminal).onEvent,
       stack,
       secrets: new Map(),
       owner: { who: 'ops', host: 'here', pid: 1, command: 'apply' },

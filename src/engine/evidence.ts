@@ -27,11 +27,12 @@ export function evidenceOf({
     const input = {
       stackName: stack.name,
       vm,
-      remembered,
+      recorded: remembered,
       observed,
       secrets: secrets.get(vm.address) ?? new Map(),
       mayRestart: false,
       asIncomplete: false,
+      readyMs: stack.rollout.timeouts.readyMs,
     };
     const fields = [
       ...comparedFields(wanted(input, { vmid, uuid }, effectiveValues(found.vm)), found.vm, remembered.lastApplied),

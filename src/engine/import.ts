@@ -74,17 +74,19 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
       addresses: addresses?.addresses ?? {},
     });
     const before = memory.state.vms[address];
-    await record(memory, address, { ...taken.vm, phase: 'incomplete' });
+    const record = (part: string, vm: VmPatch['vm']) =>
+      memory.recordEdit(`${address}/import/${part}`, address, [{ event: 'learned', patch: { address, vm } }]);
+    await record('begin', { ...taken.vm, phase: 'incomplete' });
     try {
       const line = await writeOwnership(input, memory, taken.desired, observed);
       const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...line } };
-      await record(memory, address, vm);
+      await record('complete', vm);
       const differences = taken.differences.filter(({ path }) => path !== 'ownership');
       const remarks = remarksOn(fields, observed, around.ha, addresses?.unknown);
       return { vm, found, inFile: inFile !== undefined, differences, remarks };
     } catch (error) {
       // Not taken over after all: the memory is what it was.
-      await record(memory, address, before ?? null);
+      await record('undo', before ?? null);
       throw error;
     }
   });
@@ -141,10 +143,6 @@ function remarksOn(
     ...(ha.ok ? [] : [`Whether it is an HA resource was not checked: the token needs ${ha.needs}.`]),
     ...(unknown === undefined ? [] : [`No address is known on ${unknown}. The outputs hold null for it.`]),
   ];
-}
-
-async function record(memory: RunMemory, address: Address, vm: VmPatch['vm']): Promise<void> {
-  await memory.record({ event: 'learned', step: `${address}/import`, patch: { address, vm } });
 }
 
 /** An address has one VM, and a VM one address. */

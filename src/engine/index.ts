@@ -12,12 +12,13 @@ export {
   resolveStack,
   stackJsonSchema,
 } from '../spec/index.ts';
+export type { ResourceOutcome, RunEvent } from '../state/events.ts';
 export type { StackState, VmState } from '../state/stack-state.ts';
 export { diagnose } from './doctor/diagnose.ts';
 export { type ExamineInput, examine } from './doctor/examine.ts';
 export { type Finding, isHealthy } from './doctor/finding.ts';
 export { WireWatch } from './doctor/wire-times.ts';
-export type { ExecuteResult, VmOutcome } from './execute.ts';
+export type { ExecuteResult } from './execute.ts';
 export { type ObserveInput, observe } from './observe.ts';
 export type { Observed } from './observed.ts';
 export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';
@@ -29,6 +30,7 @@ export { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 export { pveumCommands } from './privileges/pveum.ts';
 export { requirementsOf } from './privileges/requirements.ts';
 export { smallestRoles } from './privileges/roles.ts';
-export type { Progress, ProgressListener } from './progress.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from './retry.ts';
-export { type PlanOptions, Session, type SessionDoors, type SessionInput } from './session.ts';
+export type { Activity, RunListener } from './run-memory.ts';
+export { describeRun, type RunRecord } from './run-record.ts';
+export { type PlanOptions, Session, type SessionDeps, type SessionInput } from './session.ts';

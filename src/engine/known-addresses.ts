@@ -13,8 +13,8 @@ import { drivesOf } from '../resources/vm/disks.ts';
 import type { VmFields } from '../resources/vm/fields/index.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { macsOf, propertyOf } from '../resources/vm/parts.ts';
-import { expectedAddresses, type NicIdentity, reportedAddresses } from './ready/addresses.ts';
-import { slotNumber, staticAddresses } from './ready/checks.ts';
+import { expectedAddresses, type NicIdentity, reportedAddresses } from '../resources/vm/ready/addresses.ts';
+import { slotNumber, staticAddresses } from '../resources/vm/ready/checks.ts';
 
 export interface AddressDoors {
   readonly pve: Pve;

@@ -8,13 +8,14 @@ import { hasCode } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { Pve } from '../pve/client.ts';
-import { ACTIONS } from '../resources/vm/actions/index.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
 import type { VmObserved } from '../resources/vm/observed.ts';
 import { packDesired } from '../resources/vm/packed.ts';
+import { GuestSigns } from '../resources/vm/ready/signs.ts';
+import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { RunMemory } from './run-memory.ts';
-import { stepContext } from './step-context.ts';
+import { runStep } from './run-step.ts';
 
 export interface NoteDoors {
   readonly pve: Pve;
@@ -43,16 +44,13 @@ export async function writeOwnershipNote(
     rollout: stack.rollout,
     memory,
     ids: new IdReservations(),
-    onProgress: () => {},
+    ports: { isOpen: async () => false },
     secret: () => undefined,
   };
-  const step = { id: `${address}/configure`, address, action: 'vm.configure' };
-  const context = stepContext(run, step, { last }, signal);
   // Only the line: a description in the file that differs is for the next plan to show.
   const wish = { key: 'description', desired: { kind: 'notes', text: undefined, line } } as const;
-  await memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
-  await ACTIONS['vm.configure'](context, { desired: packDesired([wish]) });
-  await memory.record({ event: 'stepDone', step: step.id });
+  const step = vmStep(address, 'vm.configure', { desired: packDesired([wish]) });
+  await runStep(run, step, { observed: { last }, signs: new GuestSigns(pve, clock), signal });
 }
 
 /** Whether there was a VM of ours to let go; one that is gone, or whose id is another's by now, carries no line of ours. */

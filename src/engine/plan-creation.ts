@@ -12,7 +12,8 @@ import { type CloneInput, vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import { checkVm, type Findings, hasNode } from './checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
-import { applied, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
+import type { Observed } from './observed.ts';
+import { applied, readyStep, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
 
 export function planCreation(input: VmPlanInput, findings: Findings, reason?: string): VmPlan | undefined {
   const { vm, observed } = input;
@@ -33,7 +34,13 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   );
   if (findings.problems.length > before) return undefined;
   const desired = wanted(input, undefined, base);
-  const steps = template ? cloneSteps(vm, template, desired) : createSteps(vm, desired);
+  const making = template ? cloneStep(vm, template) : createStep(vm, desired);
+  const steps = chained([
+    ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
+    reserveStep(vm, observed, input.freedId),
+    making,
+    ...finishSteps(input, desired),
+  ]);
   return {
     change: {
       address: vm.address,
@@ -75,7 +82,7 @@ export function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<st
   return diffVm(desired, asIfThere, undefined).differences.filter(({ path }) => path !== 'ownership');
 }
 
-function cloneSteps(vm: ResolvedVm, template: TemplateChoice & { ok: true }, desired: DesiredConfig): Step[] {
+function cloneStep(vm: ResolvedVm, template: TemplateChoice & { ok: true }): Step {
   const { fields, address } = vm;
   const source = template.template;
   const clone: CloneInput = {
@@ -96,8 +103,7 @@ function cloneSteps(vm: ResolvedVm, template: TemplateChoice & { ok: true }, des
     ...(source.node !== fields.node && { target: fields.node }),
     ...notesOf(template.vm),
   };
-  const steps: Step[] = [vmStep(address, 'vm.clone', clone)];
-  return finishSteps(vm, desired, steps, sizesWanted(desired));
+  return vmStep(address, 'vm.clone', clone);
 }
 
 /** The template's own words go along; whose template it is does not. */
@@ -106,18 +112,40 @@ function notesOf({ current }: VmObserved): { notes?: string } {
   return notes === '' ? {} : { notes };
 }
 
-function createSteps(vm: ResolvedVm, desired: DesiredConfig): Step[] {
+function createStep(vm: ResolvedVm, desired: DesiredConfig): Step {
   const { fields, address } = vm;
-  const steps: Step[] = [
-    vmStep(address, 'vm.create', {
-      node: fields.node,
-      name: fields.name,
-      ...idChoice(vm),
-      ...(fields.pool !== undefined && { pool: fields.pool }),
-      desired: withoutSeed(packDesired(desired.values())),
-    }),
-  ];
-  return finishSteps(vm, desired, steps, sizesWanted(desired));
+  return vmStep(address, 'vm.create', {
+    node: fields.node,
+    name: fields.name,
+    ...idChoice(vm),
+    ...(fields.pool !== undefined && { pool: fields.pool }),
+    desired: withoutSeed(packDesired(desired.values())),
+  });
+}
+
+/** It was removed outside, and what is recorded of it still stands. */
+function isRecorded({ vm, observed, recorded }: VmPlanInput): boolean {
+  return recorded?.uuid !== undefined && observed.vms.get(vm.address)?.kind === 'gone';
+}
+
+/** Of a range, the ids that no visible guest has; `freedId` is that of a VM which this plan destroys first. */
+export function reserveStep(vm: ResolvedVm, { guests }: Observed, freedId: number | undefined): Step {
+  const { vmids, ...choice } = idChoice(vm);
+  const free = vmids?.filter((vmid) => !guests.has(vmid) || vmid === freedId) ?? [];
+  return vmStep(vm.address, 'vm.reserve', {
+    node: vm.fields.node,
+    name: vm.fields.name,
+    ...choice,
+    ...(vmids && { vmids: free.length > 0 ? free : vmids }),
+  });
+}
+
+/** Each step needs the one before it. */
+export function chained(steps: readonly Step[]): Step[] {
+  return steps.map((step, index) => {
+    const before = steps[index - 1];
+    return before ? { ...step, needs: [...step.needs, before.id] } : step;
+  });
 }
 
 function idChoice(vm: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
@@ -134,28 +162,26 @@ export function sizesWanted(desired: DesiredConfig): { slot: string; sizeBytes: 
   );
 }
 
-/** Configure, grow, read back, start: the part every new or unfinished VM goes through. */
-function finishSteps(
-  vm: ResolvedVm,
-  desired: DesiredConfig,
-  steps: Step[],
-  sizes: readonly { readonly slot: string; readonly sizeBytes: number }[],
-): Step[] {
+/** Configure, grow, read back, start, wait: the part every new VM goes through. */
+function finishSteps({ vm, readyMs }: VmPlanInput, desired: DesiredConfig): Step[] {
   const { address, fields } = vm;
-  const add = (step: Step) => {
-    const last = steps.at(-1);
-    steps.push({ ...step, needs: last ? [last.id] : [] });
-  };
   const packed = packDesired(desired.values());
   const secrets = secretKeys(desired.values());
   const seed = seedStep(vm);
-  // What the documents say of the cards, they must be there for.
-  if (seed && fields.clone) add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
-  if (seed) add(seed);
-  add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
-  for (const { slot, sizeBytes } of sizes) add(vmStep(address, 'vm.resize', { slot, sizeBytes }, { part: slot }));
-  add(vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired) }));
-  if (fields.power === 'running') add(vmStep(address, 'vm.start', {}));
-  if (fields.ha !== undefined) add(vmStep(address, 'vm.ha', { ha: fields.ha }));
-  return steps;
+  const isRunning = fields.power === 'running';
+  return [
+    // The cloud-init files name the NICs, so those must be there first.
+    ...(seed && fields.clone
+      ? [vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' })]
+      : []),
+    ...(seed ? [seed] : []),
+    vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }),
+    ...sizesWanted(desired).map(({ slot, sizeBytes }) =>
+      vmStep(address, 'vm.resize', { slot, sizeBytes }, { part: slot }),
+    ),
+    vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired, isRunning ? undefined : 'stopped') }),
+    ...(isRunning ? [vmStep(address, 'vm.start', {})] : []),
+    ...(fields.ha === undefined ? [] : [vmStep(address, 'vm.ha', { ha: fields.ha })]),
+    ...(isRunning ? [readyStep(vm, readyMs)] : []),
+  ];
 }

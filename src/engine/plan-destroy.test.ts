@@ -58,7 +58,16 @@ describe('the destruction of a stack', () => {
     expect(needsOf('template.base')).toEqual(expect.arrayContaining(['vm.web/destroy', 'vm.db/destroy']));
     expect(needsOf(RETIRED)).toEqual(expect.arrayContaining(['vm.web/destroy', 'vm.db/destroy']));
     expect(needsOf(FILE.address)).toHaveLength(Object.keys(IDS).length);
-    expect(needsOf('vm.web')).toEqual([]);
+    expect(needsOf('vm.db')).toEqual([]);
+  });
+
+  it('waits with a VM until those that were made after it are gone', () => {
+    const needs = (plan: ReturnType<typeof planned>) => plan.steps.map((step) => [step.id, step.needs]);
+    expect(needs(planned())).toEqual([
+      ['vm.db/destroy', []],
+      ['vm.web/destroy', ['vm.db/destroy']],
+    ]);
+    expect(needs(planned({ only: ['vm.web'] }))).toEqual([['vm.web/destroy', []]]);
   });
 
   it.each([

@@ -12,7 +12,7 @@ import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
-import { withMoves } from './moves.ts';
+import { movesOf, withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
 import { fingerprintsOf, type PlanResult } from './plan.ts';
 import { type Change, PLAN_VERSION, UNDETAILED } from './plan-types.ts';
@@ -55,7 +55,15 @@ export function planDestroy(input: DestroyInput): PlanResult {
     };
   });
   if (problems.length > 0) return { ok: false, problems };
-  const machines = withTemplatesLast(doomed.map((address) => vmStep(address, 'vm.destroy', { stop: input.running })));
+  const destroys = doomed.flatMap((address): Step[] => {
+    const mayStayInUse = kindOf(address) === 'retired' && { mayStayInUse: true as const };
+    const destroy = vmStep(address, 'vm.destroy', { stop: input.running, ...mayStayInUse });
+    const move = movesOf(stack, input.state).find(({ to }) => to === address);
+    if (!move) return [destroy];
+    const takeFrom = vmStep(address, 'vm.take-from', { from: move.from });
+    return [takeFrom, { ...destroy, needs: [takeFrom.id] }];
+  });
+  const machines = withTemplatesLast(inReverse(stack, destroys));
   const files = removalOfFiles(state, isSelected, machines);
   // What the state does not know is not destroyed; that it is there must not go unsaid.
   const unknown = stack.vms.filter(({ address }) => !state.vms[address] && isSelected(address));
@@ -72,6 +80,18 @@ export function planDestroy(input: DestroyInput): PlanResult {
       fingerprints: fingerprintsOf(input),
     },
   };
+}
+
+/** A VM that others were made after goes once they are gone. */
+function inReverse(stack: ResolvedStack, steps: readonly Step[]): Step[] {
+  const destroys = new Map<Address, string>(
+    steps.flatMap((step) => (step.action === 'vm.destroy' ? [[step.address, step.id]] : [])),
+  );
+  return steps.map((step) => {
+    if (step.action !== 'vm.destroy') return step;
+    const dependents = stack.vms.filter(({ after }) => after.includes(step.address));
+    return { ...step, needs: [...step.needs, ...dependents.flatMap(({ address }) => destroys.get(address) ?? [])] };
+  });
 }
 
 /** Linked clones rest on their template's disks, so those go first. */

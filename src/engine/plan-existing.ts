@@ -18,7 +18,7 @@ import { checkVm, type Findings } from './checks.ts';
 import { comparableHa, foundHa } from './observe-ha.ts';
 import type { Observed } from './observed.ts';
 import type { Change } from './plan-types.ts';
-import { applied, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
+import { applied, readyStep, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './vm-wishes.ts';
 import { whereOf } from './where.ts';
 
 export function planExisting(
@@ -44,7 +44,10 @@ export function planExisting(
   if (differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
   if (findings.problems.length > before) return undefined;
   const configured = existingSteps(input, remembered, actual, desired, diff.differences, diff.restartPending);
-  const steps = withHa(configured, haStep(vm, remembered, ha.length > 0));
+  const prepared = withHa(configured, haStep(vm, remembered, ha.length > 0));
+  const steps = isToBeAwaited(vm, remembered, prepared)
+    ? [...prepared, behind(prepared.at(-1), readyStep(vm, input.readyMs))]
+    : prepared;
   const kind = unfinished ? 'complete' : steps.length > 0 ? 'update' : 'none';
   return {
     change: {
@@ -64,6 +67,16 @@ export function planExisting(
   };
 }
 
+function behind(last: Step | undefined, step: Step): Step {
+  return { ...step, needs: last ? [last.id] : [] };
+}
+
+/** Started by this plan, or by a run that died before it had seen the guest. */
+function isToBeAwaited({ fields: { power } }: ResolvedVm, { lastApplied }: VmState, steps: readonly Step[]): boolean {
+  const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
+  return isStarted || (power === 'running' && lastApplied.power !== 'running');
+}
+
 /** Also where only the memory of it is missing: whether there is something to do the step finds out. */
 function haStep(vm: ResolvedVm, remembered: VmState, differs: boolean): Step | undefined {
   const { ha } = vm.fields;
@@ -75,7 +88,7 @@ function haStep(vm: ResolvedVm, remembered: VmState, differs: boolean): Step | u
 function withHa(steps: readonly Step[], ha: Step | undefined): Step[] {
   if (!ha) return [...steps];
   const [last] = steps.slice(-1);
-  if (last?.action !== 'vm.stop') return [...steps, { ...ha, needs: last ? [last.id] : [] }];
+  if (last?.action !== 'vm.stop') return [...steps, behind(last, ha)];
   return [...steps.slice(0, -1), { ...ha, needs: last.needs }, { ...last, needs: [ha.id] }];
 }
 
@@ -168,7 +181,8 @@ function existingSteps(
   ];
   const restarts = actual.running && fields.power === 'running' && input.mayRestart && waits.length > 0;
   const kept = stillAppliedHa(fields.ha, last);
-  const remembers = { ...applied(vm, desired, last.power), ...kept };
+  const isOffAsDeclared = fields.power === 'stopped' && !actual.running;
+  const remembers = { ...applied(vm, desired, isOffAsDeclared ? 'stopped' : last.power), ...kept };
   if (
     steps.length > 0 ||
     powerChanged ||
@@ -190,7 +204,7 @@ function existingSteps(
   } else if (powerChanged && fields.power === 'running' && !actual.running) {
     add(vmStep(address, 'vm.start', { mayBeUnderWay: true }));
   } else if (powerChanged && fields.power === 'stopped' && actual.running) {
-    add(vmStep(address, 'vm.stop', { how: 'shutdown' }));
+    add(vmStep(address, 'vm.stop', { how: 'shutdown', asDeclared: true }));
   }
   return steps;
 }

@@ -13,21 +13,21 @@ import { whereOf } from './where.ts';
 
 /** Undefined where something is wrong; what, is in `findings`. */
 export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefined {
-  const { vm, remembered, observed } = input;
-  const found = remembered && observed.vms.get(vm.address);
-  if (!remembered || !found || found.kind === 'gone') {
+  const { vm, recorded, observed } = input;
+  const found = recorded && observed.vms.get(vm.address);
+  if (!recorded || !found || found.kind === 'gone') {
     return planCreation(
       input,
       findings,
       found?.kind === 'gone' ? 'It was removed outside; it is made again.' : undefined,
     );
   }
-  const problem = identityProblem(vm, remembered, found);
+  const problem = identityProblem(vm, recorded, found);
   if (problem || found.kind !== 'present') {
     if (problem) findings.problems.push(problem);
     return undefined;
   }
-  return planExisting(input, remembered, found.vm, findings);
+  return planExisting(input, recorded, found.vm, findings);
 }
 
 /** A VM id is not an identity: it can be recycled. */

@@ -15,7 +15,7 @@ import { fingerprint, vmFingerprint } from './fingerprint.ts';
 import { type ImagePlan, planImages } from './images/plan-images.ts';
 import { isVeryOne, lostProblem, lostVms } from './lost-vms.ts';
 import { machinesOf } from './machines.ts';
-import { withMoves } from './moves.ts';
+import { movesOf, withMoves } from './moves.ts';
 import type { Observed, ObservedVm } from './observed.ts';
 import { pciMapSteps } from './pci.ts';
 import { devicesUsedTwice } from './pci-sharing.ts';
@@ -156,21 +156,37 @@ function planOne(input: PlanInput, state: StackState, vm: ResolvedVm, findings: 
     secrets,
     mayRestart: input.allowRestart === true || vm.fields.restart === 'when_needed',
     asIncomplete: input.asIncomplete === true,
+    readyMs: input.stack.rollout.timeouts.readyMs,
   };
   const replace = remembered !== undefined && (input.replace ?? []).some((selector) => covers(selector, vm.address));
-  if (!replace) return planVm({ ...common, remembered }, findings);
-  const made = planVm({ ...common, remembered: undefined, freedId: remembered.vmid }, findings);
+  if (!replace) return renamed(input, vm, planVm({ ...common, recorded: remembered }, findings));
+  const made = planVm({ ...common, recorded: undefined, freedId: remembered.vmid }, findings);
   if (!made) return undefined;
   const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
-  const [first, ...rest] = made.steps;
-  const steps = first ? [destroy, { ...first, needs: [...first.needs, destroy.id] }, ...rest] : [destroy];
+  const steps = precededBy(destroy, made.steps);
   const change = {
     ...made.change,
     kind: 'replace' as const,
     vmid: remembered.vmid,
     reason: 'It is made anew, as asked for.',
   };
-  return { change, steps };
+  return renamed(input, vm, { change, steps });
+}
+
+/** A VM whose group was renamed keeps its identity: what is recorded of it moves to its new address first. */
+function renamed({ stack, state }: PlanInput, { address }: ResolvedVm, plan: VmPlan | undefined): VmPlan | undefined {
+  const move = movesOf(stack, state).find(({ to }) => to === address);
+  if (!plan || !move) return plan;
+  const takeFrom = vmStep(address, 'vm.take-from', { from: move.from });
+  const { change } = plan;
+  return {
+    change: change.kind === 'none' ? { ...change, kind: 'update', reason: `It was ${move.from} before.` } : change,
+    steps: precededBy(takeFrom, plan.steps),
+  };
+}
+
+function precededBy(before: Step, [first, ...rest]: readonly Step[]): Step[] {
+  return first ? [before, { ...first, needs: [...first.needs, before.id] }, ...rest] : [before];
 }
 
 /** Templates that are selected themselves, and those that selected VMs are about to be cloned from. */
@@ -257,7 +273,10 @@ function plansForRemoved(input: PlanInput, state: StackState): VmPlan[] {
           reason: reasons[kind],
           ...UNDETAILED,
         },
-        steps: kind === 'keep' ? [] : [vmStep(address, 'vm.destroy', { stop: 'shutdown' })],
+        steps:
+          kind === 'keep'
+            ? []
+            : [vmStep(address, 'vm.destroy', { stop: 'shutdown', ...(isRetired && { mayStayInUse: true }) })],
       };
     });
 }

@@ -1,16 +1,42 @@
-/** The memory of a run: the state it began with plus every event so far, and the journal that makes them last. */
+/**
+ * The memory of a run: the state it began with plus every event so far, and the journal that makes them last. Whoever
+ * shows the run listens here, so that nobody sees what is not on disk.
+ */
 import type { Address } from '../base/address.ts';
-import { foldEvents, type OpenStep, openSteps } from '../state/events.ts';
+import type { Instant } from '../base/clock.ts';
+import { foldEvents, JOURNAL_FORMAT, type OpenStep, openSteps, type RunEvent } from '../state/events.ts';
 import type { JournalWriter, NewEvent } from '../state/journal.ts';
 import type { StackState, VmState } from '../state/stack-state.ts';
 
+/** What a resource is doing right now. It is shown and never stored. */
+export interface Activity {
+  readonly event: 'activity';
+  readonly at: Instant;
+  readonly address: Address;
+  readonly text: string;
+  readonly percent: number | undefined;
+}
+
+export type RunListener = (event: RunEvent | Activity) => void;
+
+/** Who runs what: the first line of the journal. */
+export interface RunOrigin {
+  readonly command: string;
+  readonly who: string;
+}
+
 export class RunMemory {
   readonly #journal: JournalWriter;
+  readonly #origin: RunOrigin;
+  readonly #listener: RunListener;
   #state: StackState;
+  #hasStarted = false;
 
-  constructor(state: StackState, journal: JournalWriter) {
+  constructor(state: StackState, journal: JournalWriter, origin: RunOrigin, listener: RunListener = () => {}) {
     this.#state = state;
     this.#journal = journal;
+    this.#origin = origin;
+    this.#listener = listener;
   }
 
   get state(): StackState {
@@ -21,20 +47,54 @@ export class RunMemory {
     return this.#state.vms[address];
   }
 
-  /** Whether anything was written down in this run. */
+  /** Whether this run has recorded anything. */
   get hasEvents(): boolean {
     return this.#journal.events.length > 0;
   }
 
-  /** What this run began and cannot tell the end of. */
+  /** Steps that this run started and whose end it does not know. */
   get openSteps(): readonly OpenStep[] {
     return openSteps(this.#journal.events);
   }
 
-  /** Returns once the event is on disk; only then does anybody act on it. */
+  /** Returns once the event is on disk; only then may the caller act on it. A run without events leaves no journal. */
   async record(event: NewEvent): Promise<void> {
-    await this.#journal.write(event);
-    const written = this.#journal.events.at(-1);
-    if (written) this.#state = foldEvents(this.#state, [written]);
+    const { command, who } = this.#origin;
+    const { runId } = this.#journal;
+    if (!this.#hasStarted) {
+      this.#hasStarted = true;
+      await this.#write({ event: 'runStarted', format: JOURNAL_FORMAT, runId, command, who });
+    }
+    await this.#write(event);
   }
+
+  async #write(event: NewEvent): Promise<void> {
+    const written = await this.#journal.write(event);
+    this.#state = foldEvents(this.#state, [written]);
+    this.#listener(written);
+  }
+
+  /** Records facts that belong to no step of a plan, as one small step: a change of the state by hand. */
+  async recordEdit(step: string, address: string, facts: readonly Fact[]): Promise<void> {
+    await recordEdit((event) => this.record(event), step, address, facts);
+  }
+
+  /** For people only. */
+  tell(activity: Omit<Activity, 'event'>): void {
+    this.#listener({ event: 'activity', ...activity });
+  }
+}
+
+type Unplaced<Event> = Event extends unknown ? Omit<Event, 'step'> : never;
+type Fact = Unplaced<Extract<NewEvent, { event: 'learned' | 'moved' }>>;
+
+export async function recordEdit(
+  record: (event: NewEvent) => Promise<unknown>,
+  step: string,
+  address: string,
+  facts: readonly Fact[],
+): Promise<void> {
+  await record({ event: 'stepStarted', step, address, action: 'state.edit' });
+  for (const fact of facts) await record({ ...fact, step });
+  await record({ event: 'stepDone', step });
 }

@@ -1,12 +1,13 @@
 /** The durations of a run in the text format of Prometheus, for the textfile collector of its node exporter. Pure. */
-import type { RunRecord } from './runs.ts';
+import type { RunRecord } from './run-record.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
 
 export function runMetrics(stack: string, run: RunRecord): string {
   const labels = { stack, command: run.command };
-  const failed = run.vms.filter((vm) => vm.failed).length;
+  const worked = run.resources.filter(({ steps }) => steps.length > 0);
+  const failed = worked.filter((resource) => resource.failed).length;
   const seconds = (ms: number) => ms / 1000;
   return [
     metric('proxwright_run_info', 'The run these figures are about.', [
@@ -24,14 +25,16 @@ export function runMetrics(stack: string, run: RunRecord): string {
       run.durationMs === undefined ? [] : [[labels, seconds(run.durationMs)]],
     ),
     metric('proxwright_run_vms', 'VMs the run worked on, by outcome.', [
-      [{ ...labels, outcome: 'done' }, run.vms.length - failed],
+      [{ ...labels, outcome: 'done' }, worked.length - failed],
       [{ ...labels, outcome: 'failed' }, failed],
     ]),
     metric(
       'proxwright_step_duration_seconds',
       'How long each step took.',
       run.steps.flatMap(({ address, step, action, outcome, durationMs }): Sample[] =>
-        durationMs === undefined ? [] : [[{ ...labels, address, step, action, outcome }, seconds(durationMs)]],
+        durationMs === undefined
+          ? []
+          : [[{ ...labels, address, step, action: action.replace(/^vm\./, ''), outcome }, seconds(durationMs)]],
       ),
     ),
   ].join('');

@@ -5,20 +5,18 @@
 import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { hasCode, isFamily, ProxwrightError } from '../base/errors.ts';
+import { isFamily, ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import type { Pve } from '../pve/client.ts';
-import { ACTIONS } from '../resources/actions.ts';
-import { settleFile } from '../resources/file/actions/index.ts';
+import { actionNamed } from '../resources/actions.ts';
 import type { ImageSources } from '../resources/file/context.ts';
-import { settleCreation, settleOpenStep } from '../resources/vm/actions/index.ts';
-import { removeAllSeeds } from '../resources/vm/actions/seed.ts';
 import type { ResolvedSecret } from '../resources/vm/desired-config.ts';
 import { secretPathOf } from '../resources/vm/fields/rows.ts';
 import { IdReservations } from '../resources/vm/ids.ts';
+import { GuestSigns } from '../resources/vm/ready/signs.ts';
 import type { ResolvedStack } from '../spec/types.ts';
 import { type OpenStep, openSteps } from '../state/events.ts';
 import { closeRun, JournalWriter } from '../state/journal.ts';
@@ -28,8 +26,7 @@ import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
 import { evidenceOf } from './evidence.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
-import type { Lanes } from './lanes.ts';
-import { movesOf } from './moves.ts';
+import type { RunLimits } from './limits.ts';
 import { observe } from './observe.ts';
 import type { Observed } from './observed.ts';
 import { fingerprintsOf, type PlanResult, planStack } from './plan.ts';
@@ -37,14 +34,12 @@ import { type DestroyInput, planDestroy } from './plan-destroy.ts';
 import { isEmpty, type Plan } from './plan-types.ts';
 import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
-import type { ProgressListener } from './progress.ts';
 import { nextRunId } from './run-id.ts';
-import { RunMemory } from './run-memory.ts';
-import { type RunSurroundings, stepContext } from './step-context.ts';
-import { retiredAddress } from './templates/versions.ts';
+import { type RunListener, RunMemory } from './run-memory.ts';
+import { type RunDeps, stepContext } from './run-step.ts';
 import { unsaved } from './unsaved.ts';
 
-export interface SessionDoors {
+export interface SessionDeps {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly random: Random;
@@ -54,13 +49,14 @@ export interface SessionDoors {
   /** Bytes of our own that go into images: local files and downloads. */
   readonly sources?: ImageSources | undefined;
   readonly signal: AbortSignal;
-  readonly onProgress?: ProgressListener;
+  /** Hears every event of the run once it is on disk, and what is merely transient beside it. */
+  readonly onEvent?: RunListener;
   /** Shared with other sessions of the process that work on the same cluster. */
-  readonly lanes?: Lanes;
+  readonly limits?: RunLimits;
   readonly ids?: IdReservations;
 }
 
-export interface SessionInput extends SessionDoors {
+export interface SessionInput extends SessionDeps {
   readonly stack: ResolvedStack;
   readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
   readonly owner: Omit<LockOwner, 'runId' | 'since'>;
@@ -85,7 +81,7 @@ export class Session {
   readonly #input: SessionInput;
   readonly #lock: StoreLock;
   readonly #memory: RunMemory;
-  readonly #run: RunSurroundings;
+  readonly #run: RunDeps;
   #observed: Observed | undefined;
   #hasExecuted = false;
 
@@ -103,8 +99,8 @@ export class Session {
       rollout: input.stack.rollout,
       memory,
       ids: input.ids ?? new IdReservations(),
+      ports: input.ports,
       sources: input.sources,
-      onProgress: input.onProgress ?? (() => {}),
       secret: (address, key) => input.secrets.get(address)?.get(secretPathOf(key) ?? key)?.value,
     };
   }
@@ -119,7 +115,7 @@ export class Session {
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
       const { state, unfinished } = await recallState(store, stack.name);
-      const memory = new RunMemory(state, new JournalWriter(store, clock, runId));
+      const memory = new RunMemory(state, new JournalWriter(store, clock, runId), input.owner, input.onEvent);
       const session = new Session(input, lock, runId, memory);
       await session.#settle(unfinished.flatMap(({ events }) => openSteps(events)));
       await session.#save();
@@ -184,37 +180,12 @@ export class Session {
 
   /** Carries out a plan of this session, or one made earlier if nothing has changed since. */
   async execute(plan: Plan): Promise<ExecuteResult> {
-    const { stack, signal, ports, owner, lanes } = this.#input;
+    const { stack, signal, limits } = this.#input;
     await this.#assertFresh(plan);
     this.#hasExecuted = true;
-    await this.#memory.record({
-      event: 'runStarted',
-      runId: this.runId,
-      command: owner.command,
-      who: owner.who,
-      steps: plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action })),
-    });
-    for (const { from, to } of movesOf(stack, this.state)) {
-      const moved = this.state.vms[from];
-      await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: to, vm: moved ?? null } });
-      await this.#memory.record({ event: 'learned', step: 'state/move', patch: { address: from, vm: null } });
-    }
-    for (const { address, kind, name } of plan.changes) {
-      const old = this.state.vms[address];
-      if (kind === 'supersede' && old) {
-        // The old version is ours still, under an address of its own.
-        const retired = retiredAddress(name, old.vmid);
-        await this.#memory.record({ event: 'learned', step: 'state/retire', patch: { address: retired, vm: old } });
-        await this.#memory.record({ event: 'learned', step: 'state/retire', patch: { address, vm: null } });
-      }
-      // It was removed outside: what is remembered of it would be taken for the VM that is to be made.
-      if (kind === 'create' && this.state.vms[address]?.uuid !== undefined) {
-        await this.#removeSeeds(address);
-        await this.#memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
-      }
-    }
-    this.#reserveIds(plan);
-    const result = await executePlan({ run: this.#run, stack, plan, ports, signal, lanes });
+    const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
+    await this.#memory.record({ event: 'planned', steps });
+    const result = await executePlan({ run: this.#run, plan, rollout: stack.rollout, signal, limits });
     await this.#conclude(result).catch((error: unknown) => {
       throw isFamily(error, 'state') ? unsaved(error, result) : error;
     });
@@ -240,18 +211,6 @@ export class Session {
     }
   }
 
-  /** What was told to a VM that is gone is for nobody any more. */
-  async #removeSeeds(address: Address): Promise<void> {
-    const identity = { id: `${address}/forget`, address, action: 'vm.unseed' };
-    await removeAllSeeds(stepContext(this.#run, identity, { last: undefined }, this.#input.signal));
-  }
-
-  /** Ids of guests that are there are not for new VMs, except those this very plan makes free. */
-  #reserveIds(plan: Plan): void {
-    const freed = new Set(plan.changes.filter(({ kind }) => kind === 'replace').map(({ vmid }) => vmid));
-    for (const vmid of this.#observed?.guests.keys() ?? []) if (!freed.has(vmid)) this.#run.ids.markTaken(vmid);
-  }
-
   async #save(): Promise<void> {
     await writeState(this.#input.store, this.#memory.state);
   }
@@ -275,53 +234,34 @@ export class Session {
     });
   }
 
-  /** What a dead run began is waited for or looked up; nothing is started twice. */
+  /** What a dead run started is waited for or looked up; nothing is started twice. */
   async #settle(open: readonly OpenStep[]): Promise<void> {
-    const touched = new Set<string>();
-    for (const step of open) {
-      if (!(step.action in ACTIONS)) continue;
-      touched.add(step.address);
-      await this.#settleOne(step);
-    }
-    for (const [address, vm] of Object.entries(this.state.vms)) {
-      if (vm.phase === 'creating' && !touched.has(address)) {
-        await this.#settleOne({
-          step: `${address}/create`,
-          address,
-          action: 'vm.create',
-          intent: undefined,
-          upid: undefined,
-        });
-      }
-    }
+    const begun = new Set(open.flatMap(({ action, address }) => (actionNamed(action)?.settle ? [address] : [])));
+    const unseen = Object.entries(this.state.vms)
+      .filter(([address, vm]) => vm.phase === 'creating' && !begun.has(address))
+      .map(([address]) => ({
+        step: `${address}/create`,
+        address,
+        action: 'vm.create',
+        intent: undefined,
+        upid: undefined,
+      }));
+    for (const step of [...open, ...unseen]) await this.#settleOne(step);
   }
 
-  async #settleOne(step: OpenStep): Promise<void> {
-    const address = step.address as Address; // the journal holds addresses
-    const identity = { id: `${step.step}/settle`, address, action: step.action };
-    const context = stepContext(this.#run, identity, { last: undefined }, this.#input.signal);
-    // A download that still runs may take minutes.
-    this.#input.log.log('info', `${address}: an earlier run did not end ${step.action}; finding out what became of it`);
-    if (step.action.startsWith('image.')) {
-      const { outcome } = await settleFile(context, step);
-      this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${outcome}`);
-      return;
-    }
-    const settled = await (step.upid === undefined && step.intent === undefined && isCreation(step.action)
-      ? settleCreation(context)
-      : settleOpenStep(context, step)
-    ).catch((error: unknown) => {
-      // What only root can mend stops this VM, whose own step says so again, and not its siblings.
-      if (!hasCode(error, 'GUEST_LOCKED')) throw error;
-      this.#input.log.log('warn', `${address}: ${error.diagnostic.detail} ${error.hint?.text ?? ''}`);
-      return undefined;
-    });
-    if (!settled) return;
-    this.#input.log.log('info', `${address}: took up what an earlier run left (${step.action}): ${settled.outcome}`);
-    if (settled.outcome === 'nothing' || settled.outcome === 'gone') {
-      await this.#memory.record({ event: 'learned', step: identity.id, patch: { address, vm: null } });
-    }
+  async #settleOne(open: OpenStep): Promise<void> {
+    const { settle } = actionNamed(open.action) ?? {};
+    if (!settle) return;
+    const { signal, log } = this.#input;
+    const address = open.address as Address; // the journal holds addresses
+    const step = { id: `${open.step}/settle`, address, action: 'settle' };
+    // A download that is still running may take minutes.
+    log.log('info', `${address}: an earlier run did not finish ${open.action}; finding out what became of it`);
+    await this.#memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
+    const signs = new GuestSigns(this.#run.pve, this.#run.clock);
+    const context = stepContext(this.#run, step, { observed: { last: undefined }, signs, signal });
+    const { outcome } = await settle(context, open);
+    await this.#memory.record({ event: 'stepDone', step: step.id });
+    log.log('info', `${address}: resumed ${open.action} of an earlier run: ${outcome}`);
   }
 }
-
-const isCreation = (action: string) => action === 'vm.clone' || action === 'vm.create';

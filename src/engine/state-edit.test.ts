@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../base/random.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
+import { JOURNAL_FORMAT } from '../state/events.ts';
 import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { emptyState, type VmState } from '../state/stack-state.ts';
 import { listBackups, readState, writeState } from '../state/state-file.ts';
-import { describeRun } from './runs.ts';
+import { describeRun } from './run-record.ts';
 import { type EditDoors, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
 
 const VM: VmState = {
@@ -28,12 +29,14 @@ async function scene(): Promise<EditDoors & { readonly store: MemoryStore; reado
 }
 
 async function leaveUnfinishedRun({ store, clock }: Awaited<ReturnType<typeof scene>>): Promise<void> {
-  const journal = new JournalWriter(store, clock, '20250101T000000Z-dead');
+  const runId = '20250101T000000Z-dead';
+  const step = 'vm.web/configure';
+  const journal = new JournalWriter(store, clock, runId);
+  await journal.write({ event: 'runStarted', format: JOURNAL_FORMAT, runId, command: 'apply', who: 'operator' });
+  await journal.write({ event: 'stepStarted', step, address: 'vm.web', action: 'vm.configure' });
   await journal.write({
-    event: 'stepStarted',
-    step: 'vm.web/configure',
-    address: 'vm.web',
-    action: 'vm.configure',
+    event: 'intended',
+    step,
     intent: { vmid: 401 },
     patch: { address: 'vm.web', vm: { phase: 'incomplete' } },
   });
@@ -84,9 +87,11 @@ describe('forgetting an address', () => {
     expect(await forgetAddress(doors, 'vm.web')).toEqual(VM);
     expect(Object.keys((await readState(doors.store, 'lab')).vms)).toEqual(['vm.db']);
     const { events } = await readRun(doors.store, '20250101T000000Z-dead');
-    expect(events.slice(1)).toMatchObject([
+    expect(events.slice(3)).toMatchObject([
       { event: 'stepFailed', step: 'vm.web/configure', code: 'CANCELED' },
+      { event: 'stepStarted', address: 'vm.web', action: 'state.edit' },
       { event: 'learned', patch: { address: 'vm.web', vm: null } },
+      { event: 'stepDone' },
     ]);
   });
 

@@ -14,7 +14,7 @@ import { emptyState, type StackState, type VmState } from '../state/stack-state.
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
 import { nextRunId } from './run-id.ts';
-import { RunMemory } from './run-memory.ts';
+import { RunMemory, recordEdit } from './run-memory.ts';
 
 export interface EditDoors {
   readonly store: StateStore;
@@ -47,8 +47,8 @@ export async function editState<Result>(
   try {
     if (options.unfinished !== 'allow') await refuseUnfinished(store);
     const state = options.state ?? (await readState(store, stackName));
-    const memory = new RunMemory(state, new JournalWriter(store, clock, runId));
-    await memory.record({ event: 'runStarted', runId, command: owner.command, who: owner.who, steps: [] });
+    const memory = new RunMemory(state, new JournalWriter(store, clock, runId), owner);
+    await memory.record({ event: 'planned', steps: [] });
     try {
       const result = await edit(memory, runId);
       await writeState(store, memory.state);
@@ -75,8 +75,7 @@ export async function moveAddress(doors: EditDoors, from: string, to: string): P
         hint: advice`Move that one away first, or forget it: ${command('state forget', to)}`,
       });
     }
-    await memory.record({ event: 'learned', step: 'state/mv', patch: { address: to, vm } });
-    await memory.record({ event: 'learned', step: 'state/mv', patch: { address: from, vm: null } });
+    await memory.recordEdit('state/mv', to, [{ event: 'moved', from, to }]);
     return vm;
   });
 }
@@ -95,21 +94,20 @@ export async function forgetAddress(
     doors,
     async (memory, ownRun) => {
       const unfinished = (await unfinishedRuns(store)).filter(({ runId }) => runId !== ownRun);
-      const begun = unfinished.flatMap(({ runId, events }) =>
-        openSteps(events).flatMap(({ step, address: each }) => (each === address ? [{ runId, step }] : [])),
-      );
+      const isBegun = unfinished.some(({ events }) => openSteps(events).some((open) => open.address === address));
       const vm = memory.state.vms[address];
-      if (begun.length === 0) knownVm(memory.state, address);
+      if (!isBegun) knownVm(memory.state, address);
       await letGo?.(memory);
-      for (const { runId, step } of begun) {
-        const journal = new JournalWriter(store, clock, runId);
-        await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
+      const forget = { event: 'learned', patch: { address, vm: null } } as const;
+      for (const { runId, events } of unfinished) {
+        const journal = new JournalWriter(store, clock, runId, events);
+        for (const { step } of openSteps(events).filter((open) => open.address === address)) {
+          await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
+        }
+        // The next apply folds it into the state: nothing of the VM may come back with it.
+        await recordEdit((event) => journal.write(event), `state/forget/${ownRun}`, address, [forget]);
       }
-      for (const { runId } of unfinished) {
-        const journal = new JournalWriter(store, clock, runId);
-        await journal.write({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
-      }
-      await memory.record({ event: 'learned', step: 'state/forget', patch: { address, vm: null } });
+      await memory.recordEdit('state/forget', address, [forget]);
       return vm;
     },
     { unfinished: 'allow' },

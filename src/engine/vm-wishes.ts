@@ -4,6 +4,7 @@ import type { Step } from '../resources/step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../resources/vm/desired.ts';
 import { desiredConfig, type ResolvedSecret } from '../resources/vm/desired-config.ts';
 import { printOwnership } from '../resources/vm/ownership.ts';
+import { readyChecks } from '../resources/vm/ready/checks.ts';
 import { vmStep } from '../resources/vm/steps.ts';
 import type { ResolvedVm } from '../spec/types.ts';
 import type { VmState } from '../state/stack-state.ts';
@@ -15,9 +16,11 @@ import { seedPlace } from './seed-wish.ts';
 export interface VmPlanInput {
   readonly stackName: string;
   readonly vm: ResolvedVm;
-  readonly remembered: VmState | undefined;
+  readonly recorded: VmState | undefined;
   readonly observed: Observed;
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
+  /** How long a started guest may take until it is ready, where the VM itself does not say. */
+  readonly readyMs: number;
   /** A change that needs a restart brings one about. */
   readonly mayRestart: boolean;
   /** Its ownership line says that more is to come. */
@@ -50,6 +53,12 @@ export function seedStep(vm: ResolvedVm): Step | undefined {
   return fields && storage !== undefined ? vmStep(vm.address, 'vm.seed', { storage, fields }) : undefined;
 }
 
+/** Waits for the guest that a step before started. */
+export function readyStep({ address, fields }: ResolvedVm, readyMs: number): Step {
+  const { nics } = fields;
+  return vmStep(address, 'vm.ready', { checks: readyChecks(fields, readyMs), ...(nics && { nics }) });
+}
+
 export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
   return [...entries].filter(({ desired }) => desired.kind === 'secret').map(({ key }) => key);
 }
@@ -67,7 +76,7 @@ export function wanted(
     vmid: identity?.vmid ?? 0,
     uuid: identity?.uuid,
     recipe: input.recipe,
-    ...(asIncomplete && { incomplete: true, nonce: input.remembered?.nonce }),
+    ...(asIncomplete && { incomplete: true, nonce: input.recorded?.nonce }),
   });
   return desiredConfig(vm.fields, {
     ownershipLine: line,
@@ -78,7 +87,7 @@ export function wanted(
       secrets,
       base,
       uuid: identity?.uuid,
-      remembered: input.remembered?.seed?.volid,
+      remembered: input.recorded?.seed?.volid,
     }),
   });
 }

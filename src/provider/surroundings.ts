@@ -9,7 +9,7 @@ import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
-import type { Lanes } from '../engine/lanes.ts';
+import type { RunLimits } from '../engine/limits.ts';
 import type { Pve } from '../pve/index.ts';
 import type { ImageSources } from '../resources/file/context.ts';
 import type { IdReservations } from '../resources/vm/ids.ts';
@@ -31,7 +31,7 @@ export interface Surroundings {
   readonly ports: PortProbe;
   /** Fires on Ctrl-C and, within a call, when the host has given up the call. */
   readonly signal: AbortSignal;
-  readonly lanes: Lanes;
+  readonly limits: RunLimits;
   readonly ids: IdReservations;
   /** Gives `work` the door to local files and downloads; what was prepared for it goes when nobody needs it any more. */
   withImageSources<Result>(work: (sources: ImageSources) => Promise<Result>): Promise<Result>;

@@ -4,7 +4,9 @@
  */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
 import type { Logger } from '../base/log.ts';
+import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { Pve } from '../pve/client.ts';
@@ -12,6 +14,7 @@ import type { Upid } from '../pve/wire/index.ts';
 import type { IdReservations } from './vm/ids.ts';
 import type { VmMemory } from './vm/memory.ts';
 import type { VmObserved } from './vm/observed.ts';
+import type { GuestSigns } from './vm/ready/signs.ts';
 
 export interface ActionTimeouts {
   readonly cloneMs: number;
@@ -59,11 +62,73 @@ export interface ActionContext {
   attach(upid: Upid): Promise<void>;
   /** Records a fact about the VM. */
   learn(memory: Partial<VmMemory>): Promise<void>;
+  /** Forgets this resource: it is gone. */
+  forget(): Promise<void>;
+  /** Moves what is recorded under one address to another, in one breath. */
+  moveRecord(from: Address, to: Address): Promise<void>;
+  /** Something the user has to know although the step succeeds. */
+  warn(problem: Diagnostic): Promise<void>;
+  /** What readiness is told by: ports that answer, and guests that show signs of life. */
+  readonly ports: PortProbe;
+  readonly signs: GuestSigns;
   /** Repeats `work` while somebody else holds a lock, within the budget of the stack. */
   whileBusy<T>(subject: string, work: () => Promise<T>): Promise<T>;
   /** For people: where the work stands. */
   progress(text: string, percent?: number): void;
 }
 
-/** An action: idempotent — it looks, then acts, and ends well where its goal is reached already. */
+/** An action: idempotent. It looks, then acts, and succeeds where its goal is reached already. */
 export type Action<Input> = (context: ActionContext, input: Input) => Promise<void>;
+
+/** A step that a dead run started and did not end, as its journal has it. */
+export interface OpenAct {
+  readonly action: string;
+  readonly intent: unknown;
+  /** The last task it waited for. */
+  readonly upid: string | undefined;
+}
+
+/** What became of it, in a word for the log. */
+export interface Settled {
+  readonly outcome: string;
+}
+
+/** What a step occupies while it runs; the engine limits how many steps occupy the same at once. */
+export type Occupancy =
+  /** Copies bytes on a node between storages; a creation also keeps the pause between two creations. */
+  | {
+      readonly kind: 'copy';
+      readonly node: string;
+      readonly storages: readonly string[];
+      readonly isCreation: boolean;
+    }
+  | { readonly kind: 'destroy' }
+  /** Waits for a guest and does no work of its own: it gives up its place among the resources that are worked on. */
+  | { readonly kind: 'wait' }
+  | { readonly kind: 'none' };
+
+/** What people call a stage of the work; steps with the same label are one stage to them. */
+export type Label =
+  | 'prepare'
+  | 'migrate'
+  | 'transfer'
+  | 'clone'
+  | 'create'
+  | 'configure'
+  | 'install'
+  | 'convert'
+  | 'start'
+  | 'restart'
+  | 'stop'
+  | 'ha'
+  | 'ready'
+  | 'destroy';
+
+/** Everything the engine knows of an action. */
+export interface ActionDefinition<Input, Context = ActionContext> {
+  readonly label: Label;
+  readonly run: (context: Context, input: Input) => Promise<void>;
+  /** Finds out what became of a step that a dead run started, and records it. Starts nothing. Absent where nothing can be left. */
+  readonly settle?: (context: Context, open: OpenAct) => Promise<Settled>;
+  readonly occupies?: (input: Input) => Occupancy;
+}

@@ -1,24 +1,25 @@
 /** Every act that a plan may hold, by the name of its action. */
+import type { ActionDefinition, Label } from './action.ts';
 import { FILE_ACTIONS } from './file/actions/index.ts';
-import type { FileAction } from './file/context.ts';
-import type { FileInputs } from './file/steps.ts';
+import type { FileContext } from './file/context.ts';
 import { mapPciDevice } from './pci/map-device.ts';
-import { PCI_MAP, type PciMapInput } from './pci/mapping.ts';
+import { PCI_MAP } from './pci/mapping.ts';
 import { TEMPLATE_ACTIONS } from './template/index.ts';
-import type { TemplateInputs } from './template/steps.ts';
-import { ACTIONS as VM_ACTIONS } from './vm/actions/index.ts';
-import type { VmInputs } from './vm/steps.ts';
+import { VM_ACTIONS } from './vm/actions/index.ts';
 
-interface Inputs extends VmInputs, TemplateInputs, FileInputs {
-  readonly [PCI_MAP]: PciMapInput;
-}
-
-export type ActionName = keyof Inputs;
-
-/** The context of a file's step is that of all others, and more. */
-export const ACTIONS: { readonly [Name in ActionName]: FileAction<Inputs[Name]> } = {
+export const ACTIONS = {
   ...VM_ACTIONS,
   ...TEMPLATE_ACTIONS,
   ...FILE_ACTIONS,
-  [PCI_MAP]: mapPciDevice,
+  [PCI_MAP]: { label: 'configure' as const, run: mapPciDevice },
 };
+
+/** Undefined for a name that no plan of ours holds. Each step carries the input of its action, so the input is not typed here. */
+export function actionNamed(name: string): ActionDefinition<never, FileContext> | undefined {
+  return (ACTIONS as Readonly<Record<string, ActionDefinition<never, FileContext>>>)[name]; // by their own names
+}
+
+/** What people call the work of an action. */
+export function labelOf(action: string): Label {
+  return actionNamed(action)?.label ?? 'configure';
+}

@@ -9,15 +9,22 @@ const planned = { id: step, address: 'vm.web', stage: 'create', action: 'vm.clon
 
 /** Of each kind of event: with everything it must have, and with what it may have besides. */
 const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: Record<string, unknown> }[] = [
-  { must: { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'operator', steps: [planned] } },
+  { must: { event: 'runStarted', at, format: 2, runId: 'r', command: 'apply', who: 'operator' } },
+  { must: { event: 'planned', at, steps: [planned] } },
+  { must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' } },
   {
-    must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' },
-    may: { intent: { vmid: 401 }, patch: { address: 'vm.web', vm: { vmid: 401 } } },
+    must: { event: 'intended', at, step, intent: { vmid: 401 } },
+    may: { patch: { address: 'vm.web', vm: { vmid: 401 } } },
   },
+  { must: { event: 'moved', at, step, from: 'vm.old', to: 'vm.web' } },
   { must: { event: 'taskAttached', at, step, upid: 'UPID:pve1:…' } },
   { must: { event: 'learned', at, step, patch: { address: 'vm.web', vm: null } } },
   { must: { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file } } },
-  { must: { event: 'stepDone', at, step }, may: { patch: { address: 'vm.web', vm: { phase: 'complete' } } } },
+  { must: { event: 'stepDone', at, step } },
+  {
+    must: { event: 'resourceEnded', at, address: 'vm.web', outcome: 'failed' },
+    may: { problem: { code: 'NO_SPACE' } },
+  },
   { must: { event: 'stepFailed', at, step, code: 'TASK_FAILED', detail: 'no' }, may: { lost: true } },
   { must: { event: 'note', at, level: 'info', text: 'slow' }, may: { address: 'vm.web' } },
   { must: { event: 'runEnded', at, outcome: 'done' } },
@@ -49,7 +56,7 @@ describe.each(cases)('%s', (_, smallest, largest) => {
 
 describe('what stands inside an event', () => {
   it.each([
-    ['a planned step', { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'o', steps: [planned] }, 'steps'],
+    ['a planned step', { event: 'planned', at, steps: [planned] }, 'steps'],
     ['a patch', { event: 'learned', at, step, patch: { address: 'vm.web', vm: {} } }, 'patch'],
     ['a patch of a file', { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file: null } }, 'patch'],
   ])('is as strict: %s', (_, event, key) => {
@@ -62,6 +69,11 @@ describe('what stands inside an event', () => {
 
   it.each([
     ['outcome', ['done', 'failed', 'canceled'], { event: 'runEnded', at }],
+    [
+      'outcome',
+      ['done', 'failed', 'notReady', 'canceled', 'skipped'],
+      { event: 'resourceEnded', at, address: 'vm.web' },
+    ],
     ['level', ['info', 'warn'], { event: 'note', at, text: 'x' }],
     ['lost', [true], { event: 'stepFailed', at, step, code: 'C', detail: 'd' }],
   ])('has only the words there are for %s', (key, words, event) => {

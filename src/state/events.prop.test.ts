@@ -5,10 +5,10 @@ import { foldEvents, openSteps, type RunEvent } from './events.ts';
 import { JournalWriter, readRun } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 import { emptyState, type StackState } from './stack-state.ts';
-import { ADDRESSES, interleaved, siblings, vmState } from './testing/arbitraries.ts';
+import { ADDRESSES, formerAddress, interleaved, RUN_STARTED, siblings, vmState } from './testing/arbitraries.ts';
 
 const beginning: fc.Arbitrary<StackState> = fc
-  .dictionary(fc.constantFrom(...ADDRESSES), vmState)
+  .dictionary(fc.constantFrom(...ADDRESSES, ...ADDRESSES.map(formerAddress)), vmState)
   .map((vms) => ({ ...emptyState('lab'), serial: 7, vms: { ...vms } }));
 
 const inAnyOrder = (state: StackState) => Object.entries(state.vms).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -51,7 +51,9 @@ describe('folding the events of a run', () => {
       fc.asyncProperty(beginning, siblings, async (state, { histories, deal }) => {
         const store = new MemoryStore();
         const journal = new JournalWriter(store, new VirtualClock(), '20260101-a');
-        for (const { at: _, ...event } of interleaved(histories, deal)) await journal.write(event as RunEvent);
+        for (const { at: _, ...event } of [RUN_STARTED, ...interleaved(histories, deal)]) {
+          await journal.write(event as RunEvent);
+        }
         const { events } = await readRun(store, '20260101-a');
         expect(events).toEqual(journal.events);
         expect(foldEvents(state, events)).toEqual(foldEvents(state, journal.events));
@@ -59,15 +61,17 @@ describe('folding the events of a run', () => {
     );
   });
 
-  it('names exactly the steps that were begun and not ended, whatever the others do', () => {
+  it('names exactly the steps that were started and not ended or were lost, whatever the others do', () => {
     fc.assert(
       fc.property(siblings, ({ histories, deal }) => {
         const events = interleaved(histories, deal);
-        const begun = events.flatMap((event) => (event.event === 'stepStarted' ? [event.step] : []));
+        const started = events.flatMap((event) => (event.event === 'stepStarted' ? [event.step] : []));
         const ended = new Set(
-          events.flatMap((event) => (event.event === 'stepDone' || event.event === 'stepFailed' ? [event.step] : [])),
+          events.flatMap((event) =>
+            event.event === 'stepDone' || (event.event === 'stepFailed' && !event.lost) ? [event.step] : [],
+          ),
         );
-        expect(openSteps(events).map(({ step }) => step)).toEqual(begun.filter((step) => !ended.has(step)));
+        expect(openSteps(events).map(({ step }) => step)).toEqual(started.filter((step) => !ended.has(step)));
       }),
     );
   });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { eventSchema, foldEvents, openSteps, type RunEvent } from './events.ts';
+import { eventSchema, foldEvents, JOURNAL_FORMAT, openSteps, type RunEvent } from './events.ts';
 import { emptyState, type StackState } from './stack-state.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
-const started = (step: string, more: Partial<Extract<RunEvent, { event: 'stepStarted' }>> = {}): RunEvent => ({
-  event: 'stepStarted',
+const started = (step: string): RunEvent => ({ event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' });
+const intended = (step: string, more: Partial<Extract<RunEvent, { event: 'intended' }>> = {}): RunEvent => ({
+  event: 'intended',
   at,
   step,
-  address: 'vm.web',
-  action: 'vm.clone',
+  intent: { vmid: 401 },
   ...more,
 });
 
@@ -35,7 +35,7 @@ describe('foldEvents', () => {
       address: 'vm.web',
       vm: { vmid: 401, node: 'pve1', name: 'web', phase: 'creating', nonce: 'n' },
     } as const;
-    expect(foldEvents(emptyState('lab'), [started('vm.web/clone', { patch })]).vms['vm.web']).toEqual({
+    expect(foldEvents(emptyState('lab'), [intended('vm.web/clone', { patch })]).vms['vm.web']).toEqual({
       ...patch.vm,
       lastApplied: {},
       secrets: {},
@@ -55,14 +55,37 @@ describe('foldEvents', () => {
   });
 
   it('forgets a VM that was destroyed, and starts afresh when it is made again', () => {
-    const gone: RunEvent = { event: 'stepDone', at, step: 'vm.web/destroy', patch: { address: 'vm.web', vm: null } };
+    const gone: RunEvent = { event: 'learned', at, step: 'vm.web/destroy', patch: { address: 'vm.web', vm: null } };
     expect(foldEvents(complete, [gone]).vms).toEqual({});
-    const again = started('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
+    const again = intended('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
     expect(foldEvents(complete, [gone, again]).vms['vm.web']).toMatchObject({ vmid: 402, macs: {}, phase: 'creating' });
   });
 
+  it('moves a VM to another address in one event, and only once', () => {
+    const moved: RunEvent = { event: 'moved', at, step: 'vm.site/take-from', from: 'vm.web', to: 'vm.site' };
+    const after = foldEvents(complete, [moved]);
+    expect(after.vms).toEqual({ 'vm.site': complete.vms['vm.web'] });
+    expect(foldEvents(after, [moved])).toEqual(after);
+  });
+
+  it('leaves what is recorded at the new address where the old one is not known', () => {
+    const moved: RunEvent = { event: 'moved', at, step: 'vm.web/take-from', from: 'vm.gone', to: 'vm.web' };
+    expect(foldEvents(complete, [moved])).toEqual(complete);
+  });
+
+  it('is not changed by events that only tell a story', () => {
+    const story: RunEvent[] = [
+      { event: 'runStarted', at, format: JOURNAL_FORMAT, runId: 'r', command: 'apply', who: 'operator' },
+      { event: 'planned', at, steps: [] },
+      { event: 'note', at, level: 'warn', address: 'vm.web', text: 'slow' },
+      { event: 'stepFailed', at, step: 'vm.web/clone', code: 'TASK_FAILED', detail: 'no' },
+      { event: 'runEnded', at, outcome: 'failed' },
+    ];
+    expect(foldEvents(complete, story)).toEqual(complete);
+  });
+
   it('knows nothing of a new VM but what the first patch says', () => {
-    const first = started('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
+    const first = intended('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
     expect(foldEvents(emptyState('lab'), [first]).vms['vm.web']).toEqual({
       vmid: 402,
       node: '',
@@ -81,7 +104,7 @@ describe('foldEvents', () => {
     expect(vms['vm.web']).toMatchObject({ uuid: 'u-1', node: 'pve2' });
   });
 
-  it('remembers a file and forgets it again, and touches no other', () => {
+  it('records a file and forgets it again, and touches no other', () => {
     const file = { address: 'image.noble', node: 'pve1', volid: 'local:import/a.qcow2', sizeBytes: 5 };
     const other = { ...file, volid: 'local:import/b.qcow2' };
     const before = { ...complete, files: { other } };
@@ -95,22 +118,19 @@ describe('foldEvents', () => {
     expect(known).toEqual({ ...complete, files: { other, noble: file } });
     expect(foldEvents(known, [learned(null)])).toEqual(before);
   });
-
-  it('is not moved by events that only tell a story', () => {
-    const story: RunEvent[] = [
-      { event: 'runStarted', at, runId: 'r', command: 'apply', who: 'operator', steps: [] },
-      { event: 'note', at, level: 'warn', address: 'vm.web', text: 'slow' },
-      { event: 'stepFailed', at, step: 'vm.web/clone', code: 'TASK_FAILED', detail: 'no' },
-      { event: 'runEnded', at, outcome: 'failed' },
-    ];
-    expect(foldEvents(complete, story)).toEqual(complete);
-  });
 });
 
 describe('openSteps', () => {
+  it('names a step whose server was lost: what it asked for may still happen', () => {
+    const failed = { event: 'stepFailed', at, step: 'vm.web/clone', code: 'UNREACHABLE', detail: 'no' } as const;
+    expect(openSteps([started('vm.web/clone'), { ...failed, lost: true }])).toHaveLength(1);
+    expect(openSteps([started('vm.web/clone'), failed])).toEqual([]);
+  });
+
   it('gives the intent and the last task of a step that never ended', () => {
     const events: RunEvent[] = [
-      started('vm.web/clone', { intent: { vmid: 401 } }),
+      started('vm.web/clone'),
+      intended('vm.web/clone'),
       { event: 'taskAttached', at, step: 'vm.web/clone', upid: 'first' },
       { event: 'taskAttached', at, step: 'vm.web/clone', upid: 'second' },
     ];
@@ -129,23 +149,26 @@ describe('openSteps', () => {
     expect(openSteps(events)).toEqual([]);
   });
 
-  it('names a step that failed because the server was lost sight of: what it asked for may go on', () => {
-    const failed = { event: 'stepFailed', at, step: 'vm.web/clone', code: 'UNREACHABLE', detail: 'no' } as const;
-    expect(openSteps([started('vm.web/clone'), { ...failed, lost: true }])).toHaveLength(1);
-    expect(openSteps([started('vm.web/clone'), failed])).toEqual([]);
-  });
-
-  it('forgets the task of an earlier attempt when a step is begun again', () => {
+  it('forgets the task of an earlier attempt when a step is about to ask again', () => {
     const events: RunEvent[] = [
       started('vm.web/clone'),
+      intended('vm.web/clone'),
       { event: 'taskAttached', at, step: 'vm.web/clone', upid: 'first' },
-      { event: 'stepFailed', at, step: 'vm.web/clone', code: 'TASK_FAILED', detail: 'no' },
-      started('vm.web/clone'),
+      intended('vm.web/clone', { intent: { vmid: 402 } }),
     ];
-    expect(openSteps(events)).toMatchObject([{ step: 'vm.web/clone', upid: undefined }]);
+    expect(openSteps(events)).toMatchObject([{ step: 'vm.web/clone', intent: { vmid: 402 }, upid: undefined }]);
   });
 
-  it('ignores a task that is attached to a step nobody began', () => {
+  it('names a step whose connection was lost: what it asked for may still happen', () => {
+    const events: RunEvent[] = [
+      started('vm.web/clone'),
+      intended('vm.web/clone'),
+      { event: 'stepFailed', at, step: 'vm.web/clone', code: 'CONNECTION_LOST', detail: 'no', lost: true },
+    ];
+    expect(openSteps(events)).toMatchObject([{ step: 'vm.web/clone', intent: { vmid: 401 } }]);
+  });
+
+  it('ignores a task that is attached to a step that was not started', () => {
     expect(openSteps([{ event: 'taskAttached', at, step: 'vm.web/clone', upid: 'stray' }])).toEqual([]);
   });
 });

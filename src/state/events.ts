@@ -1,52 +1,77 @@
 /**
- * The facts of a run, in the order they became true. State is computed from them: `fold(previous state, events)`. Each
- * event touches one resource, so the order in which siblings' events interleave does not matter.
+ * The facts of a run, in the order they became true. They are the only record of it: state, terminal, `runs`, metrics,
+ * incident drafts and the list of what a successor has to settle are all computed from these. Each event touches one
+ * resource, so the order in which siblings' events interleave does not matter.
  */
 import { z } from 'zod';
 import { type FileState, fileStateSchema, type StackState, type VmState, vmPatchSchema } from './stack-state.ts';
 
+/** Version of the event format. Journals of format 1 are upgraded while they are read: old-journal.ts. */
+export const JOURNAL_FORMAT = 2;
+
 const at = z.string().describe('ISO 8601');
 
 /** What an event changes in the memory of one VM; null forgets it. */
-const patch = z.strictObject({
+export const vmPatch = z.strictObject({
   address: z.string(),
   vm: vmPatchSchema.nullable(),
 });
 
 /** What an event changes in the memory of one file, by its key; null forgets it. */
-const filePatch = z.strictObject({ key: z.string(), file: fileStateSchema.nullable() });
+export const filePatch = z.strictObject({ key: z.string(), file: fileStateSchema.nullable() });
+
+export const plannedStep = z.strictObject({
+  id: z.string(),
+  address: z.string(),
+  stage: z.string(),
+  action: z.string(),
+});
+
+/** How a resource came out of a run. */
+export const RESOURCE_OUTCOMES = ['done', 'failed', 'notReady', 'canceled', 'skipped'] as const;
 
 export const eventSchema = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('runStarted'),
     at,
+    format: z.literal(JOURNAL_FORMAT),
     runId: z.string(),
     command: z.string(),
     who: z.string(),
-    steps: z.array(z.strictObject({ id: z.string(), address: z.string(), stage: z.string(), action: z.string() })),
   }),
+  /** The steps about to be carried out. */
+  z.strictObject({ event: z.literal('planned'), at, steps: z.array(plannedStep) }),
   z.strictObject({
     event: z.literal('stepStarted'),
     at,
     step: z.string(),
     address: z.string(),
     action: z.string(),
-    /** What is about to be done, so that a successor can find out whether it was. */
-    intent: z.json().optional(),
-    patch: patch.optional(),
   }),
+  /** What a step is about to ask of the server, so that a successor can find out whether it happened. */
+  z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
   z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
-  z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch }),
+  z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
+  /** What is recorded under one address belongs to another from now on, in one breath: a crash leaves no second copy. */
+  z.strictObject({ event: z.literal('moved'), at, step: z.string(), from: z.string(), to: z.string() }),
   z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
-  z.strictObject({ event: z.literal('stepDone'), at, step: z.string(), patch: patch.optional() }),
+  z.strictObject({ event: z.literal('stepDone'), at, step: z.string() }),
   z.strictObject({
     event: z.literal('stepFailed'),
     at,
     step: z.string(),
     code: z.string(),
     detail: z.string(),
-    /** The server was lost sight of: what was asked of it may go on, so the step stays open. */
+    /** The connection was lost: what was asked of the server may still happen, so the step stays open. */
     lost: z.literal(true).optional(),
+  }),
+  z.strictObject({
+    event: z.literal('resourceEnded'),
+    at,
+    address: z.string(),
+    outcome: z.enum(RESOURCE_OUTCOMES),
+    /** A Diagnostic. */
+    problem: z.record(z.string(), z.json()).optional(),
   }),
   z.strictObject({
     event: z.literal('note'),
@@ -59,7 +84,8 @@ export const eventSchema = z.discriminatedUnion('event', [
 ]);
 
 export type RunEvent = z.output<typeof eventSchema>;
-export type VmPatch = z.output<typeof patch>;
+export type VmPatch = z.output<typeof vmPatch>;
+export type ResourceOutcome = (typeof RESOURCE_OUTCOMES)[number];
 
 export function foldEvents(state: StackState, events: readonly RunEvent[]): StackState {
   const vms: Record<string, VmState> = { ...state.vms };
@@ -69,6 +95,10 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
       const { key, file } = event.patch;
       if (file === null) delete files[key];
       else files[key] = file;
+    } else if (event.event === 'moved') {
+      const vm = vms[event.from];
+      delete vms[event.from];
+      if (vm) vms[event.to] = vm;
     } else if ('patch' in event && event.patch) {
       applyPatch(vms, event.patch);
     }
@@ -96,7 +126,7 @@ function applyPatch(vms: Record<string, VmState>, change: VmPatch): void {
   vms[change.address] = { ...(vms[change.address] ?? NEW_VM), ...given };
 }
 
-/** Steps a run began and did not end: what a successor has to settle first. */
+/** A step that a run started and did not end: a successor settles it first. */
 export interface OpenStep {
   readonly step: string;
   readonly address: string;
@@ -108,20 +138,32 @@ export interface OpenStep {
 
 export function openSteps(events: readonly RunEvent[]): OpenStep[] {
   const open = new Map<string, OpenStep>();
+  const change = (step: string, facts: Partial<OpenStep>) => {
+    const known = open.get(step);
+    if (known) open.set(step, { ...known, ...facts });
+  };
   for (const event of events) {
-    if (event.event === 'stepStarted') {
-      open.set(event.step, {
-        step: event.step,
-        address: event.address,
-        action: event.action,
-        intent: event.intent,
-        upid: undefined,
-      });
-    } else if (event.event === 'taskAttached') {
-      const step = open.get(event.step);
-      if (step) open.set(event.step, { ...step, upid: event.upid });
-    } else if (event.event === 'stepDone' || (event.event === 'stepFailed' && !event.lost)) {
-      open.delete(event.step);
+    switch (event.event) {
+      case 'stepStarted': {
+        const { step, address, action } = event;
+        open.set(step, { step, address, action, intent: undefined, upid: undefined });
+        break;
+      }
+      case 'intended':
+        // A task of an earlier attempt says nothing about this one.
+        change(event.step, { intent: event.intent, upid: undefined });
+        break;
+      case 'taskAttached':
+        change(event.step, { upid: event.upid });
+        break;
+      case 'stepDone':
+        open.delete(event.step);
+        break;
+      case 'stepFailed':
+        if (!event.lost) open.delete(event.step);
+        break;
+      default:
+        break;
     }
   }
   return [...open.values()];

@@ -1,15 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
+import { JOURNAL_FORMAT } from './events.ts';
 import { closeRun, JournalWriter, listRuns, type NewEvent, readRun, readRuns, unfinishedRuns } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 
+const START: NewEvent = {
+  event: 'runStarted',
+  format: JOURNAL_FORMAT,
+  runId: '20260101-a',
+  command: 'apply',
+  who: 'operator',
+};
 const note = (text: string): NewEvent => ({ event: 'note', level: 'info', text });
 const FILE = 'runs/20260101-a.jsonl';
+const NOTE_LINE = '{"event":"note","at":"2026-01-01T00:00:00.000Z","level":"info","text":"one"}';
 
 async function journalOf(...texts: string[]) {
   const store = new MemoryStore();
   const writer = new JournalWriter(store, new VirtualClock(), '20260101-a');
+  await writer.write(START);
   for (const text of texts) await writer.write(note(text));
   return { store, writer, text: (await store.read(FILE)) ?? '' };
 }
@@ -34,8 +44,9 @@ class FullDisk extends MemoryStore {
 describe('a journal', () => {
   it('holds one line a fact, with the time it became true', async () => {
     const { store, text } = await journalOf('one', 'two\nlines');
-    expect(text.split('\n')).toHaveLength(3);
+    expect(text.split('\n')).toHaveLength(4);
     expect((await readRun(store, '20260101-a')).events).toEqual([
+      { ...START, at: '2026-01-01T00:00:00.000Z' },
       { event: 'note', at: '2026-01-01T00:00:00.000Z', level: 'info', text: 'one' },
       { event: 'note', at: '2026-01-01T00:00:00.000Z', level: 'info', text: 'two\nlines' },
     ]);
@@ -45,16 +56,16 @@ describe('a journal', () => {
     const { store, writer } = await journalOf();
     await Promise.all(['a', 'b', 'c', 'd'].map((text) => writer.write(note(text))));
     const { events } = await readRun(store, '20260101-a');
-    expect(events.map((event) => event.event === 'note' && event.text)).toEqual(['a', 'b', 'c', 'd']);
+    expect(events.flatMap((event) => (event.event === 'note' ? [event.text] : []))).toEqual(['a', 'b', 'c', 'd']);
     expect(writer.events).toEqual(events);
   });
 
   it('does not count a last line that was torn, wherever it was torn', async () => {
     const { store, text } = await journalOf('one', 'two');
-    const firstEnd = text.indexOf('\n') + 1;
-    for (let cut = firstEnd; cut < text.length - 1; cut++) {
+    const secondEnd = text.indexOf('\n', text.indexOf('\n') + 1) + 1;
+    for (let cut = secondEnd; cut < text.length - 1; cut++) {
       await store.write(FILE, text.slice(0, cut));
-      expect((await readRun(store, '20260101-a')).events).toHaveLength(1);
+      expect((await readRun(store, '20260101-a')).events).toHaveLength(2);
     }
   });
 
@@ -64,11 +75,52 @@ describe('a journal', () => {
     ['no object', '42'],
   ])('is damaged when a line in the middle is %s', async (_name, bad) => {
     const { store, text } = await journalOf('one');
-    await store.write(FILE, `${text}${bad}\n${text}`);
+    await store.write(FILE, `${text}${bad}\n${NOTE_LINE}\n`);
     await expect(readRun(store, '20260101-a')).rejects.toMatchObject({
       code: 'STATE_DAMAGED',
-      diagnostic: { where: { file: FILE, line: 2 }, detail: expect.stringMatching(/./), hint: expect.anything() },
+      diagnostic: { where: { file: FILE, line: 3 } },
     });
+  });
+
+  it('of format 1 is damaged by the same lines', async () => {
+    const { store } = await journalOf();
+    await store.write(FILE, `${NOTE_LINE}\n{"event":"party"}\n${NOTE_LINE}\n`);
+    await expect(readRun(store, '20260101-a')).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      diagnostic: { where: { file: FILE, line: 2 } },
+    });
+  });
+
+  it('is damaged when a line cannot follow the ones before it, and the error says why', async () => {
+    const { store, text } = await journalOf('one');
+    const done = '{"event":"stepDone","at":"2026-01-01T00:00:00.000Z","step":"vm.web/clone"}';
+    await store.write(FILE, `${text}${done}\n`);
+    await expect(readRun(store, '20260101-a')).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      diagnostic: {
+        where: { file: FILE, line: 3 },
+        detail: expect.stringContaining('stepDone of vm.web/clone, which was not started'),
+      },
+    });
+  });
+
+  it('refuses to record what cannot follow, and stays as it was', async () => {
+    const { store, writer, text } = await journalOf('one');
+    const refused = writer.write({ event: 'taskAttached', step: 'vm.web/clone', upid: 'UPID:1' });
+    await expect(refused).rejects.toMatchObject({ family: 'bug' });
+    await expect(refused).rejects.toThrow('taskAttached of vm.web/clone, which was not started');
+    expect(await store.read(FILE)).toBe(text);
+    await writer.write(note('two'));
+    expect((await readRun(store, '20260101-a')).events).toHaveLength(3);
+  });
+
+  it('knows the steps of an earlier run that it is opened with', async () => {
+    const { store, writer } = await journalOf();
+    await writer.write({ event: 'stepStarted', step: 'vm.web/clone', address: 'vm.web', action: 'vm.clone' });
+    const { events } = await readRun(store, '20260101-a');
+    const later = new JournalWriter(store, new VirtualClock(), '20260101-a', events);
+    await later.write({ event: 'stepFailed', step: 'vm.web/clone', code: 'CANCELED', detail: 'Forgotten.' });
+    await expect(later.write({ event: 'stepDone', step: 'vm.web/clone' })).rejects.toThrow('which has ended');
   });
 
   it('is damaged when a bad line was completed, even as the last one or before a torn one', async () => {
@@ -80,13 +132,14 @@ describe('a journal', () => {
   });
 
   it('takes nothing more once a line could not be written, so a torn line stays the last', async () => {
-    const store = new FullDisk(2);
+    const store = new FullDisk(3);
     const writer = new JournalWriter(store, new VirtualClock(), '20260101-a');
+    await writer.write(START);
     await writer.write(note('one'));
     await expect(writer.write(note('two'))).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
     await expect(writer.write(note('three'))).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
     const { events } = await readRun(store, '20260101-a');
-    expect(events).toHaveLength(1);
+    expect(events).toHaveLength(2);
     expect(writer.events).toEqual(events);
   });
 
@@ -95,28 +148,7 @@ describe('a journal', () => {
     await store.write(FILE, `${text}{"ev`);
     await closeRun(store, new VirtualClock(), '20260101-a');
     const { events } = await readRun(store, '20260101-a');
-    expect(events.map(({ event }) => event)).toEqual(['note', 'runEnded']);
-    expect(events.at(-1)).toEqual({ event: 'runEnded', at: '2026-01-01T00:00:00.000Z', outcome: 'failed' });
-    expect((await store.read(FILE))?.startsWith(text)).toBe(true);
-  });
-
-  it('is closed also where nothing was written yet, and can be read with the others', async () => {
-    const { store } = await journalOf('one');
-    expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
-    await closeRun(store, new VirtualClock(), '20260102-b');
-    expect((await readRuns(store)).map(({ runId, events }) => [runId, events.length])).toEqual([
-      ['20260101-a', 1],
-      ['20260102-b', 1],
-    ]);
-    expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
-    await closeRun(store, new VirtualClock(), '20260101-a');
-    expect(await unfinishedRuns(store)).toEqual([]);
-  });
-
-  it('may have empty lines', async () => {
-    const { store, text } = await journalOf('one');
-    await store.write(FILE, `${text}\n${text}`);
-    expect((await readRun(store, '20260101-a')).events).toHaveLength(2);
+    expect(events.map(({ event }) => event)).toEqual(['runStarted', 'note', 'runEnded']);
   });
 
   it('is empty for a run that never wrote anything', async () => {
@@ -129,5 +161,23 @@ describe('a journal', () => {
     await store.write('runs/20260101-a.metrics', '');
     await store.write('state.json', '{}');
     expect(await listRuns(store)).toEqual(['20251231-z', '20260101-a']);
+  });
+
+  it('is closed also where nothing was written yet, and can be read with the others', async () => {
+    const { store } = await journalOf('one');
+    expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
+    await closeRun(store, new VirtualClock(), '20260102-b');
+    expect((await readRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a', '20260102-b']);
+    expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
+    await closeRun(store, new VirtualClock(), '20260101-a');
+    expect(await unfinishedRuns(store)).toEqual([]);
+    const { events } = await readRun(store, '20260101-a');
+    expect(events.at(-1)).toEqual({ event: 'runEnded', at: '2026-01-01T00:00:00.000Z', outcome: 'failed' });
+  });
+
+  it('may have empty lines', async () => {
+    const { store, text } = await journalOf('one');
+    await store.write(FILE, `${text}\n\n`);
+    expect((await readRun(store, '20260101-a')).events).toHaveLength(2);
   });
 });

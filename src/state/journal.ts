@@ -1,9 +1,11 @@
-/** The journal of each run: one line a fact, on disk before we act on it. */
+/** The journal of each run: one line per event, on disk before the run acts on it. */
+import { invariant } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
-import { advice, command } from '../base/hint.ts';
-import { eventSchema, type RunEvent } from './events.ts';
+import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';
+import { parseOldEvent, upgradeJournal } from './old-journal.ts';
 import type { StateStore } from './store.ts';
+import { Transitions } from './transitions.ts';
 
 const FOLDER = 'runs/';
 
@@ -16,22 +18,26 @@ type Unstamped<Event> = Event extends unknown ? Omit<Event, 'at'> : never;
 /** An event before the journal has put the time on it. */
 export type NewEvent = Unstamped<RunEvent>;
 
-/** Appends to the journal of the run under way. */
+/** Appends to the journal of a run. */
 export class JournalWriter {
   readonly runId: string;
   readonly #store: StateStore;
   readonly #clock: Clock;
-  readonly #events: RunEvent[] = [];
+  readonly #events: RunEvent[];
+  readonly #transitions = new Transitions();
   /**
    * Lines go to disk one after the other, in the order they were handed in. It stays rejected once one could not be
    * written: a line behind a torn one would make the journal unreadable.
    */
   #tail: Promise<void> = Promise.resolve();
 
-  constructor(store: StateStore, clock: Clock, runId: string) {
+  /** `events`: what the journal of an earlier run holds already. */
+  constructor(store: StateStore, clock: Clock, runId: string, events: readonly RunEvent[] = []) {
     this.#store = store;
     this.#clock = clock;
     this.runId = runId;
+    this.#events = [...events];
+    for (const event of events) this.#transitions.accept(event);
   }
 
   /** What is on disk. */
@@ -39,13 +45,16 @@ export class JournalWriter {
     return this.#events;
   }
 
-  async write(event: NewEvent): Promise<void> {
+  async write(event: NewEvent): Promise<RunEvent> {
     const stamped = { ...event, at: new Date(this.#clock.now()).toISOString() } as RunEvent; // adds the one field left out
+    const problem = this.#transitions.accept(stamped);
+    invariant(problem === undefined, `The run is about to record ${problem}.`);
     this.#tail = this.#tail.then(async () => {
       await this.#store.append(`${FOLDER}${this.runId}.jsonl`, JSON.stringify(stamped));
       this.#events.push(stamped);
     });
     await this.#tail;
+    return stamped;
   }
 }
 
@@ -56,18 +65,52 @@ export async function listRuns(store: StateStore): Promise<string[]> {
 }
 
 export async function readRun(store: StateStore, runId: string): Promise<RunJournal> {
-  const text = (await store.read(`${FOLDER}${runId}.jsonl`)) ?? '';
-  const lines = text.split('\n');
-  const events: RunEvent[] = [];
-  for (const [index, line] of lines.entries()) {
-    if (line === '') continue;
-    const event = parseLine(line);
-    // A run that died while writing leaves a last line without its end: it never counted.
-    if (!event && index === lines.length - 1) break;
-    if (!event) throw damaged(store.placeOf(`${FOLDER}${runId}.jsonl`), index + 1);
-    events.push(event);
+  const name = `${FOLDER}${runId}.jsonl`;
+  const lines = parseLines((await store.read(name)) ?? '');
+  const file = store.placeOf(name);
+  const isOld = lines[0] !== undefined && !isOfToday(lines[0].value);
+  if (isOld) {
+    const old = lines.map(({ value, line }) => parseOldEvent(value) ?? damaged(file, line));
+    return { runId, events: upgradeJournal(runId, old) };
   }
+  const transitions = new Transitions();
+  const events = lines.map(({ value, line }): RunEvent => {
+    const { data: event } = eventSchema.safeParse(value);
+    if (!event) return damaged(file, line);
+    const problem = transitions.accept(event);
+    return problem === undefined ? event : impossible(file, line, problem);
+  });
   return { runId, events };
+}
+
+interface Line {
+  /** From 1. */
+  readonly line: number;
+  /** Undefined where it is not JSON. */
+  readonly value: unknown;
+}
+
+function parseLines(text: string): Line[] {
+  const texts = text.split('\n');
+  const lines = texts.flatMap((each, index): Line[] =>
+    each === '' ? [] : [{ line: index + 1, value: parseJson(each) }],
+  );
+  // A run that died while writing leaves a last line without its end: it never counted.
+  const last = lines.at(-1);
+  if (last && last.line === texts.length && last.value === undefined) lines.pop();
+  return lines;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isOfToday(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'format' in value && value.format === JOURNAL_FORMAT;
 }
 
 /** Closes the journal of a run that died, without the part of a line it may have left: the next line would join it. */
@@ -83,25 +126,25 @@ export async function readRuns(store: StateStore): Promise<RunJournal[]> {
   return Promise.all((await listRuns(store)).map((runId) => readRun(store, runId)));
 }
 
-/** Runs whose journal was never closed: the next apply takes up what they began. */
+/** Runs whose journal was never closed: the next apply resumes what they started. */
 export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
   return (await readRuns(store)).filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
 }
 
-function parseLine(line: string): RunEvent | undefined {
-  try {
-    const parsed = eventSchema.safeParse(JSON.parse(line));
-    return parsed.success ? parsed.data : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function damaged(file: string, line: number): ProxwrightError {
-  return new ProxwrightError({
+function damaged(file: string, line: number): never {
+  throw new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file, line },
     detail: 'This line of the journal is not an event of a run.',
-    hint: advice`Restore the directory from a backup, or set the file aside and rebuild: ${command('state recover')}`,
+    hint: 'Restore the directory from a backup, or move the file away and rebuild: proxwright state recover',
+  });
+}
+
+function impossible(file: string, line: number, problem: string): never {
+  throw new ProxwrightError({
+    code: 'STATE_DAMAGED',
+    where: { file, line },
+    detail: `This line of the journal records ${problem}, which cannot happen: the file was edited or damaged.`,
+    hint: 'Restore the directory from a backup, or move the file away and rebuild: proxwright state recover',
   });
 }

@@ -123,7 +123,7 @@ describe('a Talos stack on a host with GPUs', () => {
     const scene = new Scene({ world: hostWith({ cloudInit: true }) });
     expect(failuresOf(await scene.apply(GPUS))).toEqual([]);
     expect(scene.requests.filter(({ target }) => target.includes('/agent'))).toEqual([]);
-    const [asked] = scene.progress.filter((event) => JSON.stringify(event).includes('port 50000'));
+    const [asked] = scene.events.filter((event) => JSON.stringify(event).includes('port 50000'));
     expect(asked).toBeDefined();
     expect(await scene.plan(GPUS)).toMatchObject({ kind: 'ended', plan: { steps: [] } });
 

@@ -14,7 +14,7 @@ import { WireWatch } from '../../engine/doctor/wire-times.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { outputsForPeople } from '../../engine/outputs/render.ts';
 import { isEmpty, type Plan } from '../../engine/plan-types.ts';
-import type { Progress } from '../../engine/progress.ts';
+import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import { createPve, parseToken } from '../../pve/index.ts';
 import { readVm } from '../../resources/vm/read.ts';
@@ -61,7 +61,7 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
   });
   const stop = new AbortController();
   void deps.stopRequested().then(() => stop.abort(canceled()));
-  let onProgress: (progress: Progress) => void = () => {};
+  let onEvent: RunListener = () => {};
   const session = await Session.open({
     pve,
     clock,
@@ -71,7 +71,7 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     store: new DirectoryStore(join(directory, stack.name)),
     ports: { isOpen: async (address, port) => isPortOpen(simulator.runtime, address, port) },
     signal: stop.signal,
-    onProgress: (progress) => onProgress(progress),
+    onEvent: (event) => onEvent(event),
     stack,
     secrets: new Map(),
     owner: { who: 'demo', host: hostname(), pid: process.pid, command: 'demo' },
@@ -94,7 +94,7 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     view.plan(plan);
     const began = { at: clock.now(), reallyAt: deps.clock.now() };
     const running = view.apply(plan, clock);
-    onProgress = running.onProgress;
+    onEvent = running.onEvent;
     const { outcomes, problems } = await session.execute(plan).finally(() => running.end());
     if (stop.signal.aborted) {
       deps.terminal.log('warn', 'The demo was stopped. Nothing is left of it.');

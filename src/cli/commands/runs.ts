@@ -5,7 +5,7 @@ import { closest } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
 import { runMetrics } from '../../engine/run-metrics.ts';
-import { describeRun, type RunRecord } from '../../engine/runs.ts';
+import { describeRun, type RunRecord } from '../../engine/run-record.ts';
 import { listRuns, readRun, readRuns } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';

@@ -6,8 +6,9 @@ import { toDiagnostic } from '../../base/errors.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
-import type { VmOutcome } from '../../engine/execute.ts';
 import type { Plan } from '../../engine/plan-types.ts';
+import { describeRun } from '../../engine/run-record.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import { readRun } from '../../state/journal.ts';
 import { packageVersion } from '../package.ts';
 import type { OpenedStack } from '../stack/open.ts';
@@ -21,7 +22,7 @@ export interface Failure {
   readonly plan: Plan;
   readonly problems: ReadonlyMap<string, Diagnostic>;
   /** Absent if the run broke off. */
-  readonly outcomes?: ReadonlyMap<string, VmOutcome> | undefined;
+  readonly outcomes?: ReadonlyMap<string, ResourceOutcome> | undefined;
   /** The plan that should have been empty. */
   readonly lastPlan?: Plan;
 }
@@ -48,9 +49,9 @@ export async function draftIncident(
 ): Promise<string | undefined> {
   const { session, deps } = run;
   try {
-    const { events } = await readRun(opened.store, session.runId);
-    if (!events.some(({ event }) => event === 'runStarted')) return undefined;
-    const input = incidentInput(failure, context, opened, run, events);
+    const journal = await readRun(opened.store, session.runId);
+    if (!journal.events.some(({ event }) => event === 'planned')) return undefined;
+    const input = incidentInput(failure, context, opened, run, describeRun(journal));
     const text = redact(renderIncident(input), await context.secrets());
     // As messages name it: relative to the stack file's directory.
     const shown = join(dirname(opened.file), FOLDER, incidentName(input));
@@ -84,7 +85,7 @@ function incidentInput(
   { typed, proxmox }: IncidentContext,
   { stack }: OpenedStack,
   { session, deps, pve }: StackRun,
-  events: IncidentInput['events'],
+  record: IncidentInput['run'],
 ): IncidentInput {
   return {
     runId: session.runId,
@@ -93,7 +94,7 @@ function incidentInput(
     noticedAt: new Date(deps.clock.now()).toISOString(),
     versions: { proxwright: packageVersion(), proxmox },
     endpoint: pve.endpoint,
-    events,
+    run: record,
     planned: differingOf(plan),
     outcomes,
     problems,

@@ -7,9 +7,9 @@ import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/eviden
 import { redacted } from '../../engine/evidence/redacted.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
 import type { VmEvidence } from '../../engine/evidence.ts';
-import type { VmOutcome } from '../../engine/execute.ts';
 import type { Plan } from '../../engine/plan-types.ts';
 import type { Pve } from '../../pve/index.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import { packageVersion } from '../package.ts';
 import type { SecretsByVm } from '../stack/secrets.ts';
@@ -37,7 +37,7 @@ interface Known {
   proxmox?: string;
   secrets?: SecretsByVm;
   plan?: Plan;
-  outcomes?: ReadonlyMap<string, VmOutcome>;
+  outcomes?: ReadonlyMap<string, ResourceOutcome>;
   lastPlan?: Plan;
   compared?: ReadonlyMap<string, VmEvidence>;
   incident?: string;

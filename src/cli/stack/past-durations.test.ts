@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../base/virtual-clock.ts';
+import { JOURNAL_FORMAT } from '../../state/events.ts';
 import { JournalWriter } from '../../state/journal.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import { pastDurations } from './past-durations.ts';
@@ -9,10 +10,10 @@ async function journal(store: MemoryStore, runId: string, cloneMs: number): Prom
   const writer = new JournalWriter(store, clock, runId);
   const step = 'vm.web/clone';
   await clock.run(async () => {
+    await writer.write({ event: 'runStarted', format: JOURNAL_FORMAT, runId, command: 'apply', who: 'operator' });
     await writer.write({ event: 'stepStarted', step, address: 'vm.web', action: 'vm.clone' });
     await clock.sleep(cloneMs / 2);
-    // The intent follows once the id is known; the step began before.
-    await writer.write({ event: 'stepStarted', step, address: 'vm.web', action: 'vm.clone', intent: { vmid: 401 } });
+    await writer.write({ event: 'intended', step, intent: { vmid: 401 } });
     await clock.sleep(cloneMs / 2);
     await writer.write({ event: 'stepDone', step });
     await writer.write({ event: 'stepStarted', step: 'vm.web/start', address: 'vm.web', action: 'vm.start' });
@@ -21,7 +22,7 @@ async function journal(store: MemoryStore, runId: string, cloneMs: number): Prom
 }
 
 describe('what earlier runs took', () => {
-  it('is counted per stage from the beginning of a step to its good end, for the last five runs', async () => {
+  it('is counted per stage from the start of a step to its successful end, for the last five runs', async () => {
     const store = new MemoryStore();
     for (const number of [1, 2, 3, 4, 5, 6]) await journal(store, `run-${number}`, number * 1000);
     expect(await pastDurations(store)).toEqual(new Map([['clone', [2000, 3000, 4000, 5000, 6000]]]));

@@ -7,7 +7,7 @@ import type { Logger } from '../../base/log.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import type { Plan } from '../../engine/plan-types.ts';
-import type { Progress } from '../../engine/progress.ts';
+import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import type { EditDoors } from '../../engine/state-edit.ts';
 import { createImageSources } from '../../local/image-sources.ts';
@@ -49,7 +49,7 @@ export async function withStackRun<Result>(
   const { deps } = screen;
   const signal = stopSignal(deps);
   const pve = await connect(opened, deps);
-  let onProgress: (progress: Progress) => void = () => {};
+  let onEvent: RunListener = () => {};
   const secrets = await resolveSecrets(opened, deps);
   const sources = createImageSources({
     clock: deps.clock,
@@ -65,14 +65,14 @@ export async function withStackRun<Result>(
     ports: tcpPortProbe,
     sources: sources.source,
     signal,
-    onProgress: (progress) => onProgress(progress),
+    onEvent: (event) => onEvent(event),
     stack: opened.stack,
     secrets,
     owner: ownerOf(command),
   });
   const execute = async (plan: Plan): Promise<Execution> => {
     const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(opened.store));
-    onProgress = view.onProgress;
+    onEvent = view.onEvent;
     const startedAt = deps.clock.now();
     try {
       const result = await session.execute(plan);

@@ -2,7 +2,7 @@
 import { counted, inNumber } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { printDuration } from '../../base/units.ts';
-import type { VmOutcome } from '../../engine/execute.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import type { VmView } from '../../engine/outputs/vm-view.ts';
 import type { Plan } from '../../engine/plan-types.ts';
 import type { StackState } from '../../state/stack-state.ts';
@@ -17,7 +17,7 @@ import { chooseView, type ViewDeps } from './view.ts';
 export interface Conclusion {
   readonly command: 'apply' | 'destroy';
   readonly code: ExitCode;
-  readonly outcomes: ReadonlyMap<string, VmOutcome>;
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   readonly problems: ReadonlyMap<string, Diagnostic>;
   readonly tookMs: number;
   readonly timeline: Timeline;
@@ -72,7 +72,7 @@ export function destroyView(deps: ViewDeps): ApplyView {
 /** The last message of a run. */
 function report({ command, code, outcomes, tookMs }: Conclusion, terminal: Terminal): void {
   const addresses = [...outcomes.keys()];
-  const count = (outcome: VmOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
+  const count = (outcome: ResourceOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
   const done = count('done');
   const resume = `Nothing was undone; run proxwright ${command} again to resume`;
   if (code === 0) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Progress } from '../../engine/progress.ts';
+import type { Activity } from '../../engine/run-memory.ts';
+import type { RunEvent } from '../../state/events.ts';
 import { address } from '../testing/plans.ts';
 import { createLiveArea } from './live.ts';
 import { cutVisible, paintFor, plainPaint, visibleWidth } from './paint.ts';
@@ -11,28 +12,31 @@ const A = address('vm.web[1]');
 const B = address('vm.web[2]');
 const C = address('vm.worker');
 
-const step = (at: number, vm: typeof A, verb: string, status: 'started' | 'done'): Progress => ({
-  kind: 'step',
-  at,
-  address: vm,
-  step: `${vm}/${verb}`,
-  action: `vm.${verb}`,
-  status,
+const time = (ms: number) => new Date(ms).toISOString();
+const step = (at: number, vm: typeof A, verb: string, status: 'started' | 'done'): RunEvent =>
+  status === 'started'
+    ? { event: 'stepStarted', at: time(at), step: `${vm}/${verb}`, address: vm, action: `vm.${verb}` }
+    : { event: 'stepDone', at: time(at), step: `${vm}/${verb}` };
+const ended = (at: number, address: typeof A, outcome: 'done' | 'failed'): RunEvent => ({
+  event: 'resourceEnded',
+  at: time(at),
+  address,
+  outcome,
 });
 
-function timelineAfter(events: readonly Progress[], known?: ConstructorParameters<typeof Timeline>[1]): Timeline {
+function timelineAfter(
+  events: readonly (RunEvent | Activity)[],
+  known?: ConstructorParameters<typeof Timeline>[1],
+): Timeline {
   const timeline = new Timeline([A, B, C], known);
   for (const event of events) timeline.follow(event);
   return timeline;
 }
 
 /** A is ready, B is being cloned, C waits. */
-const EVENTS: readonly Progress[] = [
-  { kind: 'vm', at: 0, address: A, status: 'waiting' },
-  { kind: 'vm', at: 0, address: A, status: 'working' },
+const EVENTS: readonly (RunEvent | Activity)[] = [
   step(0, A, 'clone', 'started'),
   step(14_000, A, 'clone', 'done'),
-  { kind: 'vm', at: 14_000, address: B, status: 'working' },
   step(14_000, B, 'clone', 'started'),
   step(14_000, A, 'configure', 'started'),
   step(14_500, A, 'configure', 'done'),
@@ -40,8 +44,10 @@ const EVENTS: readonly Progress[] = [
   step(15_000, A, 'resize', 'done'),
   step(15_000, A, 'start', 'started'),
   step(17_000, A, 'start', 'done'),
-  { kind: 'activity', at: 17_100, address: A, text: 'waiting for its guest agent', percent: undefined },
-  { kind: 'vmEnded', at: 29_000, address: A, outcome: 'done' },
+  step(17_000, A, 'ready', 'started'),
+  { event: 'activity', at: 17_100, address: A, text: 'waiting for its guest agent', percent: undefined },
+  step(29_000, A, 'ready', 'done'),
+  ended(29_000, A, 'done'),
 ];
 
 const frame = (timeline: Timeline, now: number, height = 20) =>
@@ -65,7 +71,7 @@ describe('the lines of a run under way', () => {
   it('expect by the percentage of the task where there is one', () => {
     const copying = timelineAfter([
       ...EVENTS,
-      { kind: 'activity', at: 18_000, address: B, text: 'clone', percent: 25 },
+      { event: 'activity', at: 18_000, address: B, text: 'clone', percent: 25 },
     ]);
     expect(frame(copying, 18_000)[1]).toBe('  ⠋ vm.web[2]  clone       ████░░░░░░░░░░░░  25 %  4.0s of about 16s');
   });
@@ -96,9 +102,8 @@ describe('the table at the end', () => {
       status: 'complete',
       nics: [],
     } as const;
-    const failed: Progress = { kind: 'vmEnded', at: 20_000, address: B, outcome: 'failed' };
     const table = renderSummary(
-      timelineAfter([...EVENTS, failed]),
+      timelineAfter([...EVENTS, ended(20_000, B, 'failed')]),
       [{ ...view, vmid: 401, node: 'pve1', ip: '10.0.0.5' }],
       plainPaint,
     );

@@ -4,19 +4,21 @@ import type { Instant } from '../../base/clock.ts';
 import { printDuration } from '../../base/units.ts';
 import { partOf } from './counted-kinds.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
-import type { Timeline, VmStatus, VmTimeline } from './timeline.ts';
+import type { Timeline, VmTimeline } from './timeline.ts';
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPINNER_STEP_MS = 100;
 const BAR_WIDTH = 16;
 
-const SIGNS: Readonly<Record<Exclude<VmStatus, 'working'>, readonly [sign: string, style: Style, words: string]>> = {
+const SIGNS: Readonly<
+  Record<Exclude<VmTimeline['status'], 'working'>, readonly [sign: string, style: Style, words: string]>
+> = {
   waiting: ['·', 'dim', 'waiting'],
   done: ['✔', 'green', 'done'],
   failed: ['✖', 'red', 'failed'],
   notReady: ['!', 'yellow', 'not ready'],
   canceled: ['■', 'yellow', 'stopped'],
-  skipped: ['-', 'dim', 'not begun'],
+  skipped: ['-', 'dim', 'not started'],
 };
 
 export interface ProgressFrame {

@@ -3,7 +3,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { isCanceled } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
-import type { Progress, ProgressListener } from '../../engine/progress.ts';
+import type { Activity, RunListener } from '../../engine/run-memory.ts';
+import { nameOfStep } from '../../engine/run-record.ts';
+import type { RunEvent } from '../../state/events.ts';
 import type { Terminal } from '../terminal.ts';
 import type { LiveArea } from './live.ts';
 import type { Paint } from './paint.ts';
@@ -11,7 +13,7 @@ import { renderProgress } from './progress-view.ts';
 import { stageOf, type Timeline } from './timeline.ts';
 
 export interface RunView {
-  readonly onProgress: ProgressListener;
+  readonly onEvent: RunListener;
   /** Shows how things stand at last, and stops. */
   end(): Promise<void>;
 }
@@ -41,7 +43,7 @@ export function liveView({ timeline, area, paint, clock, frames = clock }: LiveV
     if (!isCanceled(error)) throw error;
   });
   return {
-    onProgress: (progress) => timeline.follow(progress),
+    onEvent: (event) => timeline.follow(event),
     end: async () => {
       stop.abort();
       await drawing;
@@ -53,31 +55,23 @@ export function liveView({ timeline, area, paint, clock, frames = clock }: LiveV
 
 export function lineView(timeline: Timeline, terminal: Terminal): RunView {
   return {
-    onProgress: (progress) => {
-      const line = progressLine(progress, timeline);
-      timeline.follow(progress);
-      if (line !== undefined) terminal.log('info', `${new Date(progress.at).toISOString()} ${line}`);
+    onEvent: (event) => {
+      timeline.follow(event);
+      const line = lineOf(event, timeline);
+      if (line !== undefined) terminal.log('info', `${new Date(event.at).toISOString()} ${line}`);
     },
     end: async () => {},
   };
 }
 
-/** Undefined for what only a moving picture can show. */
-function progressLine(progress: Progress, before: Timeline): string | undefined {
-  switch (progress.kind) {
-    case 'vm':
-    case 'activity':
-      return undefined;
-    case 'step': {
-      const [, ...parts] = progress.step.split('/');
-      const act = `${progress.address}: ${parts.join(' ') || stageOf(progress.action)}`;
-      if (progress.status === 'started') return `${act} begins`;
-      const since = before.vms.find(({ address }) => address === progress.address)?.stageSince;
-      return since === undefined ? `${act} done` : `${act} done after ${printDuration(progress.at - since)}`;
-    }
-    case 'vmEnded':
-      return `${progress.address}: ${ENDINGS[progress.outcome]}`;
-  }
+/** Undefined for what needs no line: it is over in an instant, or only a moving picture can show it. */
+function lineOf(event: RunEvent | Activity, timeline: Timeline): string | undefined {
+  if (event.event === 'resourceEnded') return `${event.address}: ${ENDINGS[event.outcome]}`;
+  if (event.event !== 'stepStarted' && event.event !== 'stepDone') return undefined;
+  const step = timeline.step(event.step);
+  if (!step || stageOf(step.action) === undefined) return undefined;
+  const name = `${step.address}: ${nameOfStep(step)}`;
+  return event.event === 'stepStarted' ? `${name} starts` : `${name} done after ${printDuration(step.durationMs ?? 0)}`;
 }
 
 const ENDINGS = {
@@ -85,16 +79,38 @@ const ENDINGS = {
   failed: 'failed',
   notReady: 'not ready in time; it is kept',
   canceled: 'stopped',
-  skipped: 'not begun',
+  skipped: 'not started',
 } as const;
 
+/** The shape of these lines is stable: programs read them. */
 export function jsonView(timeline: Timeline, print: (object: Readonly<Record<string, unknown>>) => void): RunView {
   return {
-    onProgress: (progress) => {
-      timeline.follow(progress);
-      const { at, ...rest } = progress;
-      print({ type: 'progress', time: new Date(at).toISOString(), ...rest });
+    onEvent: (event) => {
+      timeline.follow(event);
+      const line = jsonOf(event, timeline);
+      if (line) print({ type: 'progress', time: new Date(event.at).toISOString(), ...line });
     },
     end: async () => {},
   };
+}
+
+function jsonOf(event: RunEvent | Activity, timeline: Timeline): Readonly<Record<string, unknown>> | undefined {
+  switch (event.event) {
+    case 'activity': {
+      const { address, text, percent } = event;
+      return { kind: 'activity', address, text, percent };
+    }
+    case 'stepStarted':
+    case 'stepDone': {
+      const step = timeline.step(event.step);
+      const status = event.event === 'stepStarted' ? 'started' : 'done';
+      return step && { kind: 'step', address: step.address, step: step.step, action: step.action, status };
+    }
+    case 'resourceEnded': {
+      const { address, outcome, problem } = event;
+      return { kind: 'vmEnded', address, outcome, ...(problem && { problem }) };
+    }
+    default:
+      return undefined;
+  }
 }

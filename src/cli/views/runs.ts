@@ -1,6 +1,6 @@
 /** Earlier runs: a table of all, or one run step by step. */
 import { printDuration } from '../../base/units.ts';
-import type { RunRecord, StepRecord } from '../../engine/runs.ts';
+import type { RunRecord, StepRecord } from '../../engine/run-record.ts';
 import type { Paint, Style } from './paint.ts';
 import { renderTable } from './table.ts';
 import { chooseView, type ViewDeps } from './view.ts';
@@ -20,8 +20,9 @@ export function runsView(deps: ViewDeps): RunsView {
       run: (run) => print(renderRun(run, paint)),
     }),
     json: ({ print }) => ({
-      list: (runs) => print(runs.map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length }))),
-      run: (run) => print(run),
+      list: (runs) =>
+        print(runs.map(toJson).map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length }))),
+      run: (run) => print(toJson(run)),
     }),
   });
 }
@@ -35,12 +36,12 @@ const OUTCOME_STYLES: Readonly<Record<RunRecord['outcome'], Style>> = {
 };
 
 function renderRuns(runs: readonly RunRecord[], paint: Paint): string[] {
-  const rows = runs.map(({ runId, startedAt, command, outcome, vms, durationMs, who }) => [
+  const rows = runs.map(({ runId, startedAt, command, outcome, resources, durationMs, who }) => [
     runId,
     startedAt?.replace(/\.\d+Z$/, 'Z') ?? '',
     command,
     paint(OUTCOME_STYLES[outcome], outcome),
-    String(vms.length),
+    String(resources.filter(isStarted).length),
     took(durationMs),
     who ?? '',
   ]);
@@ -58,7 +59,7 @@ function renderRun(run: RunRecord, paint: Paint): string[] {
     ['took', took(run.durationMs)],
   ] as const;
   const beginning = Date.parse(run.startedAt ?? '');
-  const blocks = run.vms.flatMap((vm) => [
+  const blocks = run.resources.filter(isStarted).flatMap((vm) => [
     '',
     `${paint('bold', vm.address)}  ${took(vm.durationMs)}`,
     ...renderTable(
@@ -77,21 +78,39 @@ function renderRun(run: RunRecord, paint: Paint): string[] {
   ]);
   return [
     ...head.flatMap(([name, value]) => (value === '' ? [] : [`${name.padEnd(8)} ${value}`])),
-    ...run.notes.map((note) => `note     ${note}`),
+    ...run.notes.map(({ text }) => `note     ${text}`),
     ...blocks,
   ];
 }
 
 function stepName({ step, action }: StepRecord): string {
   const [, , ...parts] = step.split('/');
-  return [action, ...parts].join(' ');
+  return [shortAction(action), ...parts].join(' ');
 }
 
 function resultOf({ outcome, problem, tasks }: StepRecord, paint: Paint): string {
   if (outcome === 'failed') return paint('red', `failed: ${problem?.code ?? ''}`);
   if (outcome === 'open')
-    return paint('yellow', tasks.at(-1) === undefined ? 'not ended' : `not ended: ${tasks.at(-1)}`);
+    return paint('yellow', tasks.at(-1) === undefined ? 'not ended' : `not ended: ${tasks.at(-1)?.upid}`);
   return paint('green', 'done');
 }
 
+/** The shape that programs read; it stays when the record behind it grows. */
+function toJson({ resources, steps, notes, planned: _planned, ...run }: RunRecord) {
+  const step = ({ tasks, action, ...rest }: StepRecord) => ({
+    ...rest,
+    action: shortAction(action),
+    tasks: tasks.map(({ upid }) => upid),
+  });
+  const vms = resources.filter(isStarted).map(({ address, durationMs, failed, steps: own }) => ({
+    address,
+    steps: own.map(step),
+    durationMs,
+    failed,
+  }));
+  return { ...run, steps: steps.map(step), vms, notes: notes.map(({ text }) => text) };
+}
+
+const isStarted = ({ steps }: { readonly steps: readonly StepRecord[] }) => steps.length > 0;
+const shortAction = (action: string) => action.replace(/^vm\./, '');
 const took = (ms: number | undefined) => (ms === undefined ? '' : printDuration(ms));

@@ -1,9 +1,13 @@
-/** What a run has told so far, VM by VM: its stage, how far it is, how long each stage took. Views draw it. */
+/** A run as people watch it: the fold of its events, resource by resource, with the stage each is in and what to expect. */
 import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
-import type { Progress } from '../../engine/progress.ts';
+import type { Activity } from '../../engine/run-memory.ts';
+import { type ResourceRecord, RunFold, type StepRecord } from '../../engine/run-record.ts';
+import type { Label } from '../../resources/action.ts';
+import { labelOf } from '../../resources/actions.ts';
+import type { RunEvent } from '../../state/events.ts';
 
-/** Steps as people count them: growing and reading back belong to the configuration. */
+/** Stages as people count them, in the order of the table: growing and reading back belong to the configuration. */
 export const STAGE_NAMES = [
   'migrate',
   'transfer',
@@ -18,38 +22,15 @@ export const STAGE_NAMES = [
   'ha',
   'ready',
   'destroy',
-] as const;
+] as const satisfies readonly Label[];
 export type StageName = (typeof STAGE_NAMES)[number];
-
-const STAGE_OF_ACTION: Readonly<Record<string, StageName>> = {
-  'vm.migrate': 'migrate',
-  'vm.clone': 'clone',
-  'vm.create': 'create',
-  'vm.configure': 'configure',
-  'vm.resize': 'configure',
-  'vm.verify': 'configure',
-  'vm.seed': 'configure',
-  'vm.unseed': 'configure',
-  'template.install': 'install',
-  'template.convert': 'convert',
-  'template.retire': 'configure',
-  'image.fetch': 'transfer',
-  'image.send': 'transfer',
-  'vm.start': 'start',
-  'vm.restart': 'restart',
-  'vm.stop': 'stop',
-  'vm.ha': 'ha',
-  'vm.destroy': 'destroy',
-  'image.remove': 'destroy',
-};
-
-export type VmStatus = 'waiting' | 'working' | 'done' | 'failed' | 'notReady' | 'canceled' | 'skipped';
 
 export interface VmTimeline {
   readonly address: Address;
-  readonly status: VmStatus;
+  readonly status: ResourceRecord['status'];
+  /** Undefined while it waits for its turn. */
   readonly stage: StageName | undefined;
-  /** What it does just now, where that says more than the stage. */
+  /** What it does right now, where that says more than the stage. */
   readonly text: string | undefined;
   readonly percent: number | undefined;
   readonly stageSince: Instant | undefined;
@@ -61,61 +42,34 @@ export interface VmTimeline {
 export type KnownDurations = ReadonlyMap<StageName, readonly number[]>;
 
 export class Timeline {
-  readonly #vms = new Map<Address, VmTimeline>();
+  readonly #fold = new RunFold('live');
+  readonly #addresses: readonly Address[];
   readonly #durations: Map<StageName, number[]>;
 
   /** `known` are durations of earlier runs: what can be expected of this one. */
   constructor(addresses: Iterable<Address>, known: KnownDurations = new Map()) {
-    for (const address of addresses) this.#vms.set(address, newVm(address));
+    this.#addresses = [...new Set(addresses)];
     this.#durations = new Map([...known].map(([stage, list]) => [stage, [...list]]));
   }
 
+  /** The resources that are shown; others have lines in the log and no place in the picture. */
   get vms(): readonly VmTimeline[] {
-    return [...this.#vms.values()];
+    return this.#addresses.map((address) => describe(address, this.#fold.resource(address)));
   }
 
-  /** A mapping has steps too, but it is no VM: lines tell of it, the picture does not show it. */
-  follow(progress: Progress): void {
-    const vm = this.#vms.get(progress.address);
-    if (vm) this.#vms.set(progress.address, this.#next(vm, progress));
+  step(id: string): StepRecord | undefined {
+    return this.#fold.step(id);
   }
 
-  #next(vm: VmTimeline, progress: Progress): VmTimeline {
-    switch (progress.kind) {
-      case 'vm':
-        return progress.status === 'waiting' ? vm : { ...vm, status: 'working', startedAt: progress.at };
-      case 'activity':
-        return { ...vm, text: progress.text, percent: progress.percent };
-      case 'step':
-        return progress.status === 'started'
-          ? begin(vm, stageOf(progress.action), progress.at)
-          : this.#ended(vm, progress.at, progress.action);
-      case 'vmEnded':
-        return {
-          ...(vm.stage === 'ready' && progress.outcome === 'done' ? this.#closed(vm, progress.at) : vm),
-          status: progress.outcome,
-          endedAt: progress.at,
-          percent: undefined,
-        };
-    }
+  follow(event: RunEvent | Activity): void {
+    this.#fold.follow(event);
+    if (event.event !== 'stepDone') return;
+    const step = this.#fold.step(event.step);
+    const stage = step && stageOf(step.action);
+    if (stage !== undefined) addDuration(this.#durations, stage, step?.durationMs ?? 0);
   }
 
-  /** Behind a start comes the wait until the VM is ready, which is no step of its own. */
-  #ended(vm: VmTimeline, at: Instant, action: string): VmTimeline {
-    const closed = this.#closed(vm, at);
-    return action === 'vm.start' || action === 'vm.restart' ? begin(closed, 'ready', at) : closed;
-  }
-
-  #closed(vm: VmTimeline, at: Instant): VmTimeline {
-    const { stage, stageSince } = vm;
-    if (stage === undefined || stageSince === undefined) return vm;
-    const tookMs = at - stageSince;
-    this.#durations.set(stage, [...(this.#durations.get(stage) ?? []), tookMs]);
-    const durationsMs = { ...vm.durationsMs, [stage]: (vm.durationsMs[stage] ?? 0) + tookMs };
-    return { ...vm, durationsMs, stageSince: undefined, percent: undefined, text: undefined };
-  }
-
-  /** How long the stage in hand will take in all: by its own percentage, else as others of its kind did. */
+  /** How long the current stage will take in all: by its own percentage, else as others of its kind did. */
   expectedMs(vm: VmTimeline, now: Instant): number | undefined {
     if (vm.stage === undefined || vm.stageSince === undefined) return undefined;
     const elapsedMs = now - vm.stageSince;
@@ -126,26 +80,50 @@ export class Timeline {
   }
 }
 
-export function stageOf(action: string): StageName {
-  return STAGE_OF_ACTION[action] ?? 'configure';
+/** How long each stage of some runs took, from the start of a step to its successful end. */
+export function durationsOf(steps: readonly StepRecord[]): Map<StageName, number[]> {
+  const durations = new Map<StageName, number[]>();
+  for (const { action, outcome, durationMs = 0 } of steps) {
+    const stage = stageOf(action);
+    if (outcome === 'done' && stage !== undefined) addDuration(durations, stage, durationMs);
+  }
+  return durations;
 }
 
-function newVm(address: Address): VmTimeline {
+function addDuration(durations: Map<StageName, number[]>, stage: StageName, ms: number): void {
+  durations.set(stage, [...(durations.get(stage) ?? []), ms]);
+}
+
+/** Undefined for steps that only change what is recorded: they are over in an instant. */
+export function stageOf(action: string): StageName | undefined {
+  const label = labelOf(action);
+  return STAGE_NAMES.find((stage) => stage === label);
+}
+
+function describe(address: Address, resource: ResourceRecord | undefined): VmTimeline {
+  const steps = resource?.steps ?? [];
+  const open = steps.find(({ outcome }) => outcome === 'open');
+  const last = open ?? steps.findLast(({ outcome }) => outcome === 'failed');
+  const durationsMs: Partial<Record<StageName, number>> = {};
+  for (const { action, outcome, durationMs = 0 } of steps) {
+    const stage = stageOf(action);
+    if (outcome === 'done' && stage !== undefined) durationsMs[stage] = (durationsMs[stage] ?? 0) + durationMs;
+  }
   return {
     address,
-    status: 'waiting',
-    stage: undefined,
-    text: undefined,
-    percent: undefined,
-    stageSince: undefined,
-    startedAt: undefined,
-    endedAt: undefined,
-    durationsMs: {},
+    status: resource?.status ?? 'waiting',
+    stage: last && stageOf(last.action),
+    text: resource?.activity?.text,
+    percent: resource?.activity?.percent,
+    stageSince: instant(open?.startedAt),
+    startedAt: instant(resource?.startedAt),
+    endedAt: instant(resource?.endedAt),
+    durationsMs,
   };
 }
 
-function begin(vm: VmTimeline, stage: StageName, at: Instant): VmTimeline {
-  return { ...vm, status: 'working', stage, stageSince: at, text: undefined, percent: undefined };
+function instant(at: string | undefined): Instant | undefined {
+  return at === undefined ? undefined : Date.parse(at);
 }
 
 function median(values: readonly number[]): number | undefined {

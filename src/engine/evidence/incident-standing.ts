@@ -1,6 +1,6 @@
 /** What a failed run left behind, VM by VM, as far as its own memory knows. Pure. */
+import type { ResourceOutcome } from '../../state/events.ts';
 import type { VmState } from '../../state/stack-state.ts';
-import type { VmOutcome } from '../execute.ts';
 import type { ChangeKind } from '../plan-types.ts';
 import type { Differing } from './record.ts';
 
@@ -14,7 +14,7 @@ export interface Stand {
 
 export interface StandingInput {
   readonly planned: readonly Differing[];
-  readonly outcomes: ReadonlyMap<string, VmOutcome>;
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   readonly vms: Readonly<Record<string, VmState>>;
   readonly remaining: readonly Differing[];
 }
@@ -39,7 +39,11 @@ export function standings({ planned, outcomes, vms, remaining }: StandingInput):
 
 const REMOVING: ReadonlySet<ChangeKind> = new Set(['delete', 'forget']);
 
-function standingOf(outcome: VmOutcome | undefined, vm: VmState | undefined, plan: Differing | undefined): string {
+function standingOf(
+  outcome: ResourceOutcome | undefined,
+  vm: VmState | undefined,
+  plan: Differing | undefined,
+): string {
   switch (outcome) {
     case undefined:
       return plan ? 'not begun' : 'not touched by this run';

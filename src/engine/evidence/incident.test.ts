@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent } from '../../state/events.ts';
+import { JOURNAL_FORMAT, type RunEvent } from '../../state/events.ts';
 import type { VmState } from '../../state/stack-state.ts';
+import { describeRun } from '../run-record.ts';
 import { type IncidentInput, incidentName, renderIncident } from './incident.ts';
 import { timeline } from './incident-timeline.ts';
 import { differingOf } from './record.ts';
@@ -9,9 +10,10 @@ import { planned, TASK_FAILED } from './testing/facts.ts';
 const at = (second: number) => new Date(Date.UTC(2026, 1, 17, 14, 3, second)).toISOString();
 
 const EVENTS: readonly RunEvent[] = [
-  { event: 'runStarted', at: at(0), runId: 'r', command: 'apply', who: 'ops', steps: [] },
+  { event: 'runStarted', at: at(0), format: JOURNAL_FORMAT, runId: 'r', command: 'apply', who: 'ops' },
+  { event: 'planned', at: at(0), steps: [] },
   { event: 'stepStarted', at: at(1), step: 'vm.web[1]/clone', address: 'vm.web[1]', action: 'vm.clone' },
-  { event: 'stepStarted', at: at(1), step: 'vm.web[1]/clone', address: 'vm.web[1]', action: 'vm.clone', intent: {} },
+  { event: 'intended', at: at(1), step: 'vm.web[1]/clone', intent: {} },
   { event: 'taskAttached', at: at(2), step: 'vm.web[1]/clone', upid: 'UPID:pve1:1' },
   { event: 'stepStarted', at: at(2), step: 'vm.db/configure', address: 'vm.db', action: 'vm.configure' },
   { event: 'note', at: at(3), level: 'warn', address: 'vm.db', text: 'configure vm.db: busy, trying again in 2.0 s' },
@@ -40,7 +42,7 @@ function incident(part: Partial<IncidentInput> = {}): IncidentInput {
     noticedAt: at(15),
     versions: { proxwright: '0.1.0', proxmox: '9.2.3' },
     endpoint: 'https://pve1.lab:8006',
-    events: EVENTS,
+    run: describeRun({ runId: '20260217T140300Z-abcdef', events: EVENTS }),
     planned: differingOf(
       planned([
         { address: 'vm.web[1]', kind: 'create' },
@@ -83,10 +85,10 @@ From the journal of run 20260217T140300Z-abcdef, which began at 2026-02-17T14:03
 
 | at | address | what |
 | --- | --- | --- |
-| +0ms |  | apply begins, 0 steps planned |
-| +1.0s | vm.web[1] | clone begins |
+| +0ms |  | apply starts, 0 steps planned |
+| +1.0s | vm.web[1] | clone starts |
 | +2.0s | vm.web[1] | waits for task UPID:pve1:1 |
-| +2.0s | vm.db | configure begins |
+| +2.0s | vm.db | configure starts |
 | +3.0s | vm.db | configure vm.db: busy, trying again in 2.0 s |
 | +6.0s | vm.db | configure done after 4.0s |
 | +14s | vm.web[1] | **clone failed after 13s:** TASK_FAILED: qmclone 9000 on pve1 ended with: "clone failed: no space \\| left". |
@@ -203,17 +205,22 @@ describe('the timeline', () => {
     const notes = Array.from({ length: 500 }, (_, index): RunEvent => {
       return { event: 'note', at: at(index), level: 'info', text: `note ${index}` };
     });
-    const moments = timeline(notes, at(0));
+    const moments = timeline(describeRun({ runId: 'r', events: notes }), at(0));
     expect(moments).toHaveLength(201);
     expect(moments[50]).toEqual({ at: '…', address: '', what: '300 lines left out' });
     expect([moments[49]?.what, moments[51]?.what, moments.at(-1)?.what]).toEqual(['note 49', 'note 350', 'note 499']);
   });
 
-  it('says who became ready, and not who was only remembered as switched on', () => {
-    const learned = (patch: { addresses?: Record<string, string[]>; lastApplied?: object }): RunEvent => {
-      return { event: 'learned', at: at(1), step: 'vm.db/ready', patch: { address: 'vm.db', vm: patch as never } };
-    };
-    const events = [learned({ addresses: { net0: ['10.0.0.1'] } }), learned({ lastApplied: {} })];
-    expect(timeline(events, at(0))).toEqual([{ at: '+0ms', address: 'vm.db', what: 'is ready' }]);
+  it('says when a VM became ready', () => {
+    const step = 'vm.db/ready';
+    const events: RunEvent[] = [
+      { event: 'stepStarted', at: at(1), step, address: 'vm.db', action: 'vm.ready' },
+      { event: 'learned', at: at(5), step, patch: { address: 'vm.db', vm: { addresses: { net0: ['10.0.0.1'] } } } },
+      { event: 'stepDone', at: at(5), step },
+    ];
+    expect(timeline(describeRun({ runId: 'r', events }), at(0))).toEqual([
+      { at: '+1.0s', address: 'vm.db', what: 'ready starts' },
+      { at: '+5.0s', address: 'vm.db', what: 'ready done after 4.0s' },
+    ]);
   });
 });

@@ -5,9 +5,9 @@
 import { counted } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { formatWhere } from '../../base/diagnostics.ts';
-import type { RunEvent } from '../../state/events.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import type { VmState } from '../../state/stack-state.ts';
-import type { VmOutcome } from '../execute.ts';
+import type { RunRecord } from '../run-record.ts';
 import { standings } from './incident-standing.ts';
 import { timeline } from './incident-timeline.ts';
 import { codeBlock, codeSpan, listed, tableHead, tableRow } from './markdown.ts';
@@ -23,10 +23,10 @@ export interface IncidentInput {
   readonly noticedAt: string;
   readonly versions: { readonly proxwright: string; readonly proxmox: string | undefined };
   readonly endpoint: string;
-  readonly events: readonly RunEvent[];
+  readonly run: RunRecord;
   /** What the run was to work on. */
   readonly planned: readonly Differing[];
-  readonly outcomes: ReadonlyMap<string, VmOutcome>;
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   /** By address; what befell the run as a whole is under an empty address. */
   readonly problems: ReadonlyMap<string, Diagnostic>;
   /** What is remembered now. */
@@ -106,12 +106,12 @@ function incident(input: IncidentInput): string[] {
   ];
 }
 
-function course({ events, noticedAt, runId }: IncidentInput): string[] {
-  const rows = timeline(events, noticedAt);
+function course({ run, noticedAt, runId }: IncidentInput): string[] {
+  const rows = timeline(run, noticedAt);
   return [
     '## 2. Timeline',
     '',
-    `From the journal of run ${runId}, which began at ${events[0]?.at ?? noticedAt}. All of it: ${codeSpan(`proxwright runs show ${runId}`)}.`,
+    `From the journal of run ${runId}, which began at ${run.startedAt ?? noticedAt}. All of it: ${codeSpan(`proxwright runs show ${runId}`)}.`,
     '',
     ...tableHead(['at', 'address', 'what']),
     ...rows.map(({ at, address, what }) => tableRow([at, address, what])),

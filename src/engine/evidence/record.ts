@@ -1,7 +1,7 @@
 /** One run of the gate as data: circumstances, stages, what differed, what was compared. All of it may be kept. Pure. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import type { VmEvidence } from '../evidence.ts';
-import type { VmOutcome } from '../execute.ts';
 import type { Change, ChangeKind, Plan } from '../plan-types.ts';
 
 export const EVIDENCE_VERSION = 1;
@@ -73,7 +73,7 @@ export interface EvidenceInput {
   readonly stages: readonly StageRecord[];
   /** What was to be done. */
   readonly plan: Plan | undefined;
-  readonly outcomes: ReadonlyMap<string, VmOutcome> | undefined;
+  readonly outcomes: ReadonlyMap<string, ResourceOutcome> | undefined;
   /** The plan that has to be empty. */
   readonly lastPlan: Plan | undefined;
   readonly compared: ReadonlyMap<string, VmEvidence> | undefined;

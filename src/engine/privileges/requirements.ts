@@ -15,7 +15,7 @@ import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from '../../resources/
 import type { Need, PrivilegeRules, RootNeed, TagNeed } from '../../resources/vm/privileges/need.ts';
 import { pciMapNeeds } from '../../resources/vm/privileges/pci-map.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privileges/steps.ts';
-import type { CloneInput, VerifyInput, VmActionName } from '../../resources/vm/steps.ts';
+import type { ReserveInput, VmActionName } from '../../resources/vm/steps.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
 import { privilegeRules, privilegesOf, type ServerVersion } from '../compatibility.ts';
 import { machinesOf } from '../machines.ts';
@@ -23,7 +23,6 @@ import type { Observed } from '../observed.ts';
 import type { Change, Plan } from '../plan-types.ts';
 import { type FieldFinder, fieldFinder, imageFinder } from './fields.ts';
 import { laterNeeds } from './lifecycle.ts';
-import { readinessNeeds } from './readiness.ts';
 import { type Because, type Requirement, RequirementList } from './requirement.ts';
 
 export interface RequirementsInput {
@@ -121,19 +120,16 @@ function followVm(journey: VmJourney, collected: Collected): void {
     const canMove = observed.nodes.size > 1;
     collected.add(laterNeeds({ vm, steps, forecast, canMove }, around), 'later', fields);
   }
-  if (!vm || !isAwaited(vm, steps)) return;
-  const slots = [...forecast.vm.current.keys()].filter((key) => /^net\d+$/.test(key));
-  const needs = readinessNeeds({ fields: vm.fields, slots, paths: forecast.paths, rules });
-  collected.add(needs, 'ready', fields);
 }
 
 /** The VM before the first step: as it was read, or a free place. */
 function firstForecast({ address, steps, change, vm, observed, ids }: VmJourney): VmForecast {
   const found = observed.vms.get(address);
   const node = vm?.fields.node ?? change?.node ?? '';
-  const isNew = steps[0]?.action === 'vm.clone' || steps[0]?.action === 'vm.create';
+  const [reserve] = steps.filter(({ action }) => action === 'vm.reserve');
+  const isNew = reserve !== undefined && !steps.some(({ action }) => action === 'vm.destroy');
   if (isNew) {
-    const vmid = ids.choose(steps[0]?.input as CloneInput); // both inputs choose their id alike
+    const vmid = ids.choose(reserve.input as ReserveInput); // the input of its action
     return { paths: [vmid === undefined ? ANY_VM : { path: `/vms/${vmid}` }], vm: emptyVm(vmid ?? UNKNOWN_VMID, node) };
   }
   if (found?.kind === 'present') return { paths: [{ path: `/vms/${found.vm.vmid}` }], vm: found.vm };
@@ -154,7 +150,7 @@ class FreeIds {
     this.#observed = observed;
   }
 
-  choose({ vmid, vmids }: Pick<CloneInput, 'vmid' | 'vmids'>): number | undefined {
+  choose({ vmid, vmids }: ReserveInput): number | undefined {
     const isFree = (id: number) => !this.#observed.guests.has(id) && !this.#given.has(id);
     const chosen = vmid ?? vmids?.find(isFree);
     if (chosen !== undefined) this.#given.add(chosen);
@@ -170,13 +166,6 @@ function holderOfName(vm: ResolvedVm | undefined, { templates }: Observed): numb
 function templateValues({ templates }: Observed, vmid: number): ReadonlyMap<string, string> | undefined {
   const found = [...templates.values()].flat().find((candidate) => candidate.vmid === vmid);
   return found?.vm.ok ? found.vm.value.current : undefined;
-}
-
-/** Switched on by this plan, or found by it as never switched as its file says. */
-function isAwaited({ fields }: ResolvedVm, steps: readonly Step[]): boolean {
-  if (steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart')) return true;
-  const verify = steps.find(({ action }) => action === 'vm.verify')?.input as VerifyInput | undefined; // its own input
-  return fields.power === 'running' && verify !== undefined && verify.applied.power !== 'running';
 }
 
 class Collected {

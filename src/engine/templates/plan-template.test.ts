@@ -92,6 +92,7 @@ describe('a template that is nowhere', () => {
     const made = planned();
     expect(made.plan?.change).toMatchObject({ kind: 'create', vmid: 9000, name: 'base', node: NODE });
     expect(actionsOf(made)).toEqual([
+      'reserve',
       'create',
       'configure',
       'resize/scsi0',
@@ -223,8 +224,8 @@ describe('a template that is half built', () => {
     const state = { [BASE]: { ...HALF, template: { recipe: 'another' } } };
     const anew = planned({ state, observed: { ...present(vm), takenIds: new Set([9000]) } });
     expect(anew.plan?.change).toMatchObject({ kind: 'replace', vmid: 9000 });
-    expect(actionsOf(anew)?.slice(0, 2)).toEqual(['destroy', 'create']);
-    expect(anew.plan?.steps[1]?.needs).toEqual([`${BASE}/destroy`]);
+    expect(actionsOf(anew)?.slice(0, 3)).toEqual(['destroy', 'reserve', 'create']);
+    expect(anew.plan?.steps.slice(1, 3).map(({ needs }) => needs)).toEqual([[`${BASE}/destroy`], [`${BASE}/reserve`]]);
   });
 
   const FORMER = retiredAddress('base', 9000);
@@ -285,6 +286,7 @@ describe('a template that installs itself', () => {
 
   it('is told, started, waited for, freed of its medium, and only then converted', () => {
     expect(actionsOf(planned({ text: INSTALLED }))).toEqual([
+      'reserve',
       'create',
       'seed',
       'configure',

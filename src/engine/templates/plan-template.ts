@@ -6,7 +6,9 @@
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
+import type { Step } from '../../resources/step.ts';
 import { templateFaults } from '../../resources/template/health.ts';
+import { templateStep } from '../../resources/template/steps.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../resources/vm/ownership.ts';
 import { packDesired, withoutSeed } from '../../resources/vm/packed.ts';
@@ -25,7 +27,7 @@ import { checkVm, type Findings } from '../checks.ts';
 import { pickTemplate } from '../choose-template.ts';
 import { templateKey } from '../observe.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
-import { creationDifferences } from '../plan-creation.ts';
+import { creationDifferences, reserveStep } from '../plan-creation.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../plan-types.ts';
 import { identityProblem } from '../plan-vm.ts';
 import { seedStep, type VmPlan, type VmPlanInput, wanted } from '../vm-wishes.ts';
@@ -98,8 +100,9 @@ function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan 
 
 function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
   const former = { address: retiredAddress(input.template.name, old.vmid), vmid: old.vmid };
+  const first = templateStep(input.template.vm.address, 'template.set-aside', { as: former.address });
   const reason = `${input.replace ? 'It is made anew, as asked for' : 'Its recipe changed'}: a new version is built beside ${old.vmid}, which stays for its linked clones.`;
-  return build(input, { kind: 'supersede', reason, former }, findings);
+  return build(input, { kind: 'supersede', reason, former, first }, findings);
 }
 
 /** A half-built one of another recipe, or of which nobody knows what became of it, is worth nothing to anybody. */
@@ -107,12 +110,10 @@ function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): 
   const why = input.replace ? 'As asked for' : 'Its recipe changed before an earlier run had finished it';
   const reason = `${why}: it is built anew.`;
   const former = formerOf(input);
-  const built = build(input, { kind: 'replace', reason, freedId: old.vmid, ...(former && { former }) }, findings);
-  if (!built) return undefined;
-  const destroy = vmStep(input.template.vm.address, 'vm.destroy', { stop: 'stop' });
-  const [first, ...rest] = built.steps;
-  const steps = first ? [destroy, { ...first, needs: [...first.needs, destroy.id] }, ...rest] : [destroy];
-  return { ...built, steps };
+  const first = vmStep(input.template.vm.address, 'vm.destroy', { stop: 'stop' });
+  const making = { kind: 'replace', reason, freedId: old.vmid, first, ...(former && { former }) } as const;
+  const built = build(input, making, findings);
+  return built;
 }
 
 interface Making {
@@ -120,6 +121,8 @@ interface Making {
   readonly reason: string;
   readonly former?: Former;
   readonly freedId?: number;
+  /** Makes way for it. */
+  readonly first?: Step;
 }
 
 function build(input: TemplatePlanInput, making: Making, findings: Findings): TemplatePlan | undefined {
@@ -165,6 +168,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
     steps: stepsOfTemplate({
       template,
       vm,
+      first: [...(making.first ? [making.first] : forgetStep(input)), reserveStep(vm, observed, making.freedId)],
       making: make,
       memory: undefined,
       isConverted: false,
@@ -173,6 +177,11 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
     }),
     foreseen: candidateOf(template, finished(made, wishes.finalised, owner)),
   };
+}
+
+/** It was removed outside, and what is recorded of it still stands. */
+function forgetStep({ template: { vm }, state }: TemplatePlanInput): Step[] {
+  return state.vms[vm.address]?.uuid === undefined ? [] : [vmStep(vm.address, 'vm.forget', {})];
 }
 
 /** They are made for one VM, and every clone would get them. */
@@ -201,6 +210,7 @@ function goOn(
   const steps = stepsOfTemplate({
     template,
     vm,
+    first: [],
     making: undefined,
     memory: remembered.template,
     isConverted: actual.template,
@@ -218,7 +228,17 @@ function ownerOf({ stackName, template }: TemplatePlanInput): Owner {
 function wishesFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserved) {
   const { template, stackName, observed, secrets, recipe, state } = input;
   const remembered = state.vms[vm.address];
-  const common = { stackName, observed, secrets, remembered, recipe, mayRestart: false, asIncomplete: true };
+  // A template is never waited for as a VM is.
+  const common = {
+    stackName,
+    observed,
+    secrets,
+    recorded: remembered,
+    recipe,
+    mayRestart: false,
+    asIncomplete: true,
+    readyMs: 0,
+  };
   const identity = actual && { vmid: actual.vmid, uuid: actual.uuid };
   const base = actual?.current ?? new Map<string, string>();
   const fields = finalFields(vm.fields, base);

@@ -59,9 +59,10 @@ describe('a plan of images, templates and VMs', () => {
       'vm.web',
       'vm.byid',
     ]);
-    expect(needsOf(plan, 'template.base/create')).toEqual(['image.noble["pve1"]/fetch']);
-    expect(needsOf(plan, 'vm.web/clone')).toEqual(['template.base/verify/publish']);
-    expect(needsOf(plan, 'vm.byid/clone')).toEqual(['template.other/verify/publish', 'vm.web/start']);
+    expect(needsOf(plan, 'template.base/reserve')).toEqual(['image.noble["pve1"]/fetch']);
+    expect(needsOf(plan, 'vm.web/reserve')).toEqual(['template.base/verify/publish']);
+    expect(needsOf(plan, 'vm.byid/reserve')).toEqual(['template.other/verify/publish', 'vm.web/ready']);
+    expect(needsOf(plan, 'vm.byid/clone')).toEqual(['vm.byid/reserve']);
   });
 
   it.each([

@@ -17,6 +17,8 @@ export interface Building {
   readonly template: ResolvedTemplate;
   /** As it is while it is built: under another name where an earlier version has its own. */
   readonly vm: ResolvedVm;
+  /** What makes way for it. */
+  readonly first: readonly Step[];
   /** How it is made; undefined where it is there already. */
   readonly making: { readonly clone: CloneInput } | { readonly create: CreateInput } | undefined;
   /** What an earlier run has done. */
@@ -28,13 +30,14 @@ export interface Building {
 }
 
 export function stepsOfTemplate(building: Building): Step[] {
-  const { template, vm, making, memory, isConverted, wishes, retire } = building;
+  const { template, vm, first, making, memory, isConverted, wishes, retire } = building;
   const { address, fields } = vm;
   const steps: Step[] = [];
   const add = (step: Step) => {
     const last = steps.at(-1);
     steps.push({ ...step, needs: [...step.needs, ...(last ? [last.id] : [])] });
   };
+  for (const step of first) add(step);
   if (making) {
     add('clone' in making ? vmStep(address, 'vm.clone', making.clone) : vmStep(address, 'vm.create', making.create));
   }

@@ -5,7 +5,7 @@ import type { PortProbe } from '../../base/port-probe.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { Transport } from '../../base/transport.ts';
-import { sharedLanes } from '../../engine/lanes.ts';
+import { RunLimits } from '../../engine/limits.ts';
 import { tcpPortProbe } from '../../local/port-probe.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
 import { shareReads } from '../../pve/http/shared-reads.ts';
@@ -84,7 +84,7 @@ export function surroundingsFor({ settings, connection, doors, signal }: Surroun
     log,
     ports,
     signal,
-    lanes: sharedLanes(rollout, { pve: work, clock }),
+    limits: RunLimits.shared(rollout, { pve: work, clock }),
     ids: new IdReservations(),
     withImageSources: sharedImageSources({ clock, environment, directory, endpoint: endpoint.url }),
     readSecret: async (reference, where) => kept(await readSecret(reference, { environment, directory }, where)),

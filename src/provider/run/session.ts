@@ -46,7 +46,7 @@ export async function withEngineRun<Result>(
   label: string,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { clock, random, log, ports, signal, lanes, ids } = surroundings;
+  const { clock, random, log, ports, signal, limits, ids } = surroundings;
   const store = new MemoryStore();
   await writeState(store, state);
   const session = await Session.open({
@@ -58,13 +58,13 @@ export async function withEngineRun<Result>(
     ports,
     sources,
     signal,
-    lanes,
+    limits,
     ids: new SessionIds(ids),
     stack,
     secrets,
     owner: { who: 'terraform', host: hostname(), pid: process.pid, command: 'terraform' },
-    onProgress: (progress) => {
-      if (progress.kind === 'activity') log.log('debug', `${progress.address}: ${progress.text}`);
+    onEvent: (event) => {
+      if (event.event === 'activity') log.log('debug', `${event.address}: ${event.text}`);
     },
   });
   try {

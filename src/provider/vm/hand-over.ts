@@ -3,12 +3,12 @@
  * Everything the host is to be told has been read before, so that nothing but the answer lies between the two.
  */
 import { RunMemory } from '../../engine/run-memory.ts';
-import { stepContext } from '../../engine/step-context.ts';
-import { ACTIONS } from '../../resources/vm/actions/index.ts';
+import { runStep } from '../../engine/run-step.ts';
 import type { VmObserved } from '../../resources/vm/observed.ts';
 import { findOwnership } from '../../resources/vm/ownership.ts';
 import type { PackedEntry } from '../../resources/vm/packed.ts';
 import { readVm } from '../../resources/vm/read.ts';
+import { vmStep } from '../../resources/vm/steps.ts';
 import { JournalWriter } from '../../state/journal.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -30,7 +30,7 @@ export async function handOver(
 }
 
 async function takeMarkAway(surroundings: Surroundings, solo: SoloVm, seen: VmObserved, label: string): Promise<void> {
-  const { work, clock, random, log, ids, signal } = surroundings;
+  const { work, clock, random, log, ids, ports, limits, signal } = surroundings;
   const { vm } = solo;
   const { name, rollout } = soloStack(surroundings, solo);
   const journal = new JournalWriter(new MemoryStore(), clock, label);
@@ -41,15 +41,15 @@ async function takeMarkAway(surroundings: Surroundings, solo: SoloVm, seen: VmOb
     log,
     stackName: name,
     rollout,
-    memory: new RunMemory(soloState(name, solo), journal),
+    memory: new RunMemory(soloState(name, solo), journal, { command: 'hand over', who: 'terraform' }),
     ids,
-    onProgress: () => {},
+    ports,
     secret: () => undefined,
   };
-  const step = { id: `${vm.address}/hand-over`, address: vm.address, action: 'vm.configure' };
   const ownership = vm.fields.ownership === 'off' ? 'none' : 'complete';
   const desired: PackedEntry[] = [{ key: 'description', desired: { kind: 'notes', text: null, ownership } }];
-  await ACTIONS['vm.configure'](stepContext(run, step, { last: seen }, signal), { desired });
+  const step = vmStep(vm.address, 'vm.configure', { desired }, { part: 'hand-over' });
+  await runStep(run, step, { observed: { last: seen }, signs: limits.signs, signal });
 }
 
 async function isMarked({ work }: Surroundings, { node, vmid }: VmObserved): Promise<boolean> {

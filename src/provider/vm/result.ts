@@ -1,6 +1,7 @@
 /** What the host is told of a VM after something was done to it. */
-import { managedNic } from '../../engine/ready/checks.ts';
+
 import { readVm } from '../../resources/vm/read.ts';
+import { managedNic } from '../../resources/vm/ready/checks.ts';
 import type { ResolvedVm } from '../../spec/types.ts';
 import type { VmState } from '../../state/stack-state.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';

@@ -74,11 +74,12 @@ export function refreshed(
   const input = {
     stackName,
     vm,
-    remembered: solo.remembered,
+    recorded: solo.remembered,
     observed: sight.observed,
     secrets: solo.secrets,
     mayRestart: false,
     asIncomplete: false,
+    readyMs: 0,
   };
   const { vmid, uuid } = sight.vm;
   const last = solo.remembered?.lastApplied;

@@ -12,6 +12,7 @@ interface Subject {
 export const TEMPLATE_PRIVILEGES: {
   readonly [Name in TemplateActionName]: (input: TemplateInputs[Name], subject: Subject) => readonly Need[];
 } = {
+  'template.set-aside': () => [],
   'template.install': (_, { paths }) => [
     need('VM.Audit', paths, { field: 'install' }),
     need('VM.PowerMgmt', paths, { field: 'install' }),

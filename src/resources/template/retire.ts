@@ -1,10 +1,20 @@
-/** `template.retire`: the version that has the name gives it up. It stays what it is: linked clones rest on its disks. */
+/**
+ * `template.set-aside` and `template.retire`: an older version of a template makes way. It is recorded under an address of
+ * its own before the new one is built, and gives up its name once the new one is complete. Linked clones rest on its disks,
+ * so it stays.
+ */
 import { invariant } from '../../base/assert.ts';
 import type { Action } from '../action.ts';
 import { findVm } from '../vm/actions/look.ts';
 import { inRounds } from '../vm/actions/rounds.ts';
 import { notOurs, sameVm } from '../vm/identity.ts';
-import type { RetireInput } from './steps.ts';
+import type { RetireInput, SetAsideInput } from './steps.ts';
+
+export const setAside: Action<SetAsideInput> = async (context, { as }) => {
+  if (context.memory() !== undefined && context.memoryOf(as) === undefined) {
+    await context.moveRecord(context.address, as);
+  }
+};
 
 export const retireTemplate: Action<RetireInput> = async (context, { former, name }) => {
   const known = context.memoryOf(former);

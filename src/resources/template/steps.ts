@@ -18,7 +18,13 @@ export interface RetireInput {
   readonly name: string;
 }
 
+export interface SetAsideInput {
+  /** The address under which the version that is replaced stays ours. */
+  readonly as: Address;
+}
+
 export interface TemplateInputs {
+  readonly 'template.set-aside': SetAsideInput;
   readonly 'template.install': InstallInput;
   readonly 'template.convert': ConvertInput;
   readonly 'template.retire': RetireInput;
@@ -27,6 +33,7 @@ export interface TemplateInputs {
 export type TemplateActionName = keyof TemplateInputs;
 
 const STAGE_OF: Readonly<Record<TemplateActionName, Stage>> = {
+  'template.set-aside': 'prepare',
   'template.install': 'start',
   'template.convert': 'ready',
   'template.retire': 'ready',

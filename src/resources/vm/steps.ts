@@ -3,10 +3,12 @@ import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
 import type { HaFields } from './fields/ha.ts';
+import type { VmFields } from './fields/index.ts';
 import type { PackedEntry } from './packed.ts';
+import type { ReadyChecks } from './ready/checks.ts';
 
 /** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */
-interface IdChoice {
+export interface IdChoice {
   readonly vmid?: number;
   readonly vmids?: readonly number[];
 }
@@ -69,6 +71,24 @@ export interface StartInput {
 
 export interface StopInput {
   readonly how: 'shutdown' | 'stop';
+  /** The file asks for it: once stopped, that is recorded as applied. */
+  readonly asDeclared?: true;
+}
+
+export interface ReserveInput extends IdChoice {
+  readonly node: string;
+  readonly name: string;
+}
+
+export interface TakeFromInput {
+  /** The address it had before. */
+  readonly from: Address;
+}
+
+export interface ReadyInput {
+  readonly checks: ReadyChecks;
+  /** As the file has them: which one the VM is talked to through, and the addresses to expect. */
+  readonly nics?: VmFields['nics'];
 }
 
 export interface RestartInput {
@@ -79,6 +99,8 @@ export interface RestartInput {
 export interface DestroyInput {
   /** What to do with a VM that runs. */
   readonly stop: 'shutdown' | 'stop' | 'refuse';
+  /** Linked clones may rest on its disks: then it stays, with a warning. */
+  readonly mayStayInUse?: true;
 }
 
 export interface MigrateInput {
@@ -91,6 +113,9 @@ export interface HaInput {
 }
 
 export interface VmInputs {
+  readonly 'vm.take-from': TakeFromInput;
+  readonly 'vm.forget': Readonly<Record<string, never>>;
+  readonly 'vm.reserve': ReserveInput;
   readonly 'vm.clone': CloneInput;
   readonly 'vm.create': CreateInput;
   readonly 'vm.configure': ConfigureInput;
@@ -104,11 +129,15 @@ export interface VmInputs {
   readonly 'vm.ha': HaInput;
   readonly 'vm.seed': SeedInput;
   readonly 'vm.unseed': UnseedInput;
+  readonly 'vm.ready': ReadyInput;
 }
 
 export type VmActionName = keyof VmInputs;
 
 const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
+  'vm.take-from': 'prepare',
+  'vm.forget': 'prepare',
+  'vm.reserve': 'prepare',
   'vm.migrate': 'prepare',
   'vm.clone': 'create',
   'vm.create': 'create',
@@ -123,6 +152,7 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.restart': 'start',
   // Behind the switch: the manager is handed a VM that already is what it should be.
   'vm.ha': 'start',
+  'vm.ready': 'ready',
   'vm.destroy': 'remove',
 };
 

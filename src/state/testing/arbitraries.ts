@@ -1,6 +1,6 @@
 /** Random but valid histories of a run: what the laws of fold, journal and state file are tried on. */
 import fc from 'fast-check';
-import type { RunEvent, VmPatch } from '../events.ts';
+import { JOURNAL_FORMAT, openSteps, type RunEvent, type VmPatch } from '../events.ts';
 import type { VmState } from '../stack-state.ts';
 
 export const ADDRESSES = ['vm.web', 'vm.worker[1]', 'vm.worker[2]', 'vm.gpu["0000:01:00"]'] as const;
@@ -40,40 +40,66 @@ function patchOf(address: string): fc.Arbitrary<VmPatch> {
   return fc.record({ address: fc.constant(address), vm: fc.option(vm, { freq: 6, nil: null }) });
 }
 
-/** What one VM lives through: its steps, one after the other, each with facts learned on the way. */
+const at = '2026-01-01T00:00:00.000Z';
+
+export const RUN_STARTED: RunEvent = {
+  event: 'runStarted',
+  at,
+  format: JOURNAL_FORMAT,
+  runId: '20260101-a',
+  command: 'apply',
+  who: 'operator',
+};
+
+/** The address a VM had before its group was renamed: no other VM of the run is recorded there. */
+export const formerAddress = (address: string) => `${address}-former`;
+
+/** What one VM lives through: perhaps a new address, then its steps, one after the other, with facts learned on the way. */
 export function eventsOf(address: string): fc.Arbitrary<RunEvent[]> {
-  const at = '2026-01-01T00:00:00.000Z';
-  const upid = 'UPID:pve1:000004D2:000000FF:69559A00:qmclone:9000:root@pam!ci:';
-  return fc
-    .array(
-      fc.record({
-        intent: fc.option(json, { nil: undefined }),
-        start: fc.option(patchOf(address), { nil: undefined }),
-        learned: fc.array(patchOf(address), { maxLength: 2 }),
-        end: fc.constantFrom('done', 'failed', 'open'),
-      }),
-      { maxLength: 4 },
-    )
-    .map((steps) =>
-      steps.flatMap(({ intent, start, learned, end }, index): RunEvent[] => {
-        const step = `${address}/${index}`;
-        return [
-          {
-            event: 'stepStarted',
-            at,
-            step,
-            address,
-            action: 'vm.clone',
-            ...(intent !== undefined && { intent }),
-            ...(start && { patch: start }),
-          },
-          { event: 'taskAttached', at, step, upid },
-          ...learned.map((patch): RunEvent => ({ event: 'learned', at, step, patch })),
-          ...(end === 'done' ? [{ event: 'stepDone', at, step } as const] : []),
-          ...(end === 'failed' ? [{ event: 'stepFailed', at, step, code: 'TASK_FAILED', detail: 'no' } as const] : []),
-        ];
-      }),
-    );
+  const steps = fc.array(
+    fc.record({
+      intents: fc.array(
+        fc.record({ intent: json, patch: fc.option(patchOf(address), { nil: undefined }) }, { noNullPrototype: true }),
+        { maxLength: 2 },
+      ),
+      learned: fc.array(patchOf(address), { maxLength: 2 }),
+      end: fc.constantFrom('done', 'failed', 'lost', 'open'),
+    }),
+    { maxLength: 4 },
+  );
+  return fc.record({ isMoved: fc.boolean(), steps }).map(({ isMoved, steps: histories }) => [
+    ...(isMoved ? moveOf(address) : []),
+    ...histories.flatMap(({ intents, learned, end }, index): RunEvent[] => {
+      const step = `${address}/${index}`;
+      return [
+        { event: 'stepStarted', at, step, address, action: 'vm.clone' },
+        ...intents.flatMap(({ intent, patch }): RunEvent[] => [
+          { event: 'intended', at, step, intent, ...(patch && { patch }) },
+          { event: 'taskAttached', at, step, upid: UPID },
+        ]),
+        ...learned.map((patch): RunEvent => ({ event: 'learned', at, step, patch })),
+        ...endOf(step, end),
+      ];
+    }),
+  ]);
+}
+
+const UPID = 'UPID:pve1:000004D2:000000FF:69559A00:qmclone:9000:root@pam!ci:';
+
+function moveOf(address: string): RunEvent[] {
+  const step = `${address}/take-from`;
+  return [
+    { event: 'stepStarted', at, step, address, action: 'vm.take-from' },
+    { event: 'moved', at, step, from: formerAddress(address), to: address },
+    { event: 'stepDone', at, step },
+  ];
+}
+
+function endOf(step: string, end: 'done' | 'failed' | 'lost' | 'open'): RunEvent[] {
+  if (end === 'open') return [];
+  if (end === 'done') return [{ event: 'stepDone', at, step }];
+  const lost = end === 'lost' && { lost: true as const };
+  return [{ event: 'stepFailed', at, step, code: 'TASK_FAILED', detail: 'no', ...lost }];
 }
 
 /** A history per VM, and numbers that decide how they are dealt into one. */
@@ -99,3 +125,20 @@ export function interleaved(histories: readonly (readonly RunEvent[])[], deal: I
 function plain<T>(value: T): T {
   return structuredClone(value);
 }
+
+/** A run from its start to its successful end: every step that a history leaves open or lost is ended before. */
+export const endedRun: fc.Arbitrary<RunEvent[]> = siblings.map(({ histories, deal }) => {
+  const events = interleaved(histories, deal).map((event): RunEvent => {
+    if (event.event !== 'stepFailed') return event;
+    const { lost: _, ...failed } = event;
+    return failed;
+  });
+  return [
+    RUN_STARTED,
+    { event: 'planned', at, steps: [] },
+    ...events,
+    ...openSteps(events).map(({ step }): RunEvent => ({ event: 'stepDone', at, step })),
+    ...ADDRESSES.map((address): RunEvent => ({ event: 'resourceEnded', at, address, outcome: 'done' })),
+    { event: 'runEnded', at, outcome: 'done' },
+  ];
+});

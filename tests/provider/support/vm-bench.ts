@@ -5,7 +5,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import type { Transport } from '../../../src/base/transport.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
-import { sharedLanes } from '../../../src/engine/lanes.ts';
+import { RunLimits } from '../../../src/engine/limits.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';
 import type { Surroundings } from '../../../src/provider/surroundings.ts';
 import { vmResource } from '../../../src/provider/vm/resource.ts';
@@ -154,7 +154,7 @@ export class VmBench {
       log: { log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`) },
       ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
       signal: abort.signal,
-      lanes: sharedLanes(rollout, { pve: work, clock }),
+      limits: RunLimits.shared(rollout, { pve: work, clock }),
       ids: new IdReservations(),
       withImageSources: (send) => send(this.imageSources),
       readSecret: async (reference) => new Secret('env' in reference ? (this.secrets[reference.env] ?? '') : ''),

@@ -9,12 +9,13 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import { DEFAULT_RETRY, type RetryPolicy, retryWhileBusy } from '../../../src/engine/retry.ts';
 import type { Pve } from '../../../src/pve/index.ts';
-import type { ActionContext, ActionTimeouts, Sight } from '../../../src/resources/action.ts';
-import { ACTIONS, type OpenVmStep, settleOpenStep } from '../../../src/resources/vm/actions/index.ts';
+import type { ActionContext, ActionTimeouts, OpenAct, Sight } from '../../../src/resources/action.ts';
+import { VM_ACTIONS } from '../../../src/resources/vm/actions/index.ts';
 import type { DesiredKey } from '../../../src/resources/vm/desired.ts';
 import { IdReservations } from '../../../src/resources/vm/ids.ts';
 import type { VmMemory } from '../../../src/resources/vm/memory.ts';
 import { type PackedEntry, packDesired } from '../../../src/resources/vm/packed.ts';
+import { GuestSigns } from '../../../src/resources/vm/ready/signs.ts';
 import type { VmActionName, VmInputs } from '../../../src/resources/vm/steps.ts';
 import type { FaultPlan, FaultRuleInput } from '../../../src/simulator/index.ts';
 import { MortalBench } from '../support/mortal-bench.ts';
@@ -27,7 +28,7 @@ export const PASSWORD = 'correct horse battery';
 /** What one address has been through, as a journal would have it. */
 interface Record {
   memory: VmMemory | undefined;
-  open: OpenVmStep | undefined;
+  open: OpenAct | undefined;
 }
 
 export interface LogLine {
@@ -106,6 +107,20 @@ export class Bench extends MortalBench {
       learn: (memory) => this.journal(() => patch(memory)),
       whileBusy: (subject, work) =>
         retryWhileBusy(this.retry, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
+      forget: () =>
+        this.journal(() => {
+          record.memory = undefined;
+        }),
+      moveRecord: (from, to) =>
+        this.journal(() => {
+          this.#recordOf(to).memory = this.#recordOf(from).memory;
+          this.#recordOf(from).memory = undefined;
+        }),
+      warn: async ({ detail }) => {
+        this.logs.push({ level: 'warn', message: detail });
+      },
+      ports: { isOpen: async () => true },
+      signs: new GuestSigns(this.pve, this.clock),
       progress: () => {},
     };
   }
@@ -114,7 +129,7 @@ export class Bench extends MortalBench {
   async step<Name extends VmActionName>(action: Name, input: VmInputs[Name], address: Address = WEB): Promise<void> {
     const record = this.#recordOf(address);
     record.open = { action, intent: undefined, upid: undefined };
-    await ACTIONS[action](this.context(address), JSON.parse(JSON.stringify(input)) as VmInputs[Name]);
+    await VM_ACTIONS[action].run(this.context(address), JSON.parse(JSON.stringify(input)) as VmInputs[Name]);
     await this.journal(() => {
       record.open = undefined;
     });
@@ -141,10 +156,10 @@ export class Bench extends MortalBench {
     this.revive();
     const record = this.#recordOf(address);
     if (!record.open) return 'nothing open';
-    const { outcome } = await settleOpenStep(this.context(address), record.open);
-    if (outcome === 'nothing' || outcome === 'gone') record.memory = undefined;
+    const { settle } = VM_ACTIONS[record.open.action as VmActionName]; // steps are started by their names only
+    const settled = await settle?.(this.context(address), record.open);
     record.open = undefined;
-    return outcome;
+    return settled?.outcome ?? 'nothing to settle';
   }
 
   vm(vmid = 101) {

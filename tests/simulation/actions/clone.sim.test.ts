@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../../src/base/address.ts';
-import { settleCreation } from '../../../src/resources/vm/actions/index.ts';
+import { settleCreation } from '../../../src/resources/vm/actions/settle.ts';
 import { findOwnership } from '../../../src/resources/vm/ownership.ts';
 import type { VmInputs } from '../../../src/resources/vm/steps.ts';
 import { Bench, CLONE, WEB } from './bench.ts';

@@ -36,7 +36,7 @@ describe('ha', () => {
     const end = await scene.apply(MANAGED);
     expect(failuresOf(end)).toEqual([]);
     if (end.kind !== 'ended') throw new Error('not applied');
-    expect(end.plan.steps.map(({ id }) => id).slice(-2)).toEqual(['vm.web/start', 'vm.web/ha']);
+    expect(end.plan.steps.map(({ id }) => id).slice(-3)).toEqual(['vm.web/start', 'vm.web/ha', 'vm.web/ready']);
     expect(resource(scene)).toEqual({ state: 'started', max_restart: '3', comment: 'kept alive' });
     await scene.clock.advance(60_000);
     expect(scene.world.ha.services.get('vm:401')?.state).toBe('started');

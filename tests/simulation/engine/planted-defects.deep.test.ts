@@ -94,8 +94,10 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /^VMs are /,
     plant: () =>
       replacing<typeof import('../../../src/resources/vm/actions/settle.ts')>(`${ACTIONS}/settle.ts`, () => ({
-        settleOpenStep: async () => ({ outcome: 'nothing' }),
-        settleCreation: async () => ({ outcome: 'nothing' }),
+        settleMaking: async (context) => {
+          await context.forget();
+          return { outcome: 'nothing' };
+        },
       })),
   },
   'a resize by a plus': {

@@ -1,6 +1,8 @@
 /** A run that only takes up what an earlier one left, and then has nothing else to do, or is refused. */
 import { expect, it } from 'vitest';
+import { openSteps } from '../../../src/state/events.ts';
 import { unfinishedRuns } from '../../../src/state/journal.ts';
+import { recallState } from '../../../src/state/recall.ts';
 import { Scene } from './support/scene.ts';
 
 const STACK = `
@@ -23,4 +25,20 @@ it('ends its journal, so that nobody is told of a run that has not ended', async
   await scene.plan(STACK);
   expect(await unfinishedRuns(scene.store)).toEqual([]);
   expect(scene.logs.filter((line) => line.includes('finding out what became of it'))).toHaveLength(1);
+});
+
+it('forgets an id that a killed run had reserved and not used yet', async () => {
+  const whole = new Scene();
+  await whole.apply(STACK);
+  const learned = whole.points.findIndex((point) => point.startsWith('after append learned'));
+  expect(whole.points.slice(0, learned).join('\n')).not.toContain('/clone');
+
+  const scene = new Scene();
+  scene.killAt = learned + 1;
+  expect((await scene.apply(STACK)).kind).toBe('killed');
+  const [run] = await unfinishedRuns(scene.store);
+  expect(openSteps(run?.events ?? []).map(({ action }) => action)).toEqual(['vm.reserve']);
+  expect((await recallState(scene.store, 'lab')).state.vms['vm.web']).toMatchObject({ vmid: 401, phase: 'creating' });
+  await scene.plan(STACK);
+  expect((await recallState(scene.store, 'lab')).state.vms).toEqual({});
 });

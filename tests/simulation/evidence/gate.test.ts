@@ -285,7 +285,7 @@ describe('an apply that fails', () => {
       (deps) => {
         const log = (level: 'error' | 'warn' | 'info' | 'debug', message: string) => {
           deps.terminal.log(level, message);
-          if (message.includes('clone begins')) stop();
+          if (message.includes('clone starts')) stop();
         };
         return runApply(undefined, APPLY, { ...deps, terminal: { ...deps.terminal, log } });
       },

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { timeline } from '../../../src/engine/evidence/incident-timeline.ts';
-import { describeRun } from '../../../src/engine/runs.ts';
+import { describeRun } from '../../../src/engine/run-record.ts';
 import { Session } from '../../../src/engine/session.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { createSimulator, defaultWorld, ruleFaults, seededRandom, VirtualClock } from '../../../src/simulator/index.ts';
@@ -49,9 +49,9 @@ it('notes each retry with its reason, at its time, in the journal of the run', a
     await session.close();
     return session.runId;
   });
-  const journal = await readRun(store, runId);
-  expect(describeRun(journal).notes.length).toBeGreaterThan(1);
-  const waits = timeline(journal.events, '').filter(({ what }) => /busy, trying again in [\d.]+ s$/.test(what));
-  expect(waits.map(({ address }) => address)).toEqual(describeRun(journal).notes.map(() => 'vm.web'));
+  const run = describeRun(await readRun(store, runId));
+  expect(run.notes.length).toBeGreaterThan(1);
+  const waits = timeline(run, '').filter(({ what }) => /busy, trying again in [\d.]+ s$/.test(what));
+  expect(waits.map(({ address }) => address)).toEqual(run.notes.map(() => 'vm.web'));
   expect(new Set(waits.map(({ at }) => at)).size).toBe(waits.length);
 });

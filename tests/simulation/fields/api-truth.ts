@@ -8,8 +8,8 @@ import type { FieldRow } from '../../../src/resources/field-table.ts';
 import { WIRE_ROWS, type WireRow } from '../../../src/resources/vm/fields/rows.ts';
 import { wordsOfText } from '../../../src/resources/words.ts';
 import { API_FACTS } from '../../../src/simulator/schema/api-facts.generated.ts';
-import { findParamSchema } from '../../../src/simulator/schema/types.ts';
 import type { ParamSchema } from '../../../src/simulator/schema/types.ts';
+import { findParamSchema } from '../../../src/simulator/schema/types.ts';
 
 const BUSES = ['ide', 'sata', 'scsi', 'virtio'] as const;
 

@@ -9,11 +9,14 @@ import type { ImageSource } from '../../../src/base/image-source.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../../../src/engine/retry.ts';
 import type { Pve } from '../../../src/pve/index.ts';
-import { FILE_ACTIONS, type OpenFileStep, settleFile } from '../../../src/resources/file/actions/index.ts';
+import type { OpenAct } from '../../../src/resources/action.ts';
+import { FILE_ACTIONS } from '../../../src/resources/file/actions/index.ts';
+import { settleFile } from '../../../src/resources/file/actions/settle.ts';
 import type { FileContext } from '../../../src/resources/file/context.ts';
 import type { FileMemory } from '../../../src/resources/file/memory.ts';
 import type { FileActionName, FileInputs } from '../../../src/resources/file/steps.ts';
 import { IdReservations } from '../../../src/resources/vm/ids.ts';
+import { GuestSigns } from '../../../src/resources/vm/ready/signs.ts';
 import type { FaultPlan, FaultRuleInput } from '../../../src/simulator/index.ts';
 import type { RemoteFile, Volume } from '../../../src/simulator/world/world.ts';
 import { MortalBench } from '../support/mortal-bench.ts';
@@ -67,7 +70,7 @@ export class FileBench extends MortalBench {
   readonly logs: string[] = [];
   readonly progress: [string, number | undefined][] = [];
   files = new Map<string, FileMemory>();
-  open: OpenFileStep | undefined;
+  open: OpenAct | undefined;
   source: ImageSource = bytesSource();
   timeouts: FileContext['timeouts'];
 
@@ -120,13 +123,18 @@ export class FileBench extends MortalBench {
           else this.files.set(key, JSON.parse(JSON.stringify(file)) as FileMemory);
         }),
       imageSource: () => this.source,
+      forget: async () => {},
+      moveRecord: async () => {},
+      warn: async () => {},
+      ports: { isOpen: async () => true },
+      signs: new GuestSigns(this.pve, this.clock),
     };
   }
 
   /** One step to its end; the input goes through JSON, as it does in a plan. */
   async step<Name extends FileActionName>(action: Name, input: FileInputs[Name]): Promise<void> {
     this.open = { action, intent: undefined, upid: undefined };
-    await FILE_ACTIONS[action](this.context(), JSON.parse(JSON.stringify(input)) as FileInputs[Name]);
+    await FILE_ACTIONS[action].run(this.context(), JSON.parse(JSON.stringify(input)) as FileInputs[Name]);
     await this.journal(() => {
       this.open = undefined;
     });

@@ -1,7 +1,7 @@
 /** Names and addresses that VMs of others have already. */
 import { counted } from '../../../base/count.ts';
 import { propertyOf } from '../../../resources/vm/parts.ts';
-import { staticAddresses } from '../../ready/checks.ts';
+import { staticAddresses } from '../../../resources/vm/ready/checks.ts';
 import { whereOf } from '../../where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';

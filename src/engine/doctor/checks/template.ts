@@ -5,9 +5,9 @@
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../resources/vm/disks.ts';
 import { propertyOf } from '../../../resources/vm/parts.ts';
+import { readyChecks } from '../../../resources/vm/ready/checks.ts';
 import type { ResolvedVm } from '../../../spec/types.ts';
 import type { TemplateCandidate } from '../../observed.ts';
-import { readyChecks } from '../../ready/checks.ts';
 import { whereOf } from '../../where.ts';
 import { type Examination, volumeKey } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';

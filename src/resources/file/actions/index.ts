@@ -1,14 +1,19 @@
-/** What each step of a file does, by the name of its action. */
-import type { FileAction } from '../context.ts';
-import type { FileActionName, FileInputs } from '../steps.ts';
+/** The actions of a file, by name. */
+import type { ActionDefinition, Occupancy } from '../../action.ts';
+import type { FileContext } from '../context.ts';
+import type { FileActionName, FileInputs, FilePlace } from '../steps.ts';
 import { fetchImage } from './fetch.ts';
 import { removeImage } from './remove.ts';
 import { sendImage } from './send.ts';
+import { settleFile } from './settle.ts';
 
-export { type OpenFileStep, settleFile } from './settle.ts';
-
-export const FILE_ACTIONS: { readonly [Name in FileActionName]: FileAction<FileInputs[Name]> } = {
-  'image.fetch': fetchImage,
-  'image.send': sendImage,
-  'image.remove': removeImage,
+export const FILE_ACTIONS: { readonly [Name in FileActionName]: ActionDefinition<FileInputs[Name], FileContext> } = {
+  'image.fetch': { label: 'transfer', run: fetchImage, settle: settleFile, occupies: transferTo },
+  'image.send': { label: 'transfer', run: sendImage, settle: settleFile, occupies: transferTo },
+  'image.remove': { label: 'destroy', run: removeImage, settle: settleFile },
 };
+
+/** A transfer shares the limits of clones without being a creation. */
+function transferTo({ node, storage }: FilePlace): Occupancy {
+  return { kind: 'copy', node, storages: [storage], isCreation: false };
+}

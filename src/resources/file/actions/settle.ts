@@ -4,6 +4,7 @@
  */
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, parseUpid, type Upid } from '../../../pve/index.ts';
+import type { OpenAct } from '../../action.ts';
 import { follow } from '../../vm/actions/tasks.ts';
 import type { FileContext } from '../context.ts';
 import { type FilePlace, keyOf } from '../steps.ts';
@@ -11,13 +12,6 @@ import { lookFor, remember, runningDownloads, runningImports } from './look.ts';
 
 /** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
 const ON_ITS_WAY_MS = 30_000;
-
-/** As the journal has it. */
-export interface OpenFileStep {
-  readonly action: string;
-  readonly intent: unknown;
-  readonly upid: string | undefined;
-}
 
 interface SettledFile {
   /**
@@ -27,7 +21,7 @@ interface SettledFile {
   readonly outcome: 'made' | 'nothing' | 'ended';
 }
 
-export async function settleFile(context: FileContext, step: OpenFileStep): Promise<SettledFile> {
+export async function settleFile(context: FileContext, step: OpenAct): Promise<SettledFile> {
   const intent = intentOf(step.intent);
   // It died before it had said what it was about to do, and so before it did anything.
   if (!intent) return { outcome: 'nothing' };
@@ -47,7 +41,7 @@ export async function settleFile(context: FileContext, step: OpenFileStep): Prom
 }
 
 /** The name of the task never reached the journal: whether it ever began, the node's list tells. */
-async function waitForRunning(context: FileContext, step: OpenFileStep, intent: Intent): Promise<boolean> {
+async function waitForRunning(context: FileContext, step: OpenAct, intent: Intent): Promise<boolean> {
   const running = () =>
     step.action === 'image.send' ? runningImports(context, intent) : runningDownloads(context, intent);
   let upids = await running();

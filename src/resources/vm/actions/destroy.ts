@@ -1,5 +1,5 @@
 /** `vm.destroy`: removes our VM with everything that belongs to it. One that is gone already is fine. */
-import { ProxwrightError } from '../../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import { fromWireBoolean } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -16,8 +16,21 @@ import { follow, runningTasks, runTask } from './tasks.ts';
 
 const DESTROY_MS = 10 * 60_000;
 
-/** Forgetting the VM afterwards is the business of whoever keeps the state. */
 export const destroyVm: Action<DestroyInput> = async (context, input) => {
+  // Forgotten already: a run that died right after it.
+  if (context.memory() === undefined) return;
+  try {
+    await removeVm(context, input);
+  } catch (error) {
+    if (!input.mayStayInUse || !(isFamily(error, 'api') && error.code === 'IN_USE')) throw error;
+    await context.warn({ ...error.with({ where: { address: context.address } }).diagnostic, severity: 'warning' });
+    return;
+  }
+  await removeAllSeeds(context);
+  await context.forget();
+};
+
+async function removeVm(context: ActionContext, input: DestroyInput): Promise<void> {
   await inRounds(context, 'destroy', async () => {
     const vm = await lookIfThere(context);
     if (!vm) return 'done';
@@ -36,8 +49,7 @@ export const destroyVm: Action<DestroyInput> = async (context, input) => {
     await remove(context, vm);
     return 'done';
   });
-  await removeAllSeeds(context);
-};
+}
 
 async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   const { node, vmid } = vm;

@@ -1,6 +1,6 @@
-/** What each step of a VM does, by the name of its action. */
-import type { Action } from '../../action.ts';
-import type { VmActionName, VmInputs } from '../steps.ts';
+/** The actions of a VM, by name: what each step does, what becomes of it when its run dies, and what it occupies. */
+import type { ActionDefinition, Occupancy } from '../../action.ts';
+import type { CloneInput, VmActionName, VmInputs } from '../steps.ts';
 import { cloneVm } from './clone.ts';
 import { configure } from './configure.ts';
 import { createVm } from './create.ts';
@@ -8,24 +8,38 @@ import { destroyVm } from './destroy.ts';
 import { manageHa } from './ha.ts';
 import { migrateVm } from './migrate.ts';
 import { restartVm, startVm, stopVm } from './power.ts';
+import { awaitReady } from './ready.ts';
+import { forgetVm, reserveId, takeFrom } from './records.ts';
 import { resizeDisk } from './resize.ts';
 import { removeSeeds, sendSeed } from './seed.ts';
+import { settleChange, settleMaking } from './settle.ts';
 import { verifyVm } from './verify.ts';
 
-export { type OpenVmStep, settleCreation, settleOpenStep } from './settle.ts';
-
-export const ACTIONS: { readonly [Name in VmActionName]: Action<VmInputs[Name]> } = {
-  'vm.clone': cloneVm,
-  'vm.create': createVm,
-  'vm.configure': configure,
-  'vm.resize': resizeDisk,
-  'vm.verify': verifyVm,
-  'vm.start': startVm,
-  'vm.stop': stopVm,
-  'vm.restart': restartVm,
-  'vm.destroy': destroyVm,
-  'vm.migrate': migrateVm,
-  'vm.ha': manageHa,
-  'vm.seed': sendSeed,
-  'vm.unseed': removeSeeds,
+export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
+  'vm.take-from': { label: 'prepare', run: takeFrom },
+  'vm.forget': { label: 'prepare', run: forgetVm },
+  'vm.reserve': { label: 'prepare', run: reserveId },
+  'vm.clone': { label: 'clone', run: cloneVm, settle: settleMaking, occupies: occupiedByClone },
+  'vm.create': { label: 'create', run: createVm, settle: settleMaking },
+  'vm.configure': { label: 'configure', run: configure, settle: settleChange },
+  'vm.resize': { label: 'configure', run: resizeDisk, settle: settleChange },
+  'vm.verify': { label: 'configure', run: verifyVm, settle: settleChange },
+  'vm.start': { label: 'start', run: startVm, settle: settleChange },
+  'vm.stop': { label: 'stop', run: stopVm, settle: settleChange },
+  'vm.restart': { label: 'restart', run: restartVm, settle: settleChange },
+  'vm.destroy': { label: 'destroy', run: destroyVm, settle: settleChange, occupies: () => ({ kind: 'destroy' }) },
+  'vm.migrate': { label: 'migrate', run: migrateVm, settle: settleChange },
+  'vm.ha': { label: 'ha', run: manageHa, settle: settleChange },
+  'vm.seed': { label: 'configure', run: sendSeed, settle: settleChange },
+  'vm.unseed': { label: 'configure', run: removeSeeds, settle: settleChange },
+  'vm.ready': { label: 'ready', run: awaitReady, occupies: () => ({ kind: 'wait' }) },
 };
+
+function occupiedByClone({ source, storage, storages = [] }: CloneInput): Occupancy {
+  return {
+    kind: 'copy',
+    node: source.node,
+    storages: storage === undefined ? storages : [storage],
+    isCreation: true,
+  };
+}

@@ -54,7 +54,7 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
         // A request may have been sent before the daemon went away: what came of it is seen before another one is.
         if (making && isInterrupted && (await isMade(context, making))) return;
         isInterrupted = false;
-        making ??= newMaking(context, job, await chooseId(context, job.ids));
+        making ??= newMaking(context, job, reservedId(context) ?? (await chooseId(context, job.ids)));
         const next = await attempt(context, job, making);
         if (next === 'made') return;
         if (tries.next(next.because) === undefined) throw next.because;
@@ -92,6 +92,13 @@ async function isMade(context: ActionContext, making: Making): Promise<boolean> 
   const occupant = await settledOccupant(context, making);
   if (occupant.kind === 'ours') await rememberMade(context, occupant.vm);
   return occupant.kind === 'ours';
+}
+
+/** The id that a step before chose; it was never asked for under another nonce. */
+function reservedId(context: ActionContext): number | undefined {
+  const recorded = context.memory();
+  const vmid = recorded?.nonce === undefined ? recorded?.vmid : undefined;
+  return vmid !== undefined && context.ids.reserve(vmid, context.address) ? vmid : undefined;
 }
 
 function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making {

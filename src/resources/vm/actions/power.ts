@@ -55,7 +55,7 @@ async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObser
   }
 }
 
-export const stopVm: Action<StopInput> = async (context, { how }) => {
+export const stopVm: Action<StopInput> = async (context, { how, asDeclared }) => {
   await inRounds(context, how, async () => {
     const vm = await look(context);
     if (!(await isRunning(context, vm))) return 'done';
@@ -63,6 +63,7 @@ export const stopVm: Action<StopInput> = async (context, { how }) => {
     await switchOff(context, vm, how);
     return 'done';
   });
+  if (asDeclared) await context.learn({ lastApplied: { ...knownVm(context).lastApplied, power: 'stopped' } });
 };
 
 /** Off and on again, so that what is pending takes effect. A VM that does not go down is left running. */

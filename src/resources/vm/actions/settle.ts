@@ -3,9 +3,9 @@
  * anything but the removal of what a VM left behind, so that calling it twice, or from two runs, does no harm.
  */
 import type { Instant } from '../../../base/clock.ts';
-import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
-import type { ActionContext } from '../../action.ts';
+import type { ActionContext, OpenAct, Settled } from '../../action.ts';
 import { lookIfThere } from './look.ts';
 import { rememberMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
@@ -16,35 +16,47 @@ import { follow, runningTasks } from './tasks.ts';
 /** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
 const ON_ITS_WAY_MS = 30_000;
 
-/** As the journal has it. */
-export interface OpenVmStep {
-  readonly action: string;
-  readonly intent: unknown;
-  readonly upid: string | undefined;
+/** Of a step that made a VM. */
+export async function settleMaking(context: ActionContext, open: OpenAct): Promise<Settled> {
+  return orLeftLocked(context, async () => {
+    if (isUpid(open.upid)) await waitForEnd(context, open.upid);
+    return settleCreation(context, open.upid === undefined ? sentAtOf(open.intent) : undefined);
+  });
 }
 
-export type Settled =
-  /** The VM exists and is ours; the memory of it is complete. */
-  | { readonly outcome: 'made' }
-  /** Nothing stands under the id that was meant: the VM is to be forgotten. */
-  | { readonly outcome: 'nothing' }
-  /** The VM is gone: it is to be forgotten. */
-  | { readonly outcome: 'gone' }
-  /** Whatever was begun has ended; a new plan sees what is left to do. */
-  | { readonly outcome: 'ended' }
-  /** A restart broken off between off and on; a new plan reads it back, compares it and switches it on. */
-  | { readonly outcome: 'interrupted' };
-
-export async function settleOpenStep(context: ActionContext, step: OpenVmStep): Promise<Settled> {
-  context.log.log('debug', `${context.address}: taking up ${step.action} of an earlier run`, {
-    upid: step.upid ?? null,
+/** Of a step that changed a VM which was there before. */
+export async function settleChange(context: ActionContext, open: OpenAct): Promise<Settled> {
+  return orLeftLocked(context, async () => {
+    if (isUpid(open.upid)) await waitForEnd(context, open.upid);
+    if (context.memory()?.uuid === undefined) return nothingLeft(context);
+    await waitForOwnTasks(context);
+    const vm = await lookIfThere(context);
+    if (!vm) {
+      await removeAllSeeds(context);
+      await context.forget();
+      return { outcome: 'gone' };
+    }
+    // Nothing is started here: another client may have changed it since it was compared, and its power is not recorded yet.
+    const isHalfRestarted =
+      open.action === 'vm.restart' && open.intent !== undefined && !(await isRunning(context, vm));
+    return { outcome: isHalfRestarted ? 'interrupted' : 'ended' };
   });
-  if (isUpid(step.upid)) await waitForEnd(context, step.upid);
-  if (step.action === 'vm.clone' || step.action === 'vm.create') {
-    return settleCreation(context, step.upid === undefined ? sentAtOf(step.intent) : undefined);
+}
+
+/** What only root can mend stops this VM, whose own step says so again, and not its siblings. */
+async function orLeftLocked(context: ActionContext, settle: () => Promise<Settled>): Promise<Settled> {
+  try {
+    return await settle();
+  } catch (error) {
+    if (!isFamily(error, 'busy') || error.code !== 'GUEST_LOCKED') throw error;
+    context.log.log('warn', `${context.address}: ${error.diagnostic.detail} ${error.diagnostic.hint ?? ''}`);
+    return { outcome: 'locked' };
   }
-  if (context.memory()?.uuid === undefined) return { outcome: 'nothing' };
-  return settleChange(context, step);
+}
+
+async function nothingLeft(context: ActionContext): Promise<Settled> {
+  await context.forget();
+  return { outcome: 'nothing' };
 }
 
 /**
@@ -58,7 +70,7 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
     return { outcome: 'made' };
   }
   // It died before it had said what it was about to do, and so before it did anything.
-  if (memory?.nonce === undefined) return { outcome: 'nothing' };
+  if (memory?.nonce === undefined) return nothingLeft(context);
   const making = { node: memory.node, vmid: memory.vmid, nonce: memory.nonce };
   let occupant = await settledOccupant(context, making);
   const onItsWayMs = sentAt === undefined ? 0 : sentAt + ON_ITS_WAY_MS - context.clock.now();
@@ -67,7 +79,7 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
     await context.clock.sleep(onItsWayMs, context.signal);
     occupant = await settledOccupant(context, making);
   }
-  if (occupant.kind !== 'ours') return { outcome: 'nothing' };
+  if (occupant.kind !== 'ours') return nothingLeft(context);
   await rememberMade(context, occupant.vm);
   return { outcome: 'made' };
 }
@@ -76,18 +88,6 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
 function sentAtOf(intent: unknown): Instant | undefined {
   const sentAt = typeof intent === 'object' && intent !== null && 'sentAt' in intent ? intent.sentAt : undefined;
   return typeof sentAt === 'number' ? sentAt : undefined;
-}
-
-async function settleChange(context: ActionContext, step: OpenVmStep): Promise<Settled> {
-  await waitForOwnTasks(context);
-  const vm = await lookIfThere(context);
-  if (!vm) {
-    await removeAllSeeds(context);
-    return { outcome: 'gone' };
-  }
-  // Nothing is started here: somebody may have changed it since it was compared, and its power is not remembered yet.
-  const isHalfRestarted = step.action === 'vm.restart' && step.intent !== undefined && !(await isRunning(context, vm));
-  return { outcome: isHalfRestarted ? 'interrupted' : 'ended' };
 }
 
 /** A request may have been sent without its task's name reaching the journal. */

@@ -10,6 +10,7 @@ import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
 import { growthNeeds } from './drives.ts';
 import { ANY_VM, cloned, created, emptyVm, type Owner, type VmForecast, wishesOf, written } from './forecast.ts';
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
+import { readinessNeeds } from './readiness.ts';
 
 export interface StepSurroundings {
   readonly rules: PrivilegeRules;
@@ -34,6 +35,10 @@ const power = (cause: Cause): StepPrivileges<unknown>['needs'] => {
 };
 
 export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<VmInputs[Name]> } = {
+  // What is recorded changes, nothing on the server.
+  'vm.take-from': { needs: () => [] },
+  'vm.forget': { needs: () => [] },
+  'vm.reserve': { needs: () => [] },
   'vm.clone': {
     needs: (input, before, { rules, templateValues }) => {
       const { vmid } = input.source;
@@ -100,6 +105,12 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
   // A file that may not be removed is said to stay; that is no reason to ask for more.
   'vm.unseed': { needs: (_, { paths }) => [look(paths)] },
   'vm.verify': { needs: (_, { paths }) => [look(paths)] },
+  'vm.ready': {
+    needs: (input, { vm, paths }, { rules }) => {
+      const slots = [...vm.current.keys()].filter((key) => /^net\d+$/.test(key));
+      return readinessNeeds({ ...input, slots, paths, rules });
+    },
+  },
   'vm.start': { needs: power(POWER) },
   'vm.stop': { needs: power(POWER) },
   'vm.restart': { needs: power({ field: 'restart' }) },

@@ -44,8 +44,8 @@ async function lostKey(seed: number, options: SceneOptions): Promise<readonly st
   const expectations = beforehand(scene);
   let left = randomInteger(random, 1, 5);
   let lost: string | undefined;
-  scene.onProgress = (event) => {
-    if (event.kind !== 'step' || event.action !== 'vm.verify' || event.status !== 'started' || --left !== 0) return;
+  scene.onEvent = (event) => {
+    if (event.event !== 'stepStarted' || event.action !== 'vm.verify' || --left !== 0) return;
     const name = FIVE_NAMES[event.address];
     const vm = [...scene.world.vms.values()].find(({ config }) => config.current.get('name') === name);
     const body = scene.requests.findLast((request) => lineOf(request).endsWith(`/${vm?.vmid}/config`))?.body;
@@ -57,7 +57,7 @@ async function lostKey(seed: number, options: SceneOptions): Promise<readonly st
     saveConfig(vm, draft);
   };
   const codes = codesOf(await scene.apply(FIVE_VMS));
-  scene.onProgress = () => {};
+  scene.onEvent = () => {};
   if (lost === undefined) return ['nothing was lost, so nothing was tested'];
   const found = codes.join() === 'CONFIG_CHANGED' ? [] : [`${lost} was lost, and what was said is: ${codes}`];
   return [...found, ...(await complaintsAfter(scene, FIVE_VMS, expectations))];

@@ -44,13 +44,14 @@ const GPU = stack(`${CLONED}, machine: q35, pci: { hostpci0: { device: "0000:01:
 const making = { before: undefined, after: WEB, changes: 'vm', hasTask: true } as const;
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'vm.reserve': { ...making, changes: undefined, hasTask: false },
   'vm.clone': making,
   'vm.create': { ...making, after: EMPTY },
   'vm.configure': making,
   'vm.resize': making,
   'vm.verify': { ...making, changes: undefined, hasTask: false },
   'vm.start': making,
-  ready: { ...making, changes: undefined, hasTask: false },
+  'vm.ready': { ...making, changes: undefined, hasTask: false },
   'vm.stop': { ...making, before: WEB, after: stack(`${CLONED}, power: stopped`) },
   'vm.restart': { ...making, before: WEB, after: stack(`${CLONED.replace('2GiB', '3GiB')}, restart: when_needed`) },
   'vm.migrate': { ...making, before: WEB, after: stack(CLONED.replace('pve1', 'pve2')) },
@@ -71,7 +72,7 @@ const ON_TASKS: ReadonlySet<FaultKind> = new Set(['task-fail', 'task-warn', 'tas
 /** Where there is nothing such a fault could strike: a cell that does not exist. */
 export function isPossible(kind: FaultKind, action: string): boolean {
   const scenario = SCENARIOS[action];
-  if (kind === 'agent-silent') return action === 'ready';
+  if (kind === 'agent-silent') return action === 'vm.ready';
   if (kind === 'stranger-id') return action === 'vm.clone' || action === 'vm.create';
   // A new VM is nobody's yet; of a clone it is the template that is edited.
   if (kind === 'stranger-edit' && action === 'vm.create') return false;
@@ -133,12 +134,10 @@ export function whileIn(action: string): (faults: FaultPlan, scene: Scene) => Fa
   };
 }
 
-/** Behind its start a VM is waited for; there is only one VM, so the last event decides. */
-function activeStep({ progress }: Scene): string | undefined {
-  const last = progress.findLast((event) => event.kind === 'step' || event.kind === 'vmEnded');
-  if (last?.kind !== 'step') return undefined;
-  if (last.status === 'started') return last.action;
-  return last.action === 'vm.start' ? 'ready' : undefined;
+/** There is only one VM, so the last event decides. */
+function activeStep({ events }: Scene): string | undefined {
+  const last = events.findLast(({ event }) => /^(step(Started|Done|Failed)|resourceEnded)$/.test(event));
+  return last?.event === 'stepStarted' ? last.action : undefined;
 }
 
 export interface CellEnd {

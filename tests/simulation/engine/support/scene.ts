@@ -16,7 +16,7 @@ import type { ExecuteResult } from '../../../../src/engine/execute.ts';
 import { machinesOf } from '../../../../src/engine/machines.ts';
 import type { DestroyInput } from '../../../../src/engine/plan-destroy.ts';
 import type { Plan } from '../../../../src/engine/plan-types.ts';
-import type { Progress } from '../../../../src/engine/progress.ts';
+import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
 import type { ImageSources } from '../../../../src/resources/file/context.ts';
@@ -34,6 +34,7 @@ import {
 } from '../../../../src/simulator/index.ts';
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
 import type { ResolvedStack } from '../../../../src/spec/types.ts';
+import type { RunEvent } from '../../../../src/state/events.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';
 import { recallState } from '../../../../src/state/recall.ts';
 import type { StackState } from '../../../../src/state/stack-state.ts';
@@ -85,7 +86,8 @@ export class Scene {
   readonly store = new MemoryStore();
   readonly requests: WireRequest[] = [];
   readonly logs: string[] = [];
-  readonly progress: Progress[] = [];
+  /** Everything the runs told about themselves. */
+  readonly events: (RunEvent | Activity)[] = [];
   /** What was sent, in any run so far, without the precautions that are promised. */
   readonly carelessness: string[] = [];
   /** Of the run under way or the last one: points passed so far, by name. */
@@ -96,7 +98,7 @@ export class Scene {
   /** Called before a request is sent. */
   onRequest: (line: string) => void = () => {};
   /** Called with everything a run tells about itself, when it is told. */
-  onProgress: (event: Progress) => void = () => {};
+  onEvent: RunListener = () => {};
   readonly #seed: string;
   readonly #credentials: Credentials;
   readonly #sources: ImageSources | undefined;
@@ -210,10 +212,11 @@ export class Scene {
         stack,
         secrets: secretsOf(stack),
         owner: { who: 'tester', host: 'here', pid: run, command },
-        onProgress: (event) => {
-          this.progress.push(event);
-          if (event.kind === 'step' && event.action === 'vm.verify' && event.status === 'done') this.#compare(event);
-          this.onProgress(event);
+        onEvent: (event) => {
+          this.events.push(event);
+          if (event.event === 'stepDone' && event.step.includes('/verify'))
+            this.#compare(event.step.split('/verify')[0] as Address); // ids begin with it
+          this.onEvent(event);
         },
       });
       try {
@@ -238,7 +241,7 @@ export class Scene {
   }
 
   /** What stands in the world now is what the comparison must have seen: nobody else had a turn since. */
-  #compare({ address }: { readonly address: Address }): void {
+  #compare(address: Address): void {
     const configs = [...this.world.vms.values()].map(({ vmid, config }) => {
       const { current, pending, pendingDeletes } = config;
       return [vmid, { current, pending, pendingDeletes: new Set(pendingDeletes.keys()) }] as const;

@@ -239,7 +239,7 @@ async function leaks(scene: Scene): Promise<string[]> {
   const texts = [
     ...documents.map((text) => text ?? ''),
     ...scene.logs,
-    ...scene.progress.map((each) => JSON.stringify(each)),
+    ...scene.events.map((each) => JSON.stringify(each)),
   ];
   return texts
     .filter((text) => SECRETS.some((secret) => text.includes(secret)))

@@ -2,11 +2,11 @@
  * One look at each thing that readiness is made of. A look asks once and says what it saw; when to look again is the
  * business of `wait.ts`. Everything here only reads, apart from commands the stack itself asks for.
  */
-import { type Clock, throwIfCanceled } from '../../base/clock.ts';
-import { ProxwrightError } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { PortProbe } from '../../base/port-probe.ts';
-import { type CallOptions, type GuestExecStatus, isConnectionTrouble, type Pve } from '../../pve/index.ts';
+import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PortProbe } from '../../../base/port-probe.ts';
+import { type CallOptions, type GuestExecStatus, isConnectionTrouble, type Pve } from '../../../pve/index.ts';
 import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';
 import type { GuestCommand, ReadyChecks, ReadyTarget } from './checks.ts';
 import { agentSwitchedOff, type Miss } from './failure.ts';

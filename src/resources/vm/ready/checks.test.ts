@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { vmAddress } from '../../base/address.ts';
-import { type VmFieldsInput, vmFieldsSchema } from '../../resources/vm/fields/index.ts';
+import { vmAddress } from '../../../base/address.ts';
+import { type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
 import { managedNic, type ReadyChecks, readyChecks, readyTarget } from './checks.ts';
 
 const fields = (more: Partial<VmFieldsInput> = {}) => vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...more });

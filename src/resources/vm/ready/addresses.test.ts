@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { GuestInterface } from '../../pve/index.ts';
+import type { GuestInterface } from '../../../pve/index.ts';
 import { expectedAddresses, hasAddress, type NicIdentity, reportedAddresses } from './addresses.ts';
 
 const MAC = 'BC:24:11:00:00:01';

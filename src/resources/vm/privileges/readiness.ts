@@ -1,11 +1,11 @@
 /** What waiting for a guest needs: the map is total, so that a new check says what it asks of the agent. */
-import type { VmFields } from '../../resources/vm/fields/index.ts';
-import { type AgentRequest, agentPrivileges } from '../../resources/vm/privileges/agent.ts';
-import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from '../../resources/vm/privileges/need.ts';
-import { managedNic, type ReadyChecks, readyChecks, staticAddresses } from '../ready/checks.ts';
 
-export interface ReadinessInput {
-  readonly fields: VmFields;
+import { managedNic, type ReadyChecks, staticAddresses } from '../ready/checks.ts';
+import type { ReadyInput } from '../steps.ts';
+import { type AgentRequest, agentPrivileges } from './agent.ts';
+import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from './need.ts';
+
+export interface ReadinessInput extends ReadyInput {
   /** Network cards it will have. */
   readonly slots: readonly string[];
   readonly paths: OneOf<AclPath>;
@@ -36,8 +36,7 @@ const USES: Uses = {
 };
 
 export function readinessNeeds(input: ReadinessInput): Need[] {
-  const { fields, paths, rules } = input;
-  const checks = readyChecks(fields, 0);
+  const { checks, paths, rules } = input;
   const uses = Object.values(USES).flatMap((use) => use(checks, input) || []);
   return [
     need('VM.Audit', paths, { field: 'power' }),
@@ -45,8 +44,8 @@ export function readinessNeeds(input: ReadinessInput): Need[] {
   ];
 }
 
-/** The stack gives the address itself, so nobody has to be asked for it. */
-function isPromised({ fields, slots }: ReadinessInput): boolean {
-  const slot = managedNic(fields, slots);
-  return slot !== undefined && staticAddresses(fields.nics?.[slot]).length > 0;
+/** The stack gives the address itself, so the guest need not be asked. */
+function isPromised({ nics, slots }: ReadinessInput): boolean {
+  const slot = managedNic({ nics }, slots);
+  return slot !== undefined && staticAddresses(nics?.[slot]).length > 0;
 }

@@ -4,12 +4,12 @@
  * question, so it is asked once its guest shows signs of life, and pauses grow with the time that nothing has moved (how
  * many ask at once is limited by the client's gate).
  */
-import { type Clock, throwIfCanceled } from '../../base/clock.ts';
-import { isCanceled } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { PortProbe } from '../../base/port-probe.ts';
-import { printDuration } from '../../base/units.ts';
-import type { Pve } from '../../pve/index.ts';
+import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
+import { isCanceled } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/log.ts';
+import type { PortProbe } from '../../../base/port-probe.ts';
+import { printDuration } from '../../../base/units.ts';
+import type { Pve } from '../../../pve/index.ts';
 import type { NicAddresses } from './addresses.ts';
 import type { ReadyChecks, ReadyTarget } from './checks.ts';
 import { type Miss, notReady } from './failure.ts';

@@ -2,9 +2,9 @@
  * A sign of life that costs the server next to nothing: whether a guest has sent a packet yet, counted by the host at its
  * network card. One list of a node's VMs, read live, serves everybody who waits on that node.
  */
-import type { Clock, Instant } from '../../base/clock.ts';
-import { ProxwrightError } from '../../base/errors.ts';
-import type { Pve } from '../../pve/index.ts';
+import type { Clock, Instant } from '../../../base/clock.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import type { Pve } from '../../../pve/index.ts';
 
 /** However many wait, no node is asked more often than this. */
 const FRESH_MS = 400;

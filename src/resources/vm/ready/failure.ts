@@ -1,7 +1,7 @@
 /** How a wait for readiness ends badly: what was waited for, how long, what was seen last, and that the VM is kept. */
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice, type Hint, setting } from '../../base/hint.ts';
-import { printDuration } from '../../base/units.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, type Hint, setting } from '../../../base/hint.ts';
+import { printDuration } from '../../../base/units.ts';
 import type { ReadyTarget } from './checks.ts';
 
 export type ReadyCode = 'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED' | 'NOT_RUNNING';

@@ -1,7 +1,7 @@
 /** What "ready" means for a VM: the defaults of its kind of guest, with what the stack says about it on top. Pure data. */
-import type { Address } from '../../base/address.ts';
-import type { VmFields } from '../../resources/vm/fields/index.ts';
-import type { NicFields } from '../../resources/vm/fields/nics.ts';
+import type { Address } from '../../../base/address.ts';
+import type { VmFields } from '../fields/index.ts';
+import type { NicFields } from '../fields/nics.ts';
 import type { NicIdentity } from './addresses.ts';
 
 export type GuestCommand = readonly [string, ...string[]];
@@ -64,7 +64,7 @@ export function readyChecks({ guest, ready = {} }: VmFields, timeoutMs: number):
 
 export function readyTarget(
   address: Address,
-  fields: VmFields,
+  fields: Pick<VmFields, 'nics'>,
   vm: { readonly vmid: number; readonly node: string; readonly macs: Readonly<Record<string, string>> },
 ): ReadyTarget {
   const nics = Object.entries(vm.macs)
@@ -74,7 +74,7 @@ export function readyTarget(
 }
 
 /** The first NIC that the stack gives addresses to, else the first it mentions, else the first there is. */
-export function managedNic({ nics = {} }: VmFields, present: readonly string[]): string | undefined {
+export function managedNic({ nics = {} }: Pick<VmFields, 'nics'>, present: readonly string[]): string | undefined {
   const isDead = (slot: string) => nics[slot]?.remove === true || nics[slot]?.link_down === true;
   const bySlot = (slots: readonly string[]) =>
     slots.filter((slot) => !isDead(slot)).toSorted((a, b) => slotNumber(a) - slotNumber(b));

@@ -1,0 +1,170 @@
+/** Runs one step: puts together what its action receives, and records its start and its end. */
+import type { Address } from '../base/address.ts';
+import { invariant } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { PortProbe } from '../base/port-probe.ts';
+import type { Random } from '../base/random.ts';
+import type { Secret } from '../base/secret.ts';
+import type { Pve } from '../pve/client.ts';
+import { isSightLost } from '../pve/index.ts';
+import type { ActionDefinition, Sight } from '../resources/action.ts';
+import { actionNamed } from '../resources/actions.ts';
+import type { FileContext, ImageSources } from '../resources/file/context.ts';
+import type { IdReservations } from '../resources/vm/ids.ts';
+import type { VmMemory } from '../resources/vm/memory.ts';
+import type { GuestSigns } from '../resources/vm/ready/signs.ts';
+import type { Rollout } from '../spec/types.ts';
+import type { VmPatch } from '../state/events.ts';
+import { DEFAULT_RETRY, retryWhileBusy } from './retry.ts';
+import type { RunMemory } from './run-memory.ts';
+
+/** Everything the steps of a run have in common. */
+export interface RunDeps {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly stackName: string;
+  readonly rollout: Rollout;
+  readonly memory: RunMemory;
+  readonly ids: IdReservations;
+  readonly ports: PortProbe;
+  /** Undefined where nothing is uploaded from here. */
+  readonly sources?: ImageSources | undefined;
+  /** A step succeeded, and still something has to be said about its resource. */
+  readonly warn?: ((problem: Diagnostic) => void) | undefined;
+  secret(address: Address, key: string): Secret | undefined;
+}
+
+export interface StepIdentity {
+  readonly id: string;
+  readonly address: Address;
+  readonly action: string;
+}
+
+/** What one step has to itself. */
+export interface StepDeps {
+  readonly observed: Sight;
+  readonly signs: GuestSigns;
+  readonly signal: AbortSignal;
+}
+
+/** Returns once the step is done and recorded; throws its error, located, once the failure is recorded. */
+export async function runStep(
+  run: RunDeps,
+  step: StepIdentity & { readonly input: unknown },
+  own: StepDeps,
+): Promise<void> {
+  const { id, address, action } = step;
+  const { memory } = run;
+  await memory.record({ event: 'stepStarted', step: id, address, action });
+  try {
+    await definitionOf(step).run(stepContext(run, step, own), step.input as never); // each step carries the input of its action
+  } catch (error) {
+    // A canceled step stays open in the journal: the next run resumes it.
+    if (!isCancel(error, own.signal)) {
+      const { code, detail } = toDiagnostic(error);
+      const lost = isSightLost(error) && { lost: true as const };
+      await memory.record({ event: 'stepFailed', step: id, code, detail, ...lost });
+    }
+    throw located(error, step);
+  }
+  await memory.record({ event: 'stepDone', step: id });
+}
+
+export function isCancel(error: unknown, signal: AbortSignal): boolean {
+  return isCanceled(error) || signal.aborted;
+}
+
+/** The error of a step, with the resource and the step it belongs to. */
+function located(error: unknown, { address, action }: StepIdentity): unknown {
+  if (!(error instanceof ProxwrightError)) return error;
+  return error.with({ where: { address, step: action.replace(/^[a-z]+\./, '') } });
+}
+
+/** Plans are made of known actions only. */
+export function definitionOf({ action }: Pick<StepIdentity, 'action'>): ActionDefinition<never, FileContext> {
+  const definition = actionNamed(action);
+  invariant(definition, `No action is called ${action}.`);
+  return definition;
+}
+
+export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): FileContext {
+  const { memory, clock, random, log, rollout } = run;
+  const { address } = step;
+  const patch = (vm: Partial<VmMemory>): VmPatch => ({ address, vm: mutable(vm) });
+  return {
+    pve: run.pve,
+    clock,
+    random: random.fork(step.id),
+    log,
+    signal: own.signal,
+    address,
+    stack: run.stackName,
+    ids: run.ids,
+    sight: own.observed,
+    ports: run.ports,
+    signs: own.signs,
+    timeouts: rollout.timeouts,
+    secret: (key) => run.secret(address, key),
+    memory: () => memory.vm(address),
+    memoryOf: (other) => memory.vm(other),
+    intend: async (intent, vm) => {
+      const change = vm && { patch: patch(vm) };
+      await memory.record({ event: 'intended', step: step.id, intent: toJson(intent), ...change });
+      own.observed.acted = true;
+    },
+    attach: (upid) => memory.record({ event: 'taskAttached', step: step.id, upid }),
+    file: (key) => memory.state.files[key],
+    learnFile: (key, file) =>
+      memory.record({ event: 'learnedFile', step: step.id, patch: { key, file: toJson(file) } }),
+    imageSource: (origin) => {
+      invariant(run.sources, `${address}: this run has no access to local files and downloads.`);
+      return run.sources(origin);
+    },
+    learn: (vm) => memory.record({ event: 'learned', step: step.id, patch: patch(vm) }),
+    forget: () => memory.record({ event: 'learned', step: step.id, patch: { address, vm: null } }),
+    moveRecord: (from, to) => memory.record({ event: 'moved', step: step.id, from, to }),
+    warn: async (problem) => {
+      await memory.record({ event: 'note', level: 'warn', address, text: problem.detail });
+      run.warn?.(problem);
+    },
+    whileBusy: (subject, work) =>
+      retryWhileBusy(
+        { ...DEFAULT_RETRY, ...rollout.retry, budgetMs: rollout.timeouts.lockMs },
+        {
+          clock,
+          random: random.fork(`${step.id}/retry`),
+          log: noted(log, memory, address),
+          signal: own.signal,
+          subject,
+        },
+        work,
+      ),
+    progress: (text, percent) => memory.tell({ at: clock.now(), address, text, percent }),
+  };
+}
+
+/** A wait for another client's lock belongs into the journal: reports about the run show it. */
+function noted(log: Logger, memory: RunMemory, address: Address): Logger {
+  return {
+    log: (level, message, fields) => {
+      log.log(level, message, fields);
+      // What could not be written makes the next event fail, and that one is waited for.
+      void memory.record({ event: 'note', level: 'warn', address, text: message }).catch(() => {});
+    },
+  };
+}
+
+/** The state's own types are not readonly; the values are the same. */
+function mutable(vm: Partial<VmMemory>): VmPatch['vm'] {
+  return toJson(vm) as VmPatch['vm']; // a memory is plain JSON, and the journal checks it again when it is read
+}
+
+/** As it will come back from disk: no undefined, no shared objects. */
+function toJson(value: unknown): never {
+  return JSON.parse(JSON.stringify(value)) as never; // handed to fields typed as JSON
+}
