@@ -3,11 +3,11 @@
  * them. The sections are checked one by one while a stack is resolved; the whole is what editors get.
  */
 import { z } from 'zod';
+import { parseIp } from '../base/ip-address.ts';
 import { duration, type FieldFacts, field } from '../resources/field.ts';
 import { imageFieldsSchema } from '../resources/image/fields.ts';
 import { secretReference } from '../resources/vm/cloud-init-fields.ts';
 import { vmFieldsSchema } from '../resources/vm/fields.ts';
-import { parseIp } from './ip-address.ts';
 import { ELEMENT_TYPES, VARIABLE_TYPES } from './variable-types.ts';
 
 /** A line that changes nothing on the server. */

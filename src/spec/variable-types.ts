@@ -1,6 +1,7 @@
 /** The types a variable can be declared with: what fits each, and how the text of --var is read as one. */
+
+import { parseInterface, parseIp } from '../base/ip-address.ts';
 import { parseByteSize, parseDuration } from '../base/units.ts';
-import { parseInterface, parseIp } from './ip-address.ts';
 import type { ScalarValue } from './located.ts';
 
 interface ScalarType {
