@@ -1,8 +1,8 @@
 /** `addresses` of a NIC: `10.0.20.11-10.0.20.19/24`, single addresses or a list of both; member n takes the nth. */
 import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
+import { type IpAddress, isInside, parseInterface, parseIp, printIp } from '../base/ip-address.ts';
 import type { Findings } from './findings.ts';
-import { type IpAddress, isInside, parseInterface, parseIp, printIp } from './ip-address.ts';
 import {
   describeKind,
   type Entry,

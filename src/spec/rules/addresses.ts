@@ -9,7 +9,7 @@ import {
   parseIp,
   printIp,
   specialUse,
-} from '../ip-address.ts';
+} from '../../base/ip-address.ts';
 import type { ResolvedVm } from '../types.ts';
 import type { Violation, VmRule } from './rule.ts';
 

@@ -2,7 +2,7 @@
  * Which address belongs to which NIC of a VM: what the guest reports, matched by MAC. Pure. Keyed by slot, never by
  * position, because a guest lists its interfaces as it likes and adds bridges and tunnels of its own.
  */
-import type { GuestInterface } from '../../../pve/index.ts';
+
 import {
   type IpAddress,
   isInside,
@@ -11,7 +11,8 @@ import {
   parseInterface,
   parseIp,
   specialUse,
-} from '../../../spec/ip-address.ts';
+} from '../../../base/ip-address.ts';
+import type { GuestInterface } from '../../../pve/index.ts';
 
 /** A NIC of the VM, as the server and the stack know it. */
 export interface NicIdentity {
