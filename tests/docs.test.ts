@@ -71,7 +71,7 @@ async function unknownScripts({ path, text }: Page): Promise<string[]> {
 /** Programs of others that the examples call; their options are not ours. */
 const FOREIGN_PROGRAM = /^\s*(?:curl|openssl|pveum|qm)\s/;
 /** Options of theirs that are spoken of alone. */
-const FOREIGN_OPTIONS = ['--privsep', '--tokens'];
+const FOREIGN_OPTIONS = ['--privsep', '--project', '--tokens'];
 
 function commandsBelow(parent: Command): Command[] {
   return [parent, ...parent.commands.flatMap(commandsBelow)];
@@ -81,7 +81,7 @@ async function ownOptions(): Promise<Set<string>> {
   const names = commandsBelow(createProgram(async () => {})).flatMap(({ options }) =>
     options.map((option) => option.long ?? ''),
   );
-  const tools = ['tools/replay-scenarios.ts', 'tools/provider/pack.ts'];
+  const tools = ['tools/mutation.ts', 'tools/provider/pack.ts', 'tools/replay-scenarios.ts'];
   const texts = await Promise.all(tools.map((path) => readFile(join(root, path), 'utf8')));
   const ofTools = [...texts.join('\n').matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(
     ([, name]) => `--${name}`,

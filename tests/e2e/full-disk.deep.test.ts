@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmdirSync, rmSync, statSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { effectiveTasks } from '../support/effective-tasks.ts';
 import { ensureBuilt } from './built-command.ts';
 import { type Cluster, makeProject, type Project, stackText, startCluster } from './project.ts';
 
@@ -62,7 +63,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
     makeProject(stackText({ name, firstId, count: 3 }), cluster.environment, directory);
   const named = (name: string) =>
     [...cluster.world.vms.values()].filter(({ config }) => config.current.get('name')?.startsWith(`${name}-`));
-  const clones = () => [...cluster.world.tasks.values()].filter(({ type }) => type === 'qmclone').length;
+  const clones = () => effectiveTasks(cluster.world).filter(({ type }) => type === 'qmclone').length;
 
   it('stops an apply on the way; with room again the next one goes on and loses nothing', async () => {
     const project = projectOf('midway', 2100);

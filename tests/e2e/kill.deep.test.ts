@@ -14,6 +14,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import { scaledClock } from '../../src/base/scaled-clock.ts';
 import type { WireRequest, WireResponse } from '../../src/base/transport.ts';
 import { createSimulator, defaultWorld, type Simulator, serveSimulator } from '../../src/simulator/index.ts';
+import { effectiveTasks } from '../support/effective-tasks.ts';
 import { ensureBuilt, type RunningCommand, runCommand, startCommand } from './built-command.ts';
 
 const SPEED = 60;
@@ -142,7 +143,7 @@ function viewOf(simulator: Simulator): string[] {
       [...each.values()].map((volume) => `volume ${storage.id}:${volume.name} ${volume.sizeBytes}`),
     ),
   );
-  const types = [...simulator.world.tasks.values()].map(({ type }) => type);
+  const types = effectiveTasks(simulator.world).map(({ type }) => type);
   const tasks = [...new Set(types)].map((type) => `${types.filter((each) => each === type).length} × ${type}`);
   return [...vms.flat(), ...volumes, ...tasks].sort();
 }

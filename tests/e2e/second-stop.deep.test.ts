@@ -4,6 +4,7 @@ import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, w
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { effectiveTasks } from '../support/effective-tasks.ts';
 import { ensureBuilt, type RunningCommand } from './built-command.ts';
 import { type Cluster, makeProject, type Project, stackText, startCluster } from './project.ts';
 
@@ -65,7 +66,7 @@ async function beginApply(name: string, firstId: number): Promise<Begun> {
   projects.push(project);
   const directory = join(project.directory, '.proxwright', name);
   const ours = () => [...cluster.world.vms.values()].map(({ config }) => config.current.get('name') ?? '');
-  const clones = () => [...cluster.world.tasks.values()].filter(({ type }) => type === 'qmclone').length;
+  const clones = () => effectiveTasks(cluster.world).filter(({ type }) => type === 'qmclone').length;
   const before = clones();
   const command = project.start('apply', '--yes');
   await command.said('vm.web[1]: clone begins');

@@ -1,6 +1,7 @@
 /** examples/terraform/ubuntu-staggered: creations apart in time, guests awaited one after the other, files about each. */
 import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { effectiveTasks } from '../../support/effective-tasks.ts';
 import { HOSTS, ONE_HOST } from '../terraform/support/hosts.ts';
 import { problems } from '../terraform/support/scene.ts';
 import { CleanCopy } from './clean-copy.ts';
@@ -50,7 +51,7 @@ describe.each(HOSTS)('ubuntu-staggered under $name $version', (host) => {
     expect(second.get('scsi0')).toContain('size=128G');
 
     // All on the clock of the cluster.
-    const clones = [...copy.scene.world.tasks.values()].filter(({ type }) => type === 'qmclone');
+    const clones = effectiveTasks(copy.scene.world).filter(({ type }) => type === 'qmclone');
     const [one = 0, two = 0] = clones.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
     // Between the requests; how long each was on its way counts sixtyfold here.
     expect(two - one).toBeGreaterThan(DELAY_MS / 2);

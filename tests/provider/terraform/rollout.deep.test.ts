@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildWorld } from '../../../src/simulator/index.ts';
 import { LAB_WORLD } from '../../simulation/engine/support/lab-world.ts';
+import { effectiveTasks } from '../../support/effective-tasks.ts';
 import { ref, SMALL, settings, vm } from './support/hcl.ts';
 import { ONE_HOST } from './support/hosts.ts';
 import { problems, Scene } from './support/scene.ts';
@@ -22,7 +23,7 @@ let scene: Scene;
 afterEach(() => scene.close());
 
 function clones(): { start: number; end: number }[] {
-  return [...scene.world.tasks.values()]
+  return effectiveTasks(scene.world)
     .filter(({ type }) => type === 'qmclone')
     .map(({ startedAt, endedAt }) => ({ start: startedAt, end: endedAt ?? Number.POSITIVE_INFINITY }))
     .sort((a, b) => a.start - b.start);

@@ -31,6 +31,7 @@ import {
   type World,
 } from '../../../../src/simulator/index.ts';
 import { labWorld } from '../../../simulation/engine/support/lab-world.ts';
+import { effectiveTasks } from '../../../support/effective-tasks.ts';
 import { SOURCE, settings } from './hcl.ts';
 
 export const ADMIN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
@@ -238,7 +239,7 @@ export class Scene {
   }
 
   taskCount(type: string): number {
-    return [...this.world.tasks.values()].filter((task) => task.type === type).length;
+    return effectiveTasks(this.world).filter((task) => task.type === type).length;
   }
 }
 
