@@ -39,7 +39,7 @@ const AREAS: Readonly<Record<string, Area>> = {
     tests: ['src/state/*.test.ts'],
   },
   diff: {
-    mutate: ['src/resources/vm/{diff/*,diff,merge,parts,disks}.ts'],
+    mutate: ['src/resources/vm/{diff/*,parts,disks}.ts'],
     tests: ['src/resources/vm/**/*.test.ts'],
   },
 };

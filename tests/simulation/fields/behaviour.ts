@@ -11,16 +11,18 @@ import { desiredValue, shownValue } from '../../../src/resources/vm/diff/shown.t
 import type { VmFields } from '../../../src/resources/vm/fields/index.ts';
 import type { WireRow } from '../../../src/resources/vm/fields/rows.ts';
 import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
+import { byDepth } from '../../support/depth.ts';
 import { driftWorld, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
 import { failuresOf } from '../engine/support/invariants.ts';
 import { GUEST_PASSWORD, Scene, secretsOf } from '../engine/support/scene.ts';
 
 /** What the VM may change while it runs; memory needs NUMA. */
-const HOTPLUG_SETTINGS: readonly Partial<VmFields>[] = [
+const ALL_HOTPLUG_SETTINGS: readonly Partial<VmFields>[] = [
   {},
   { hotplug: [] },
   { hotplug: ['network', 'disk', 'usb', 'cpu', 'memory'], cpu: { numa: true } },
 ];
+const HOTPLUG_SETTINGS = ALL_HOTPLUG_SETTINGS.slice(0, byDepth(1, ALL_HOTPLUG_SETTINGS.length));
 /** Changes that must have been seen for each setting, and how many of each kind are tried for that. */
 const ENOUGH = 1;
 const MOST_OF_A_KIND = 4;
