@@ -15,8 +15,8 @@ interface Area {
 
 const AREAS: Readonly<Record<string, Area>> = {
   identity: {
-    mutate: ['src/resources/vm/{identity,ownership}.ts'],
-    tests: ['src/resources/vm/{identity,ownership}.test.ts'],
+    mutate: ['src/kinds/vm/{identity,ownership}.ts'],
+    tests: ['src/kinds/vm/{identity,ownership}.test.ts'],
   },
   wire: {
     mutate: ['src/pve/wire/**/*.ts'],
@@ -39,8 +39,8 @@ const AREAS: Readonly<Record<string, Area>> = {
     tests: ['src/state/*.test.ts'],
   },
   diff: {
-    mutate: ['src/resources/vm/{diff/*,parts,disks}.ts'],
-    tests: ['src/resources/vm/**/*.test.ts'],
+    mutate: ['src/kinds/vm/{diff/*,parts,disks}.ts'],
+    tests: ['src/kinds/vm/**/*.test.ts'],
   },
 };
 

@@ -1,6 +1,7 @@
 /** What differs between releases, in the form in which the engine asks: the table itself is one for all of us. */
+
+import type { PrivilegeRules } from '../kinds/vm/privileges/need.ts';
 import { behaves, privilegesOf, type ServerVersion } from '../pve/compatibility.ts';
-import type { PrivilegeRules } from '../resources/vm/privileges/need.ts';
 
 export * from '../pve/compatibility.ts';
 

@@ -1,11 +1,11 @@
 /** What a verification looked at, VM by VM: identity and every field of the file beside what was found. Pure. */
 import type { Address } from '../base/address.ts';
-import { type ComparedField, comparedFields } from '../resources/vm/diff/compared.ts';
-import { comparedHa } from '../resources/vm/ha.ts';
-import { effectiveValues } from '../resources/vm/observed.ts';
-import { comparableHa, foundHa } from './observe-ha.ts';
+import { type ComparedField, comparedFields } from '../kinds/vm/diff/compared.ts';
+import { comparedHa } from '../kinds/vm/ha.ts';
+import { comparableHa, foundHa } from '../kinds/vm/observe-ha.ts';
+import { effectiveValues } from '../kinds/vm/observed.ts';
+import { wanted } from '../kinds/vm/plan/desired-vm.ts';
 import type { PlanInput } from './plan.ts';
-import { wanted } from './vm-wishes.ts';
 
 export interface VmEvidence {
   /** The uuid that is remembered, and the one that was found. */

@@ -7,13 +7,13 @@ import type { Address } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { toDiagnostic } from '../base/errors.ts';
-import type { Occupancy } from '../resources/action.ts';
-import type { Step } from '../resources/step.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
-import type { Rollout } from '../spec/types.ts';
+import type { Occupancy } from '../kinds/action.ts';
+import type { Plan } from '../kinds/change.ts';
+import type { Rollout } from '../kinds/stack.ts';
+import type { Step } from '../kinds/step.ts';
+import type { VmObserved } from '../kinds/vm/observed.ts';
 import type { ResourceOutcome } from '../state/events.ts';
 import { RunLimits } from './limits.ts';
-import type { Plan } from './plan-types.ts';
 import { waitOrder } from './ready/schedule.ts';
 import { definitionOf, isCancel, type RunDeps, runStep } from './run-step.ts';
 

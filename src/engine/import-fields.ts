@@ -5,11 +5,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { vmAddress } from '../base/address.ts';
 import { invariant } from '../base/assert.ts';
-import type { HaResource } from '../pve/index.ts';
-import { desiredConfig } from '../resources/vm/desired-config.ts';
-import { diffVm } from '../resources/vm/diff/diff.ts';
-import { type Drive, diskPartText, drivesOf } from '../resources/vm/disks.ts';
-import { type VmFields, vmFieldsSchema } from '../resources/vm/fields/index.ts';
+import { wordsOfText } from '../kinds/fields/words.ts';
+import { bareVm } from '../kinds/vm/bare-vm.ts';
+import { desiredConfig } from '../kinds/vm/desired-config.ts';
+import { diffVm } from '../kinds/vm/diff/diff.ts';
+import { type Drive, diskPartText, drivesOf } from '../kinds/vm/disks.ts';
+import { type VmFields, vmFieldsSchema } from '../kinds/vm/fields/index.ts';
 import {
   DRIVE_ROWS,
   EFI_ROWS,
@@ -22,14 +23,13 @@ import {
   USB_ROWS,
   VM_ROWS,
   type WireRow,
-} from '../resources/vm/fields/rows.ts';
-import { writtenHa } from '../resources/vm/ha.ts';
-import { effectiveValues, type VmObserved } from '../resources/vm/observed.ts';
-import { stripOwnership } from '../resources/vm/ownership.ts';
-import { propertyOf } from '../resources/vm/parts.ts';
-import { wordsOfText } from '../resources/words.ts';
+} from '../kinds/vm/fields/rows.ts';
+import { writtenHa } from '../kinds/vm/ha.ts';
+import { effectiveValues, type VmObserved } from '../kinds/vm/observed.ts';
+import { stripOwnership } from '../kinds/vm/ownership.ts';
+import { propertyOf } from '../kinds/vm/parts.ts';
+import type { HaResource } from '../pve/index.ts';
 import { violationsOf } from '../spec/rules/index.ts';
-import { bareVm } from './bare-vm.ts';
 
 /** A part of a stack file, not checked yet. */
 export type Tree = { [key: string]: unknown };

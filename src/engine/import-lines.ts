@@ -2,7 +2,7 @@
  * The stack lines of an imported VM as they fare in the user's own file. Defaults of the file reach every VM; those that
  * are not true of this one are undone in its lines, by `null`, so that the next plan is empty.
  */
-import type { VmFields } from '../resources/vm/fields/index.ts';
+import type { VmFields } from '../kinds/vm/fields/index.ts';
 import { type ImportedFields, isTree, type Tree } from './import-fields.ts';
 
 /** What the file, with these lines in it, says of the VM; undefined where it is not valid then. */

@@ -1,9 +1,13 @@
 /** The public face of the engine: `import { loadStack, Session } from 'proxwright/engine'`. */
 export type { Address } from '../base/address.ts';
 export type { PortProbe } from '../base/port-probe.ts';
-export type { Step } from '../resources/step.ts';
-export type { Difference } from '../resources/vm/diff/diff.ts';
-export type { VmFields, VmFieldsInput } from '../resources/vm/fields/index.ts';
+export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
+export { type ObserveInput, observe } from '../kinds/observe.ts';
+export type { Observed } from '../kinds/observed.ts';
+export type { StackState, VmState } from '../kinds/recorded.ts';
+export type { Step } from '../kinds/step.ts';
+export type { Difference } from '../kinds/vm/diff/diff.ts';
+export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
 export {
   loadStack,
   type Resolution,
@@ -13,18 +17,14 @@ export {
   stackJsonSchema,
 } from '../spec/index.ts';
 export type { ResourceOutcome, RunEvent } from '../state/events.ts';
-export type { StackState, VmState } from '../state/stack-state.ts';
 export { diagnose } from './doctor/diagnose.ts';
 export { type ExamineInput, examine } from './doctor/examine.ts';
 export { type Finding, isHealthy } from './doctor/finding.ts';
 export { WireWatch } from './doctor/wire-times.ts';
 export type { ExecuteResult } from './execute.ts';
-export { type ObserveInput, observe } from './observe.ts';
-export type { Observed } from './observed.ts';
 export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';
 export { type PlanInput, type PlanResult, planStack } from './plan.ts';
 export { type DestroyInput, planDestroy } from './plan-destroy.ts';
-export { type Change, isEmpty, type Plan } from './plan-types.ts';
 export { assumedNeeds } from './privileges/assumed.ts';
 export { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 export { pveumCommands } from './privileges/pveum.ts';

@@ -7,14 +7,14 @@ import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import { canceled, ProxwrightError } from '../base/errors.ts';
+import { drivesOf } from '../kinds/vm/disks.ts';
+import type { VmFields } from '../kinds/vm/fields/index.ts';
+import type { VmObserved } from '../kinds/vm/observed.ts';
+import { macsOf, propertyOf } from '../kinds/vm/parts.ts';
+import { expectedAddresses, type NicIdentity, reportedAddresses } from '../kinds/vm/ready/addresses.ts';
+import { slotNumber, staticAddresses } from '../kinds/vm/ready/checks.ts';
 import type { GuestInterface, Pve } from '../pve/index.ts';
 import { fromWireBoolean } from '../pve/wire/index.ts';
-import { drivesOf } from '../resources/vm/disks.ts';
-import type { VmFields } from '../resources/vm/fields/index.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
-import { macsOf, propertyOf } from '../resources/vm/parts.ts';
-import { expectedAddresses, type NicIdentity, reportedAddresses } from '../resources/vm/ready/addresses.ts';
-import { slotNumber, staticAddresses } from '../resources/vm/ready/checks.ts';
 
 export interface AddressDoors {
   readonly pve: Pve;

@@ -5,10 +5,10 @@
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { Limiter } from '../base/limiter.ts';
+import type { Occupancy } from '../kinds/action.ts';
+import type { Rollout } from '../kinds/stack.ts';
+import { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { Pve } from '../pve/index.ts';
-import type { Occupancy } from '../resources/action.ts';
-import { GuestSigns } from '../resources/vm/ready/signs.ts';
-import type { Rollout } from '../spec/types.ts';
 import { type ReadinessSchedule, readinessByArrival, readinessSchedule } from './ready/schedule.ts';
 
 export interface LimitDeps {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../base/address.ts';
-import { emptyState, type FileState, type StackState } from '../state/stack-state.ts';
-import type { ObservedVm } from './observed.ts';
+import type { ObservedVm } from '../kinds/observed.ts';
+import { emptyState, type FileState, type StackState } from '../kinds/recorded.ts';
+import { retiredAddress } from '../kinds/template/versions.ts';
 import { planDestroy } from './plan-destroy.ts';
-import { retiredAddress } from './templates/versions.ts';
 import { NODE, observedWith, remembered, resolvedStack, vmAt } from './testing/cluster.ts';
 
 const STACK = resolvedStack(`

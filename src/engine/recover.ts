@@ -5,20 +5,20 @@
 import { type Address, kindOf, parseAddress, toAddress } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { hasCode } from '../base/errors.ts';
+import { readPciMappings } from '../kinds/pci-mapping/observe.ts';
+import type { StackState, VmState } from '../kinds/recorded.ts';
+import type { ResolvedStack } from '../kinds/stack.ts';
+import { retiredAddress } from '../kinds/template/versions.ts';
+import { sameVm } from '../kinds/vm/identity.ts';
+import { observeHa } from '../kinds/vm/observe-ha.ts';
+import type { VmObserved } from '../kinds/vm/observed.ts';
+import { findOwnership, type Ownership, ownershipCounts } from '../kinds/vm/ownership.ts';
+import { macsOf } from '../kinds/vm/parts.ts';
+import { readVm } from '../kinds/vm/read.ts';
 import type { Pve } from '../pve/client.ts';
 import { isNotFound } from '../pve/errors/kinds.ts';
-import { sameVm } from '../resources/vm/identity.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
-import { findOwnership, type Ownership, ownershipCounts } from '../resources/vm/ownership.ts';
-import { macsOf } from '../resources/vm/parts.ts';
-import { readVm } from '../resources/vm/read.ts';
-import type { ResolvedStack } from '../spec/types.ts';
-import type { StackState, VmState } from '../state/stack-state.ts';
 import { knownAddresses } from './known-addresses.ts';
-import { observeHa } from './observe-ha.ts';
-import { readPciMappings } from './observe-pci.ts';
 import { takeOver } from './take-over.ts';
-import { retiredAddress } from './templates/versions.ts';
 
 export interface ClusterInput {
   readonly pve: Pve;

@@ -4,9 +4,9 @@
  */
 import type { Address } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
+import type { StackState, VmState } from '../kinds/recorded.ts';
 import { foldEvents, JOURNAL_FORMAT, type OpenStep, openSteps, type RunEvent } from '../state/events.ts';
 import type { JournalWriter, NewEvent } from '../state/journal.ts';
-import type { StackState, VmState } from '../state/stack-state.ts';
 
 /** What a resource is doing right now. It is shown and never stored. */
 export interface Activity {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../base/random.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
+import { emptyState, type VmState } from '../kinds/recorded.ts';
 import { JOURNAL_FORMAT } from '../state/events.ts';
 import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import { emptyState, type VmState } from '../state/stack-state.ts';
 import { listBackups, readState, writeState } from '../state/state-file.ts';
 import { describeRun } from './run-record.ts';
 import { type EditDoors, forgetAddress, moveAddress, replaceState } from './state-edit.ts';

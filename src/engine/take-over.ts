@@ -1,18 +1,18 @@
 /** What is remembered of a VM that exists already: its identity, and every field of the file that is true of it. Pure. */
 import type { Address } from '../base/address.ts';
-import { appliedValues, type DesiredConfig } from '../resources/vm/desired.ts';
-import { desiredConfig } from '../resources/vm/desired-config.ts';
-import { type Difference, diffVm } from '../resources/vm/diff/diff.ts';
-import type { VmFields } from '../resources/vm/fields/index.ts';
-import { appliedHa, diffHa } from '../resources/vm/ha.ts';
-import type { VmObserved } from '../resources/vm/observed.ts';
-import { printOwnership } from '../resources/vm/ownership.ts';
-import { macsOf } from '../resources/vm/parts.ts';
-import type { VmState } from '../state/stack-state.ts';
-import { bareVm } from './bare-vm.ts';
-import type { Observed } from './observed.ts';
-import { type PciSight, pciMappingsFor } from './pci.ts';
-import { heldSeed, seedPlace } from './seed-wish.ts';
+import type { Observed } from '../kinds/observed.ts';
+import { type PciSight, pciMappingsFor } from '../kinds/pci-mapping/plan.ts';
+import type { VmState } from '../kinds/recorded.ts';
+import { bareVm } from '../kinds/vm/bare-vm.ts';
+import { appliedValues, type DesiredConfig } from '../kinds/vm/desired.ts';
+import { desiredConfig } from '../kinds/vm/desired-config.ts';
+import { type Difference, diffVm } from '../kinds/vm/diff/diff.ts';
+import type { VmFields } from '../kinds/vm/fields/index.ts';
+import { appliedHa, diffHa } from '../kinds/vm/ha.ts';
+import type { VmObserved } from '../kinds/vm/observed.ts';
+import { printOwnership } from '../kinds/vm/ownership.ts';
+import { macsOf } from '../kinds/vm/parts.ts';
+import { heldSeed, seedPlace } from '../kinds/vm/plan/seed-place.ts';
 
 export interface TakenOver {
   readonly vm: VmState;

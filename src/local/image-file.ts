@@ -8,8 +8,8 @@ import { pipeline } from 'node:stream/promises';
 import { throwIfCanceled } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import type { PrepareOptions, ReadyImage } from '../base/image-source.ts';
-import type { Compression } from '../resources/file/file.ts';
-import type { DeclaredSums } from '../resources/file/steps.ts';
+import type { Compression } from '../kinds/image/file.ts';
+import type { DeclaredSums } from '../kinds/image/steps.ts';
 import { type UnpackOptions, unpacked } from './image-unpack.ts';
 import { reasonOf } from './text-file.ts';
 

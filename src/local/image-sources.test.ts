@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../base/clock.ts';
 import type { ReadyImage } from '../base/image-source.ts';
-import type { ImageOrigin } from '../resources/file/steps.ts';
+import type { ImageOrigin } from '../kinds/image/steps.ts';
 import { createImageSources, type ImageSources, type ImageSourcesOptions } from './image-sources.ts';
 import { type FileServer, startFileServer } from './testing/file-server.ts';
 

@@ -8,7 +8,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { type Clock, orCanceled } from '../base/clock.ts';
 import { isFamily } from '../base/errors.ts';
 import type { ImageSource, PrepareOptions, ReadyImage } from '../base/image-source.ts';
-import { declaredChecksum, type ImageOrigin } from '../resources/file/steps.ts';
+import { declaredChecksum, type ImageOrigin } from '../kinds/image/steps.ts';
 import { discardDownload, downloaded } from './image-download.ts';
 import { type LocalImage, readyImage } from './image-file.ts';
 import type { UnpackOptions } from './image-unpack.ts';

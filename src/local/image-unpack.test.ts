@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
-import type { Compression } from '../resources/file/file.ts';
+import type { Compression } from '../kinds/image/file.ts';
 import { unpacked } from './image-unpack.ts';
 
 const NOISE = randomBytes(300_000);

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { ProxwrightError } from '../base/errors.ts';
-import type { Compression } from '../resources/file/file.ts';
+import type { Compression } from '../kinds/image/file.ts';
 
 type Chunks = AsyncIterable<Uint8Array>;
 

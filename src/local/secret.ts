@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Where } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
-import type { SecretReference } from '../spec/types.ts';
+import type { SecretReference } from '../kinds/stack.ts';
 import { readTextFile } from './text-file.ts';
 
 const COMMAND_TIMEOUT_MS = 60_000;

@@ -2,7 +2,7 @@
 
 import type { Address } from '../base/address.ts';
 import { advice, setting } from '../base/hint.ts';
-import { imageVolid } from '../resources/file/file.ts';
+import { imageVolid } from '../kinds/image/file.ts';
 import type { Findings } from './findings.ts';
 import type { ImageCandidate, Images } from './images.ts';
 import {

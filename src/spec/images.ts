@@ -1,15 +1,15 @@
 /** Reads `images:`: which file belongs in which storage, and which disks use it. */
 import { addressOf } from '../base/address.ts';
-import { imageVolid } from '../resources/file/file.ts';
-import { imageFieldsSchema } from '../resources/image/fields.ts';
-import { imageFileName } from '../resources/image/names.ts';
+import { imageFieldsSchema } from '../kinds/image/fields.ts';
+import { imageVolid } from '../kinds/image/file.ts';
+import { imageFileName } from '../kinds/image/names.ts';
+import type { ResolvedImage } from '../kinds/stack.ts';
 import type { Findings } from './findings.ts';
 import { parseTolerantly, report } from './issues.ts';
 import { describeKind, type Entry, emptyMap, type Path, positionsOf } from './located.ts';
 import { salvage } from './salvage.ts';
 import { namedParts } from './sections.ts';
 import { imageNameSchema } from './stack-schema.ts';
-import type { ResolvedImage } from './types.ts';
 import type { Candidate } from './vm.ts';
 
 /** An image as far as it could be read. */

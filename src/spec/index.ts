@@ -1,5 +1,6 @@
 /** From the text of a stack file to a resolved stack. */
+
+export type { ResolvedStack, ResolvedVm } from '../kinds/stack.ts';
 export { stackJsonSchema } from './json-schema.ts';
 export { loadStack } from './load.ts';
 export { type Resolution, resolveStack } from './resolve.ts';
-export type { ResolvedStack, ResolvedVm } from './types.ts';

@@ -3,8 +3,8 @@
  * file, with the descriptions of the field table. A `${…}` reference is allowed for every value.
  */
 import { z } from 'zod';
-import { fieldFacts } from '../resources/field.ts';
-import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
+import { fieldFacts } from '../kinds/fields/field.ts';
+import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
 import {
   addressesSchema,
   diskImageSchema,

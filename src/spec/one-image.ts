@@ -2,11 +2,11 @@
 
 import { invariant } from '../base/assert.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
+import type { ResolvedImage } from '../kinds/stack.ts';
 import { Findings } from './findings.ts';
 import { readImages } from './images.ts';
 import { type Located, type LocatedMap, withEntry } from './located.ts';
 import { checkRules } from './rules/index.ts';
-import type { ResolvedImage } from './types.ts';
 
 export interface OneImage {
   /** As far as it could be read. */

@@ -2,11 +2,11 @@
 
 import { invariant } from '../base/assert.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
+import type { ResolvedTemplate } from '../kinds/stack.ts';
 import { Findings } from './findings.ts';
 import { emptyMap, type LocatedMap } from './located.ts';
 import { checkRules } from './rules/index.ts';
 import { readTemplate } from './templates.ts';
-import type { ResolvedTemplate } from './types.ts';
 
 export interface OneTemplate {
   /** As far as it could be read. */

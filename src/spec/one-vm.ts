@@ -1,11 +1,11 @@
 /** A VM from outside a stack file, checked by the same field table and the same rules, with the same messages. */
 import { type Address, parseAddress } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
+import type { ResolvedVm } from '../kinds/stack.ts';
 import { Findings } from './findings.ts';
 import type { LocatedMap } from './located.ts';
 import { checkRules } from './rules/index.ts';
 import { inheriting } from './rules/rule.ts';
-import type { ResolvedVm } from './types.ts';
 import { parseMember, UNRELATED } from './vm.ts';
 
 export interface OneVm {

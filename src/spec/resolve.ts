@@ -3,6 +3,7 @@
 import type { Address } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
+import type { ResolvedStack } from '../kinds/stack.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
 import { Findings } from './findings.ts';
@@ -17,7 +18,6 @@ import { namedParts, readConnection, readDefaults, readOutputs, readRollout } fr
 import { groupNameSchema, stackFileSchema, stackNameSchema } from './stack-schema.ts';
 import { didYouMean } from './suggest.ts';
 import { readTemplates } from './templates.ts';
-import type { ResolvedStack } from './types.ts';
 import type { VariableInputs } from './variable-values.ts';
 import { readVariables } from './variables.ts';
 import { type Candidate, parseMember, UNRELATED } from './vm.ts';

@@ -1,6 +1,6 @@
 /** Looks up facts in a zod schema by path: known keys, whether a field is secret, where a key belongs. */
 import { z } from 'zod';
-import { fieldFacts } from '../resources/field.ts';
+import { fieldFacts } from '../kinds/fields/field.ts';
 import type { Path } from './located.ts';
 
 /** A schema and all that it wraps; every option of a union. */

@@ -1,11 +1,11 @@
 /** Reads the sections beside the VMs: connection, defaults, rollout and outputs; and maps from names in general. */
 import type { z } from 'zod';
 import type { Where } from '../base/diagnostics.ts';
+import type { ConnectionSpec, OutputsSpec, Rollout } from '../kinds/stack.ts';
 import type { Findings } from './findings.ts';
 import { checkShape } from './issues.ts';
 import { describeKind, type Entry, emptyMap, type LocatedMap, quote } from './located.ts';
 import { connectionSchema, outputsSchema, rolloutSchema } from './stack-schema.ts';
-import type { ConnectionSpec, OutputsSpec, Rollout } from './types.ts';
 
 export function readConnection(entry: Entry | undefined, findings: Findings): ConnectionSpec {
   if (!entry) return {};

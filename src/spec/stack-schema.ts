@@ -6,10 +6,10 @@
 import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
 import { parseIp } from '../base/ip-address.ts';
-import { duration, type FieldFacts, field } from '../resources/field.ts';
-import { imageFieldsSchema } from '../resources/image/fields.ts';
-import { secretReference } from '../resources/vm/fields/cloud-init.ts';
-import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
+import { duration, type FieldFacts, field } from '../kinds/fields/field.ts';
+import { imageFieldsSchema } from '../kinds/image/fields.ts';
+import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
+import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
 import { ELEMENT_TYPES, VARIABLE_TYPES } from './variable-types.ts';
 
 /** A field that changes nothing on the server. */

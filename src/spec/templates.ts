@@ -5,7 +5,8 @@ import { closest } from '../base/closest.ts';
 import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
-import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
+import type { ResolvedTemplate } from '../kinds/stack.ts';
+import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
 import { shareAddresses } from './address-ranges.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
@@ -30,7 +31,6 @@ import { withoutNulls } from './merge.ts';
 import { salvage } from './salvage.ts';
 import { namedParts } from './sections.ts';
 import { NOT_OF_TEMPLATES, templateKeysSchema } from './stack-schema.ts';
-import type { ResolvedTemplate } from './types.ts';
 import { parseMember, type Sort, UNRELATED } from './vm.ts';
 
 /** A template as far as it could be read. */

@@ -2,7 +2,8 @@
 import type { z } from 'zod';
 import type { Address } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
-import { vmFieldsSchema } from '../resources/vm/fields/index.ts';
+import type { ResolvedVm } from '../kinds/stack.ts';
+import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
 import type { Findings } from './findings.ts';
 import type { Member } from './groups.ts';
 import { parseTolerantly, pathOf, report } from './issues.ts';
@@ -10,7 +11,6 @@ import { type Path, positionsOf } from './located.ts';
 import { salvage } from './salvage.ts';
 import { keysAt } from './schema-walk.ts';
 import { GROUP_KEYS } from './stack-schema.ts';
-import type { ResolvedVm } from './types.ts';
 
 /** A VM as far as it could be read. Rules read only untainted paths, so that one mistake is reported once. */
 export interface Candidate {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../base/virtual-clock.ts';
+import { emptyState, type StackState } from '../kinds/recorded.ts';
 import { foldEvents, openSteps, type RunEvent } from './events.ts';
 import { JournalWriter, readRun } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
-import { emptyState, type StackState } from './stack-state.ts';
 import { ADDRESSES, formerAddress, interleaved, RUN_STARTED, siblings, vmState } from './testing/arbitraries.ts';
 
 const beginning: fc.Arbitrary<StackState> = fc

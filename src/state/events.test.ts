@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { emptyState, type StackState } from '../kinds/recorded.ts';
 import { eventSchema, foldEvents, JOURNAL_FORMAT, openSteps, type RunEvent } from './events.ts';
-import { emptyState, type StackState } from './stack-state.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const started = (step: string): RunEvent => ({ event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' });

@@ -4,7 +4,7 @@
  * resource, so the order in which siblings' events interleave does not matter.
  */
 import { z } from 'zod';
-import { type FileState, fileStateSchema, type StackState, type VmState, vmPatchSchema } from './stack-state.ts';
+import { type FileState, fileStateSchema, type StackState, type VmState, vmPatchSchema } from '../kinds/recorded.ts';
 
 /** Version of the event format. Journals of format 1 are upgraded while they are read: old-journal.ts. */
 export const JOURNAL_FORMAT = 2;

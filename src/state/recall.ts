@@ -1,7 +1,8 @@
 /** Everything that is known of a stack: its state file, and on top of it what unfinished runs wrote into their journals. */
+
+import type { StackState } from '../kinds/recorded.ts';
 import { foldEvents } from './events.ts';
 import { type RunJournal, unfinishedRuns } from './journal.ts';
-import type { StackState } from './stack-state.ts';
 import { readState } from './state-file.ts';
 import type { StateStore } from './store.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../base/address.ts';
+import { emptyState, type StackState, vmStateOf } from '../kinds/recorded.ts';
 import { foldEvents } from './events.ts';
 import { MemoryStore } from './memory-store.ts';
-import { emptyState, type StackState, vmStateOf } from './stack-state.ts';
 import { listBackups, parseState, printState, readState, writeState } from './state-file.ts';
 import { ADDRESSES, siblings, vmState } from './testing/arbitraries.ts';
 

@@ -1,7 +1,7 @@
 /** The state file: read with care, written as a whole, with the previous version kept beside it. */
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
-import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from './stack-state.ts';
+import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
 import type { StateStore } from './store.ts';
 
 const STATE_FILE = 'state.json';

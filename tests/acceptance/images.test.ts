@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Plan } from '../../src/engine/plan-types.ts';
+import type { Plan } from '../../src/kinds/change.ts';
 import { DirectoryStore } from '../../src/state/directory-store.ts';
 import { readState } from '../../src/state/state-file.ts';
 import { Account } from './account.ts';

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { isHealthy } from '../../src/engine/doctor/finding.ts';
 import { outputsForPeople } from '../../src/engine/outputs/render.ts';
-import { isEmpty } from '../../src/engine/plan-types.ts';
+import { isEmpty } from '../../src/kinds/change.ts';
 import { buildWorld, type WorldFile } from '../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../src/simulator/world/bare-world.ts';
 import { type ExampleScene, openExample, type SceneOptions, shown } from './support/example-scene.ts';

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/cli/examples.ts';
 import { isHealthy } from '../../src/engine/doctor/finding.ts';
 import { outputsForPeople } from '../../src/engine/outputs/render.ts';
-import { isEmpty } from '../../src/engine/plan-types.ts';
+import { isEmpty } from '../../src/kinds/change.ts';
 import { type ExampleScene, openExample, type SceneOptions, shown } from './support/example-scene.ts';
 import { optionsIn, shownLines } from './support/readme.ts';
 

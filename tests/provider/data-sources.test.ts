@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { printOwnership } from '../../src/kinds/vm/ownership.ts';
 import { type CtyObject, isObject, UNKNOWN } from '../../src/provider/cty/value.ts';
 import { createProvider } from '../../src/provider/index.ts';
 import { ownerName } from '../../src/provider/vm/owner.ts';
-import { printOwnership } from '../../src/resources/vm/ownership.ts';
 import {
   buildWorld,
   createSimulator,

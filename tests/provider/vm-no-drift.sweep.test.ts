@@ -1,12 +1,12 @@
 /** What holds for the engine holds behind Terraform's door: no false drift, no missed drift, over all fields. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { desiredConfig } from '../../src/kinds/vm/desired-config.ts';
+import type { VmFields } from '../../src/kinds/vm/fields/index.ts';
+import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
+import { foreignChanges } from '../../src/kinds/vm/testing/foreign-changes.ts';
 import { USER_ATTRIBUTES } from '../../src/provider/vm/schema.ts';
 import { wantedVm } from '../../src/provider/vm/wanted-vm.ts';
-import { desiredConfig } from '../../src/resources/vm/desired-config.ts';
-import type { VmFields } from '../../src/resources/vm/fields/index.ts';
-import { vmFieldsArbitrary } from '../../src/resources/vm/testing/arbitrary-vm.ts';
-import { foreignChanges } from '../../src/resources/vm/testing/foreign-changes.ts';
 import { driftWorld, SURROUNDINGS } from '../simulation/engine/support/drift-world.ts';
 import { isStored } from '../simulation/engine/support/foreign-edit.ts';
 import { byDepth } from '../support/depth.ts';

@@ -8,10 +8,10 @@ import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import { dnsmasqReservations } from '../../src/engine/outputs/dhcp.ts';
 import { talosScript } from '../../src/engine/outputs/hand-over/talos.ts';
 import { stackOutputs } from '../../src/engine/outputs/outputs.ts';
+import { emptyState } from '../../src/kinds/recorded.ts';
 import { buildWorld, type World, type WorldFile } from '../../src/simulator/index.ts';
 import { DEFAULT_WORLD } from '../../src/simulator/world/default-world.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../src/spec/index.ts';
-import { emptyState } from '../../src/state/stack-state.ts';
 import { failuresOf } from './engine/support/invariants.ts';
 import { Scene } from './engine/support/scene.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { isEmpty } from '../../src/engine/plan-types.ts';
 import { recoverState } from '../../src/engine/recover.ts';
 import { replaceState } from '../../src/engine/state-edit.ts';
+import { isEmpty } from '../../src/kinds/change.ts';
+import { emptyState } from '../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../src/spec/index.ts';
-import { emptyState } from '../../src/state/stack-state.ts';
 import { StackScene, stackOf } from './support/stack-scene.ts';
 
 const group = (fields: string) =>

@@ -5,11 +5,11 @@ import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Transport } from '../../src/base/transport.ts';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
+import { type VmFieldsInput, vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';
+import { readyChecks, readyTarget } from '../../src/kinds/vm/ready/checks.ts';
+import { GuestSigns } from '../../src/kinds/vm/ready/signs.ts';
+import { type Readiness, waitUntilReady } from '../../src/kinds/vm/ready/wait.ts';
 import { createPve, parseToken } from '../../src/pve/index.ts';
-import { type VmFieldsInput, vmFieldsSchema } from '../../src/resources/vm/fields/index.ts';
-import { readyChecks, readyTarget } from '../../src/resources/vm/ready/checks.ts';
-import { GuestSigns } from '../../src/resources/vm/ready/signs.ts';
-import { type Readiness, waitUntilReady } from '../../src/resources/vm/ready/wait.ts';
 import { isPortOpen } from '../../src/simulator/guests/addresses.ts';
 import {
   buildWorld,

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../src/base/address.ts';
 import { readinessSchedule } from '../../src/engine/ready/schedule.ts';
-import type { VmFieldsInput } from '../../src/resources/vm/fields/index.ts';
+import type { VmFieldsInput } from '../../src/kinds/vm/fields/index.ts';
 import { bench, FIRST } from './readiness-bench.ts';
 
 const asked = (requests: readonly string[]) => requests.map((request) => request.replace(/.*\//, ''));

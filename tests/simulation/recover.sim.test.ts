@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isEmpty } from '../../src/engine/plan-types.ts';
 import { compareWithCluster, recoverState } from '../../src/engine/recover.ts';
 import { replaceState } from '../../src/engine/state-edit.ts';
-import { emptyState, type StackState } from '../../src/state/stack-state.ts';
+import { isEmpty } from '../../src/kinds/change.ts';
+import { emptyState, type StackState } from '../../src/kinds/recorded.ts';
 import { StackScene, stackOf } from './support/stack-scene.ts';
 
 const STACK = stackOf(`

@@ -2,7 +2,7 @@
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import { buildWorld, type World, type WorldFile } from '../../src/simulator/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../src/spec/index.ts';
-import { emptyState, type StackState } from '../../src/state/stack-state.ts';
+import { emptyState, type StackState } from '../../src/kinds/recorded.ts';
 import { TOKEN } from './requests.ts';
 
 const NODE = 'pve1';

@@ -13,7 +13,7 @@ import { PROVIDER_FACTS, RESOURCE_FACTS } from '../../src/engine/doctor/upgrade/
 import { type AssumedInput, assumedNeeds } from '../../src/engine/privileges/assumed.ts';
 import { readingsOf } from '../../src/engine/privileges/readings.ts';
 import { printPath, type Requirement } from '../../src/engine/privileges/requirement.ts';
-import { emptyVm } from '../../src/resources/vm/privileges/forecast.ts';
+import { emptyVm } from '../../src/kinds/vm/privileges/forecast.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../src/spec/index.ts';
 import { table } from './markdown.ts';
 

@@ -1,9 +1,9 @@
 /** The reference of the stack file, out of the field table and of the schemas around it: one table for each section. */
 import { z } from 'zod';
-import type { Effect } from '../../src/resources/field.ts';
-import { type FieldRow, fieldRows } from '../../src/resources/field-table.ts';
-import { imageFieldsSchema } from '../../src/resources/image/fields.ts';
-import { vmFieldsSchema } from '../../src/resources/vm/fields/index.ts';
+import type { Effect } from '../../src/kinds/fields/field.ts';
+import { type FieldRow, fieldRows } from '../../src/kinds/fields/field-table.ts';
+import { imageFieldsSchema } from '../../src/kinds/image/fields.ts';
+import { vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';
 import {
   connectionSchema,
   diskImageSchema,

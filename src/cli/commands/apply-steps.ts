@@ -2,7 +2,7 @@
 import { counted } from '../../base/count.ts';
 import { canceled, isCanceled } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
-import { type Change, isEmpty, type Plan } from '../../engine/plan-types.ts';
+import { type Change, isEmpty, type Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import { isYes } from '../consent.ts';
 import { type Failure, problemOfRun } from '../evidence/incident-file.ts';

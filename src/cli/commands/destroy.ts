@@ -2,7 +2,7 @@
 import { kindOf } from '../../base/address.ts';
 import { counted } from '../../base/count.ts';
 import { canceled } from '../../base/errors.ts';
-import type { StackState } from '../../state/stack-state.ts';
+import type { StackState } from '../../kinds/recorded.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { needsYes } from '../consent.ts';
 import { openStack } from '../stack/open.ts';

@@ -1,6 +1,6 @@
 /** `proxwright drift`: what was changed outside Proxwright since the last apply. Changes in the file are left to `plan`. */
-import type { Change } from '../../engine/plan-types.ts';
-import type { Difference } from '../../resources/vm/diff/diff.ts';
+import type { Change } from '../../kinds/change.ts';
+import type { Difference } from '../../kinds/vm/diff/diff.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
 import { openAndPlan, type PlannedStack } from '../stack/planning.ts';
 import { type Drift, driftView } from '../views/drift.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { vmAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { known } from '../../engine/outputs/testing/lab.ts';
-import { emptyState } from '../../state/stack-state.ts';
+import { emptyState } from '../../kinds/recorded.ts';
 import { testDeps } from '../testing/deps.ts';
 import { type OutputOptions, runOutput } from './output.ts';
 

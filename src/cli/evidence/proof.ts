@@ -7,7 +7,7 @@ import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/eviden
 import { redacted } from '../../engine/evidence/redacted.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
 import type { VmEvidence } from '../../engine/evidence.ts';
-import type { Plan } from '../../engine/plan-types.ts';
+import type { Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';

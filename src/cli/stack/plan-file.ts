@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { PLAN_VERSION, type Plan } from '../../engine/plan-types.ts';
+import { PLAN_VERSION, type Plan } from '../../kinds/change.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { CommandDeps } from '../command.ts';
 import { writePrivateFile } from '../write-file.ts';

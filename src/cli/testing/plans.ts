@@ -1,6 +1,6 @@
 /** Plans for tests of views. */
 import type { Address } from '../../base/address.ts';
-import type { Change, Plan } from '../../engine/plan-types.ts';
+import type { Change, Plan } from '../../kinds/change.ts';
 
 export const address = (text: string) => text as Address;
 

@@ -2,10 +2,10 @@
 import { counted, inNumber } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { printDuration } from '../../base/units.ts';
-import type { ResourceOutcome } from '../../state/events.ts';
 import type { VmView } from '../../engine/outputs/vm-view.ts';
-import type { Plan } from '../../engine/plan-types.ts';
-import type { StackState } from '../../state/stack-state.ts';
+import type { Plan } from '../../kinds/change.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
 import { EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Terminal } from '../terminal.ts';
 import { countedKinds, partOf } from './counted-kinds.ts';

@@ -4,7 +4,7 @@ import { counted } from '../../base/count.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Finding } from '../../engine/doctor/finding.ts';
 import type { OutputValues } from '../../engine/outputs/contract.ts';
-import type { Plan } from '../../engine/plan-types.ts';
+import type { Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import { renderFindings } from './doctor.ts';
 import { createLiveArea } from './live.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Observed } from '../../engine/observed.ts';
-import { emptyState, vmStateSchema } from '../../state/stack-state.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import { emptyState, vmStateSchema } from '../../kinds/recorded.ts';
 import { driftsOf } from '../commands/drift.ts';
 import { address, change, planOf } from '../testing/plans.ts';
 import { renderDrift } from './drift.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pciMapStep } from '../../resources/pci/mapping.ts';
-import { vmStep } from '../../resources/vm/steps.ts';
+import { pciMapStep } from '../../kinds/pci-mapping/mapping.ts';
+import { vmStep } from '../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../testing/plans.ts';
 import { paintFor, plainPaint } from './paint.ts';
 import { printValue, renderPlan } from './plan.ts';

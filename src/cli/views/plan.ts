@@ -1,11 +1,11 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
 import { type AddressKind, kindOf } from '../../base/address.ts';
-import type { Change, ChangeKind, Plan } from '../../engine/plan-types.ts';
-import { isPciMapStep, type PciMapStep } from '../../resources/pci/mapping.ts';
-import type { Step } from '../../resources/step.ts';
-import type { Difference } from '../../resources/vm/diff/diff.ts';
-import type { MigrateInput } from '../../resources/vm/steps.ts';
+import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
+import { isPciMapStep, type PciMapStep } from '../../kinds/pci-mapping/mapping.ts';
+import type { Step } from '../../kinds/step.ts';
+import type { Difference } from '../../kinds/vm/diff/diff.ts';
+import type { MigrateInput } from '../../kinds/vm/steps.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 

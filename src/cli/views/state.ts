@@ -2,9 +2,9 @@
 import { counted } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
-import type { Plan } from '../../engine/plan-types.ts';
 import type { Recovery, Standing } from '../../engine/recover.ts';
-import type { FileState, StackState, VmState } from '../../state/stack-state.ts';
+import type { Plan } from '../../kinds/change.ts';
+import type { FileState, StackState, VmState } from '../../kinds/recorded.ts';
 import type { LockOwner } from '../../state/store.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Paint } from './paint.ts';

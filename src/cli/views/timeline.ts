@@ -3,8 +3,8 @@ import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
 import type { Activity } from '../../engine/run-memory.ts';
 import { type ResourceRecord, RunFold, type StepRecord } from '../../engine/run-record.ts';
-import type { Label } from '../../resources/action.ts';
-import { labelOf } from '../../resources/actions.ts';
+import type { Label } from '../../kinds/action.ts';
+import { labelOf } from '../../kinds/registry.ts';
 import type { RunEvent } from '../../state/events.ts';
 
 /** Stages as people count them, in the order of the table: growing and reading back belong to the configuration. */

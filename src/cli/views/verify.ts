@@ -2,7 +2,7 @@
 import type { Finding } from '../../engine/doctor/finding.ts';
 import { comparedVm } from '../../engine/evidence/record.ts';
 import type { VmEvidence } from '../../engine/evidence.ts';
-import type { Change, Plan } from '../../engine/plan-types.ts';
+import type { Change, Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { Terminal } from '../terminal.ts';
 import { readyWords, renderFindings } from './doctor.ts';

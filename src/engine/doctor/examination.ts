@@ -1,12 +1,12 @@
 /** Everything the doctor's checks look at, as plain data: read once by examine.ts, judged without asking again. */
 import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
+import type { Observed, Readable, TemplateCandidate } from '../../kinds/observed.ts';
+import type { PciHardware } from '../../kinds/pci-mapping/mapping.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
-import type { PciHardware } from '../../resources/pci/mapping.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import type { ResolvedStack } from '../../spec/types.ts';
-import type { StackState } from '../../state/stack-state.ts';
-import type { Observed, Readable, TemplateCandidate } from '../observed.ts';
 import type { PlanResult } from '../plan.ts';
 import type { PrivilegeCheck } from '../privileges/check.ts';
 import type { WireTimes } from './wire-times.ts';

@@ -1,10 +1,10 @@
 /** What of the cluster a VM of the stack uses: its template, its storages. Pure. */
 
+import type { Observed } from '../../kinds/observed.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import { drivesOf } from '../../kinds/vm/disks.ts';
+import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choose-template.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
-import { drivesOf } from '../../resources/vm/disks.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
-import { chooseTemplate, type TemplateChoice } from '../choose-template.ts';
-import type { Observed } from '../observed.ts';
 
 /** The VM as it stands, else its template; nothing where neither is known. */
 export function baseOf(vm: ResolvedVm, observed: Observed): ReadonlyMap<string, string> {

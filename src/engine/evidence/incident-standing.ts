@@ -1,7 +1,8 @@
 /** What a failed run left behind, VM by VM, as far as its own memory knows. Pure. */
+
+import type { ChangeKind } from '../../kinds/change.ts';
+import type { VmState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
-import type { VmState } from '../../state/stack-state.ts';
-import type { ChangeKind } from '../plan-types.ts';
 import type { Differing } from './record.ts';
 
 export interface Stand {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { VmState } from '../../kinds/recorded.ts';
 import { JOURNAL_FORMAT, type RunEvent } from '../../state/events.ts';
-import type { VmState } from '../../state/stack-state.ts';
 import { describeRun } from '../run-record.ts';
 import { type IncidentInput, incidentName, renderIncident } from './incident.ts';
 import { timeline } from './incident-timeline.ts';

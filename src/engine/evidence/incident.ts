@@ -5,8 +5,8 @@
 import { counted } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { formatWhere } from '../../base/diagnostics.ts';
+import type { VmState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
-import type { VmState } from '../../state/stack-state.ts';
 import type { RunRecord } from '../run-record.ts';
 import { standings } from './incident-standing.ts';
 import { timeline } from './incident-timeline.ts';

@@ -1,8 +1,8 @@
 /** One run of the gate as data: circumstances, stages, what differed, what was compared. All of it may be kept. Pure. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { VmEvidence } from '../evidence.ts';
-import type { Change, ChangeKind, Plan } from '../plan-types.ts';
 
 export const EVIDENCE_VERSION = 1;
 

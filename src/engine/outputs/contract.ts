@@ -3,7 +3,7 @@
  * what is not known yet is null. A renamed output keeps its old name for one version and warns when it is read.
  */
 import { z } from 'zod';
-import type { VmState } from '../../state/stack-state.ts';
+import type { VmState } from '../../kinds/recorded.ts';
 
 export const CONTRACT_VERSION = 1;
 

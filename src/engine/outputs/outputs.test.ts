@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { emptyState, type StackState } from '../../state/stack-state.ts';
+import { emptyState, type StackState } from '../../kinds/recorded.ts';
 import { readOutput, stackOutputs } from './outputs.ts';
 import { outputsAsEnvironment, outputsAsJson, outputsAsShell, outputsForPeople } from './render.ts';
 import { known, STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';

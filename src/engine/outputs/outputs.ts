@@ -3,8 +3,8 @@ import { closest } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
-import type { ResolvedStack } from '../../spec/types.ts';
-import type { StackState } from '../../state/stack-state.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
 import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues } from './contract.ts';
 import { type VmView, vmViews } from './vm-view.ts';
 

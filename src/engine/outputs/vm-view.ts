@@ -1,8 +1,8 @@
 /** One VM of the stack as the outputs show it: what the file says and what is remembered of it, side by side. */
 import type { Address } from '../../base/address.ts';
-import { managedNic, slotNumber, staticAddresses } from '../../resources/vm/ready/checks.ts';
-import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
-import { type StackState, type VmState, vmStateOf } from '../../state/stack-state.ts';
+import { type StackState, type VmState, vmStateOf } from '../../kinds/recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
 import type { VmStatus } from './contract.ts';
 
 export interface NicView {

@@ -4,11 +4,11 @@
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { isFamily } from '../../base/errors.ts';
+import type { Plan } from '../../kinds/change.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { Pve } from '../../pve/client.ts';
-import type { ResolvedStack } from '../../spec/types.ts';
 import { type ServerVersion, supportOf } from '../compatibility.ts';
-import type { Observed } from '../observed.ts';
-import type { Plan } from '../plan-types.ts';
 import { Grants, isRealRoot } from './grants.ts';
 import type { Holder } from './pveum.ts';
 import { notRead, readingsOf } from './readings.ts';

@@ -1,12 +1,12 @@
 /** Which line of the file asks for something: from a key of the configuration back to the field, and to its position. */
 import { type Address, covers } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
-import { desiredConfig } from '../../resources/vm/desired-config.ts';
-import type { Cause } from '../../resources/vm/privileges/need.ts';
-import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
-import type { Observed } from '../observed.ts';
-import { pciMappingsFor } from '../pci.ts';
-import { whereOf } from '../where.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import { pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
+import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import type { Cause } from '../../kinds/vm/privileges/need.ts';
+import { whereOf } from '../../kinds/vm/where.ts';
 
 export interface FieldFinder {
   whereOf(cause: Cause): Where;

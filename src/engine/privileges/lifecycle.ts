@@ -3,16 +3,16 @@
  * VM is switched on and off, moved where there is another node, and one day destroyed.
  */
 
-import type { Step } from '../../resources/step.ts';
-import type { SeedInput } from '../../resources/vm/actions/seed.ts';
-import { mergedText } from '../../resources/vm/diff/merge.ts';
-import { writeNeeds } from '../../resources/vm/privileges/config.ts';
-import { growthNeeds } from '../../resources/vm/privileges/drives.ts';
-import { type VmForecast, wishesOf } from '../../resources/vm/privileges/forecast.ts';
-import { type Need, need, on } from '../../resources/vm/privileges/need.ts';
-import { STEP_PRIVILEGES, type StepSurroundings } from '../../resources/vm/privileges/steps.ts';
-import type { ConfigureInput } from '../../resources/vm/steps.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import type { Step } from '../../kinds/step.ts';
+import type { SeedInput } from '../../kinds/vm/actions/seed.ts';
+import { mergedText } from '../../kinds/vm/diff/merge.ts';
+import { writeNeeds } from '../../kinds/vm/privileges/config.ts';
+import { growthNeeds } from '../../kinds/vm/privileges/drives.ts';
+import { type VmForecast, wishesOf } from '../../kinds/vm/privileges/forecast.ts';
+import { type Need, need, on } from '../../kinds/vm/privileges/need.ts';
+import { STEP_PRIVILEGES, type StepSurroundings } from '../../kinds/vm/privileges/steps.ts';
+import type { ConfigureInput } from '../../kinds/vm/steps.ts';
 
 export interface LaterInput {
   readonly vm: ResolvedVm;

@@ -3,10 +3,10 @@
  * any other, so that a role can be made for it, and says what stays unknown without it.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
-import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
-import type { ResolvedStack } from '../../spec/types.ts';
-import { whereOf } from '../where.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
+import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
+import { whereOf } from '../../kinds/vm/where.ts';
 import type { Grants } from './grants.ts';
 import type { Requirement } from './requirement.ts';
 

@@ -5,11 +5,11 @@
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { machinesOf } from '../../kinds/machines.ts';
+import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
+import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
 import type { Pve } from '../../pve/client.ts';
-import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
-import type { AclPath, OneOf } from '../../resources/vm/privileges/need.ts';
-import type { ResolvedStack, ResolvedVm } from '../../spec/types.ts';
-import { machinesOf } from '../machines.ts';
 import { assumedNeeds } from './assumed.ts';
 import { checkNeeds } from './check.ts';
 import { Grants, isRealRoot } from './grants.ts';

@@ -1,7 +1,8 @@
 /** VNets stand below their own zone, and which one that is only those may read who may look at the network. */
+
+import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
+import type { AclPath } from '../../kinds/vm/privileges/need.ts';
 import type { Pve } from '../../pve/client.ts';
-import { LOCAL_ZONE } from '../../resources/vm/privileges/devices.ts';
-import type { AclPath } from '../../resources/vm/privileges/need.ts';
 import type { Grants } from './grants.ts';
 import type { Requirement } from './requirement.ts';
 

@@ -1,15 +1,15 @@
 /** A cluster as plain data, for tests of what is pure: one node with two storages, and whatever a test adds. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
-import { secretFieldsOf } from '../../resources/vm/fields/secrets.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import { emptyVm } from '../../resources/vm/privileges/forecast.ts';
+import { machinesOf } from '../../kinds/machines.ts';
+import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../../kinds/observed.ts';
+import type { VmState } from '../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import type { Secrets } from '../../kinds/template/recipe.ts';
+import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { emptyVm } from '../../kinds/vm/privileges/forecast.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
-import type { ResolvedStack } from '../../spec/types.ts';
-import type { VmState } from '../../state/stack-state.ts';
-import { machinesOf } from '../machines.ts';
-import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../observed.ts';
-import type { Secrets } from '../templates/recipe.ts';
 
 export const NODE = 'pve1';
 export const UUID = '11111111-0000-4000-8000-000000000001';

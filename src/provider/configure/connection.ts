@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError, toDiagnostic } from '../../base/errors.ts';
+import type { SecretReference } from '../../kinds/stack.ts';
 import { CONNECTION_VARIABLES, type ConnectionPart, unmetInsecurity } from '../../local/environment.ts';
 import { readSecret, type SecretSources } from '../../local/secret.ts';
 import { readTextFile } from '../../local/text-file.ts';
@@ -16,7 +17,6 @@ import {
   parseToken,
   type Trust,
 } from '../../pve/index.ts';
-import type { SecretReference } from '../../spec/types.ts';
 import { isPem, type Settings } from './settings.ts';
 
 export interface Connection {

@@ -2,10 +2,10 @@
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
+import type { Rollout } from '../../kinds/stack.ts';
 import { caTrust, parseToken } from '../../pve/index.ts';
 import { retryProblem, rolloutOf } from '../../spec/sections.ts';
 import { rolloutSchema } from '../../spec/stack-schema.ts';
-import type { Rollout } from '../../spec/types.ts';
 import type { CtyObject } from '../cty/value.ts';
 import { badValue, readArguments } from './arguments.ts';
 import { configurationSchema } from './table.ts';

@@ -6,6 +6,7 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { Transport } from '../../base/transport.ts';
 import { RunLimits } from '../../engine/limits.ts';
+import { IdReservations } from '../../kinds/vm/ids.ts';
 import { tcpPortProbe } from '../../local/port-probe.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
 import { shareReads } from '../../pve/http/shared-reads.ts';
@@ -16,7 +17,6 @@ import {
   type HttpsTransportOptions,
   type Pve,
 } from '../../pve/index.ts';
-import { IdReservations } from '../../resources/vm/ids.ts';
 import type { Surroundings } from '../surroundings.ts';
 import type { Connection } from './connection.ts';
 import { sharedImageSources } from './image-sources.ts';

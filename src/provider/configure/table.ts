@@ -3,7 +3,7 @@
  * The rollout is that of a stack file, without what a run of single resources cannot mean.
  */
 import { z } from 'zod';
-import { field } from '../../resources/field.ts';
+import { field } from '../../kinds/fields/field.ts';
 import { connectionSchema, rolloutSchema } from '../../spec/stack-schema.ts';
 import { attributesOfFields } from '../schema/from-fields.ts';
 import type { Attribute, Attributes, Schema } from '../schema/model.ts';

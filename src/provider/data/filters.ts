@@ -1,6 +1,6 @@
 /** Arguments that several data sources have, and what they let pass. */
 import { z } from 'zod';
-import { type FieldFacts, field } from '../../resources/field.ts';
+import { type FieldFacts, field } from '../../kinds/fields/field.ts';
 import type { Guest } from './inventory.ts';
 
 export function argument<Schema extends z.ZodType>(

@@ -1,8 +1,8 @@
 /** What is told of one VM or template, in the words of `proxwright_vm`. */
 import { invariant } from '../../base/assert.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { stripOwnership } from '../../kinds/vm/ownership.ts';
 import { parseTags } from '../../pve/index.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import { stripOwnership } from '../../resources/vm/ownership.ts';
 import type { CtyValue } from '../cty/value.ts';
 import type { Attribute, Attributes } from '../schema/model.ts';
 import { COMPUTED_ATTRIBUTES, computedValues } from '../vm/computed.ts';

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { advice, setting } from '../../base/hint.ts';
-import { pickTemplate } from '../../engine/choose-template.ts';
-import { readTemplate } from '../../engine/observe.ts';
+import { readTemplate } from '../../kinds/observe.ts';
+import { pickTemplate } from '../../kinds/vm/plan/choose-template.ts';
 import { objectOf } from '../cty/value.ts';
 import { computed, computedList, type DataSourceDefinition, nameOrId } from './define.ts';
 import { argument, nameRegexArgument, nodeArgument, passes, tagArgument, vmidArgument } from './filters.ts';

@@ -1,9 +1,9 @@
 /** Bringing an image to its place, by the engine, and what is remembered of it then. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { fileKey } from '../../kinds/image/memory.ts';
+import { type FilePlace, keyOf, volidOf } from '../../kinds/image/steps.ts';
+import { emptyState, type FileState, type StackState } from '../../kinds/recorded.ts';
 import type { VolumeEntry } from '../../pve/index.ts';
-import { fileKey } from '../../resources/file/memory.ts';
-import { type FilePlace, keyOf, volidOf } from '../../resources/file/steps.ts';
-import { emptyState, type FileState, type StackState } from '../../state/stack-state.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { carryOut } from '../run/outcome.ts';
 import { stackOf, withEngineRun } from '../run/session.ts';

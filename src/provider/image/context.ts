@@ -1,5 +1,5 @@
 /** What the calls on images of one process share beside their surroundings. */
-import { type FilePlace, keyOf } from '../../resources/file/steps.ts';
+import { type FilePlace, keyOf } from '../../kinds/image/steps.ts';
 import { knownSurroundings } from '../configure/configuration.ts';
 import { type Surroundings, type SurroundingsOf, surroundingsDuring } from '../surroundings.ts';
 

@@ -1,6 +1,6 @@
 /** Taking over a file by `node/volume`. Nothing of it is changed, and it stays when its resource goes. */
 import { ProxwrightError } from '../../base/errors.ts';
-import { placeOfVolume } from '../../resources/file/file.ts';
+import { placeOfVolume } from '../../kinds/image/file.ts';
 import { type CtyValue, objectOf } from '../cty/value.ts';
 import type { ImportResult } from '../provider.ts';
 import type { ImageContext } from './context.ts';

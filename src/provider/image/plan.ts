@@ -1,8 +1,8 @@
 /** `PlanResourceChange` of an image: what it will be, and whether that can work. */
 import { ProxwrightError } from '../../base/errors.ts';
-import type { ImageSite, Observed } from '../../engine/observed.ts';
-import { type FilePlace, volidOf } from '../../resources/file/steps.ts';
-import { imageCompression } from '../../resources/image/names.ts';
+import { imageCompression } from '../../kinds/image/names.ts';
+import { type FilePlace, volidOf } from '../../kinds/image/steps.ts';
+import type { ImageSite, Observed } from '../../kinds/observed.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { PlanRequest, PlanResponse, ProviderDiagnostic } from '../provider.ts';
 import { checked, isPostponed, planWithEngine } from '../run/checks.ts';

@@ -1,6 +1,6 @@
 /** What the host keeps for an image without showing it: what the storage told of the file when it was brought. */
 import { z } from 'zod';
-import { fileStateSchema } from '../../state/stack-state.ts';
+import { fileStateSchema } from '../../kinds/recorded.ts';
 import type { PrivateState } from '../provider.ts';
 
 const VERSION = 1;

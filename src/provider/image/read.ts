@@ -1,7 +1,7 @@
 /** `ReadResource` of an image: whether its file is there, and still the one that was brought. */
-import { placeOfVolume } from '../../resources/file/file.ts';
-import { isSameFile } from '../../resources/file/memory.ts';
-import type { FilePlace } from '../../resources/file/steps.ts';
+import { placeOfVolume } from '../../kinds/image/file.ts';
+import { isSameFile } from '../../kinds/image/memory.ts';
+import type { FilePlace } from '../../kinds/image/steps.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';
 import type { ReadRequest, ReadResult } from '../provider.ts';
 import { textOf } from '../vm/memory.ts';

@@ -1,5 +1,5 @@
 /** What the host is told of an image. */
-import type { FileState } from '../../state/stack-state.ts';
+import type { FileState } from '../../kinds/recorded.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { type ImagePrivate, writePrivate } from './private-state.ts';

@@ -1,5 +1,5 @@
 /** The schema of `proxwright_image`: the field table of an image, for one node instead of several. */
-import { imageFieldsSchema } from '../../resources/image/fields.ts';
+import { imageFieldsSchema } from '../../kinds/image/fields.ts';
 import { asArguments } from '../configure/arguments.ts';
 import type { Subject } from '../run/outcome.ts';
 import { type TimeoutWords, timeoutsAttribute } from '../run/timeouts.ts';

@@ -1,7 +1,7 @@
 /** What lies in a storage under the name of an image, and what earlier processes of this token did to it. */
 import { hasCode, isCanceled, ProxwrightError } from '../../base/errors.ts';
+import { type FilePlace, volidOf } from '../../kinds/image/steps.ts';
 import { type Pve, parseUpid, type TaskEntry, type VolumeEntry } from '../../pve/index.ts';
-import { type FilePlace, volidOf } from '../../resources/file/steps.ts';
 import type { Surroundings } from '../surroundings.ts';
 
 export async function findFile(

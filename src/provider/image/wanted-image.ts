@@ -1,9 +1,10 @@
 /** A configuration of the host as an image the engine can work with. */
-import { type FilePlace, placeOf } from '../../resources/file/steps.ts';
-import { imageFileName } from '../../resources/image/names.ts';
+
+import { imageFileName } from '../../kinds/image/names.ts';
+import { type FilePlace, placeOf } from '../../kinds/image/steps.ts';
+import type { ResolvedImage, Rollout } from '../../kinds/stack.ts';
 import { type Located, scalar, unknownAt } from '../../spec/located.ts';
 import { checkOneImage } from '../../spec/one-image.ts';
-import type { ResolvedImage, Rollout } from '../../spec/types.ts';
 import { type CtyObject, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { readTimeouts } from '../run/timeouts.ts';

@@ -2,11 +2,11 @@
 import { hostname } from 'node:os';
 import type { Address } from '../../base/address.ts';
 import { Session } from '../../engine/session.ts';
-import type { ImageSources } from '../../resources/file/context.ts';
-import type { ResolvedSecret } from '../../resources/vm/desired-config.ts';
-import type { ResolvedStack, Rollout } from '../../spec/types.ts';
+import type { ImageSources } from '../../kinds/image/context.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import type { ResolvedStack, Rollout } from '../../kinds/stack.ts';
+import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
-import type { StackState } from '../../state/stack-state.ts';
 import { writeState } from '../../state/state-file.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { ownerName } from '../vm/owner.ts';

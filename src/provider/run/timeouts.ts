@@ -1,6 +1,6 @@
 /** `timeouts` of a resource: bounds of single waits, by the names they have in the provider's `rollout.timeouts`. */
 import { parseDuration } from '../../base/units.ts';
-import type { Rollout } from '../../spec/types.ts';
+import type { Rollout } from '../../kinds/stack.ts';
 import { type CtyObject, isObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attribute, Attributes } from '../schema/model.ts';

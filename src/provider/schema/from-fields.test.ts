@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { byteSize, duration, field } from '../../resources/field.ts';
-import { fieldRows } from '../../resources/field-table.ts';
-import { vmFieldsSchema } from '../../resources/vm/fields/index.ts';
+import { byteSize, duration, field } from '../../kinds/fields/field.ts';
+import { fieldRows } from '../../kinds/fields/field-table.ts';
+import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import { attributesOfFields, vmFieldAttributes, withNested } from './from-fields.ts';
 import { type Attribute, type Attributes, objectType } from './model.ts';
 

@@ -1,8 +1,8 @@
 /** The attributes of a resource out of a field table: types by the shapes of its fields, words by their facts. */
 import type { z } from 'zod';
 import { assertNever } from '../../base/assert.ts';
-import type { Effect, FieldFacts } from '../../resources/field.ts';
-import { vmFieldsSchema } from '../../resources/vm/fields/index.ts';
+import type { Effect, FieldFacts } from '../../kinds/fields/field.ts';
+import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
 

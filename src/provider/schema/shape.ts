@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { invariant } from '../../base/assert.ts';
-import { type FieldFacts, fieldFacts } from '../../resources/field.ts';
+import { type FieldFacts, fieldFacts } from '../../kinds/fields/field.ts';
 import type { CtyType } from '../cty/value.ts';
 
 /** What every shape knows of its field. */

@@ -1,6 +1,7 @@
 /** Building a template, or a new version of one, by the engine: from nothing, or from where an earlier process stopped. */
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import type { VmState } from '../../state/stack-state.ts';
+
+import type { VmState } from '../../kinds/recorded.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { carryOut } from '../run/outcome.ts';
 import { stackOf, withEngineRun } from '../run/session.ts';

@@ -1,8 +1,8 @@
 /** Removing a template with its earlier versions. Those that linked clones still rest on stay, and are named. */
 import type { Address } from '../../base/address.ts';
-import { retiredAddress } from '../../engine/templates/versions.ts';
-import type { VmState } from '../../state/stack-state.ts';
-import { emptyState } from '../../state/stack-state.ts';
+import type { VmState } from '../../kinds/recorded.ts';
+import { emptyState } from '../../kinds/recorded.ts';
+import { retiredAddress } from '../../kinds/template/versions.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, PrivateState, ProviderDiagnostic } from '../provider.ts';
 import { carryOut } from '../run/outcome.ts';

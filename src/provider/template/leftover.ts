@@ -3,12 +3,12 @@
  * that it had finished and could not tell the host of. Both are recognised by that line, and neither is built again.
  */
 import { ProxwrightError } from '../../base/errors.ts';
+import type { VmState } from '../../kinds/recorded.ts';
+import type { ResolvedTemplate } from '../../kinds/stack.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { findOwnership, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
+import { readVm } from '../../kinds/vm/read.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import { findOwnership, type Ownership, ownershipCounts } from '../../resources/vm/ownership.ts';
-import { readVm } from '../../resources/vm/read.ts';
-import type { ResolvedTemplate } from '../../spec/types.ts';
-import type { VmState } from '../../state/stack-state.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { isMark, type ListedVm } from '../vm/incomplete.ts';
 import { ownerName } from '../vm/owner.ts';

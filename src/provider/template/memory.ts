@@ -1,7 +1,7 @@
 /** What the engine would remember of a template and its earlier versions, out of what the host keeps of them. */
 import type { Address } from '../../base/address.ts';
-import { retiredAddress } from '../../engine/templates/versions.ts';
-import { emptyState, type StackState, type VmState } from '../../state/stack-state.ts';
+import { emptyState, type StackState, type VmState } from '../../kinds/recorded.ts';
+import { retiredAddress } from '../../kinds/template/versions.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { textOf, vmidOf } from '../vm/memory.ts';

@@ -1,9 +1,9 @@
 /** `PlanResourceChange` of a template: what it will be, whether a new version is built for it, and whether that can work. */
 
-import { observe } from '../../engine/observe.ts';
-import type { Observed } from '../../engine/observed.ts';
 import { planDestroy } from '../../engine/plan-destroy.ts';
-import { secretFieldsOf } from '../../resources/vm/fields/secrets.ts';
+import { observe } from '../../kinds/observe.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import { attribute } from '../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { PlanRequest, PlanResponse, ProviderDiagnostic } from '../provider.ts';

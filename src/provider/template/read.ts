@@ -1,10 +1,10 @@
 /** `ReadResource` of a template: whether it is there, and still what it was made as. */
 
 import { fieldsOfVm } from '../../engine/import-fields.ts';
-import { finalFields } from '../../engine/templates/steps-of-template.ts';
-import { findCloudInitDrive } from '../../resources/vm/disks.ts';
-import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
-import { findOwnership, ownershipCounts } from '../../resources/vm/ownership.ts';
+import { finalFields } from '../../kinds/template/building.ts';
+import { findCloudInitDrive } from '../../kinds/vm/disks.ts';
+import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
+import { findOwnership, ownershipCounts } from '../../kinds/vm/ownership.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
 import type { ReadRequest, ReadResult } from '../provider.ts';
 import { equalValues } from '../values/equal.ts';

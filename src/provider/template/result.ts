@@ -1,5 +1,5 @@
 /** What the host is told of a template. */
-import type { VmState } from '../../state/stack-state.ts';
+import type { VmState } from '../../kinds/recorded.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { managedPaths } from '../values/planned.ts';

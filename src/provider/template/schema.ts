@@ -1,6 +1,6 @@
 /** The schema of `proxwright_template`: the field table of a VM without what a template cannot have, and what makes it one. */
 import { z } from 'zod';
-import { field } from '../../resources/field.ts';
+import { field } from '../../kinds/fields/field.ts';
 import { NOT_OF_TEMPLATES, templateKeysSchema } from '../../spec/stack-schema.ts';
 import { asArguments } from '../configure/arguments.ts';
 import type { Subject } from '../run/outcome.ts';

@@ -1,9 +1,9 @@
 /** A configuration of the host as a template the engine can work with. */
 import { addressOf } from '../../base/address.ts';
-import { recipeOf } from '../../engine/templates/recipe.ts';
+import type { ResolvedTemplate, Rollout } from '../../kinds/stack.ts';
+import { recipeOf } from '../../kinds/template/recipe.ts';
 import { withEntry } from '../../spec/located.ts';
 import { checkOneTemplate } from '../../spec/one-template.ts';
-import type { ResolvedTemplate, Rollout } from '../../spec/types.ts';
 import { type CtyObject, isObject, isWhollyKnown } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { readTimeouts } from '../run/timeouts.ts';

@@ -1,8 +1,8 @@
 /** The host's values as a VM the engine can work with, and everything that is wrong with them. */
 import { type Address, vmAddress } from '../../base/address.ts';
-import type { VmFields } from '../../resources/vm/fields/index.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { checkOneVm } from '../../spec/one-vm.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attributes } from '../schema/model.ts';
 import { diagnosticAt, problemAt } from './diagnostics.ts';

@@ -4,10 +4,10 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { DesiredEntry, DesiredField } from '../../resources/vm/desired.ts';
-import { desiredConfig } from '../../resources/vm/desired-config.ts';
-import { isFieldSatisfied, mergedText } from '../../resources/vm/diff/merge.ts';
-import type { VmFields } from '../../resources/vm/fields/index.ts';
+import type { DesiredEntry, DesiredField } from '../../kinds/vm/desired.ts';
+import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import { isFieldSatisfied, mergedText } from '../../kinds/vm/diff/merge.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { type CtyValue, isObject, isWhollyKnown } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';
 import { type LeafShape, shapeAt } from '../schema/shape.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { field } from '../../resources/field.ts';
+import { field } from '../../kinds/fields/field.ts';
 import { type CtyObject, Decimal, UNKNOWN } from '../cty/value.ts';
 import { attributesOfFields, vmFieldAttributes } from '../schema/from-fields.ts';
 import { groupShape } from '../schema/shape.ts';

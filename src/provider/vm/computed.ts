@@ -1,9 +1,9 @@
 /** What a VM is, beside what its configuration says: attributes that only the server fills in. */
 import { printByteSize } from '../../base/units.ts';
+import { drivesOf } from '../../kinds/vm/disks.ts';
+import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
+import { macsOf, propertyOf } from '../../kinds/vm/parts.ts';
 import { storageOfVolume } from '../../pve/index.ts';
-import { drivesOf } from '../../resources/vm/disks.ts';
-import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
-import { macsOf, propertyOf } from '../../resources/vm/parts.ts';
 import { type CtyObject, type CtyType, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { Attribute, Attributes } from '../schema/model.ts';
 

@@ -3,8 +3,9 @@
  * an ordinary one. A create that fails leaves that mark and returns no state, so that the host asks for the VM again, and
  * the next create goes on where this one stopped.
  */
-import type { ResolvedVm } from '../../spec/types.ts';
-import type { VmState } from '../../state/stack-state.ts';
+
+import type { VmState } from '../../kinds/recorded.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { carryOut, problemFrom } from '../run/outcome.ts';

@@ -4,11 +4,11 @@
  */
 import { RunMemory } from '../../engine/run-memory.ts';
 import { runStep } from '../../engine/run-step.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import { findOwnership } from '../../resources/vm/ownership.ts';
-import type { PackedEntry } from '../../resources/vm/packed.ts';
-import { readVm } from '../../resources/vm/read.ts';
-import { vmStep } from '../../resources/vm/steps.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { findOwnership } from '../../kinds/vm/ownership.ts';
+import type { PackedEntry } from '../../kinds/vm/packed.ts';
+import { readVm } from '../../kinds/vm/read.ts';
+import { vmStep } from '../../kinds/vm/steps.ts';
 import { JournalWriter } from '../../state/journal.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import type { Surroundings } from '../surroundings.ts';

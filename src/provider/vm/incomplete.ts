@@ -4,10 +4,10 @@
  * without that mark is ever taken over.
  */
 import { ProxwrightError } from '../../base/errors.ts';
+import type { VmState } from '../../kinds/recorded.ts';
+import { findOwnership, type Ownership } from '../../kinds/vm/ownership.ts';
+import { readVm } from '../../kinds/vm/read.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
-import { findOwnership, type Ownership } from '../../resources/vm/ownership.ts';
-import { readVm } from '../../resources/vm/read.ts';
-import type { VmState } from '../../state/stack-state.ts';
 import { ownerName } from './owner.ts';
 
 export interface IncompleteVm {

@@ -1,5 +1,5 @@
 /** What the engine would remember of a VM, out of what the host keeps of it, and the other way round. */
-import type { VmState } from '../../state/stack-state.ts';
+import type { VmState } from '../../kinds/recorded.ts';
 import { type CtyObject, type CtyValue, isObject } from '../cty/value.ts';
 import type { VmPrivate } from './private-state.ts';
 

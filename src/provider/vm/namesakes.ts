@@ -2,9 +2,10 @@
  * VMs of this token that bear the name of one which is about to be made. Under an id of its own a VM may be made beside
  * them: as the successor of one that goes afterwards, or in another workspace. That is said, not refused.
  */
-import { lostVms } from '../../engine/lost-vms.ts';
-import type { Observed } from '../../engine/observed.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
+
+import type { Observed } from '../../kinds/observed.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import { lostVms } from '../../kinds/vm/plan/lost-vms.ts';
 import { attribute } from '../cty/path.ts';
 import { type CtyObject, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';

@@ -3,7 +3,7 @@
  * what was applied. Secrets are in it as digests only.
  */
 import { z } from 'zod';
-import { vmPatchSchema } from '../../state/stack-state.ts';
+import { vmPatchSchema } from '../../kinds/recorded.ts';
 import type { PrivateState } from '../provider.ts';
 
 const VERSION = 1;

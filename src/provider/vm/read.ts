@@ -1,10 +1,10 @@
 /** `ReadResource`: what a VM is now, in the words of the state. Nothing is waited for, no guest is asked. */
 import { fieldsOfVm } from '../../engine/import-fields.ts';
-import { findCloudInitDrive } from '../../resources/vm/disks.ts';
-import type { VmFields } from '../../resources/vm/fields/index.ts';
-import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
-import { macsOf } from '../../resources/vm/parts.ts';
-import { managedNic, staticAddresses } from '../../resources/vm/ready/checks.ts';
+import { findCloudInitDrive } from '../../kinds/vm/disks.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
+import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
+import { macsOf } from '../../kinds/vm/parts.ts';
+import { managedNic, staticAddresses } from '../../kinds/vm/ready/checks.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';
 import type { ReadRequest, ReadResult } from '../provider.ts';
 import { fromFields } from '../values/from-fields.ts';

@@ -1,9 +1,9 @@
 /** What the host is told of a VM after something was done to it. */
 
-import { readVm } from '../../resources/vm/read.ts';
-import { managedNic } from '../../resources/vm/ready/checks.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
-import type { VmState } from '../../state/stack-state.ts';
+import type { VmState } from '../../kinds/recorded.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import { readVm } from '../../kinds/vm/read.ts';
+import { managedNic } from '../../kinds/vm/ready/checks.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ApplyResult } from '../provider.ts';
 import type { Surroundings } from '../surroundings.ts';

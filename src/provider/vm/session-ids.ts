@@ -3,7 +3,7 @@
  * its own knowledge, because the VM that has an id now may make room for its successor a moment later.
  */
 import type { Address } from '../../base/address.ts';
-import { IdReservations } from '../../resources/vm/ids.ts';
+import { IdReservations } from '../../kinds/vm/ids.ts';
 
 export class SessionIds extends IdReservations {
   readonly #shared: IdReservations;

@@ -1,17 +1,17 @@
 /** Looking at one VM of the host's state: is it there, is it still the same, and what of it differs from the state. */
 import { ProxwrightError } from '../../base/errors.ts';
 import { fieldsOfVm } from '../../engine/import-fields.ts';
-import { observe } from '../../engine/observe.ts';
-import { foundHa } from '../../engine/observe-ha.ts';
-import type { Observed } from '../../engine/observed.ts';
-import { haDifferences } from '../../engine/plan-existing.ts';
-import { wanted } from '../../engine/vm-wishes.ts';
+import { observe } from '../../kinds/observe.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import { diffVm } from '../../kinds/vm/diff/diff.ts';
+import { writtenHa } from '../../kinds/vm/ha.ts';
+import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
+import { foundHa } from '../../kinds/vm/observe-ha.ts';
+import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
+import { wanted } from '../../kinds/vm/plan/desired-vm.ts';
+import { haDifferences } from '../../kinds/vm/plan/existing.ts';
 import type { Pve } from '../../pve/index.ts';
-import { diffVm } from '../../resources/vm/diff/diff.ts';
-import { writtenHa } from '../../resources/vm/ha.ts';
-import { notOurs, sameVm } from '../../resources/vm/identity.ts';
-import { effectiveValues, type VmObserved } from '../../resources/vm/observed.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Attributes } from '../schema/model.ts';
 import type { Surroundings } from '../surroundings.ts';

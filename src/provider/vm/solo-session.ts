@@ -1,8 +1,8 @@
 /** A run of the engine on one VM. */
 import type { Session } from '../../engine/session.ts';
-import type { ResolvedSecret } from '../../resources/vm/desired-config.ts';
-import type { ResolvedStack, ResolvedVm, Rollout } from '../../spec/types.ts';
-import { emptyState, type StackState, type VmState } from '../../state/stack-state.ts';
+import { emptyState, type StackState, type VmState } from '../../kinds/recorded.ts';
+import type { ResolvedStack, ResolvedVm, Rollout } from '../../kinds/stack.ts';
+import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
 import { stackOf, withEngineRun } from '../run/session.ts';
 import type { Surroundings } from '../surroundings.ts';
 

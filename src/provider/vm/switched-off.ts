@@ -3,9 +3,10 @@
  * configuration says: guests shut themselves down, and people switch them off. But what we switched off ourselves on the
  * way to something else has to run again, and who did it the server knows.
  */
+
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { parseUpid, type Upid } from '../../pve/index.ts';
-import type { VmObserved } from '../../resources/vm/observed.ts';
-import type { ResolvedVm } from '../../spec/types.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { textOf } from './memory.ts';

@@ -1,5 +1,5 @@
 /** A configuration of the host as a VM the engine can work with. */
-import type { ResolvedVm, Rollout } from '../../spec/types.ts';
+import type { ResolvedVm, Rollout } from '../../kinds/stack.ts';
 import { type CtyObject, isObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { readTimeouts } from '../run/timeouts.ts';

@@ -10,7 +10,7 @@ import {
   printIp,
   specialUse,
 } from '../../base/ip-address.ts';
-import type { ResolvedVm } from '../types.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
 import type { Violation, VmRule } from './rule.ts';
 
 export const usableAddresses: VmRule = {

@@ -1,7 +1,7 @@
 /** The guest gets cloud-init settings from a drive. A clone may inherit one; an empty VM has none. */
 import { advice, setting } from '../../base/hint.ts';
-import { userDataProblem } from '../../resources/seed/documents.ts';
-import { ownDocuments } from '../../resources/seed/fields.ts';
+import { userDataProblem } from '../../kinds/vm/seed/documents.ts';
+import { ownDocuments } from '../../kinds/vm/seed/fields.ts';
 import type { VmRule } from './rule.ts';
 
 export const cloudInitNeedsDrive: VmRule = {

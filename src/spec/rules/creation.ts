@@ -1,6 +1,6 @@
 /** Rules for how a VM is created: by a clone, from an image, or empty. */
 import { advice, setting } from '../../base/hint.ts';
-import type { DiskFields } from '../../resources/vm/fields/disks.ts';
+import type { DiskFields } from '../../kinds/vm/fields/disks.ts';
 import type { VmRule } from './rule.ts';
 
 /** A linked clone shares the template's volumes, so it has nothing to place or convert. */

@@ -1,6 +1,7 @@
 /** Fields that exclude each other, or that need another one. */
-import { rowsOfDiskOption } from '../../resources/vm/fields/rows.ts';
-import type { ResolvedVm } from '../types.ts';
+
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import { rowsOfDiskOption } from '../../kinds/vm/fields/rows.ts';
 import type { Violation, VmRule } from './rule.ts';
 
 /** Written keys of a part, in the order of the file. */

@@ -1,5 +1,5 @@
 /** Raw keys that users cannot set: those with their own field, request parameters, and the VM's identity. */
-import { isModelledKey } from '../../resources/vm/fields/rows.ts';
+import { isModelledKey } from '../../kinds/vm/fields/rows.ts';
 import type { VmRule } from './rule.ts';
 
 const NOT_CONFIGURATION = new Set([

@@ -6,9 +6,9 @@ import {
   isAcceptableName,
   isUnpackedByServer,
   MOST_CHARACTERS,
-} from '../../resources/file/file.ts';
-import { imageCompression } from '../../resources/image/names.ts';
-import type { ResolvedImage } from '../types.ts';
+} from '../../kinds/image/file.ts';
+import { imageCompression } from '../../kinds/image/names.ts';
+import type { ResolvedImage } from '../../kinds/stack.ts';
 import type { Complaint, ImageRule } from './rule.ts';
 
 const ENDINGS = { import: '.qcow2, .raw, .vmdk or .ova', iso: '.iso or .img' } as const;

@@ -1,9 +1,10 @@
 /** All rules, and how they are run. */
+
+import type { OutputsSpec, ResolvedVm } from '../../kinds/stack.ts';
 import type { Findings } from '../findings.ts';
 import type { Images } from '../images.ts';
 import type { Path } from '../located.ts';
 import type { TemplateCandidate } from '../templates.ts';
-import type { OutputsSpec, ResolvedVm } from '../types.ts';
 import type { Candidate } from '../vm.ts';
 import { nameServersAreAddresses, usableAddresses } from './addresses.ts';
 import { bootDevicesExist } from './boot.ts';

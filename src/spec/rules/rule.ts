@@ -5,7 +5,7 @@
 import { type Address, kindOf } from '../../base/address.ts';
 import type { Severity, Where } from '../../base/diagnostics.ts';
 import type { Hint } from '../../base/hint.ts';
-import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from '../types.ts';
+import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from '../../kinds/stack.ts';
 
 /** A problem with an object that is clear from the context. */
 export interface Complaint {

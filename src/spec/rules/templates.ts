@@ -1,7 +1,7 @@
 /** Rules for templates: what they need to be built, and to boot afterwards. */
 import { advice, setting } from '../../base/hint.ts';
-import type { DiskFields } from '../../resources/vm/fields/disks.ts';
-import type { ResolvedTemplate } from '../types.ts';
+import type { ResolvedTemplate } from '../../kinds/stack.ts';
+import type { DiskFields } from '../../kinds/vm/fields/disks.ts';
 import type { Complaint, TemplateRule } from './rule.ts';
 
 /** Its disks, grouped by content. */

@@ -1,8 +1,8 @@
 /** Shortcuts for tests: text in, stack or problems out. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
+import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { loadStack } from '../load.ts';
 import { type Resolution, resolveStack } from '../resolve.ts';
-import type { ResolvedStack, ResolvedVm } from '../types.ts';
 import type { VariableInputs } from '../variable-values.ts';
 
 export function resolveText(text: string, inputs: VariableInputs = {}): Resolution {

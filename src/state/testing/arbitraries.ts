@@ -1,7 +1,7 @@
 /** Random but valid histories of a run: what the laws of fold, journal and state file are tried on. */
 import fc from 'fast-check';
+import type { VmState } from '../../kinds/recorded.ts';
 import { JOURNAL_FORMAT, openSteps, type RunEvent, type VmPatch } from '../events.ts';
-import type { VmState } from '../stack-state.ts';
 
 export const ADDRESSES = ['vm.web', 'vm.worker[1]', 'vm.worker[2]', 'vm.gpu["0000:01:00"]'] as const;
 

@@ -4,8 +4,8 @@
  * up. Nothing is created here.
  */
 import { hasCode } from '../../../src/base/errors.ts';
+import { drivesOf, findCloudInitDrive } from '../../../src/kinds/vm/disks.ts';
 import type { Pve } from '../../../src/pve/index.ts';
-import { drivesOf, findCloudInitDrive } from '../../../src/resources/vm/disks.ts';
 
 const PREFIX = 'PROXWRIGHT_ACCEPTANCE_';
 /** Three VMs at first, two more later. */

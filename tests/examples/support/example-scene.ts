@@ -16,8 +16,8 @@ import type { Finding } from '../../../src/engine/doctor/finding.ts';
 import { WireWatch } from '../../../src/engine/doctor/wire-times.ts';
 import { type StackOutputs, stackOutputs } from '../../../src/engine/outputs/outputs.ts';
 import type { PlanResult } from '../../../src/engine/plan.ts';
-import type { Plan } from '../../../src/engine/plan-types.ts';
 import { type PlanOptions, Session } from '../../../src/engine/session.ts';
+import type { Plan } from '../../../src/kinds/change.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
 import {

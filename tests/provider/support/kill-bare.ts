@@ -3,7 +3,7 @@
  * one: what stands then is as without the kill, and nothing was begun twice.
  */
 
-import { findOwnership } from '../../../src/resources/vm/ownership.ts';
+import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
 import { orphans } from '../../simulation/engine/support/picture.ts';
 import { pointsOf } from '../../support/depth.ts';
 import { BareBench, type BareProcess } from './bare-bench.ts';

@@ -1,7 +1,8 @@
 /** Small configurations and what tests do with them again and again. */
+
+import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
 import type { ProviderDiagnostic } from '../../../src/provider/provider.ts';
 import { dottedOf } from '../../../src/provider/values/path.ts';
-import { printOwnership } from '../../../src/resources/vm/ownership.ts';
 import { problemsOf } from './kill-everywhere.ts';
 import type { Config, ToyHost } from './toy-host.ts';
 import { type ProcessOptions, type ProviderProcess, VmBench } from './vm-bench.ts';

@@ -6,13 +6,14 @@ import { Secret } from '../../../src/base/secret.ts';
 import type { Transport } from '../../../src/base/transport.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { RunLimits } from '../../../src/engine/limits.ts';
+import type { ImageSources } from '../../../src/kinds/image/context.ts';
+import type { Rollout } from '../../../src/kinds/stack.ts';
+import { IdReservations } from '../../../src/kinds/vm/ids.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';
 import type { Surroundings } from '../../../src/provider/surroundings.ts';
 import { vmResource } from '../../../src/provider/vm/resource.ts';
 import { shareReads } from '../../../src/pve/http/shared-reads.ts';
 import { type Credentials, createPve, type Pve, parseToken, passwordCredentials } from '../../../src/pve/index.ts';
-import type { ImageSources } from '../../../src/resources/file/context.ts';
-import { IdReservations } from '../../../src/resources/vm/ids.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
 import {
   createSimulator,
@@ -25,7 +26,6 @@ import {
 import type { Vm } from '../../../src/simulator/world/world.ts';
 import { rolloutOf } from '../../../src/spec/sections.ts';
 import { rolloutSchema } from '../../../src/spec/stack-schema.ts';
-import type { Rollout } from '../../../src/spec/types.ts';
 import { labWorld } from '../../simulation/engine/support/lab-world.ts';
 import { MortalProcess } from '../../simulation/engine/support/mortal-process.ts';
 import { ToyHost } from './toy-host.ts';

@@ -1,6 +1,6 @@
 /** A creation that fails is completed by the next apply: nothing is tainted, destroyed or made twice. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { printOwnership } from '../../../src/resources/vm/ownership.ts';
+import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
 import { data, output, SMALL, vm } from './support/hcl.ts';
 import { HOSTS, ONE_HOST } from './support/hosts.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../../src/base/address.ts';
-import { settleCreation } from '../../../src/resources/vm/actions/settle.ts';
-import { findOwnership } from '../../../src/resources/vm/ownership.ts';
-import type { VmInputs } from '../../../src/resources/vm/steps.ts';
+import { settleCreation } from '../../../src/kinds/vm/actions/settle.ts';
+import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
+import type { VmInputs } from '../../../src/kinds/vm/steps.ts';
 import { Bench, CLONE, WEB } from './bench.ts';
 
 const memoryOf = (bench: Bench) => bench.records.get(WEB)?.memory;

@@ -4,7 +4,7 @@
  * without the kill, nothing was made twice, and no two tasks ever worked on the VM at once.
  */
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from '../../../src/resources/vm/desired.ts';
+import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
 import { IS_SAMPLE, pointsOf } from '../../support/depth.ts';
 import { Bench, CLONE, NOTES, WEB, wishes } from './bench.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from '../../../src/resources/vm/desired.ts';
-import { findOwnership } from '../../../src/resources/vm/ownership.ts';
+import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
+import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
 import { Bench, NOTES, PASSWORD, WEB, wishes } from './bench.ts';
 
 const DISK: DesiredKey = {

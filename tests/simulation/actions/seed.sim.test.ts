@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import type { Action, ActionContext } from '../../../src/resources/action.ts';
-import type { SeedFields } from '../../../src/resources/seed/fields.ts';
-import { removeSeeds, type SeedInput, sendSeed, type UnseedInput } from '../../../src/resources/vm/actions/seed.ts';
+import type { Action, ActionContext } from '../../../src/kinds/action.ts';
+import { removeSeeds, type SeedInput, sendSeed, type UnseedInput } from '../../../src/kinds/vm/actions/seed.ts';
+import type { SeedFields } from '../../../src/kinds/vm/seed/fields.ts';
 import { Bench, CLONE, PASSWORD, WEB, wishes } from './bench.ts';
 
 const FIELDS: SeedFields = {

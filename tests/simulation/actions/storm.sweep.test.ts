@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { DesiredKey } from '../../../src/resources/vm/desired.ts';
+import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
 import { seededFaults } from '../../../src/simulator/index.ts';
 import { byDepth } from '../../support/depth.ts';
 import { Bench, NOTES, TEMPLATE, WEB, wishes } from './bench.ts';

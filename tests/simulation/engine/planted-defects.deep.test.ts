@@ -54,16 +54,16 @@ const inBody = (change: (body: URLSearchParams, request: WireRequest) => void) =
   return { ...request, body: text, headers: { ...request.headers, 'content-length': String(Buffer.byteLength(text)) } };
 };
 
-const ACTIONS = '../../../src/resources/vm/actions';
+const ACTIONS = '../../../src/kinds/vm/actions';
 
 const DEFECTS: Readonly<Record<string, Defect>> = {
   'no reading back': {
     says: /status\/start though it was not as wanted|passed for compared though/,
     // What was written is believed to be there.
     plant: () =>
-      replacing<typeof import('../../../src/resources/vm/actions/verify.ts')>(`${ACTIONS}/verify.ts`, () => ({
+      replacing<typeof import('../../../src/kinds/vm/actions/verify.ts')>(`${ACTIONS}/verify.ts`, () => ({
         verifyVm: async (context, { desired, applied }) => {
-          const { wishesOf } = await import('../../../src/resources/vm/actions/configure.ts');
+          const { wishesOf } = await import('../../../src/kinds/vm/actions/configure.ts');
           const notes = wishesOf(context, desired).find(({ key }) => key === 'description')?.desired;
           const ownership = notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
           await context.learn({ phase: 'complete', lastApplied: { ...applied, ...ownership } });
@@ -74,7 +74,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /^VMs are /,
     // Whatever became of the request, it is sent again with the next id, and nobody looks.
     plant: () =>
-      replacing<typeof import('../../../src/resources/vm/actions/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
+      replacing<typeof import('../../../src/kinds/vm/actions/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
         settledOccupant: async () => ({ kind: 'stranger', name: undefined }),
       })),
   },
@@ -93,7 +93,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
   'a second clone on resume': {
     says: /^VMs are /,
     plant: () =>
-      replacing<typeof import('../../../src/resources/vm/actions/settle.ts')>(`${ACTIONS}/settle.ts`, () => ({
+      replacing<typeof import('../../../src/kinds/vm/actions/settle.ts')>(`${ACTIONS}/settle.ts`, () => ({
         settleMaking: async (context) => {
           await context.forget();
           return { outcome: 'nothing' };

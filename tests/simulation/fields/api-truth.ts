@@ -3,10 +3,10 @@
  * without them, and whether it masks the value. None of it is read from the rows, so a wrong row is found.
  */
 import { z } from 'zod';
+import type { FieldRow } from '../../../src/kinds/fields/field-table.ts';
+import { wordsOfText } from '../../../src/kinds/fields/words.ts';
+import { WIRE_ROWS, type WireRow } from '../../../src/kinds/vm/fields/rows.ts';
 import { describeConfigKey, formatOfKey } from '../../../src/pve/wire/index.ts';
-import type { FieldRow } from '../../../src/resources/field-table.ts';
-import { WIRE_ROWS, type WireRow } from '../../../src/resources/vm/fields/rows.ts';
-import { wordsOfText } from '../../../src/resources/words.ts';
 import { API_FACTS } from '../../../src/simulator/schema/api-facts.generated.ts';
 import type { ParamSchema } from '../../../src/simulator/schema/types.ts';
 import { findParamSchema } from '../../../src/simulator/schema/types.ts';

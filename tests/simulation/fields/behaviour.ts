@@ -4,13 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { valueAt } from '../../../src/resources/field-table.ts';
-import { desiredConfig } from '../../../src/resources/vm/desired-config.ts';
-import { isFieldSatisfied } from '../../../src/resources/vm/diff/merge.ts';
-import { desiredValue, shownValue } from '../../../src/resources/vm/diff/shown.ts';
-import type { VmFields } from '../../../src/resources/vm/fields/index.ts';
-import type { WireRow } from '../../../src/resources/vm/fields/rows.ts';
-import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
+import { valueAt } from '../../../src/kinds/fields/field-table.ts';
+import { desiredConfig } from '../../../src/kinds/vm/desired-config.ts';
+import { isFieldSatisfied } from '../../../src/kinds/vm/diff/merge.ts';
+import { desiredValue, shownValue } from '../../../src/kinds/vm/diff/shown.ts';
+import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
+import type { WireRow } from '../../../src/kinds/vm/fields/rows.ts';
+import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { byDepth } from '../../support/depth.ts';
 import { driftWorld, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
 import { failuresOf } from '../engine/support/invariants.ts';

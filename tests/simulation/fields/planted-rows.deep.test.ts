@@ -1,14 +1,14 @@
 /** A wrong row, one for each column, is found by the check that every row passes. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { FieldFacts } from '../../../src/resources/field.ts';
+import type { FieldFacts } from '../../../src/kinds/fields/field.ts';
 
-const FIELD_MODULE = '../../../src/resources/field.ts';
+const FIELD_MODULE = '../../../src/kinds/fields/field.ts';
 
 /** Loads everything anew, with some columns of one row changed before anything is computed from them. */
 async function withPlanted(wire: string, wrong: Planted['wrong']) {
   vi.resetModules();
   vi.doMock(FIELD_MODULE, async (original) => {
-    const module = await original<typeof import('../../../src/resources/field.ts')>();
+    const module = await original<typeof import('../../../src/kinds/fields/field.ts')>();
     const planted: typeof module.field = (schema, facts) =>
       module.field(schema, facts.wire?.join('.') === wire ? withoutUndefined({ ...facts, ...wrong }) : facts);
     return { ...module, field: planted };

@@ -1,5 +1,5 @@
 /** Everything that is wrong with a field row, by the facts of Proxmox's API and by what the simulator does. */
-import { VM_FIELD_ROWS, WIRE_ROWS } from '../../../src/resources/vm/fields/rows.ts';
+import { VM_FIELD_ROWS, WIRE_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
 import { factProblems } from './api-truth.ts';
 import { behaviourProblems } from './behaviour.ts';
 

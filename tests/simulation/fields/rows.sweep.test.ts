@@ -1,6 +1,6 @@
 /** Every field row against Proxmox: key, sub-key, words, effect, drives, secrecy and default are what the server has. */
 import { describe, expect, it } from 'vitest';
-import { VM_FIELD_ROWS } from '../../../src/resources/vm/fields/rows.ts';
+import { VM_FIELD_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
 import { isReference } from './api-truth.ts';
 import { BOUND_PATHS, rowProblems } from './row-problems.ts';
 

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { FileActionName, FileInputs } from '../../../src/resources/file/steps.ts';
+import type { FileActionName, FileInputs } from '../../../src/kinds/image/steps.ts';
 import { FAULT_KINDS, type FaultKind, seededFaults } from '../../../src/simulator/index.ts';
 import { BYTES, FileBench, KEY, PLACE, SHA256, URL_OF_IMAGE } from './bench.ts';
 

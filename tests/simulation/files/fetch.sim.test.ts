@@ -1,6 +1,6 @@
 /** Proxmox fetches an image: present and right, present and wrong, and everything that ends a download. */
 import { describe, expect, it } from 'vitest';
-import type { FetchImageInput } from '../../../src/resources/file/steps.ts';
+import type { FetchImageInput } from '../../../src/kinds/image/steps.ts';
 import { FileBench, KEY, PLACE, remoteFile, SHA256, sha256Of, URL_OF_IMAGE, VOLID } from './bench.ts';
 
 const FETCH: FetchImageInput = { ...PLACE, url: URL_OF_IMAGE, sha256: SHA256 };

@@ -1,7 +1,7 @@
 /** We send an image, or take one away. */
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
-import type { SendImageInput } from '../../../src/resources/file/steps.ts';
+import type { SendImageInput } from '../../../src/kinds/image/steps.ts';
 import { BYTES, bytesSource, FileBench, KEY, PLACE, SHA256, sha256Of, VOLID } from './bench.ts';
 
 const SEND: SendImageInput = { ...PLACE, origin: { kind: 'file', path: 'noble.qcow2' } };

@@ -1,10 +1,10 @@
 /** Templates: versions beside each other, what others did to them, what was half-built, and what a stack does not own. */
 import { describe, expect, it } from 'vitest';
 import { recoverState } from '../../../src/engine/recover.ts';
+import { emptyState } from '../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { seededRandom } from '../../../src/simulator/index.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
-import { emptyState } from '../../../src/state/stack-state.ts';
 import { writeState } from '../../../src/state/state-file.ts';
 import { codesOf, failuresOf } from '../engine/support/invariants.ts';
 import { type RunEnd, resolved, Scene, type Snapshot, TOKEN_SECRET } from '../engine/support/scene.ts';

@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import type { Requirement } from '../../../src/engine/privileges/requirement.ts';
-import { ACTIONS } from '../../../src/resources/actions.ts';
+import { ACTIONS } from '../../../src/kinds/registry.ts';
 import { byDepth, someOf } from '../../support/depth.ts';
 import {
   exactGrants,

@@ -1,8 +1,8 @@
 /** No false drift: a sample of all fields that a release knows is applied, and the next plan is empty. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { VmFields } from '../../../src/resources/vm/fields/index.ts';
-import { vmFieldsArbitrary } from '../../../src/resources/vm/testing/arbitrary-vm.ts';
+import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
+import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { byDepth } from '../../support/depth.ts';
 import { DRIFT_WORLD, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
 import { failuresOf } from '../engine/support/invariants.ts';

@@ -1,6 +1,6 @@
 /** Waiting for guests where one privilege stood for every word with the guest agent. */
 import { describe, expect, it } from 'vitest';
-import type { VmFieldsInput } from '../../../src/resources/vm/fields/index.ts';
+import type { VmFieldsInput } from '../../../src/kinds/vm/fields/index.ts';
 import { bench } from '../readiness-bench.ts';
 
 const FIELDS: Partial<VmFieldsInput> = { guest: 'cloud-init', ready: { exec: [['true']] } };

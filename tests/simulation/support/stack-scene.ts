@@ -2,9 +2,9 @@
 import { vmAddress } from '../../../src/base/address.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { type ImportInput, importVm } from '../../../src/engine/import.ts';
-import type { Plan } from '../../../src/engine/plan-types.ts';
 import { Session } from '../../../src/engine/session.ts';
 import type { EditDoors } from '../../../src/engine/state-edit.ts';
+import type { Plan } from '../../../src/kinds/change.ts';
 import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
 import {
   createSimulator,

@@ -1,10 +1,10 @@
 /** Memory and cores of the nodes, against what runs there and what is to run. */
 
+import type { Observed } from '../../../kinds/observed.ts';
+import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
 import type { VmEntry } from '../../../pve/index.ts';
-import { propertyOf } from '../../../resources/vm/parts.ts';
-import type { ResolvedVm } from '../../../spec/types.ts';
-import type { Observed } from '../../observed.ts';
-import { whereOf } from '../../where.ts';
 import type { Examination, NodeSight } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { roughSize } from '../rough-size.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PciHardware } from '../../../resources/pci/mapping.ts';
-import type { Readable } from '../../observed.ts';
+import type { Readable } from '../../../kinds/observed.ts';
+import type { PciHardware } from '../../../kinds/pci-mapping/mapping.ts';
 import { GIB, nodeStatus, observedWith, patient, stackFrom, vmOf, WEB } from '../testing/patient.ts';
 import { checkDevices } from './devices.ts';
 

@@ -1,9 +1,9 @@
 /** PCI devices that the stack passes on: there, in an IOMMU group of their own, and nobody else's. */
 import { counted } from '../../../base/count.ts';
-import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../resources/pci/mapping.ts';
-import { propertyOf } from '../../../resources/vm/parts.ts';
-import type { ResolvedVm } from '../../../spec/types.ts';
-import { whereOf } from '../../where.ts';
+import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../kinds/pci-mapping/mapping.ts';
+import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
+import type { ImageSite } from '../../../kinds/observed.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
-import type { ImageSite } from '../../observed.ts';
 import type { DownloadSight } from '../examination.ts';
 import { observedWith, storageRow } from '../testing/patient.ts';
 import { checkImages } from './images.ts';

@@ -1,8 +1,8 @@
 /** Images that are to come: whether their web server answers the node that fetches them, and whether there is room. */
 import { type Address, kindOf } from '../../../base/address.ts';
-import { imageCompression } from '../../../resources/image/names.ts';
-import { siteAddress } from '../../images/plan-images.ts';
-import type { ImageSite } from '../../observed.ts';
+import { imageCompression } from '../../../kinds/image/names.ts';
+import { siteAddress } from '../../../kinds/image/plan.ts';
+import type { ImageSite } from '../../../kinds/observed.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { roughSize } from '../rough-size.ts';

@@ -1,8 +1,8 @@
 /** Names and addresses that VMs of others have already. */
 import { counted } from '../../../base/count.ts';
-import { propertyOf } from '../../../resources/vm/parts.ts';
-import { staticAddresses } from '../../../resources/vm/ready/checks.ts';
-import { whereOf } from '../../where.ts';
+import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 

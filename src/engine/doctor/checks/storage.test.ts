@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
-import type { StorageRow } from '../../observed.ts';
+import type { StorageRow } from '../../../kinds/observed.ts';
 import { GIB, observedWith, patient, stackFrom, storageRow, vmOf, WEB } from '../testing/patient.ts';
 import { checkStorages } from './storage.ts';
 

@@ -1,10 +1,10 @@
 /** Health of the storages that the stack uses, and room for the sum of what is to be made. */
 
+import { machinesOf } from '../../../kinds/machines.ts';
+import type { StorageRow } from '../../../kinds/observed.ts';
+import { drivesOf } from '../../../kinds/vm/disks.ts';
+import { countNeeds, type Findings, isThin } from '../../../kinds/vm/plan/checks.ts';
 import { storageOfVolume } from '../../../pve/wire/index.ts';
-import { drivesOf } from '../../../resources/vm/disks.ts';
-import { countNeeds, type Findings, isThin } from '../../checks.ts';
-import { machinesOf } from '../../machines.ts';
-import type { StorageRow } from '../../observed.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { roughSize } from '../rough-size.ts';

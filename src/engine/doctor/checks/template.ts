@@ -2,13 +2,14 @@
  * Health of the templates: a clone is no better than what it is copied from. The ghost disk, one that the configuration
  * has lost or names in vain, is found here and not by a guest that does not boot.
  */
+
+import type { TemplateCandidate } from '../../../kinds/observed.ts';
+import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../kinds/vm/disks.ts';
+import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { readyChecks } from '../../../kinds/vm/ready/checks.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
-import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../resources/vm/disks.ts';
-import { propertyOf } from '../../../resources/vm/parts.ts';
-import { readyChecks } from '../../../resources/vm/ready/checks.ts';
-import type { ResolvedVm } from '../../../spec/types.ts';
-import type { TemplateCandidate } from '../../observed.ts';
-import { whereOf } from '../../where.ts';
 import { type Examination, volumeKey } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { templateOf } from '../stack-use.ts';

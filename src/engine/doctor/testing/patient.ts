@@ -1,11 +1,11 @@
 /** An examination of a stack in the best of health, of which a test changes what it is about. */
 import { formatDiagnostic } from '../../../base/diagnostics.ts';
+import type { Observed, StorageRow, TemplateCandidate } from '../../../kinds/observed.ts';
+import { emptyState } from '../../../kinds/recorded.ts';
+import type { VmObserved } from '../../../kinds/vm/observed.ts';
+import { emptyVm } from '../../../kinds/vm/privileges/forecast.ts';
 import type { Vmid } from '../../../pve/index.ts';
-import type { VmObserved } from '../../../resources/vm/observed.ts';
-import { emptyVm } from '../../../resources/vm/privileges/forecast.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../spec/index.ts';
-import { emptyState } from '../../../state/stack-state.ts';
-import type { Observed, StorageRow, TemplateCandidate } from '../../observed.ts';
 import type { Examination, NodeSight } from '../examination.ts';
 
 export const GIB = 1024 ** 3;

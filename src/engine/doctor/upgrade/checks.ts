@@ -3,8 +3,9 @@
  * automation beside it. Pure.
  */
 import type { Instant } from '../../../base/clock.ts';
+import { drivesOf } from '../../../kinds/vm/disks.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
 import type { AclEntry, Role } from '../../../pve/index.ts';
-import { drivesOf } from '../../../resources/vm/disks.ts';
 import {
   BEHAVIOURS,
   lostBetween,
@@ -15,7 +16,6 @@ import {
 } from '../../compatibility.ts';
 import { assumedNeeds } from '../../privileges/assumed.ts';
 import { printPath, type Requirement } from '../../privileges/requirement.ts';
-import { whereOf } from '../../where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 import { compareVersions, isTrueOf, PROVIDER_FACTS, RESOURCE_FACTS } from './providers.ts';

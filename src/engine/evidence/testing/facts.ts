@@ -1,8 +1,8 @@
 /** Facts of a run for tests of evidence. */
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
-import type { Difference } from '../../../resources/vm/diff/diff.ts';
-import type { Change, ChangeKind, Plan } from '../../plan-types.ts';
+import type { Change, ChangeKind, Plan } from '../../../kinds/change.ts';
+import type { Difference } from '../../../kinds/vm/diff/diff.ts';
 import type { EvidenceInput, StageName, StageRecord } from '../record.ts';
 
 export const TASK_FAILED: Diagnostic = {

@@ -1,8 +1,8 @@
 /** Small stacks and what is remembered of them, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
-import { type VmFieldsInput, vmFieldsSchema } from '../../../resources/vm/fields/index.ts';
-import type { ResolvedStack, ResolvedVm } from '../../../spec/types.ts';
-import { emptyState, type StackState, type VmState } from '../../../state/stack-state.ts';
+import { emptyState, type StackState, type VmState } from '../../../kinds/recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../../../kinds/stack.ts';
+import { type VmFieldsInput, vmFieldsSchema } from '../../../kinds/vm/fields/index.ts';
 
 export function vm(group: string, number: number, fields: Partial<VmFieldsInput>): ResolvedVm {
   const name = `lab-${group}-${number}`;

@@ -5,6 +5,7 @@ import type { Examination } from '../../../../src/engine/doctor/examination.ts';
 import { examine } from '../../../../src/engine/doctor/examine.ts';
 import type { CheckName, Finding } from '../../../../src/engine/doctor/finding.ts';
 import { WireWatch } from '../../../../src/engine/doctor/wire-times.ts';
+import { emptyState, type StackState } from '../../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../../src/pve/index.ts';
 import {
   buildWorld,
@@ -14,7 +15,6 @@ import {
   type World,
   type WorldFile,
 } from '../../../../src/simulator/index.ts';
-import { emptyState, type StackState } from '../../../../src/state/stack-state.ts';
 import { LAB_WORLD } from '../../engine/support/lab-world.ts';
 import { resolved } from '../../engine/support/scene.ts';
 

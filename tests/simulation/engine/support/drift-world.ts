@@ -1,9 +1,9 @@
 /** A cluster with one of everything a VM can lean on, and templates with much or little in them. */
 import type { Instant } from '../../../../src/base/clock.ts';
-import type { VmFields } from '../../../../src/resources/vm/fields/index.ts';
-import type { Surroundings } from '../../../../src/resources/vm/testing/surroundings.ts';
+import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
+import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';
+import type { Surroundings } from '../../../../src/kinds/vm/testing/surroundings.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
-import type { ResolvedStack } from '../../../../src/spec/types.ts';
 import { LAB_WORLD } from './lab-world.ts';
 import { resolved } from './scene.ts';
 import { FIVE_VMS } from './stacks.ts';

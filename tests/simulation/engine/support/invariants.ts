@@ -4,10 +4,10 @@
  * VM ever had two tasks of ours at once; no secret was told; and a destroy leaves nothing.
  */
 import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
-import type { VmFields } from '../../../../src/resources/vm/fields/index.ts';
-import { propertyOf } from '../../../../src/resources/vm/parts.ts';
+import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
+import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';
+import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
-import type { ResolvedStack } from '../../../../src/spec/types.ts';
 import { readRuns } from '../../../../src/state/journal.ts';
 import { STRANGERS } from './lab-world.ts';
 import { orphans, ourVms, strangersPicture, volumesOf } from './picture.ts';

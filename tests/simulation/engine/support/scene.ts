@@ -13,15 +13,17 @@ import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
 import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
-import { machinesOf } from '../../../../src/engine/machines.ts';
 import type { DestroyInput } from '../../../../src/engine/plan-destroy.ts';
-import type { Plan } from '../../../../src/engine/plan-types.ts';
 import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
+import type { Plan } from '../../../../src/kinds/change.ts';
+import type { ImageSources } from '../../../../src/kinds/image/context.ts';
+import { machinesOf } from '../../../../src/kinds/machines.ts';
+import type { StackState } from '../../../../src/kinds/recorded.ts';
+import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
+import type { ResolvedSecret } from '../../../../src/kinds/vm/desired-config.ts';
+import { type SecretField, secretFieldsOf } from '../../../../src/kinds/vm/fields/secrets.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
-import type { ImageSources } from '../../../../src/resources/file/context.ts';
-import type { ResolvedSecret } from '../../../../src/resources/vm/desired-config.ts';
-import { type SecretField, secretFieldsOf } from '../../../../src/resources/vm/fields/secrets.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
 import {
   createSimulator,
@@ -33,11 +35,9 @@ import {
   type World,
 } from '../../../../src/simulator/index.ts';
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
-import type { ResolvedStack } from '../../../../src/spec/types.ts';
 import type { RunEvent } from '../../../../src/state/events.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';
 import { recallState } from '../../../../src/state/recall.ts';
-import type { StackState } from '../../../../src/state/stack-state.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { carelessnessIn, type Exchange, lineOf } from './carelessness.ts';

@@ -1,15 +1,15 @@
 /** What a stack wants of a VM, held against an answer of `…/pending`: every field, and the plainest ones word by word. */
 import { type Address, kindOf } from '../../../../src/base/address.ts';
-import { machinesOf } from '../../../../src/engine/machines.ts';
-import { seedPlace } from '../../../../src/engine/seed-wish.ts';
+import { machinesOf } from '../../../../src/kinds/machines.ts';
+import type { ResolvedStack, ResolvedVm } from '../../../../src/kinds/stack.ts';
+import { desiredConfig, type ResolvedSecret } from '../../../../src/kinds/vm/desired-config.ts';
+import { actualOf, openWishes } from '../../../../src/kinds/vm/diff/merge.ts';
+import { effectiveValues } from '../../../../src/kinds/vm/observed.ts';
+import { printOwnership } from '../../../../src/kinds/vm/ownership.ts';
+import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
+import { seedPlace } from '../../../../src/kinds/vm/plan/seed-place.ts';
+import { observedOf } from '../../../../src/kinds/vm/read.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
-import { desiredConfig, type ResolvedSecret } from '../../../../src/resources/vm/desired-config.ts';
-import { actualOf, openWishes } from '../../../../src/resources/vm/diff/merge.ts';
-import { effectiveValues } from '../../../../src/resources/vm/observed.ts';
-import { printOwnership } from '../../../../src/resources/vm/ownership.ts';
-import { propertyOf } from '../../../../src/resources/vm/parts.ts';
-import { observedOf } from '../../../../src/resources/vm/read.ts';
-import type { ResolvedStack, ResolvedVm } from '../../../../src/spec/types.ts';
 import type { Unmet } from './carelessness.ts';
 
 const MIB = 1024 * 1024;

@@ -4,13 +4,13 @@
  * nothing of others was touched; nothing that was told in confidence is told on.
  */
 import { kindOf } from '../../../../src/base/address.ts';
-import { guestOf } from '../../../../src/engine/templates/steps-of-template.ts';
-import { imageVolid } from '../../../../src/resources/file/file.ts';
-import { type TemplateGuest, templateFaults } from '../../../../src/resources/template/health.ts';
-import { propertyOf } from '../../../../src/resources/vm/parts.ts';
+import { imageVolid } from '../../../../src/kinds/image/file.ts';
+import type { StackState } from '../../../../src/kinds/recorded.ts';
+import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
+import { guestOf } from '../../../../src/kinds/template/building.ts';
+import { type TemplateGuest, templateFaults } from '../../../../src/kinds/template/health.ts';
+import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
-import type { ResolvedStack } from '../../../../src/spec/types.ts';
-import type { StackState } from '../../../../src/state/stack-state.ts';
 import { failuresOf, overlapping } from '../../engine/support/invariants.ts';
 import { orphans, volumesOf } from '../../engine/support/picture.ts';
 import { GUEST_PASSWORD, type RunEnd, resolved, type Scene, TOKEN_SECRET } from '../../engine/support/scene.ts';

@@ -1,8 +1,0 @@
-/** A VM of a stack that no file positions: for rules and comparisons of what was found. */
-import type { Address } from '../base/address.ts';
-import type { VmFields } from '../resources/vm/fields/index.ts';
-import type { ResolvedVm } from '../spec/types.ts';
-
-export function bareVm(address: Address, fields: VmFields): ResolvedVm {
-  return { address, group: 'vm', number: 1, fields, after: [], formerly: [], positions: {} };
-}

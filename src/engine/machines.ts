@@ -1,6 +1,0 @@
-/** Everything of a stack that is a VM while it is made: its templates, then its VMs. */
-import type { ResolvedStack, ResolvedVm } from '../spec/types.ts';
-
-export function machinesOf({ templates, vms }: Pick<ResolvedStack, 'templates' | 'vms'>): readonly ResolvedVm[] {
-  return [...templates.map(({ vm }) => vm), ...vms];
-}

@@ -1,0 +1,76 @@
+/**
+ * A plan: what will happen and why, as data. `changes` are for people, `steps` for the machine; nothing kept for display
+ * steers execution. Fingerprints of its inputs make a stale plan recognisable.
+ */
+import type { Address } from '../base/address.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import type { Step } from './step.ts';
+import type { Difference } from './vm/diff/diff.ts';
+
+export const PLAN_VERSION = 1;
+
+export type ChangeKind =
+  | 'create'
+  /** Made by an earlier run that did not end; the rest is done now. */
+  | 'complete'
+  | 'update'
+  | 'replace'
+  /** Of a template: a new version beside the old one. */
+  | 'supersede'
+  | 'delete'
+  /** In the state, not in the file, and not to be deleted: listed so that nobody forgets it. */
+  | 'keep'
+  /** Gone from the cluster: forgotten, and made again if the file wants it. */
+  | 'forget'
+  | 'none';
+
+export interface Change {
+  readonly address: Address;
+  readonly kind: ChangeKind;
+  readonly name: string;
+  readonly node: string;
+  readonly vmid: number | undefined;
+  /** One sentence. */
+  readonly reason: string;
+  readonly differences: readonly Difference[];
+  /** Disks and NICs of the template or VM that the stack does not mention; they stay. */
+  readonly inherited: readonly string[];
+  /** Fields that left the file: no longer managed, kept as they are. */
+  readonly unmanaged: readonly string[];
+  /** Keys whose new value waits for a restart that the stack does not allow. */
+  readonly restartPending: readonly string[];
+  readonly restarts: boolean;
+}
+
+/** A change of which nothing but the whole is to be said. */
+export const UNDETAILED: Pick<Change, 'differences' | 'inherited' | 'unmanaged' | 'restartPending' | 'restarts'> = {
+  differences: [],
+  inherited: [],
+  unmanaged: [],
+  restartPending: [],
+  restarts: false,
+};
+
+export interface Plan {
+  readonly version: typeof PLAN_VERSION;
+  readonly stack: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly changes: readonly Change[];
+  readonly steps: readonly Step[];
+  /** Warnings; a plan with errors is not made. */
+  readonly warnings: readonly Diagnostic[];
+  /** SHA-256 of what the plan was made from; apply compares them with what it finds. */
+  readonly fingerprints: Fingerprints;
+}
+
+export interface Fingerprints {
+  readonly stack: string;
+  readonly state: string;
+  /** Per VM: of its identity and configuration. */
+  readonly vms: Readonly<Record<string, string>>;
+}
+
+export function isEmpty(plan: Plan): boolean {
+  return plan.steps.length === 0;
+}

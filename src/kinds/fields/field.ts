@@ -1,0 +1,123 @@
+/**
+ * A row of a field table: what Proxwright knows about a field besides its type. The row sits on the zod schema, so one line
+ * drives the TypeScript type, validation, JSON Schema, the Terraform schema, the reference page, the binding to Proxmox's
+ * configuration, the moment a change takes effect, the drives that have the field, and secrecy.
+ */
+import { z } from 'zod';
+import { parseByteSize, parseDuration } from '../../base/units.ts';
+import type { WordKind } from './words.ts';
+
+/** When a change of the field takes effect in a running VM. */
+export type Effect =
+  /** Immediately. */
+  | 'live'
+  /** After a stop and start. */
+  | 'restart'
+  /** Only when the resource is created: a later change is refused or needs a replacement. */
+  | 'creation'
+  /** Nothing on the server changes. */
+  | 'none'
+  /** Immediately under a condition, otherwise after a restart. */
+  | ConditionalEffect;
+
+export interface ConditionalEffect {
+  /** The condition, for people; completes "immediately if …". */
+  readonly when: string;
+  isLive(change: FieldChange): boolean;
+}
+
+/** A change of one field in a running VM. */
+export interface FieldChange {
+  /** Proxmox's key with its slot: `net0`. */
+  readonly key: string;
+  /** The field's own text on the wire: of its sub-key where it has one. Undefined where it is absent. */
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+  /** What the VM's `hotplug` key allows. */
+  readonly features: ReadonlySet<string>;
+  /** The configuration in effect. */
+  readonly current: ReadonlyMap<string, string>;
+}
+
+export type DriveBus = 'ide' | 'sata' | 'scsi' | 'virtio';
+
+export interface FieldFacts {
+  /** A sentence for the reference page and the editor. */
+  readonly description: string;
+  /**
+   * Where Proxmox keeps the value: a key, or a key and a sub-key of its property string. A key with slots is named without
+   * its number (`net`); `drive` stands for a slot on any bus.
+   */
+  readonly wire?: readonly [key: string, part?: string];
+  /** How the value is written there; by the type of the field unless it says otherwise. */
+  readonly words?: WordKind;
+  /** Sub-keys that Proxmox does not allow beside this one. */
+  readonly excludes?: readonly string[];
+  readonly effect: Effect;
+  /** The kind of drive that has the option; both kinds by default. */
+  readonly on?: 'disk' | 'cdrom';
+  /** The buses that have the option; all by default. */
+  readonly buses?: readonly DriveBus[];
+  /** The value, or what it refers to, never appears in plans, states, journals and logs. */
+  readonly secret?: true;
+  readonly examples?: readonly unknown[];
+  /** What Proxmox assumes if the field is not set, in the words of the file. */
+  readonly serverDefault?: string;
+  /** Of a list: its order means nothing. */
+  readonly unordered?: true;
+}
+
+// zod's registry rewrites the type of what it holds, which functions do not survive; only `field` adds to it.
+const registry = z.registry<object>();
+
+export const fieldFacts = {
+  get: (schema: z.core.$ZodType): FieldFacts | undefined => registry.get(schema) as FieldFacts | undefined,
+};
+
+/** One row of a field table. */
+export function field<Schema extends z.ZodType>(schema: Schema, facts: FieldFacts): Schema {
+  registry.add(schema, facts);
+  return schema;
+}
+
+/** A text that fits into a property string, whose grammar has no quoting. */
+export function word(): z.ZodType<string, string> {
+  return z.string().regex(/^[^\s,;=]+$/, 'blanks, commas, semicolons and equals signs are not allowed here');
+}
+
+/** The name of a volume: `local:iso/debian.iso`. */
+export function volumeName(): z.ZodType<string, string> {
+  return z.string().regex(/^[^\s:,]+:[^\s,]+$/, 'a volume is written storage:name, for example local:iso/debian.iso');
+}
+
+/** Text with a unit → bytes. */
+export function byteSize(): z.ZodType<number, string | number> {
+  return z.union([z.string(), z.number()]).transform((value, context) => {
+    const bytes = typeof value === 'string' ? parseByteSize(value) : undefined;
+    if (bytes !== undefined) return bytes;
+    context.addIssue({
+      code: 'custom',
+      message:
+        typeof value === 'number'
+          ? `a size needs a unit; write ${value}MiB or ${value}GiB`
+          : `"${value}" is not a size; write for example 8GiB or 512MiB`,
+    });
+    return z.NEVER;
+  });
+}
+
+/** Text with a unit → milliseconds. */
+export function duration(): z.ZodType<number, string | number> {
+  return z.union([z.string(), z.number()]).transform((value, context) => {
+    const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+    if (ms !== undefined) return ms;
+    context.addIssue({
+      code: 'custom',
+      message:
+        typeof value === 'number'
+          ? `a duration needs a unit; write ${value}s or ${value}m`
+          : `"${value}" is not a duration; write for example 30s, 5m or 1h30m`,
+    });
+    return z.NEVER;
+  });
+}

@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { LOCAL, NODE, resolvedStack, siteOf } from '../../engine/testing/cluster.ts';
+import type { ImageSite } from '../observed.ts';
+import { emptyState, type FileState } from '../recorded.ts';
+import { planImages } from './plan.ts';
+
+const SHA256 = 'ab'.repeat(32);
+const SHA512 = 'cd'.repeat(64);
+const URL = 'https://images.example/noble.qcow2';
+const VOLID = 'local:import/noble.qcow2';
+const THERE = { ok: true, value: { sizeBytes: 10, ctime: 7 } } as const;
+
+const stackOf = (image: string) =>
+  resolvedStack(`
+version: 1
+stack: lab
+images:
+  noble: { ${image}, nodes: [${NODE}] }
+`);
+const fetched = (more = '') => stackOf(`url: "${URL}", content: import, storage: local${more}`);
+
+interface Case {
+  readonly stack?: ReturnType<typeof stackOf>;
+  readonly site?: Partial<ImageSite>;
+  readonly remembered?: Partial<FileState>;
+  readonly replace?: readonly string[];
+  readonly version?: string;
+}
+
+function planned({ stack = fetched(), site, remembered, replace, version = '9.2.11' }: Case) {
+  const file: FileState = { address: 'image.noble', node: NODE, volid: VOLID, url: URL, sizeBytes: 10, ctime: 7 };
+  const files = remembered ? { [`${NODE}/${VOLID}`]: { ...file, ...remembered } } : {};
+  const state = { ...emptyState('lab'), files };
+  return planImages({ sites: [siteOf(stack, site)], state, replace, version: { version } });
+}
+
+const kindOf = (given: Case) => planned(given).plans.map(({ change }) => change.kind)[0];
+const actionsOf = (given: Case) => planned(given).plans.flatMap(({ steps }) => steps.map(({ action }) => action));
+const codesOf = (found: readonly Diagnostic[]) => found.map(({ code }) => code);
+
+describe('an image that is not there', () => {
+  it('is fetched by Proxmox, with its sums in small letters', () => {
+    const { plans } = planned({ stack: fetched(`, sha256: ${SHA256.toUpperCase()}, sha512: ${SHA512}`) });
+    expect(plans[0]?.change).toMatchObject({ kind: 'create', address: `image.noble["${NODE}"]`, name: VOLID });
+    expect(plans[0]?.steps).toMatchObject([
+      { action: 'image.fetch', input: { node: NODE, file: 'noble.qcow2', url: URL, sha256: SHA256, sha512: SHA512 } },
+    ]);
+  });
+
+  it('has an address without a node where all share it', () => {
+    expect(planned({ site: { isShared: true } }).plans[0]?.change.address).toBe('image.noble');
+  });
+
+  it('is sent where it is a local file, or where Proxmox has no way to it', () => {
+    expect(actionsOf({ stack: stackOf('path: ./noble.qcow2, content: import, storage: local') })).toEqual([
+      'image.send',
+    ]);
+    const far = planned({ stack: stackOf(`url: "${URL}.xz", content: import, storage: local, via: upload`) });
+    expect(far.plans[0]?.steps[0]?.input).toMatchObject({
+      origin: { kind: 'download', url: `${URL}.xz`, compression: 'xz' },
+    });
+  });
+
+  it('is unpacked by the server where that can', () => {
+    const stack = stackOf('url: "https://images.example/live.iso.gz", content: iso, storage: local');
+    expect(planned({ stack }).plans[0]?.steps[0]).toMatchObject({
+      action: 'image.fetch',
+      input: { compression: 'gz' },
+    });
+  });
+});
+
+describe('an image that is there', () => {
+  it('and remembered as it is, is left alone', () => {
+    expect(kindOf({ site: { found: THERE }, remembered: {} })).toBe('none');
+    expect(actionsOf({ site: { found: THERE }, remembered: {} })).toEqual([]);
+  });
+
+  it('on shared storage is known whichever node brought it', () => {
+    const site = { found: THERE, node: 'pve2', isShared: true };
+    expect(planned({ site, remembered: {} })).toMatchObject({ warnings: [], plans: [{ change: { kind: 'none' } }] });
+    expect(planned({ site: { ...site, isShared: false }, remembered: {} }).warnings).toHaveLength(1);
+  });
+
+  it('and not remembered is compared where a sum is given', () => {
+    const given = { stack: fetched(`, sha256: ${SHA256}`), site: { found: THERE } };
+    expect(kindOf(given)).toBe('update');
+    expect(actionsOf(given)).toEqual(['image.fetch']);
+  });
+
+  it('and not remembered is used with a warning where no sum tells what it is', () => {
+    const plain = planned({ site: { found: THERE } });
+    expect(codesOf(plain.warnings)).toEqual(['NOT_CHECKED']);
+    expect(plain.warnings[0]?.detail).toContain('the file gives no checksum');
+    expect(plain.plans[0]?.change.kind).toBe('none');
+    const packed = stackOf(
+      `url: "https://images.example/live.iso.gz", content: iso, storage: local, sha256: ${SHA256}`,
+    );
+    expect(planned({ stack: packed, site: { found: THERE } }).warnings[0]?.detail).toContain('of the packed file');
+  });
+
+  it('whose coming was not seen to its end is looked at again', () => {
+    const given = { site: { found: THERE }, remembered: { incomplete: true as const, sizeBytes: 0 } };
+    expect(kindOf(given)).toBe('update');
+    expect(planned(given).problems).toEqual([]);
+  });
+
+  it.each([
+    ['its size', { sizeBytes: 11, ctime: 7 }, {}],
+    ['its time', { sizeBytes: 10, ctime: 8 }, {}],
+  ])('and differs in %s is refused, and the way out named', (_, value, remembered) => {
+    const { problems, plans } = planned({ site: { found: { ok: true, value } }, remembered });
+    expect(codesOf(problems)).toEqual(['CONFIG_CHANGED']);
+    expect(problems[0]?.hint?.text).toContain('--replace image.noble');
+    expect(plans).toEqual([]);
+  });
+
+  it('is judged by its size where the storage tells no time', () => {
+    const found = { ok: true, value: { sizeBytes: 10, ctime: undefined } } as const;
+    expect(kindOf({ site: { found }, remembered: {} })).toBe('none');
+  });
+
+  it('is refused where it came from elsewhere, unless its sum says that it is the same', () => {
+    const elsewhere = { url: 'https://mirror.example/noble.qcow2' };
+    expect(codesOf(planned({ site: { found: THERE }, remembered: elsewhere }).problems)).toEqual(['CONFIG_CHANGED']);
+    const stack = fetched(`, sha256: ${SHA256}`);
+    expect(kindOf({ stack, site: { found: THERE }, remembered: { ...elsewhere, sha256: SHA256 } })).toBe('none');
+  });
+
+  it('is refused where another sum is asked for than it has, compared where its own is not known', () => {
+    const stack = fetched(`, sha256: ${SHA256}`);
+    const other = { sha256: 'ef'.repeat(32) };
+    expect(codesOf(planned({ stack, site: { found: THERE }, remembered: other }).problems)).toEqual(['CONFIG_CHANGED']);
+    expect(kindOf({ stack, site: { found: THERE }, remembered: {} })).toBe('update');
+    expect(kindOf({ stack, site: { found: THERE }, remembered: { sha256: SHA256.toUpperCase() } })).toBe('none');
+  });
+
+  it.each([
+    ['a file', 'path: ./noble.qcow2', 'sha256', SHA256],
+    ['a packed file', `url: "${URL}.xz", file: noble.qcow2, via: upload`, 'declared', SHA512],
+  ])('that was sent as %s is refused where another sum is declared now', (_, origin, name, sum) => {
+    const algorithm = sum === SHA256 ? 'sha256' : 'sha512';
+    const stack = stackOf(`${origin}, content: import, storage: local, ${algorithm}: ${sum}`);
+    const [url] = stack.images.map(({ fields }) => fields.url);
+    const judge = (remembered: string) =>
+      planned({ stack, site: { found: THERE }, remembered: { url, [name]: remembered } });
+    expect(codesOf(judge('ef'.repeat(sum.length / 2)).problems)).toEqual(['CONFIG_CHANGED']);
+    expect(judge(sum)).toMatchObject({ problems: [], plans: [{ change: { kind: 'none' } }] });
+  });
+
+  it('is the same where its sum has left the file', () => {
+    expect(kindOf({ site: { found: THERE }, remembered: { sha256: SHA256 } })).toBe('none');
+  });
+
+  it.each(['image.noble', `image.noble["${NODE}"]`])('is replaced where %s is to be, whatever it is', (selector) => {
+    const given = { site: { found: THERE }, remembered: { sizeBytes: 99 }, replace: [selector] };
+    expect(kindOf(given)).toBe('replace');
+    expect(planned(given).plans[0]?.steps[0]?.input).toMatchObject({ replace: true });
+    expect(planned(given).problems).toEqual([]);
+  });
+});
+
+describe('an image to import from', () => {
+  it('is refused by a release that has no such content', () => {
+    const { problems } = planned({ version: '8.2.2' });
+    expect(codesOf(problems)).toHaveLength(1);
+    expect(planned({ version: '8.4.1' }).problems).toEqual([]);
+    const iso = stackOf('url: "https://images.example/live.iso", content: iso, storage: local');
+    expect(planned({ version: '8.2.2', stack: iso }).problems).toEqual([]);
+  });
+});
+
+describe('a place for an image', () => {
+  it.each([
+    ['there is no such storage', { row: undefined }, 'MISSING_REFERENCE', 'has no storage "local"'],
+    ['storages cannot be read', { row: undefined, isRead: false }, 'MISSING_REFERENCE', 'cannot be read'],
+    ['it is disabled', { row: { ...LOCAL, enabled: false } }, 'BAD_VALUE', 'is disabled'],
+    ['it is not active', { row: { ...LOCAL, active: false } }, 'BAD_VALUE', 'is not active'],
+    [
+      'it does not hold such content',
+      { row: { ...LOCAL, content: new Set(['iso']) } },
+      'BAD_VALUE',
+      'images to import',
+    ],
+    ['its list is hidden', { found: { ok: false, needs: 'X' } }, 'PRIVILEGE_MISSING', 'it needs X'],
+  ] as const)('is refused where %s', (_, site, code, words) => {
+    const { problems, plans } = planned({ site });
+    expect(codesOf(problems)).toEqual([code]);
+    expect(problems[0]?.detail).toContain(words);
+    expect(problems[0]?.where).toMatchObject({ file: 'stack.yaml', field: 'storage' });
+    expect(plans).toEqual([]);
+  });
+
+  it('that lacks a kind of content is told with the command that gives it', () => {
+    const { problems } = planned({ site: { row: { ...LOCAL, content: new Set(['iso']) } } });
+    expect(problems[0]?.hint?.text).toContain('pvesm set local --content iso,import');
+  });
+});

@@ -1,0 +1,302 @@
+/**
+ * Reads the cluster once, concurrently: one read per VM of the state, one per node, one per template, one per guest that a
+ * VM to be made could be confused with, and a few that do not grow. Storages and bridges of a node are read only where a VM is to be made or names one that it does not use yet. It
+ * changes nothing and decides nothing.
+ */
+import { type Address, covers } from '../base/address.ts';
+import { hasCode } from '../base/errors.ts';
+import type { Pve } from '../pve/client.ts';
+import { isNotFound } from '../pve/errors/kinds.ts';
+import { observeImages } from './image/observe.ts';
+import { machinesOf } from './machines.ts';
+import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
+import { observePci } from './pci-mapping/observe.ts';
+import type { StackState, VmState } from './recorded.ts';
+import type { ResolvedStack, ResolvedVm } from './stack.ts';
+import { outdatedTemplates, type Secrets } from './template/recipe.ts';
+import { observeHa } from './vm/observe-ha.ts';
+import type { VmObserved } from './vm/observed.ts';
+import { possibleClaimants } from './vm/plan/lost-vms.ts';
+import { withMoves } from './vm/plan/moves.ts';
+import { namesNewPlaces } from './vm/plan/new-places.ts';
+import { readVm } from './vm/read.ts';
+
+export interface ObserveInput {
+  readonly pve: Pve;
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly signal?: AbortSignal | undefined;
+  /** VMs to be made anew: what they are made from has to be read as well. */
+  readonly replace?: readonly string[] | undefined;
+  /** What templates are told is part of their recipe. */
+  readonly secrets?: Secrets | undefined;
+}
+
+export async function observe(input: ObserveInput): Promise<Observed> {
+  const { pve, stack, signal, replace = [] } = input;
+  const state = withMoves(stack, input.state);
+  const options = { signal };
+  const version = await pve.authenticate(options);
+  const rows = await pve.cluster.resources({}, options);
+  const guests = guestRows(rows);
+  const nodes = new Map(
+    rows
+      .filter((row) => row.type === 'node' && row.node)
+      .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
+  );
+  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
+  const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
+  const vms = await readKnown(pve, known, guests, running, signal);
+  const anew = [...replace, ...templatesToBuild(stack, state, input.secrets)];
+  const toMake = machinesOf(stack).filter(
+    ({ address }) => isAbsent(vms.get(address)) || anew.some((selector) => covers(selector, address)),
+  );
+  const toCheck = nodesToCheck(toMake, stack, vms, nodes);
+  const online = (name: string) => nodes.get(name)?.online === true;
+  const imageNodes = [...new Set(stack.images.flatMap((image) => image.nodes))].filter(online);
+  const [templates, [storages, images], bridges, pci, ha, takenIds, claimants] = await Promise.all([
+    readTemplates(pve, referencesOf(toMake, stack), guests, signal),
+    readPerNode([...new Set([...toCheck, ...imageNodes])], (node) => readStorages(pve, node, signal)).then(
+      async (rows) => [rows, await observeImages(pve, stack.images, rows, signal)] as const,
+    ),
+    readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
+    observePci({ pve, stack, nodes, signal }),
+    observeHa(pve, stack, signal),
+    readTakenIds(pve, toMake, guests, signal),
+    readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
+  ]);
+  return { version, nodes, guests, vms, templates, storages, images, bridges, ...pci, ...ha, takenIds, claimants };
+}
+
+/** Templates that no run has finished, or that are made from something else by now. */
+function templatesToBuild(stack: ResolvedStack, state: StackState, secrets: Secrets = new Map()): Address[] {
+  const unfinished = stack.templates.flatMap(({ vm: { address } }) =>
+    state.vms[address]?.template?.finished ? [] : [address],
+  );
+  return [...unfinished, ...outdatedTemplates(stack, (address) => state.vms[address], secrets)];
+}
+
+/** Names and ids that what is to be made refers to; a template's own name, because somebody may have it. */
+function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<string> {
+  const addresses = new Set(toMake.map(({ address }) => address));
+  const building = stack.templates.filter(({ vm }) => addresses.has(vm.address));
+  return new Set([
+    ...toMake.flatMap(({ fields }) => (fields.clone ? [templateKey(fields.clone.template)] : [])),
+    ...building.flatMap(({ name, from }) => [templateKey(name), ...(from === undefined ? [] : [templateKey(from)])]),
+  ]);
+}
+
+function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
+  const guests = new Map<number, GuestRow>();
+  for (const row of rows) {
+    if (row.vmid === undefined || row.node === undefined) continue;
+    guests.set(row.vmid, {
+      vmid: row.vmid,
+      node: row.node,
+      name: row.name,
+      template: row.template ?? false,
+      type: row.type,
+    });
+  }
+  return guests;
+}
+
+/** Nodes that hold VMs of ours: one list each tells which of them run. */
+function nodesOf(
+  known: readonly (readonly [Address, VmState])[],
+  guests: ReadonlyMap<number, GuestRow>,
+  nodes: ReadonlyMap<string, { online: boolean }>,
+): string[] {
+  const names = new Set(known.map(([, vm]) => guests.get(vm.vmid)?.node ?? vm.node));
+  return [...names].filter((name) => nodes.get(name)?.online ?? true);
+}
+
+async function runningByNode(
+  pve: Pve,
+  nodes: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<Set<number>> {
+  const lists = await Promise.all(nodes.map((node) => pve.node(node).vms.list({}, { signal })));
+  return new Set(
+    lists
+      .flat()
+      .filter((vm) => vm.status === 'running')
+      .map((vm) => vm.vmid),
+  );
+}
+
+async function readKnown(
+  pve: Pve,
+  known: readonly (readonly [Address, VmState])[],
+  guests: ReadonlyMap<number, GuestRow>,
+  running: ReadonlySet<number>,
+  signal: AbortSignal | undefined,
+): Promise<Map<Address, ObservedVm>> {
+  const entries = await Promise.all(
+    known.map(async ([address, vm]): Promise<[Address, ObservedVm]> => {
+      const node = guests.get(vm.vmid)?.node ?? vm.node;
+      return [address, await readOne(pve, node, vm.vmid, running.has(vm.vmid), signal)];
+    }),
+  );
+  return new Map(entries);
+}
+
+async function readOne(
+  pve: Pve,
+  node: string,
+  vmid: number,
+  running: boolean,
+  signal: AbortSignal | undefined,
+): Promise<ObservedVm> {
+  const read = await readable(() => readVm(pve, node, vmid, { running, signal }), `VM.Audit on /vms/${vmid}`);
+  if (read === 'absent') return { kind: 'gone' };
+  return read.ok ? { kind: 'present', vm: read.value } : { kind: 'hidden', needs: read.needs };
+}
+
+/** A refusal for lack of privileges is an answer too; everything else that fails is a failure. */
+async function readable<Value>(work: () => Promise<Value>, needs: string): Promise<Readable<Value> | 'absent'> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs };
+    if (isNotFound(error)) return 'absent';
+    throw error;
+  }
+}
+
+/** The key a stack's reference is kept under: ids and names do not collide. */
+export function templateKey(reference: string | number): string {
+  return typeof reference === 'number' || /^\d+$/.test(reference) ? `#${reference}` : reference;
+}
+
+async function readTemplates(
+  pve: Pve,
+  references: ReadonlySet<string>,
+  guests: ReadonlyMap<number, GuestRow>,
+  signal: AbortSignal | undefined,
+): Promise<Map<string, TemplateCandidate[]>> {
+  const entries = await Promise.all(
+    [...references].map(async (reference): Promise<[string, TemplateCandidate[]]> => {
+      const rows = [...guests.values()].filter((row) =>
+        reference.startsWith('#')
+          ? row.vmid === Number(reference.slice(1))
+          : row.name === reference && row.type === 'qemu',
+      );
+      return [reference, await Promise.all(rows.map((row) => readTemplate(pve, row, signal)))];
+    }),
+  );
+  return new Map(entries);
+}
+
+/** What a reference may mean, read; a refusal is an answer too. */
+export async function readTemplate(
+  pve: Pve,
+  row: Omit<GuestRow, 'type'>,
+  signal: AbortSignal | undefined,
+): Promise<TemplateCandidate> {
+  const read = await readable<VmObserved>(
+    () => readVm(pve, row.node, row.vmid, { running: false, signal }),
+    `VM.Audit on /vms/${row.vmid}`,
+  );
+  const vm: Readable<VmObserved> =
+    read === 'absent' ? { ok: false, needs: `a VM ${row.vmid} that still exists` } : read;
+  // The list lags by some seconds; the configuration itself does not.
+  const isTemplate = vm.ok ? vm.value.template : row.template;
+  return { vmid: row.vmid, node: row.node, name: row.name, isTemplate, vm };
+}
+
+/** Only their notes decide whether they are ours; of what the token may not read nobody can tell. */
+async function readClaimants(
+  pve: Pve,
+  rows: readonly GuestRow[],
+  signal: AbortSignal | undefined,
+): Promise<Map<number, VmObserved>> {
+  const reads = await Promise.all(rows.map(({ node, vmid }) => readOne(pve, node, vmid, false, signal)));
+  return new Map(reads.flatMap((found) => (found.kind === 'present' ? [[found.vm.vmid, found.vm] as const] : [])));
+}
+
+const isAbsent = (found: ObservedVm | undefined) => found === undefined || found.kind === 'gone';
+
+/** Nodes on which something new is meant to happen, as far as they exist and answer. */
+function nodesToCheck(
+  toMake: readonly ResolvedVm[],
+  stack: ResolvedStack,
+  vms: ReadonlyMap<Address, ObservedVm>,
+  nodes: ReadonlyMap<string, { online: boolean }>,
+): string[] {
+  const settling = stack.vms.filter((vm) => {
+    const found = vms.get(vm.address);
+    return found?.kind === 'present' && namesNewPlaces(vm, found.vm);
+  });
+  const names = new Set([...toMake, ...settling].map((vm) => vm.fields.node));
+  return [...names].filter((name) => nodes.get(name)?.online);
+}
+
+async function readPerNode<Value>(
+  nodes: readonly string[],
+  read: (node: string) => Promise<Value>,
+): Promise<Map<string, Value>> {
+  return new Map(await Promise.all(nodes.map(async (node): Promise<[string, Value]> => [node, await read(node)])));
+}
+
+async function readStorages(
+  pve: Pve,
+  node: string,
+  signal: AbortSignal | undefined,
+): Promise<Readable<readonly StorageRow[]>> {
+  const rows = await pve.node(node).storages.list({ format: true }, { signal });
+  if (rows.length === 0) return { ok: false, needs: 'Datastore.Audit on the storages' };
+  return {
+    ok: true,
+    value: rows.map((row) => ({
+      storage: row.storage,
+      type: row.type,
+      content: new Set(row.content),
+      active: row.active ?? false,
+      enabled: row.enabled ?? true,
+      shared: row.shared ?? false,
+      availableBytes: row.avail,
+      formats: row.formats?.supported,
+    })),
+  };
+}
+
+async function readBridges(
+  pve: Pve,
+  node: string,
+  signal: AbortSignal | undefined,
+): Promise<Readable<ReadonlySet<string>>> {
+  const rows = await pve.node(node).network({ type: 'any_bridge' }, { signal });
+  // Only bridges the token may use are listed, so an empty list says nothing.
+  if (rows.length === 0) return { ok: false, needs: 'SDN.Use or SDN.Audit on the bridges' };
+  return { ok: true, value: new Set(rows.map((row) => row.iface)) };
+}
+
+/** `nextid?vmid=` sees every guest, also those hidden from us. */
+async function readTakenIds(
+  pve: Pve,
+  vms: readonly ResolvedVm[],
+  guests: ReadonlyMap<number, GuestRow>,
+  signal: AbortSignal | undefined,
+): Promise<Set<number>> {
+  const taken = new Set<number>();
+  await Promise.all(
+    vms.map(async ({ fields: { vmid } }) => {
+      if (vmid === undefined) return;
+      if (guests.has(vmid)) taken.add(vmid);
+      else if (!(await isFree(pve, vmid, signal))) taken.add(vmid);
+    }),
+  );
+  return taken;
+}
+
+async function isFree(pve: Pve, vmid: number, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    await pve.cluster.assertFree(vmid, { signal });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'VMID_TAKEN')) return false;
+    if (hasCode(error, 'ALREADY_EXISTS')) return false;
+    throw error;
+  }
+}

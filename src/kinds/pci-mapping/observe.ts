@@ -1,0 +1,97 @@
+/** Reads what a plan needs to know about PCI devices: mappings, and what it takes to make one where none stands for a device. */
+import { hasCode } from '../../base/errors.ts';
+import type { PciDevice, Pve } from '../../pve/index.ts';
+import type { Observed, PciMaking, Readable } from '../observed.ts';
+import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import { type PciHardware, pciPath, standsFor } from './mapping.ts';
+
+interface ObservePciInput {
+  readonly pve: Pve;
+  readonly stack: ResolvedStack;
+  readonly nodes: Observed['nodes'];
+  readonly signal: AbortSignal | undefined;
+}
+
+const ALL_MAPPINGS = '/mapping/pci';
+/** Bridges cannot be passed through; the server's own choice hides coprocessors as well. */
+const HIDDEN_CLASSES = '06';
+
+export async function observePci(input: ObservePciInput): Promise<Pick<Observed, 'pciMappings' | 'pciMaking'>> {
+  const { pve, stack, signal } = input;
+  const users = stack.vms.filter(({ fields }) => fields.pci !== undefined);
+  if (users.length === 0) return { pciMappings: { ok: true, value: new Map() } };
+  const mappings = await readPciMappings(pve, users, signal);
+  const nodes = nodesWithUnmapped(users, mappings);
+  if (mappings.size > 0 && nodes.size === 0) return { pciMappings: { ok: true, value: mappings } };
+  const making = await readMaking(input, nodes);
+  // An empty list says nothing, unless everything would have been in it.
+  const isComplete = mappings.size > 0 || making.privileges.size > 0;
+  return {
+    pciMappings: isComplete ? { ok: true, value: mappings } : { ok: false, needs: `Mapping.Use on ${ALL_MAPPINGS}` },
+    pciMaking: making,
+  };
+}
+
+/** The mappings that the token sees, by name; nothing is asked where no VM uses a device. */
+export async function readPciMappings(
+  pve: Pve,
+  vms: readonly ResolvedVm[],
+  signal: AbortSignal | undefined,
+): Promise<Map<string, readonly string[]>> {
+  if (vms.every(({ fields }) => fields.pci === undefined)) return new Map();
+  const listed = await pve.cluster.mapping.pci({}, { signal });
+  return new Map(listed.map(({ id, map }) => [id, map]));
+}
+
+function nodesWithUnmapped(vms: readonly ResolvedVm[], mappings: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const maps = [...mappings.values()];
+  const unmapped = vms.filter(({ fields: { node, pci = {} } }) =>
+    Object.values(pci).some(
+      ({ device }) => device !== undefined && !maps.some((map) => standsFor(map, node, pciPath(device))),
+    ),
+  );
+  return new Set(unmapped.map(({ fields }) => fields.node));
+}
+
+async function readMaking({ pve, nodes, signal }: ObservePciInput, wanted: ReadonlySet<string>): Promise<PciMaking> {
+  const permissions = await pve.access.permissions({ path: ALL_MAPPINGS }, { signal });
+  // The value says whether the privilege reaches below the path, where the mappings themselves are.
+  const privileges = Object.entries(permissions[ALL_MAPPINGS] ?? {}).flatMap(([name, reaches]) =>
+    reaches && name.startsWith('Mapping.') ? [name] : [],
+  );
+  const online = [...wanted].filter((node) => nodes.get(node)?.online);
+  const devices = await Promise.all(online.map(async (node) => [node, await readDevices(pve, node, signal)] as const));
+  return { privileges: new Set(privileges), devices: new Map(devices) };
+}
+
+async function readDevices(
+  pve: Pve,
+  node: string,
+  signal: AbortSignal | undefined,
+): Promise<Readable<readonly PciHardware[]>> {
+  try {
+    const devices = await pve.node(node).pciDevices({ 'pci-class-blacklist': HIDDEN_CLASSES }, { signal });
+    return { ok: true, value: devices.map(hardwareOf) };
+  } catch (error) {
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs: 'Sys.Audit on /' };
+    throw error;
+  }
+}
+
+export function hardwareOf(device: PciDevice): PciHardware {
+  const { id, vendor, device: model, subsystem_vendor: vendorOfCard, subsystem_device: card, iommugroup } = device;
+  const hasSubsystem = vendorOfCard !== undefined && card !== undefined;
+  return {
+    path: id.toLowerCase(),
+    id: idOf(vendor, model),
+    subsystemId: hasSubsystem ? idOf(vendorOfCard, card) : undefined,
+    iommuGroup: iommugroup === undefined || iommugroup < 0 ? undefined : iommugroup,
+    mdev: device.mdev ?? false,
+    name: [device.vendor_name, device.device_name].filter(Boolean).join(' '),
+  };
+}
+
+/** The node writes `0x10de`, a mapping takes `10de`. */
+function idOf(vendor: string, device: string): string {
+  return [vendor, device].map((part) => part.replace(/^0x/, '')).join(':');
+}

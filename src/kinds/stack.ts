@@ -1,0 +1,104 @@
+/** What a stack file becomes: every value is concrete, and nothing is known about the cluster yet. */
+import type { Address } from '../base/address.ts';
+import type { Where } from '../base/diagnostics.ts';
+import type { ImageFields } from './image/fields.ts';
+import type { VmFields } from './vm/fields/index.ts';
+
+export interface ResolvedStack {
+  readonly name: string;
+  readonly connection: ConnectionSpec;
+  readonly images: readonly ResolvedImage[];
+  /** One for each node that has its own. */
+  readonly templates: readonly ResolvedTemplate[];
+  /** In the order of the file, groups expanded. */
+  readonly vms: readonly ResolvedVm[];
+  readonly rollout: Rollout;
+  readonly outputs: OutputsSpec;
+}
+
+/** Where to find a secret; never the secret itself. */
+export type SecretReference =
+  | { readonly env: string }
+  | { readonly file: string }
+  | { readonly command: readonly string[] };
+
+/** Absent values come from the environment. */
+export interface ConnectionSpec {
+  readonly endpoint?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  /** Path of a PEM file. */
+  readonly ca?: string | undefined;
+  readonly token?: SecretReference | undefined;
+}
+
+export interface ResolvedVm {
+  readonly address: Address;
+  readonly group: string;
+  /** Place in its group, from 1. */
+  readonly number: number;
+  readonly fields: VmFields;
+  /** IDs it may have if `fields.vmid` is not set, shared by its group: member n prefers the nth. */
+  readonly vmids?: readonly number[];
+  /** VMs that must be ready first. */
+  readonly after: readonly Address[];
+  /** Addresses it had before a rename. */
+  readonly formerly: readonly Address[];
+  /** Field path (`nics.net0.vlan`; '' for the group) → where its value was written. */
+  readonly positions: Readonly<Record<string, Where>>;
+}
+
+export interface ResolvedImage {
+  readonly name: string;
+  /** `image.NAME`; on local storage there is one for each node, and the engine adds it: `image.NAME["node"]`. */
+  readonly address: Address;
+  readonly fields: ImageFields;
+  /** Name in the storage, with an extension that Proxmox accepts. */
+  readonly file: string;
+  /** Nodes that the file names, and those whose templates and VMs use it; none while only empty groups do. */
+  readonly nodes: readonly string[];
+  readonly positions: Readonly<Record<string, Where>>;
+}
+
+/** A VM that is created, installs itself if it comes from an ISO, and is then converted. */
+export interface ResolvedTemplate {
+  readonly name: string;
+  /** Its fields; `name` is the template's, and it is never left running. */
+  readonly vm: ResolvedVm;
+  /** Name or ID of the VM to copy. */
+  readonly from?: string | number;
+  /** Boots its ISO and must power itself off within this time. */
+  readonly install?: { readonly timeoutMs: number };
+  /** Other inputs, given from outside the file. They are part of the recipe and of nothing else. */
+  readonly madeFrom?: Readonly<Record<string, string>>;
+}
+
+export interface Rollout {
+  readonly staggerMs: number;
+  readonly readiness: 'sequential' | 'parallel';
+  readonly onFailure: 'continue' | 'stop';
+  readonly retry: { readonly attempts: number; readonly firstMs: number; readonly maxMs: number };
+  readonly limits: {
+    readonly vms: number;
+    readonly clonesPerNode: number;
+    readonly clonesPerStorage: number;
+    readonly destroys: number;
+    readonly requests: number;
+    readonly agentCalls: number;
+    readonly groupSize: number;
+  };
+  readonly timeouts: {
+    readonly cloneMs: number;
+    readonly startMs: number;
+    readonly readyMs: number;
+    readonly shutdownMs: number;
+    readonly lockMs: number;
+    /** Until an image is in its storage. */
+    readonly imageMs: number;
+  };
+}
+
+export interface OutputsSpec {
+  readonly talos?: { readonly vip?: string | undefined } | undefined;
+  /** Directory for output files. */
+  readonly files?: string | undefined;
+}

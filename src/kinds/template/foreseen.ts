@@ -1,0 +1,37 @@
+/** What the clones of a template will find once it is finished, so that they can be planned before it is made. Pure. */
+
+import type { TemplateCandidate } from '../observed.ts';
+import type { ResolvedTemplate } from '../stack.ts';
+import type { DesiredConfig } from '../vm/desired.ts';
+import { parseDrive } from '../vm/disks.ts';
+import type { VmObserved } from '../vm/observed.ts';
+import { packDesired } from '../vm/packed.ts';
+import { printPropertyOf } from '../vm/parts.ts';
+import { sizesWanted } from '../vm/plan/creation.ts';
+import { type Owner, wishesOf, written } from '../vm/privileges/forecast.ts';
+import { configureWrites } from '../vm/writes.ts';
+
+/** Everything as wanted: without its medium, with disks of the size they get. */
+export function finished(vm: VmObserved, desired: DesiredConfig, owner: Owner): VmObserved {
+  const wishes = wishesOf(packDesired(desired.values()), owner, vm);
+  const made = configureWrites(wishes, vm).reduce((each, write) => written(each, write, wishes), vm);
+  const current = new Map(made.current);
+  for (const { slot, sizeBytes } of sizesWanted(desired)) {
+    const text = current.get(slot);
+    const drive = text === undefined ? undefined : parseDrive(slot, text);
+    if (!drive || (drive.sizeBytes ?? 0) >= sizeBytes) continue;
+    current.set(slot, printPropertyOf(slot, drive.value.with('size', `${Math.ceil(sizeBytes / 1024)}K`)));
+  }
+  return { ...made, current };
+}
+
+export function candidateOf({ name, vm }: ResolvedTemplate, made: VmObserved): TemplateCandidate {
+  return {
+    vmid: made.vmid,
+    node: vm.fields.node,
+    name,
+    isTemplate: true,
+    vm: { ok: true, value: made },
+    address: vm.address,
+  };
+}

@@ -1,0 +1,337 @@
+/**
+ * The verdict on one template. There and made from the same recipe: nothing happens. Another recipe: a new version is
+ * built beside the old one, which gives up the name only when the new one is complete, and stays, because linked clones
+ * rest on its disks. Pure.
+ */
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command, type Hint, setting } from '../../base/hint.ts';
+import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
+import { templateKey } from '../observe.ts';
+import type { Observed, TemplateCandidate } from '../observed.ts';
+import type { StackState, VmState } from '../recorded.ts';
+import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
+import type { Step } from '../step.ts';
+import type { VmObserved } from '../vm/observed.ts';
+import { findOwnership, ownershipCounts } from '../vm/ownership.ts';
+import { packDesired, withoutSeed } from '../vm/packed.ts';
+import { checkVm, type Findings } from '../vm/plan/checks.ts';
+import { pickTemplate } from '../vm/plan/choose-template.ts';
+import { creationDifferences, reserveStep } from '../vm/plan/creation.ts';
+import { seedStep, type VmPlan, type VmPlanInput, wanted } from '../vm/plan/desired-vm.ts';
+import { identityProblem } from '../vm/plan/verdict.ts';
+import { cloned, created, emptyVm, type Owner, UNKNOWN_VMID, wishesOf } from '../vm/privileges/forecast.ts';
+import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';
+import { whereOf } from '../vm/where.ts';
+import { finalFields, guestOf, stepsOfTemplate } from './building.ts';
+import { candidateOf, finished } from './foreseen.ts';
+import { templateFaults } from './health.ts';
+import { templateStep } from './steps.ts';
+import { buildVm, type Former, formerOf, holderOf, retiredAddress, retireInput } from './versions.ts';
+
+export interface TemplatePlanInput extends Pick<VmPlanInput, 'stackName' | 'observed' | 'secrets'> {
+  readonly template: ResolvedTemplate;
+  readonly state: StackState;
+  readonly recipe: string;
+  /** It is to be built anew, whatever its recipe. */
+  readonly replace: boolean;
+}
+
+export interface TemplatePlan extends VmPlan {
+  /** What its clones are made from, once this plan has been carried out; undefined where it is found as it is. */
+  readonly foreseen?: TemplateCandidate;
+}
+
+/** Undefined where something is wrong; what, is in `findings`. */
+export function planTemplate(input: TemplatePlanInput, findings: Findings): TemplatePlan | undefined {
+  const { template, state, observed, recipe } = input;
+  const { vm } = template;
+  const remembered = state.vms[vm.address];
+  const found = remembered && observed.vms.get(vm.address);
+  if (!remembered || !found || found.kind === 'gone') return planAbsent(input, findings);
+  const problem = identityProblem(vm, remembered, found);
+  if (problem || found.kind !== 'present') {
+    if (problem) findings.problems.push(problem);
+    return undefined;
+  }
+  const memory = remembered.template;
+  if (memory?.finished && found.vm.template && !input.replace) {
+    return memory.recipe === recipe
+      ? {
+          change: changeOf(template, 'none', 'It is there, made from this recipe.', found.vm.vmid),
+          steps: [],
+          // The list of guests may not know its name yet.
+          foreseen: candidateOf(template, found.vm),
+        }
+      : supersede(input, remembered, findings);
+  }
+  if (memory?.finished) return supersede(input, remembered, findings);
+  return memory?.recipe === recipe && !input.replace
+    ? goOn(input, remembered, found.vm, findings)
+    : startOver(input, remembered, findings);
+}
+
+/** Not in the state: perhaps on the cluster all the same, made from this very recipe by somebody else. */
+function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan | undefined {
+  const { template, recipe } = input;
+  const former = formerOf(input);
+  if (former) {
+    const reason = 'Its recipe changed: a new version is built beside the old one.';
+    return build(input, { kind: 'create', reason, former }, findings);
+  }
+  const holder = holderOf(input);
+  if (!holder) return build(input, { kind: 'create', reason: reasonOf(template) }, findings);
+  const owner = holder.vm.ok ? findOwnership(holder.vm.value.current.get('description') ?? '') : undefined;
+  const isTrue = owner !== undefined && holder.vm.ok && ownershipCounts(owner, holder.vm.value) && !owner.incomplete;
+  if (isTrue && owner.recipe === recipe && holder.isTemplate) {
+    return { change: changeOf(template, 'none', 'It is there, made from the same recipe.', holder.vmid), steps: [] };
+  }
+  const isOurs = isTrue && owner.stack === input.stackName && owner.address === template.vm.address;
+  findings.problems.push(isOurs ? lost(template, holder) : stranger(template, holder));
+  return undefined;
+}
+
+function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
+  const former = { address: retiredAddress(input.template.name, old.vmid), vmid: old.vmid };
+  const first = templateStep(input.template.vm.address, 'template.set-aside', { as: former.address });
+  const reason = `${input.replace ? 'It is made anew, as asked for' : 'Its recipe changed'}: a new version is built beside ${old.vmid}, which stays for its linked clones.`;
+  return build(input, { kind: 'supersede', reason, former, first }, findings);
+}
+
+/** A half-built one of another recipe, or of which nobody knows what became of it, is worth nothing to anybody. */
+function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
+  const why = input.replace ? 'As asked for' : 'Its recipe changed before an earlier run had finished it';
+  const reason = `${why}: it is built anew.`;
+  const former = formerOf(input);
+  const first = vmStep(input.template.vm.address, 'vm.destroy', { stop: 'stop' });
+  const making = { kind: 'replace', reason, freedId: old.vmid, first, ...(former && { former }) } as const;
+  const built = build(input, making, findings);
+  return built;
+}
+
+interface Making {
+  readonly kind: ChangeKind;
+  readonly reason: string;
+  readonly former?: Former;
+  readonly freedId?: number;
+  /** Makes way for it. */
+  readonly first?: Step;
+}
+
+function build(input: TemplatePlanInput, making: Making, findings: Findings): TemplatePlan | undefined {
+  const { template, observed, recipe } = input;
+  const vm = buildVm(input, making.former);
+  if (seedStep(vm) && !template.install) {
+    findings.problems.push(unfit(template, SEEDED));
+    return undefined;
+  }
+  const source = template.from === undefined ? undefined : sourceOf(input, findings);
+  if (template.from !== undefined && !source) return undefined;
+  const base = source?.vm.current ?? new Map<string, string>();
+  const before = findings.problems.length;
+  checkVm(
+    { vm, base, creating: true, ...(making.freedId !== undefined && { freedId: making.freedId }) },
+    observed,
+    findings,
+  );
+  if (findings.problems.length > before) return undefined;
+  const wishes = wishesFor(input, vm);
+  const make = source
+    ? { clone: cloneInput(vm, source, recipe) }
+    : { create: createInput(vm, withoutSeed(packDesired(wishes.built.values())), recipe) };
+  const vmid = expectedId(vm, observed);
+  const bare = emptyVm(vmid, vm.fields.node);
+  const owner = ownerOf(input);
+  const made =
+    'clone' in make
+      ? cloned(base, make.clone, bare, owner)
+      : created(wishesOf(packDesired(wishes.finalised.values()), owner, bare), bare, owner);
+  const faults = templateFaults(made.current, guestOf(vm.fields));
+  // What a copy brings along is seen, and checked, when it is there.
+  if (!source && faults.length > 0) {
+    findings.problems.push(...faults.map((fault) => unfit(template, fault)));
+    return undefined;
+  }
+  const retire = making.former && retireInput(template, making.former);
+  return {
+    change: {
+      ...changeOf(template, making.kind, making.reason, vm.fields.vmid),
+      differences: creationDifferences(wishes.finalised, base),
+    },
+    steps: stepsOfTemplate({
+      template,
+      vm,
+      first: [...(making.first ? [making.first] : forgetStep(input)), reserveStep(vm, observed, making.freedId)],
+      making: make,
+      memory: undefined,
+      isConverted: false,
+      wishes,
+      retire,
+    }),
+    foreseen: candidateOf(template, finished(made, wishes.finalised, owner)),
+  };
+}
+
+/** It was removed outside, and what is recorded of it still stands. */
+function forgetStep({ template: { vm }, state }: TemplatePlanInput): Step[] {
+  return state.vms[vm.address]?.uuid === undefined ? [] : [vmStep(vm.address, 'vm.forget', {})];
+}
+
+/** They are made for one VM, and every clone would get them. */
+const SEEDED = {
+  detail:
+    'Documents of one’s own tell one VM what it is to be; in a template they serve only one that installs itself.',
+  hint: advice`Give them to the VMs that are cloned from it, or say ${setting('install', {})} if the template installs itself by them.`,
+  field: 'cloud_init',
+};
+
+function goOn(
+  input: TemplatePlanInput,
+  remembered: VmState,
+  actual: VmObserved,
+  findings: Findings,
+): TemplatePlan | undefined {
+  const { template } = input;
+  const holder = holderOf(input);
+  if (holder) {
+    findings.problems.push(stranger(template, holder));
+    return undefined;
+  }
+  const former = formerOf(input);
+  const vm = buildVm(input, former);
+  const wishes = wishesFor(input, vm, actual);
+  const steps = stepsOfTemplate({
+    template,
+    vm,
+    first: [],
+    making: undefined,
+    memory: remembered.template,
+    isConverted: actual.template,
+    wishes,
+    retire: former && retireInput(template, former),
+  });
+  const change = changeOf(template, 'complete', 'An earlier run did not finish it.', actual.vmid);
+  return { change, steps, foreseen: candidateOf(template, finished(actual, wishes.finalised, ownerOf(input))) };
+}
+
+function ownerOf({ stackName, template }: TemplatePlanInput): Owner {
+  return { stack: stackName, address: template.vm.address };
+}
+
+function wishesFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserved) {
+  const { template, stackName, observed, secrets, recipe, state } = input;
+  const remembered = state.vms[vm.address];
+  // A template is never waited for as a VM is.
+  const common = {
+    stackName,
+    observed,
+    secrets,
+    recorded: remembered,
+    recipe,
+    mayRestart: false,
+    asIncomplete: true,
+    readyMs: 0,
+  };
+  const identity = actual && { vmid: actual.vmid, uuid: actual.uuid };
+  const base = actual?.current ?? new Map<string, string>();
+  const fields = finalFields(vm.fields, base);
+  const final = { ...template.vm, fields: { ...fields, name: template.name } };
+  return {
+    built: wanted({ ...common, vm }, identity, base),
+    finalised: wanted({ ...common, vm: { ...vm, fields: template.install ? fields : vm.fields } }, identity, base),
+    final: wanted({ ...common, vm: final, asIncomplete: false }, identity, base),
+  };
+}
+
+function createInput(vm: ResolvedVm, desired: CreateInput['desired'], recipe: string): CreateInput {
+  const { node, name, pool } = vm.fields;
+  return { node, name, recipe, ...idsOf(vm), ...(pool !== undefined && { pool }), desired };
+}
+
+function cloneInput(vm: ResolvedVm, source: Source, recipe: string): CloneInput {
+  const { name, node, pool } = vm.fields;
+  return {
+    source: { node: source.candidate.node, vmid: source.candidate.vmid },
+    name,
+    recipe,
+    mode: 'full',
+    ...idsOf(vm),
+    ...(pool !== undefined && { pool }),
+    ...(source.candidate.node !== node && { target: node }),
+  };
+}
+
+function idsOf({ fields, vmids }: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
+  if (fields.vmid !== undefined) return { vmid: fields.vmid };
+  return vmids ? { vmids } : {};
+}
+
+function expectedId({ fields, vmids }: ResolvedVm, observed: Observed): number {
+  return fields.vmid ?? vmids?.find((id) => !observed.guests.has(id)) ?? UNKNOWN_VMID;
+}
+
+interface Source {
+  readonly candidate: TemplateCandidate;
+  readonly vm: VmObserved;
+}
+
+/** The VM that the template is copied from: a finished guest, switched off. */
+function sourceOf({ template, observed }: TemplatePlanInput, { problems }: Findings): Source | undefined {
+  const reference = template.from ?? '';
+  const where = whereOf(template.vm, 'from');
+  const candidates = observed.templates.get(templateKey(reference)) ?? [];
+  const choice = pickTemplate({
+    reference,
+    preferredNode: template.vm.fields.node,
+    // Any VM will do here.
+    candidates: candidates.map((candidate) => ({ ...candidate, isTemplate: true })),
+    guests: [...observed.guests.values()],
+    seesNothing: observed.guests.size === 0,
+    where,
+    byId: setting('from', { vm: 101 }),
+  });
+  if (!choice.ok) problems.push(choice.problem);
+  return choice.ok ? { candidate: choice.template, vm: choice.vm } : undefined;
+}
+
+function changeOf({ vm, name }: ResolvedTemplate, kind: ChangeKind, reason: string, vmid: number | undefined): Change {
+  return {
+    address: vm.address,
+    kind,
+    name,
+    node: vm.fields.node,
+    vmid,
+    reason,
+    ...UNDETAILED,
+  };
+}
+
+function reasonOf({ from, install }: ResolvedTemplate): string {
+  if (from !== undefined) return `It is copied from ${from} and converted.`;
+  return install
+    ? 'It installs itself from its ISO, and is then converted.'
+    : 'It is made from its image and converted.';
+}
+
+function unfit({ vm }: ResolvedTemplate, fault: { detail: string; hint: Hint | string; field: string }): Diagnostic {
+  const { detail, hint, field } = fault;
+  return new ProxwrightError({ code: 'BAD_VALUE', where: whereOf(vm, field), detail, hint }).diagnostic;
+}
+
+function stranger({ vm, name }: ResolvedTemplate, { vmid, node, isTemplate }: TemplateCandidate): Diagnostic {
+  return new ProxwrightError({
+    code: 'NOT_OURS',
+    where: whereOf(vm),
+    detail: `"${name}" is ${isTemplate ? 'a template' : 'a VM'} already (${vmid} on ${node}) that was not made from this recipe. It is not touched.`,
+    hint: `To clone it as it is, take "${name}" out of templates. To have one of your own, give it another name.`,
+  }).diagnostic;
+}
+
+function lost({ vm, name }: ResolvedTemplate, { vmid, node }: TemplateCandidate): Diagnostic {
+  return new ProxwrightError({
+    code: 'STATE_LOST',
+    where: whereOf(vm),
+    detail: `By the line in its notes, template ${vmid} ("${name}") on ${node} was made for this stack from an earlier recipe, but the state does not know it. Nothing was touched.`,
+    hint: advice`Take what is there into the state: ${command('state recover')}`,
+  }).diagnostic;
+}

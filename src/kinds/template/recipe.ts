@@ -1,0 +1,52 @@
+/**
+ * The recipe of a template: a fingerprint of everything it is made from. It is recorded in the state and in the template's
+ * notes; the same recipe means that there is nothing to do, another one that a new version is built.
+ */
+import type { Address } from '../../base/address.ts';
+import { fingerprint } from '../fingerprint.ts';
+import { imageVolid } from '../image/file.ts';
+import type { ResolvedStack, ResolvedTemplate } from '../stack.ts';
+import type { ResolvedSecret } from '../vm/desired-config.ts';
+
+/** Enough to tell recipes apart, and short enough for a line in the notes. */
+const DIGITS = 16;
+
+export type Secrets = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+
+export function recipeOf(template: ResolvedTemplate, stack: Pick<ResolvedStack, 'images'>, secrets: Secrets): string {
+  const { vm, from, install, madeFrom } = template;
+  // Where it stands and what it is called does not change what is in it; nor does how long its making may take.
+  const { name: _name, node: _node, vmid: _vmid, ...fields } = vm.fields;
+  const told = [...(secrets.get(vm.address) ?? [])].map(([path, { value }]) => [path, fingerprint(value.reveal())]);
+  const ingredients = {
+    fields,
+    from,
+    installs: install !== undefined,
+    madeFrom,
+    images: imagesIn(template, stack),
+    told,
+  };
+  return fingerprint(ingredients).slice(0, DIGITS);
+}
+
+function imagesIn({ vm }: ResolvedTemplate, { images }: Pick<ResolvedStack, 'images'>): unknown[] {
+  const volumes = new Set(
+    Object.values(vm.fields.disks ?? {}).flatMap(({ import_from, iso }) => [import_from, iso].filter(Boolean)),
+  );
+  return images
+    .filter(({ fields, file }) => volumes.has(imageVolid(fields.storage, fields.content, file)))
+    .map(({ fields: { url, path, sha256, sha512 } }) => ({ url, path, sha256, sha512 }));
+}
+
+/** Templates whose recipe is no longer the one they were made by. */
+export function outdatedTemplates(
+  stack: Pick<ResolvedStack, 'images' | 'templates'>,
+  remembered: (address: Address) => { readonly template?: { readonly recipe: string } | undefined } | undefined,
+  secrets: Secrets,
+): Address[] {
+  return stack.templates.flatMap((template) => {
+    const { address } = template.vm;
+    const known = remembered(address)?.template?.recipe;
+    return known !== undefined && known !== recipeOf(template, stack, secrets) ? [address] : [];
+  });
+}

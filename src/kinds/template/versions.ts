@@ -1,0 +1,66 @@
+/** Versions of a template: the one that has the name now, those before it, and how the next one is called meanwhile. Pure. */
+import { type Address, addressOf } from '../../base/address.ts';
+import { templateKey } from '../observe.ts';
+import type { Observed, TemplateCandidate } from '../observed.ts';
+import type { StackState } from '../recorded.ts';
+import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
+import type { RetireInput } from './steps.ts';
+
+export interface VersionsInput {
+  readonly template: ResolvedTemplate;
+  readonly state: StackState;
+  readonly observed: Observed;
+}
+
+/** The version that has the name, and perhaps the id, now. */
+export interface Former {
+  readonly address: Address;
+  readonly vmid: number;
+}
+
+export function retiredAddress(name: string, vmid: number): Address {
+  return addressOf('retired', name, String(vmid));
+}
+
+/** Whoever has the template's name on its node, and is none of its versions. */
+export function holderOf({ template: { name, vm }, state, observed }: VersionsInput): TemplateCandidate | undefined {
+  const candidates = observed.templates.get(templateKey(name)) ?? [];
+  const isOurs = (vmid: number) =>
+    state.vms[vm.address]?.vmid === vmid || state.vms[retiredAddress(name, vmid)] !== undefined;
+  return candidates.find(({ node, vmid }) => node === vm.fields.node && !isOurs(vmid));
+}
+
+/** An earlier version that still has the name: read, because the list of guests lags. */
+export function formerOf({ template: { name, vm }, state, observed }: VersionsInput): Former | undefined {
+  return Object.values(state.vms).flatMap(({ vmid, node }): Former[] => {
+    const address = retiredAddress(name, vmid);
+    const found = state.vms[address] && observed.vms.get(address);
+    const hasName = found?.kind === 'present' && found.vm.current.get('name') === name;
+    return hasName && node === vm.fields.node ? [{ address, vmid }] : [];
+  })[0];
+}
+
+/** While an earlier version has the name, another one; and while one has the id, one of its own. */
+export function buildVm({ template, state, observed }: VersionsInput, former: Former | undefined): ResolvedVm {
+  const { vm, name } = template;
+  const own = vm.fields.vmid === undefined ? undefined : retiredAddress(name, vm.fields.vmid);
+  const isIdKept = own !== undefined && state.vms[own] !== undefined && observed.vms.get(own)?.kind !== 'gone';
+  if (!former && !isIdKept) return vm;
+  const { vmid, ...fields } = vm.fields;
+  const given = vmid === undefined ? vm.vmids : Array.from({ length: VERSIONS }, (_, index) => vmid + index);
+  const free = given?.filter((id) => !observed.guests.has(id));
+  const newName = former ? shortened(name, '-next') : name;
+  return { ...vm, fields: { ...fields, name: newName }, ...(free && { vmids: free }) };
+}
+
+/** Ids behind a template's own that later versions of it may take. */
+const VERSIONS = 100;
+const MAX_NAME = 63;
+
+function shortened(name: string, suffix: string): string {
+  return `${name.slice(0, MAX_NAME - suffix.length).replace(/[-.]+$/, '')}${suffix}`;
+}
+
+export function retireInput({ name }: ResolvedTemplate, former: Former): RetireInput {
+  return { former: former.address, name: shortened(name, `-retired-${former.vmid}`) };
+}

@@ -1,0 +1,153 @@
+/**
+ * `vm.seed` and `vm.unseed`: the volume with documents of one's own comes into a storage, and goes when no drive holds it
+ * any more. Whatever may lie there is remembered before it is sent, so that no file outlives its VM unnoticed.
+ */
+import { createHash } from 'node:crypto';
+import { invariant } from '../../../base/assert.ts';
+import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import type { Secret } from '../../../base/secret.ts';
+import type { Action, ActionContext } from '../../action.ts';
+import { drivesOf } from '../disks.ts';
+import type { SeedFile } from '../memory.ts';
+import type { VmObserved } from '../observed.ts';
+import { macsOf } from '../parts.ts';
+import type { SeedSource } from '../seed/documents.ts';
+import type { SeedFields } from '../seed/fields.ts';
+import { seedBytes, seedOf } from '../seed/seed.ts';
+import { look, lookIfThere } from './look.ts';
+import { inRounds } from './rounds.ts';
+import { follow } from './tasks.ts';
+
+export interface SeedInput {
+  /** One that takes ISO images. */
+  readonly storage: string;
+  readonly fields: SeedFields;
+}
+
+export interface UnseedInput {
+  /** The VM is to have none any more: the last one goes too. */
+  readonly all?: true;
+}
+
+/** A seed has some ten kilobytes; what takes longer is a storage that does not answer. */
+const TRANSFER_MS = 5 * 60_000;
+
+/** Behind it, `seed` in the memory names the volume that a drive is to hold. Every card must have been made before. */
+export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
+  inRounds(context, 'seed', async () => {
+    const vm = await look(context);
+    const { node } = vm;
+    const seed = seedOf(sourceOf(context, fields, vm));
+    const bytes = seedBytes(seed.documents);
+    const file: SeedFile = { node, volid: `${storage}:iso/${seed.fileName}` };
+    if ((await sizeOf(context, file)) !== bytes.length) {
+      await context.intend({ vmid: vm.vmid, ...file }, { oldSeeds: joined(context.memory()?.oldSeeds, file) });
+      await send(context, file, seed.fileName, bytes);
+    }
+    await remember(context, { ...file, digest: seed.digest });
+    return 'done';
+  });
+
+/** Those that another one has taken the place of. One that a drive still holds stays, and stays remembered. */
+export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
+  const vm = await lookIfThere(context);
+  const held = vm ? heldVolumes(vm) : new Set<string>();
+  const { seed, oldSeeds } = context.memory() ?? {};
+  const old = joined(oldSeeds, all && seed);
+  if (old.length === 0) return;
+  await context.intend({ unseed: old.map(({ volid }) => volid) });
+  const kept: SeedFile[] = [];
+  for (const file of old) {
+    if (held.has(file.volid)) kept.push(file);
+    else if (!(await removeFile(context, file))) kept.push({ ...file, stuck: true });
+  }
+  await context.learn({ oldSeeds: kept });
+};
+
+/** Of a VM that is gone: all of them. */
+export async function removeAllSeeds(context: ActionContext): Promise<void> {
+  const memory = context.memory();
+  for (const file of joined(memory?.oldSeeds, memory?.seed)) await removeFile(context, file);
+}
+
+function sourceOf(context: ActionContext, fields: SeedFields, vm: VmObserved): SeedSource {
+  invariant(vm.uuid !== undefined, `${context.address} has no uuid.`);
+  const secrets: Partial<Record<keyof SeedSource['secrets'], Secret>> = {};
+  for (const document of fields.own) secrets[document] = known(context, `cloud_init.${document}`);
+  if (fields.hasPassword) secrets.password = known(context, 'cipassword');
+  return { fields, macs: macsOf(new Map([...vm.current, ...vm.pending])), uuid: vm.uuid, secrets };
+}
+
+function known(context: ActionContext, key: string): Secret {
+  const secret = context.secret(key);
+  invariant(secret !== undefined, `${context.address}: "${key}" was not read.`);
+  return secret;
+}
+
+async function send(context: ActionContext, file: SeedFile, filename: string, bytes: Uint8Array): Promise<void> {
+  const { node, volid } = file;
+  context.progress('seed');
+  const checksum = { algorithm: 'sha256', value: createHash('sha256').update(bytes).digest('hex') } as const;
+  const upid = await context.pve
+    .node(node)
+    .storage(storageOf(volid))
+    .upload({ content: 'iso', filename, bytes, checksum }, { signal: context.signal });
+  await follow(context, upid, { what: `upload of ${volid}`, timeoutMs: TRANSFER_MS });
+}
+
+/** The one before is still in a drive; it goes once it is not. */
+async function remember(context: ActionContext, seed: SeedFile & { readonly digest: string }): Promise<void> {
+  const { seed: before, oldSeeds = [] } = context.memory() ?? {};
+  const old = joined(oldSeeds, before).filter((file) => !isSame(file, seed));
+  const isKnown = before?.digest === seed.digest && isSame(before, seed) && old.length === oldSeeds.length;
+  if (!isKnown) await context.learn({ seed, oldSeeds: old });
+}
+
+/** True where it is gone. A file that cannot be removed is no reason to fail, but somebody has to know of it. */
+async function removeFile(context: ActionContext, file: SeedFile): Promise<boolean> {
+  const { node, volid } = file;
+  try {
+    await inRounds(context, 'remove seed', async () => {
+      if ((await sizeOf(context, file)) === undefined) return 'done';
+      const { content } = context.pve.node(node).storage(storageOf(volid));
+      const upid = await content.delete(volid, {}, { signal: context.signal });
+      if (upid !== undefined) await follow(context, upid, { what: `removal of ${volid}`, timeoutMs: TRANSFER_MS });
+      return 'done';
+    });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
+    context.log.log(
+      'warn',
+      `${context.address}: ${volid} is not needed any more, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${volid}`,
+      { node, volid, code: error.code },
+    );
+    return false;
+  }
+}
+
+/** Undefined where the storage has no such file. */
+async function sizeOf(context: ActionContext, { node, volid }: SeedFile): Promise<number | undefined> {
+  const { content } = context.pve.node(node).storage(storageOf(volid));
+  const listed = await content.list({ content: 'iso' }, { signal: context.signal });
+  const found = listed.find((volume) => volume.volid === volid);
+  return found && (found.size ?? 0);
+}
+
+/** What its drives hold, or will. */
+export function heldVolumes({ current, pending }: Pick<VmObserved, 'current' | 'pending'>): Set<string> {
+  return new Set([...drivesOf(current), ...drivesOf(pending)].map(({ file }) => file));
+}
+
+function joined(files: readonly SeedFile[] = [], more?: SeedFile): SeedFile[] {
+  if (!more || files.some((file) => isSame(file, more))) return [...files];
+  return [...files, { node: more.node, volid: more.volid }];
+}
+
+function isSame(left: SeedFile, right: SeedFile): boolean {
+  return left.node === right.node && left.volid === right.volid;
+}
+
+function storageOf(volid: string): string {
+  return volid.slice(0, volid.indexOf(':'));
+}

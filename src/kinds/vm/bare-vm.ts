@@ -1,0 +1,8 @@
+/** A VM of a stack that no file positions: for rules and comparisons of what was found. */
+import type { Address } from '../../base/address.ts';
+import type { ResolvedVm } from '../stack.ts';
+import type { VmFields } from './fields/index.ts';
+
+export function bareVm(address: Address, fields: VmFields): ResolvedVm {
+  return { address, group: 'vm', number: 1, fields, after: [], formerly: [], positions: {} };
+}

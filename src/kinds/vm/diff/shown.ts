@@ -1,0 +1,54 @@
+/** A field's actual value in the words of the file, for plans. */
+
+import { describeConfigKey } from '../../../pve/wire/index.ts';
+import { wordsOfText } from '../../fields/words.ts';
+import type { DesiredEntry, DesiredField } from '../desired.ts';
+import { diskPartText } from '../disks.ts';
+import { ownershipLines, stripOwnership } from '../ownership.ts';
+import { defaultOfPart, propertyOf } from '../parts.ts';
+import { isDevice } from './merge.ts';
+
+export const MASK = '•••';
+
+/** `null` where nothing is set and the server assumes nothing either. */
+export function shownValue(entry: DesiredEntry, field: DesiredField, actual: string | undefined): unknown {
+  const { key, desired } = entry;
+  if (actual === undefined && (isDevice(key) || desired.kind === 'secret')) return null;
+  switch (desired.kind) {
+    case 'secret':
+      return MASK;
+    case 'notes':
+      return shownNotes(field, actual ?? '');
+    case 'property':
+      return wordsOfText(field.words, partText(key, field, actual), key);
+    case 'disk':
+    case 'cdrom':
+    case 'cloud-init-drive':
+      return wordsOfText(field.words, diskPartText(key, field.parts[0] ?? '', actual ?? ''), key);
+    default:
+      return wordsOfText(field.words, wholeText(key, actual), key);
+  }
+}
+
+/** What the file asks for; a secret stays one. */
+export function desiredValue(field: DesiredField): unknown {
+  if (field.words === 'secret') return MASK;
+  return field.words === 'removal' ? null : field.value;
+}
+
+function shownNotes(field: DesiredField, notes: string): unknown {
+  const text = field.words === 'notes' ? stripOwnership(notes) : ownershipLines(notes).join('\n');
+  return text === '' ? null : text;
+}
+
+function partText(key: string, field: DesiredField, actual: string | undefined): string | undefined {
+  const value = propertyOf(key, actual);
+  const present = field.parts.find((part) => value.get(part) !== undefined);
+  const [first = ''] = field.parts;
+  return value.get(present ?? first) ?? defaultOfPart(key, first);
+}
+
+function wholeText(key: string, actual: string | undefined): string | undefined {
+  const described = describeConfigKey(key);
+  return actual === undefined || actual.trim() === '' ? described?.default : actual;
+}

@@ -1,0 +1,157 @@
+/** CPU, firmware, agent and start order of a VM. */
+import { z } from 'zod';
+import { byteSize, duration, field, word } from '../../fields/field.ts';
+import { hotplug } from './effects.ts';
+
+const ONE_MIB = 1024 ** 2;
+
+export const cpuFields = z
+  .strictObject({
+    cores: field(z.number().int().min(1).max(512).optional(), {
+      description: 'Cores per socket.',
+      wire: ['cores'],
+      effect: 'restart',
+      serverDefault: '1',
+    }),
+    sockets: field(z.number().int().min(1).max(4).optional(), {
+      description: 'CPU sockets.',
+      wire: ['sockets'],
+      effect: 'restart',
+      serverDefault: '1',
+    }),
+    vcpus: field(z.number().int().min(1).optional(), {
+      description: 'Virtual CPUs plugged in at start; the rest can be added while running.',
+      wire: ['vcpus'],
+      effect: hotplug('cpu'),
+    }),
+    type: field(word().optional(), {
+      description: 'CPU model that the guest sees.',
+      wire: ['cpu', 'cputype'],
+      effect: 'restart',
+      serverDefault: 'kvm64',
+      examples: ['host', 'x86-64-v2-AES'],
+    }),
+    flags: field(z.array(z.string().regex(/^[+-][a-z0-9-]+$/)).optional(), {
+      description: 'CPU flags to add (+) or remove (-).',
+      wire: ['cpu', 'flags'],
+      words: 'list',
+      effect: 'restart',
+    }),
+    limit: field(z.number().min(0).max(128).optional(), {
+      description: 'Limit of CPU time, in CPUs; 0 for none.',
+      wire: ['cpulimit'],
+      effect: 'live',
+      serverDefault: '0',
+    }),
+    units: field(z.number().int().min(1).max(10_000).optional(), {
+      description: 'CPU weight relative to other VMs.',
+      wire: ['cpuunits'],
+      effect: 'live',
+      serverDefault: '100',
+    }),
+    numa: field(z.boolean().optional(), {
+      description: 'Show a NUMA topology to the guest.',
+      wire: ['numa'],
+      effect: 'restart',
+      serverDefault: 'false',
+    }),
+  })
+  .describe('Processors.');
+
+export const efiFields = z
+  .strictObject({
+    storage: field(word(), {
+      description: 'Storage for the EFI variables.',
+      wire: ['efidisk0', 'file'],
+      words: 'storage',
+      effect: 'creation',
+    }),
+    type: field(z.enum(['2m', '4m']).optional(), {
+      description: 'Size of the variable store; 4m for a new one.',
+      wire: ['efidisk0', 'efitype'],
+      effect: 'creation',
+    }),
+    secure_boot: field(z.boolean().optional(), {
+      description: 'Enrol the distributors’ and Microsoft’s keys, which switches secure boot on; off for a new store.',
+      wire: ['efidisk0', 'pre-enrolled-keys'],
+      effect: 'creation',
+    }),
+  })
+  .describe('EFI variable store, for the firmware ovmf.');
+
+export const tpmFields = z
+  .strictObject({
+    storage: field(word(), {
+      description: 'Storage for the TPM state.',
+      wire: ['tpmstate0', 'file'],
+      words: 'storage',
+      effect: 'creation',
+    }),
+    version: field(z.enum(['v1.2', 'v2.0']).optional(), {
+      description: 'TPM version; v2.0 for a new one.',
+      wire: ['tpmstate0', 'version'],
+      effect: 'creation',
+    }),
+  })
+  .describe('Trusted platform module.');
+
+export const agentFields = z
+  .strictObject({
+    enabled: field(z.boolean(), {
+      description: 'Give the VM the port that the guest agent uses.',
+      wire: ['agent', 'enabled'],
+      effect: 'restart',
+      serverDefault: 'false',
+    }),
+    trim: field(z.boolean().optional(), {
+      description: 'Trim disks after a clone or move.',
+      wire: ['agent', 'fstrim_cloned_disks'],
+      effect: 'live',
+      serverDefault: 'false',
+    }),
+    freeze: field(z.boolean().optional(), {
+      description: 'Freeze file systems during backups.',
+      wire: ['agent', 'freeze-fs'],
+      effect: 'restart',
+      serverDefault: 'true',
+    }),
+    type: field(z.enum(['virtio', 'isa']).optional(), {
+      description: 'Kind of port.',
+      wire: ['agent', 'type'],
+      effect: 'restart',
+      serverDefault: 'virtio',
+    }),
+  })
+  .describe('QEMU guest agent.');
+
+const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox counts whole seconds here'));
+
+export const startupFields = z
+  .strictObject({
+    order: field(z.number().int().min(0).optional(), {
+      description: 'Position in the start order of the host; needs Sys.Modify on /.',
+      wire: ['startup', 'order'],
+      effect: 'live',
+    }),
+    up: field(wholeSeconds.optional(), {
+      description: 'Delay before the next VM starts.',
+      wire: ['startup', 'up'],
+      words: 'seconds',
+      effect: 'live',
+    }),
+    down: field(wholeSeconds.optional(), {
+      description: 'Timeout of a shutdown.',
+      wire: ['startup', 'down'],
+      words: 'seconds',
+      effect: 'live',
+    }),
+  })
+  .describe('Order and delays when the host starts and stops its VMs.');
+
+export const vgaMemory = byteSize().pipe(
+  z
+    .number()
+    .min(4 * ONE_MIB)
+    .max(512 * ONE_MIB)
+    .multipleOf(ONE_MIB),
+);

@@ -1,0 +1,143 @@
+/**
+ * The field rows of a VM as the code reads them: which key and sub-key a field is bound to and in which words, and the other
+ * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows.
+ */
+import { invariant } from '../../../base/assert.ts';
+import { describeConfigKey } from '../../../pve/wire/index.ts';
+import type { FieldFacts } from '../../fields/field.ts';
+import { type FieldRow, fieldRows } from '../../fields/field-table.ts';
+import type { WordKind } from '../../fields/words.ts';
+import { vmFieldsSchema } from './index.ts';
+
+/** A row that is bound to a key of Proxmox's configuration. */
+export interface WireRow {
+  /** `disks.*.limits.read_mbps`. */
+  readonly path: string;
+  /** What has the field: one of some slots (`disks.*`), a drive (`efi`), or the VM itself (empty). */
+  readonly owner: string;
+  /** Below its owner: `limits.read_mbps`. */
+  readonly name: string;
+  /** Proxmox's key without the number of a slot; `drive` for a slot on any bus. */
+  readonly family: string;
+  /** Sub-key of a property string; undefined where the field is the whole value. */
+  readonly part: string | undefined;
+  readonly words: WordKind;
+  readonly facts: FieldFacts;
+}
+
+export const VM_FIELD_ROWS: readonly FieldRow[] = fieldRows(vmFieldsSchema);
+
+export const WIRE_ROWS: readonly WireRow[] = VM_FIELD_ROWS.flatMap(({ path, facts, schema }): WireRow[] => {
+  if (facts.wire === undefined) return [];
+  const [family, part] = facts.wire;
+  const owner = ownerOf(path, family);
+  const name = owner === '' ? path : path.slice(owner.length + 1);
+  return [{ path, owner, name, family, part, words: wordsOf(facts, schema), facts }];
+});
+
+function ownerOf(path: string, family: string): string {
+  if (path.includes('*')) return path.slice(0, path.indexOf('*') + 1);
+  return describeConfigKey(family)?.kind === 'drive' ? path.slice(0, path.indexOf('.')) : '';
+}
+
+function wordsOf(facts: FieldFacts, schema: FieldRow['schema']): WordKind {
+  if (facts.secret) return 'secret';
+  if (facts.words !== undefined) return facts.words;
+  const type = valueType(schema);
+  return type === 'boolean' || type === 'number' ? type : 'text';
+}
+
+/** The type of a value behind `optional` and `default`, as zod names it. */
+function valueType(schema: FieldRow['schema']): string {
+  // zod describes each kind of schema by `def`; the base type does not say which kinds there are.
+  const { def } = schema._zod as unknown as { readonly def: { type: string; innerType?: FieldRow['schema'] } };
+  return def.innerType ? valueType(def.innerType) : def.type;
+}
+
+/** Words about the volume of a disk rather than about the drive it is attached to. */
+const VOLUME_WORDS: readonly WordKind[] = ['disk-size', 'storage', 'image-format', 'import-source'];
+/** Words that are not simply written to a key: desired-config.ts has a function for each. */
+const SPECIAL_WORDS: readonly WordKind[] = [
+  ...VOLUME_WORDS,
+  'medium',
+  'notes',
+  'ownership-line',
+  'pci-address',
+  'removal',
+  'secret',
+];
+
+function plainRows(owner: string, family?: string): WireRow[] {
+  return WIRE_ROWS.filter(
+    (row) =>
+      row.owner === owner &&
+      (family === undefined || row.family === family) &&
+      (owner !== '' || !isSlotFamily(row.family)) &&
+      !SPECIAL_WORDS.includes(row.words),
+  );
+}
+
+/** Fields of the VM itself that are simply written to a key. */
+export const VM_ROWS = plainRows('');
+/** Options of a disk or CD drive. */
+export const DRIVE_ROWS = plainRows('disks.*');
+/** What the volume of a disk is, or is made of. */
+export const VOLUME_ROWS = WIRE_ROWS.filter(({ owner, words }) => owner === 'disks.*' && VOLUME_WORDS.includes(words));
+export const EFI_ROWS = plainRows('efi');
+export const TPM_ROWS = plainRows('tpm');
+export const NIC_ROWS = plainRows('nics.*', 'net');
+export const PCI_ROWS = plainRows('pci.*');
+export const USB_ROWS = plainRows('usb.*');
+
+export function rowAt(path: string): WireRow {
+  const row = WIRE_ROWS.find((each) => each.path === path);
+  invariant(row !== undefined, `${path} is not bound to a key of Proxmox.`);
+  return row;
+}
+
+/** The sub-key of a row that has one. */
+export function partOf(row: WireRow): string {
+  invariant(row.part !== undefined, `${row.path} is a whole key.`);
+  return row.part;
+}
+
+/** Whether Proxmox numbers the keys of this name: `net`, but not `numa`, which is a key of its own as well. */
+function isSlotFamily(family: string): boolean {
+  return (
+    family === 'drive' || (describeConfigKey(family) === undefined && describeConfigKey(`${family}0`) !== undefined)
+  );
+}
+
+/** The rows bound to a key, without the number of its slot; empty for a key that only `extra` can set. */
+export function rowsOfKey(key: string): readonly WireRow[] {
+  return ROWS_BY_FAMILY.get(familyOf(key)) ?? [];
+}
+
+function familyOf(key: string): string {
+  if (ROWS_BY_FAMILY.has(key)) return key;
+  const stem = key.replace(/\d+$/, '');
+  const family = /^(ide|sata|scsi|virtio)$/.test(stem) ? 'drive' : stem;
+  return isSlotFamily(family) ? family : key;
+}
+
+const ROWS_BY_FAMILY: ReadonlyMap<string, readonly WireRow[]> = new Map(
+  [...new Set(WIRE_ROWS.map(({ family }) => family))].map((family) => [
+    family,
+    WIRE_ROWS.filter((row) => row.family === family),
+  ]),
+);
+
+/** Whether a key has a field of its own, so that `extra` must not name it. */
+export function isModelledKey(key: string): boolean {
+  return rowsOfKey(key).length > 0;
+}
+
+/** The field whose secret value is sent under this key. */
+export function secretPathOf(key: string): string | undefined {
+  return rowsOfKey(key).find(({ facts }) => facts.secret)?.path;
+}
+
+/** The rows of an option as a disk in the file has it: one, or all those below `limits`. */
+export function rowsOfDiskOption(option: string): readonly WireRow[] {
+  return WIRE_ROWS.filter(({ owner, name }) => owner === 'disks.*' && name.split('.')[0] === option);
+}

@@ -1,0 +1,308 @@
+/**
+ * What cannot work is refused before anything is created: nodes, ids, storages, formats, room, bridges, mappings, sizes and
+ * boot devices, each with its line and a remedy. What the token may not read is said, never taken as fine.
+ */
+import { closest } from '../../../base/closest.ts';
+import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
+import { printByteSize } from '../../../base/units.ts';
+import { hasEndpoint } from '../../../pve/compatibility.ts';
+import type { Observed, StorageRow } from '../../observed.ts';
+import { unmappedDevices } from '../../pci-mapping/plan.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { drivesOf } from '../disks.ts';
+import { ownDocuments } from '../seed/fields.ts';
+import { whereOf } from '../where.ts';
+import { nothingToBootFrom } from './boot-source.ts';
+
+/** What a VM that is about to be made or changed is made from. */
+export interface CheckSubject {
+  readonly vm: ResolvedVm;
+  /** Values of the template or of the VM itself; undefined where the template is not known. */
+  readonly base: ReadonlyMap<string, string> | undefined;
+  readonly creating: boolean;
+  /** An id that is taken now and free by the time it is needed. */
+  readonly freedId?: number;
+}
+
+export interface Findings {
+  readonly problems: Diagnostic[];
+  /** Collected per node and storage: what all VMs of the plan need together. */
+  readonly neededBytes: Map<string, { bytes: number; vm: ResolvedVm }>;
+}
+
+export function checkVm(subject: CheckSubject, observed: Observed, findings: Findings): void {
+  const { vm } = subject;
+  if (!checkNode(vm, observed, findings)) return;
+  if (subject.creating && vm.fields.vmid !== subject.freedId) checkId(vm, observed, findings);
+  const bootless = subject.creating ? nothingToBootFrom(vm) : undefined;
+  if (bootless) findings.problems.push(bootless);
+  checkStorages(subject, observed, findings);
+  checkBridges(vm, observed, findings);
+  checkMappings(vm, observed, findings);
+  findings.problems.push(...unmappedDevices(vm, observed));
+  if (subject.base) checkBootOrder(vm, subject.base, findings);
+  checkHaGroup(vm, observed, findings);
+}
+
+/** Releases that turned groups into rules know none any more. */
+function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
+  const { ha } = vm.fields;
+  if (!ha || ha.group === undefined || hasEndpoint(observed.version, '/cluster/ha/groups')) return;
+  problems.push(
+    new ProxwrightError({
+      code: 'BAD_VALUE',
+      where: whereOf(vm, 'ha.group'),
+      detail: `Proxmox VE ${observed.version.version} has no HA groups: rules took their place.`,
+      hint: `Remove group, and name vm:<id> in a node affinity rule: ha-manager rules add node-affinity ${ha.group} --resources vm:<id> --nodes <nodes>`,
+    }).diagnostic,
+  );
+}
+
+export function hasNode({ fields }: ResolvedVm, { nodes }: Observed): boolean {
+  return nodes.get(fields.node)?.online === true;
+}
+
+function checkNode(vm: ResolvedVm, observed: Observed, { problems }: Findings): boolean {
+  if (hasNode(vm, observed)) return true;
+  const { node } = vm.fields;
+  const found = observed.nodes.get(node);
+  const names = [...observed.nodes.keys()];
+  const guess = closest(node, names);
+  problems.push(
+    new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      where: whereOf(vm, 'node'),
+      detail: found ? `Node "${node}" is offline.` : `There is no node "${node}"; the cluster has ${names.join(', ')}.`,
+      hint: found
+        ? 'Start the node, or place the VM elsewhere.'
+        : guess
+          ? `Did you mean "${guess}"?`
+          : 'Correct the name.',
+    }).diagnostic,
+  );
+  return false;
+}
+
+function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
+  const { vmid } = vm.fields;
+  if (vmid === undefined || !observed.takenIds.has(vmid)) return;
+  const row = observed.guests.get(vmid);
+  const who = row ? `"${row.name ?? '(no name)'}" on ${row.node}` : 'a guest the token may not see';
+  problems.push(
+    new ProxwrightError({
+      code: 'VMID_TAKEN',
+      where: whereOf(vm, 'vmid'),
+      detail: `Id ${vmid} belongs to ${who}.`,
+      hint: advice`Choose another id, or take the VM over: ${command('import', vm.address, vmid)}`,
+    }).diagnostic,
+  );
+}
+
+interface StorageUse {
+  readonly path: string;
+  readonly storage: string;
+  readonly format?: string | undefined;
+  readonly content: 'images' | 'iso';
+}
+
+function storageUses({ vm, creating }: CheckSubject): StorageUse[] {
+  const { clone, disks = {}, efi, tpm, cloud_init: cloudInit } = vm.fields;
+  const uses: StorageUse[] = [];
+  const add = (path: string, storage: string | undefined, format?: string) => {
+    if (storage !== undefined) uses.push({ path, storage, format, content: 'images' });
+  };
+  if (creating) add('clone.storage', clone?.storage, clone?.format);
+  for (const [slot, disk] of Object.entries(disks)) {
+    add(`disks.${slot}.storage`, disk.storage, disk.format);
+    if (typeof disk.iso === 'string') {
+      uses.push({ path: `disks.${slot}.iso`, storage: disk.iso.split(':')[0] ?? '', content: 'iso' });
+    }
+  }
+  if (cloudInit?.storage !== undefined) {
+    const content = ownDocuments(cloudInit).length > 0 ? 'iso' : 'images';
+    uses.push({ path: 'cloud_init.storage', storage: cloudInit.storage, content });
+  }
+  add('efi.storage', efi?.storage);
+  add('tpm.storage', tpm?.storage);
+  return uses;
+}
+
+function checkStorages(subject: CheckSubject, observed: Observed, findings: Findings): void {
+  const { vm } = subject;
+  const storages = observed.storages.get(vm.fields.node);
+  if (!storages?.ok) return;
+  const rows = new Map(storages.value.map((row) => [row.storage, row]));
+  for (const use of storageUses(subject)) {
+    const problem = storageProblem(use, rows, vm);
+    if (problem) findings.problems.push(problem);
+  }
+  if (!subject.base) return;
+  countNeeds(vm, subject.base, subject.creating, findings);
+  checkSizes(vm, subject.base, findings);
+}
+
+function storageProblem(
+  use: StorageUse,
+  rows: ReadonlyMap<string, StorageRow>,
+  vm: ResolvedVm,
+): Diagnostic | undefined {
+  const row = rows.get(use.storage);
+  const where = whereOf(vm, use.path);
+  const { node } = vm.fields;
+  if (!row) {
+    const guess = closest(use.storage, [...rows.keys()]);
+    return new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      where,
+      detail: `Node ${node} has no storage "${use.storage}" that the token may see; it sees ${[...rows.keys()].join(', ')}.`,
+      hint: guess ? `Did you mean "${guess}"?` : 'Correct the name, or grant Datastore.AllocateSpace on it.',
+    }).diagnostic;
+  }
+  if (!row.enabled || !row.active) {
+    return new ProxwrightError({
+      code: 'BAD_VALUE',
+      where,
+      detail: `Storage "${use.storage}" is ${row.enabled ? 'not active' : 'disabled'} on ${node}.`,
+      hint: 'Bring it back, or choose another storage.',
+    }).diagnostic;
+  }
+  if (!row.content.has(use.content)) {
+    return new ProxwrightError({
+      code: 'BAD_VALUE',
+      where,
+      detail: `Storage "${use.storage}" does not hold ${use.content === 'images' ? 'disk images' : 'ISO images'}; it is for ${[...row.content].join(', ')}.`,
+      hint: 'Choose another storage, or add the content type to it.',
+    }).diagnostic;
+  }
+  if (use.format !== undefined && row.formats && !row.formats.includes(use.format)) {
+    return new ProxwrightError({
+      code: 'BAD_VALUE',
+      where,
+      detail: `Storage "${use.storage}" (${row.type}) cannot hold ${use.format}; Proxmox would silently use another format.`,
+      hint: `Leave the format out, or write one of ${row.formats.join(', ')}.`,
+    }).diagnostic;
+  }
+  return undefined;
+}
+
+/** New disks and, in a full clone, the template's, at the size they will have. */
+export function countNeeds(
+  vm: ResolvedVm,
+  base: ReadonlyMap<string, string>,
+  creating: boolean,
+  { neededBytes }: Pick<Findings, 'neededBytes'>,
+): void {
+  const { clone, disks = {} } = vm.fields;
+  const add = (storage: string | undefined, bytes: number) => {
+    if (storage === undefined || bytes <= 0) return;
+    const key = `${vm.fields.node}/${storage}`;
+    const sum = neededBytes.get(key)?.bytes ?? 0;
+    neededBytes.set(key, { bytes: sum + bytes, vm });
+  };
+  const inherited = new Map(drivesOf(base).map((drive) => [drive.key, drive]));
+  if (creating && clone?.mode === 'full') {
+    for (const drive of inherited.values()) {
+      if (drive.kind !== 'disk') continue;
+      const wanted = disks[drive.key]?.size ?? 0;
+      add(clone.storage ?? drive.file.split(':')[0], Math.max(wanted, drive.sizeBytes ?? 0));
+    }
+  }
+  for (const [slot, disk] of Object.entries(disks)) {
+    if (!inherited.has(slot) && disk.size !== undefined) add(disk.storage, disk.size);
+  }
+}
+
+function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problems }: Findings): void {
+  const inherited = new Map(drivesOf(base).map((drive) => [drive.key, drive]));
+  for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
+    const actual = inherited.get(slot)?.sizeBytes;
+    if (disk.size === undefined || actual === undefined || disk.size >= actual) continue;
+    problems.push(
+      new ProxwrightError({
+        code: 'BAD_VALUE',
+        where: whereOf(vm, `disks.${slot}.size`),
+        detail: `The disk in ${slot} has ${printByteSize(actual)} already; Proxmox cannot shrink it to ${printByteSize(disk.size)}.`,
+        hint: `Write ${printByteSize(actual)} or more, or leave the size out.`,
+      }).diagnostic,
+    );
+  }
+}
+
+/** After all VMs are counted: a storage must have room for the sum of the plan. */
+export function checkRoom(observed: Observed, { neededBytes, problems }: Findings): void {
+  for (const [key, { bytes, vm }] of neededBytes) {
+    const [node = '', storage = ''] = key.split('/');
+    const rows = observed.storages.get(node);
+    const row = rows?.ok ? rows.value.find((each) => each.storage === storage) : undefined;
+    // Thin storage promises more than it has; only what certainly does not fit is refused.
+    if (row?.availableBytes === undefined || isThin(row) || bytes <= row.availableBytes) continue;
+    problems.push(
+      new ProxwrightError({
+        code: 'NO_SPACE',
+        where: whereOf(vm),
+        detail: `This plan needs ${printByteSize(bytes)} on "${storage}" of ${node}; ${printByteSize(row.availableBytes)} are free.`,
+        hint: 'Free some room, make fewer or smaller disks, or spread them over several storages.',
+      }).diagnostic,
+    );
+  }
+}
+
+export const isThin = (row: StorageRow) => row.type === 'lvmthin' || row.type === 'zfspool' || row.type === 'rbd';
+
+function checkBridges(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
+  const bridges = observed.bridges.get(vm.fields.node);
+  if (!bridges?.ok) return;
+  for (const [slot, nic] of Object.entries(vm.fields.nics ?? {})) {
+    if (nic.bridge === undefined || bridges.value.has(nic.bridge)) continue;
+    const names = [...bridges.value];
+    const guess = closest(nic.bridge, names);
+    problems.push(
+      new ProxwrightError({
+        code: 'MISSING_REFERENCE',
+        where: whereOf(vm, `nics.${slot}.bridge`),
+        detail: `Node ${vm.fields.node} has no bridge "${nic.bridge}" that the token may use; it may use ${names.join(', ')}.`,
+        hint: guess ? `Did you mean "${guess}"?` : 'Create the bridge on the node, or grant SDN.Use on it.',
+      }).diagnostic,
+    );
+  }
+}
+
+function checkMappings(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
+  const mappings = observed.pciMappings;
+  if (!mappings.ok) return;
+  for (const [slot, device] of Object.entries(vm.fields.pci ?? {})) {
+    if (device.mapping === undefined || mappings.value.has(device.mapping)) continue;
+    const guess = closest(device.mapping, [...mappings.value.keys()]);
+    problems.push(
+      new ProxwrightError({
+        code: 'MISSING_REFERENCE',
+        where: whereOf(vm, `pci.${slot}.mapping`),
+        detail: `There is no PCI mapping "${device.mapping}"; Proxmox would accept the name and fail at the start.`,
+        hint: guess ? `Did you mean "${guess}"?` : 'Create the mapping under Datacenter, Resource Mappings.',
+      }).diagnostic,
+    );
+  }
+}
+
+/** A boot device must be there once the plan is done. */
+function checkBootOrder(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problems }: Findings): void {
+  const { boot, disks = {}, nics = {}, usb = {}, pci = {} } = vm.fields;
+  if (!boot) return;
+  const stated = new Set([disks, nics, usb, pci].flatMap((devices) => Object.keys(devices)));
+  for (const [index, device] of boot.entries()) {
+    const removed = disks[device]?.remove === true || nics[device]?.remove === true;
+    if (!removed && (stated.has(device) || base.has(device))) continue;
+    problems.push(
+      new ProxwrightError({
+        code: 'BAD_VALUE',
+        where: whereOf(vm, `boot.${index}`),
+        detail: removed
+          ? `The boot order names ${device}, which this file removes.`
+          : `The boot order names ${device}, which neither the template nor this file has.`,
+        hint: `Take ${device} out of boot, or declare it.`,
+      }).diagnostic,
+    );
+  }
+}

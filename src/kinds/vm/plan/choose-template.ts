@@ -1,0 +1,131 @@
+/** Which VM a `clone.template` means, or why none can be meant. */
+import { closest } from '../../../base/closest.ts';
+import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, type Hint, type HintPart, setting } from '../../../base/hint.ts';
+import { templateKey } from '../../observe.ts';
+import type { GuestRow, Observed, TemplateCandidate } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { VmObserved } from '../observed.ts';
+import { whereOf } from '../where.ts';
+
+export type TemplateChoice =
+  | { readonly ok: true; readonly template: TemplateCandidate; readonly vm: VmObserved }
+  | {
+      readonly ok: false;
+      readonly problem: Diagnostic;
+      /** On another node it might be none. */
+      readonly restsOnNode?: boolean;
+    };
+
+export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoice {
+  const reference = vm.fields.clone?.template ?? '';
+  const { node } = vm.fields;
+  const where = whereOf(vm, 'clone.template');
+  const choice = pickTemplate({
+    reference,
+    preferredNode: node,
+    candidates: observed.templates.get(templateKey(reference)) ?? [],
+    guests: [...observed.guests.values()],
+    // An empty list is what a token without rights sees; it says nothing about what exists.
+    seesNothing: observed.guests.size === 0,
+    where,
+    byId: setting('clone.template', 9000),
+  });
+  if (!choice.ok || choice.template.node === node || isOnSharedStorage(choice.vm, node, observed)) return choice;
+  const { template } = choice;
+  return {
+    ok: false,
+    restsOnNode: true,
+    problem: new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      where,
+      detail: `Template "${reference}" (${template.vmid}) is on ${template.node}, its disks are local there, and the VM is meant for ${node}.`,
+      hint: advice`Set ${setting('node', template.node)}, or put a template of that name on ${node}.`,
+    }).diagnostic,
+  };
+}
+
+export interface TemplateQuestion {
+  /** A name or an id. */
+  readonly reference: string | number;
+  /** Of several, those here come first. */
+  readonly preferredNode?: string | undefined;
+  /** What has that name or id. */
+  readonly candidates: readonly TemplateCandidate[];
+  /** Everything the token sees. */
+  readonly guests: readonly Pick<GuestRow, 'vmid' | 'name' | 'template'>[];
+  readonly seesNothing: boolean;
+  readonly where: Where;
+  /** How one template is named by its id, for advice: `clone.template: 9000`. */
+  readonly byId: Hint | HintPart;
+}
+
+/** The one template that is meant, read; or why there is none. */
+export function pickTemplate(question: TemplateQuestion): TemplateChoice {
+  const { reference, preferredNode, candidates, where } = question;
+  if (candidates.length === 0) return noneFound(question);
+  const templates = candidates.filter((candidate) => candidate.isTemplate);
+  const here = templates.filter((candidate) => candidate.node === preferredNode);
+  const [chosen, second] = here.length > 0 ? here : templates;
+  if (!chosen) {
+    const [first] = candidates;
+    return refusal(
+      where,
+      `"${reference}" is VM ${first?.vmid} on ${first?.node}, but it is not a template.`,
+      `Convert it once (this cannot be undone): qm template ${first?.vmid}, or name a template.`,
+    );
+  }
+  if (second) {
+    const all = (here.length > 0 ? here : templates).map((each) => `${each.vmid} on ${each.node}`).join(', ');
+    const several = `"${reference}" names several templates: ${all}.`;
+    const refused = refusal(where, several, advice`Name the template by its id: ${question.byId}`);
+    return { ...refused, restsOnNode: here.length === 0 };
+  }
+  if (chosen.vm.ok) return { ok: true, template: chosen, vm: chosen.vm.value };
+  return {
+    ok: false,
+    problem: new ProxwrightError({
+      code: 'PRIVILEGE_MISSING',
+      where,
+      detail: `Template ${chosen.vmid} cannot be read, so its disks and cards are unknown: it needs ${chosen.vm.needs}.`,
+      hint: `Grant it: pveum acl modify /vms/${chosen.vmid} --roles PVETemplateUser, for the user and its token.`,
+    }).diagnostic,
+  };
+}
+
+function refusal(where: Where, detail: string, hint: Hint | string): TemplateChoice & { readonly ok: false } {
+  return { ok: false, problem: new ProxwrightError({ code: 'MISSING_REFERENCE', detail, hint, where }).diagnostic };
+}
+
+function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion): TemplateChoice {
+  if (seesNothing) return { ok: false, problem: blindness(`whether "${reference}" exists`, where).diagnostic };
+  // On local storage one name stands on several nodes.
+  const names = [...new Set(guests.filter((row) => row.template).map((row) => row.name ?? String(row.vmid)))];
+  const guess = closest(String(reference), names);
+  return refusal(
+    where,
+    `No visible VM is called "${reference}".${names.length > 0 ? ` Templates the token can see: ${names.join(', ')}.` : ' The token can see no template.'}`,
+    guess === undefined ? 'Correct the name, or give the token VM.Audit on the template.' : `Did you mean "${guess}"?`,
+  );
+}
+
+/** The token sees no VM at all; `question` completes "nobody can say …". */
+export function blindness(question: string, where: Where): ProxwrightError {
+  return new ProxwrightError({
+    code: 'PRIVILEGE_MISSING',
+    where,
+    detail: `The token sees no VM at all, so nobody can say ${question}: it lacks VM.Audit everywhere.`,
+    hint: 'Grant rights to the user and, with privilege separation, to the token as well: pveum acl modify /vms --roles PVEVMAdmin …',
+  });
+}
+
+function isOnSharedStorage(template: VmObserved, node: string, observed: Observed): boolean {
+  const storages = observed.storages.get(node);
+  if (!storages?.ok) return false;
+  const shared = new Set(storages.value.filter((row) => row.shared).map((row) => row.storage));
+  return [...template.current].every(([key, value]) => {
+    if (!/^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$/.test(key) || value.startsWith('none')) return true;
+    return shared.has(value.split(':')[0] ?? '');
+  });
+}

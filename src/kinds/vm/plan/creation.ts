@@ -1,0 +1,188 @@
+/** The plan of a VM that is not there yet: cloned from a template, or created from nothing. Pure. */
+
+import type { Observed } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { Step } from '../../step.ts';
+import type { DesiredConfig } from '../desired.ts';
+import { type Difference, diffVm } from '../diff/diff.ts';
+import { drivesOf } from '../disks.ts';
+import { diffHa } from '../ha.ts';
+import { inheritedDevices } from '../inherited.ts';
+import type { VmObserved } from '../observed.ts';
+import { stripOwnership } from '../ownership.ts';
+import { packDesired, withoutSeed } from '../packed.ts';
+import { type CloneInput, vmStep } from '../steps.ts';
+import { checkVm, type Findings, hasNode } from './checks.ts';
+import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
+import { applied, readyStep, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './desired-vm.ts';
+
+export function planCreation(input: VmPlanInput, findings: Findings, reason?: string): VmPlan | undefined {
+  const { vm, observed } = input;
+  const { fields } = vm;
+  const template: TemplateChoice | undefined = fields.clone && chooseTemplate(vm, observed);
+  if (template && !template.ok) {
+    // Of a node that is not there, the node itself is all that can be said.
+    if (!template.restsOnNode || hasNode(vm, observed)) findings.problems.push(template.problem);
+    checkVm({ vm, base: undefined, creating: true }, observed, findings);
+    return undefined;
+  }
+  const base = template?.vm.current ?? new Map<string, string>();
+  const before = findings.problems.length;
+  checkVm(
+    { vm, base, creating: true, ...(input.freedId !== undefined && { freedId: input.freedId }) },
+    observed,
+    findings,
+  );
+  if (findings.problems.length > before) return undefined;
+  const desired = wanted(input, undefined, base);
+  const making = template ? cloneStep(vm, template) : createStep(vm, desired);
+  const steps = chained([
+    ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
+    reserveStep(vm, observed, input.freedId),
+    making,
+    ...finishSteps(input, desired),
+  ]);
+  return {
+    change: {
+      address: vm.address,
+      kind: 'create',
+      name: fields.name,
+      node: fields.node,
+      vmid: fields.vmid,
+      reason: reason ?? creationReason(vm, template),
+      differences: [...creationDifferences(desired, base), ...diffHa(fields.ha || undefined, undefined, undefined)],
+      inherited: template ? inheritedDevices(desired, base).map(({ key, summary }) => `${key}: ${summary}`) : [],
+      unmanaged: [],
+      restartPending: [],
+      restarts: false,
+    },
+    steps,
+  };
+}
+
+function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): string {
+  if (!template?.ok) return 'It is created from nothing.';
+  const mode = vm.fields.clone?.mode ?? 'full';
+  return `It is a ${mode} clone of ${template.template.name ?? 'template'} (${template.template.vmid} on ${template.template.node}).`;
+}
+
+/** What the file sets, beside what the template has. */
+export function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<string, string>): Difference[] {
+  const asIfThere: VmObserved = {
+    vmid: 0,
+    node: '',
+    uuid: undefined,
+    digest: '',
+    current: base,
+    pending: new Map(),
+    pendingDeletes: new Set(),
+    running: false,
+    lock: undefined,
+    template: false,
+  };
+  return diffVm(desired, asIfThere, undefined).differences.filter(({ path }) => path !== 'ownership');
+}
+
+function cloneStep(vm: ResolvedVm, template: TemplateChoice & { ok: true }): Step {
+  const { fields, address } = vm;
+  const source = template.template;
+  const clone: CloneInput = {
+    source: { node: source.node, vmid: source.vmid, ...(source.address !== undefined && { address: source.address }) },
+    name: fields.name,
+    mode: fields.clone?.mode ?? 'full',
+    ...idChoice(vm),
+    ...(fields.clone?.storage !== undefined && { storage: fields.clone.storage }),
+    storages: [
+      ...new Set(
+        drivesOf(template.vm.current).flatMap((drive) =>
+          drive.kind === 'disk' ? [drive.file.split(':')[0] ?? ''] : [],
+        ),
+      ),
+    ],
+    ...(fields.clone?.format !== undefined && { format: fields.clone.format }),
+    ...(fields.pool !== undefined && { pool: fields.pool }),
+    ...(source.node !== fields.node && { target: fields.node }),
+    ...notesOf(template.vm),
+  };
+  return vmStep(address, 'vm.clone', clone);
+}
+
+/** The template's own words go along; whose template it is does not. */
+function notesOf({ current }: VmObserved): { notes?: string } {
+  const notes = stripOwnership(current.get('description') ?? '');
+  return notes === '' ? {} : { notes };
+}
+
+function createStep(vm: ResolvedVm, desired: DesiredConfig): Step {
+  const { fields, address } = vm;
+  return vmStep(address, 'vm.create', {
+    node: fields.node,
+    name: fields.name,
+    ...idChoice(vm),
+    ...(fields.pool !== undefined && { pool: fields.pool }),
+    desired: withoutSeed(packDesired(desired.values())),
+  });
+}
+
+/** It was removed outside, and what is recorded of it still stands. */
+function isRecorded({ vm, observed, recorded }: VmPlanInput): boolean {
+  return recorded?.uuid !== undefined && observed.vms.get(vm.address)?.kind === 'gone';
+}
+
+/** Of a range, the ids that no visible guest has; `freedId` is that of a VM which this plan destroys first. */
+export function reserveStep(vm: ResolvedVm, { guests }: Observed, freedId: number | undefined): Step {
+  const { vmids, ...choice } = idChoice(vm);
+  const free = vmids?.filter((vmid) => !guests.has(vmid) || vmid === freedId) ?? [];
+  return vmStep(vm.address, 'vm.reserve', {
+    node: vm.fields.node,
+    name: vm.fields.name,
+    ...choice,
+    ...(vmids && { vmids: free.length > 0 ? free : vmids }),
+  });
+}
+
+/** Each step needs the one before it. */
+export function chained(steps: readonly Step[]): Step[] {
+  return steps.map((step, index) => {
+    const before = steps[index - 1];
+    return before ? { ...step, needs: [...step.needs, before.id] } : step;
+  });
+}
+
+function idChoice(vm: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
+  if (vm.fields.vmid !== undefined) return { vmid: vm.fields.vmid };
+  if (!vm.vmids) return {};
+  // Member n gets the nth id of its group where it can, so that names and ids go together.
+  const own = vm.vmids[vm.number - 1];
+  return { vmids: own === undefined ? vm.vmids : [own, ...vm.vmids.filter((vmid) => vmid !== own)] };
+}
+
+export function sizesWanted(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {
+  return [...desired.values()].flatMap(({ key, desired: wish }) =>
+    wish.kind === 'disk' && wish.sizeBytes !== undefined ? [{ slot: key, sizeBytes: wish.sizeBytes }] : [],
+  );
+}
+
+/** Configure, grow, read back, start, wait: the part every new VM goes through. */
+function finishSteps({ vm, readyMs }: VmPlanInput, desired: DesiredConfig): Step[] {
+  const { address, fields } = vm;
+  const packed = packDesired(desired.values());
+  const secrets = secretKeys(desired.values());
+  const seed = seedStep(vm);
+  const isRunning = fields.power === 'running';
+  return [
+    // The cloud-init files name the NICs, so those must be there first.
+    ...(seed && fields.clone
+      ? [vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' })]
+      : []),
+    ...(seed ? [seed] : []),
+    vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }),
+    ...sizesWanted(desired).map(({ slot, sizeBytes }) =>
+      vmStep(address, 'vm.resize', { slot, sizeBytes }, { part: slot }),
+    ),
+    vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired, isRunning ? undefined : 'stopped') }),
+    ...(isRunning ? [vmStep(address, 'vm.start', {})] : []),
+    ...(fields.ha === undefined ? [] : [vmStep(address, 'vm.ha', { ha: fields.ha })]),
+    ...(isRunning ? [readyStep(vm, readyMs)] : []),
+  ];
+}

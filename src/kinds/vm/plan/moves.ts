@@ -1,0 +1,24 @@
+/** VMs that changed their address because their group was renamed: `formerly`. Pure. */
+import type { Address } from '../../../base/address.ts';
+import type { StackState, VmState } from '../../recorded.ts';
+import type { ResolvedStack } from '../../stack.ts';
+
+/** Addresses that a VM had before its group was renamed, as far as the state still uses them. */
+export function movesOf(stack: ResolvedStack, state: StackState): { from: Address; to: Address }[] {
+  return stack.vms.flatMap((vm) => {
+    if (state.vms[vm.address]) return [];
+    const from = vm.formerly.find((address) => state.vms[address]);
+    return from ? [{ from, to: vm.address }] : [];
+  });
+}
+
+/** The state with every VM under the address that the file gives it now. */
+export function withMoves(stack: ResolvedStack, state: StackState): StackState {
+  const vms: Record<string, VmState> = { ...state.vms };
+  for (const { from, to } of movesOf(stack, state)) {
+    const moved = vms[from];
+    delete vms[from];
+    if (moved) vms[to] = moved;
+  }
+  return { ...state, vms };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../../base/secret.ts';
+import { vmFieldsSchema } from '../fields/index.ts';
+import type { SeedSource } from './documents.ts';
+import { seedFieldsOf } from './fields.ts';
+import { seedBytes, seedOf } from './seed.ts';
+import { readIso } from './testing/read-iso.ts';
+
+const FIELDS = vmFieldsSchema.parse({
+  name: 'web.lab',
+  node: 'pve1',
+  guest: 'cloud-init',
+  cloud_init: { storage: 'local', user_data: { text: '#cloud-config\n# hunter2\n' }, password: { env: 'PW' } },
+});
+
+function source(): SeedSource {
+  const fields = seedFieldsOf(FIELDS);
+  if (!fields) throw new Error('these fields ask for no seed');
+  const secrets = { user_data: new Secret('#cloud-config\n'), password: new Secret('$6$salt$hash') };
+  return { fields, macs: {}, uuid: 'one', secrets };
+}
+
+describe('a seed', () => {
+  it('is named after the VM and its contents', () => {
+    const { digest, fileName } = seedOf(source());
+    expect(fileName).toBe(`proxwright-web.lab-${digest.slice(0, 16)}.iso`);
+    expect(digest).toMatch(/^[0-9a-f]{64}$/);
+    expect(seedOf(source()).digest).toBe(digest);
+  });
+
+  it('of two VMs that are told the same are two files', () => {
+    const own = {
+      ...source(),
+      secrets: { meta_data: new Secret('instance-id: mine\n'), user_data: new Secret('#!\n') },
+    };
+    expect(seedOf({ ...own, uuid: 'two' }).fileName).not.toBe(seedOf(own).fileName);
+  });
+
+  it('is a volume by the label that guests look for', () => {
+    const { documents } = seedOf(source());
+    const { label, files } = readIso(seedBytes(documents), 'joliet');
+    expect(label).toBe('cidata');
+    expect(Object.fromEntries(files.map(({ name, bytes }) => [name, bytes.toString()]))).toEqual(documents);
+  });
+});
+
+describe('what plans know of a seed', () => {
+  it('is neither a document nor where it is found', () => {
+    const text = JSON.stringify(seedFieldsOf(FIELDS));
+    expect(text).not.toMatch(/hunter2|PW/);
+    expect(JSON.parse(text)).toEqual({
+      name: 'web.lab',
+      guest: 'cloud-init',
+      nics: {},
+      hasPassword: true,
+      own: ['user_data'],
+    });
+  });
+
+  it('is nothing where Proxmox’s own drive does', () => {
+    expect(seedFieldsOf({ ...FIELDS, cloud_init: { storage: 'local', user: 'me' } })).toBeUndefined();
+  });
+});

@@ -1,0 +1,217 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../base/secret.ts';
+import { canonicalProperty, formatOfKey } from '../../pve/wire/index.ts';
+import { spellingOf } from '../../pve/wire/testing/arbitraries.ts';
+import { fieldRows } from '../fields/field-table.ts';
+import { appliedValues, type DesiredConfig } from './desired.ts';
+import { desiredConfig } from './desired-config.ts';
+import { diffVm, verifyVm } from './diff/diff.ts';
+import { isSatisfied, mergedText } from './diff/merge.ts';
+import { isDriveKey, parseDrive } from './disks.ts';
+import { vmFieldsSchema } from './fields/index.ts';
+import { printOwnership } from './ownership.ts';
+import { propertyOf } from './parts.ts';
+import { vmFieldsArbitrary } from './testing/arbitrary-vm.ts';
+import { foreignChanges } from './testing/foreign-changes.ts';
+import { afterResize, afterWrite, asksForVolume, observedVm } from './testing/server.ts';
+import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
+import { configureWrites, creationValues, resizesNeeded } from './writes.ts';
+
+const RUNS = 150;
+const CONTEXT = {
+  ownershipLine: printOwnership({ stack: 'k3s', address: 'vm.web', vmid: 101, uuid: '1-2' }),
+  secrets: new Map([['cloud_init.password', { value: new Secret('hunter2'), digest: 'scrypt:abc' }]]),
+  pciMappings: new Map([['0000:01:00', 'gpu']]),
+};
+
+const surroundings = fc.constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE);
+const cases = surroundings.chain((around) =>
+  vmFieldsArbitrary(around).map((fields) => ({ around, fields, desired: desiredConfig(fields, CONTEXT) })),
+);
+
+/** Everything the engine would send, to a stopped VM. */
+function applied(values: ReadonlyMap<string, string>, desired: DesiredConfig): Map<string, string> {
+  let now = new Map(values);
+  for (const write of configureWrites(desired.values(), observedVm(now))) now = afterWrite(now, write);
+  for (const resize of resizesNeeded(desired.values(), observedVm(now))) now = afterResize(now, resize);
+  return now;
+}
+
+describe('a VM after its configuration was written', () => {
+  it('shows no difference, whatever the template held', () => {
+    fc.assert(
+      fc.property(cases, ({ around, desired }) => {
+        const vm = observedVm(applied(around.values, desired));
+        expect(verifyVm(desired, vm)).toEqual([]);
+        expect(diffVm(desired, vm, appliedValues(desired))).toEqual({
+          differences: [],
+          restartPending: [],
+          unmanaged: [],
+        });
+        expect(configureWrites(desired.values(), vm)).toEqual([]);
+        expect(resizesNeeded(desired.values(), vm)).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('shows no difference on a VM made from nothing by one request', () => {
+    fc.assert(
+      fc.property(vmFieldsArbitrary(NO_TEMPLATE), (fields) => {
+        const desired = desiredConfig(fields, CONTEXT);
+        const create = {
+          set: creationValues(desired.values()),
+          delete: [],
+          destroysVolumes: false,
+          touchesDrives: true,
+        };
+        let values = afterWrite(new Map(), create);
+        for (const resize of resizesNeeded(desired.values(), observedVm(values))) values = afterResize(values, resize);
+        expect(verifyVm(desired, observedVm(values))).toEqual([]);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('keeps every key, sub-key, address and volume that the stack does not name', () => {
+    fc.assert(
+      fc.property(cases, ({ around, desired }) => {
+        const now = applied(around.values, desired);
+        for (const [key, before] of around.values) {
+          const wish = desired.get(key)?.desired;
+          // The server adds CD drives to the order, and takes removed devices out of it.
+          if (key === 'boot') continue;
+          if (wish === undefined) expect(now.get(key), key).toBe(before);
+          if (wish?.kind === 'property' || wish?.kind === 'disk') expectKept(key, before, now.get(key), wish.set);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('never asks for a new volume in a slot that has one, and sends no size', () => {
+    fc.assert(
+      fc.property(cases, ({ around, desired }) => {
+        for (const write of configureWrites(desired.values(), observedVm(around.values))) {
+          for (const [key, text] of Object.entries(write.set)) {
+            if (!isDriveKey(key) || text instanceof Secret) continue;
+            if (around.values.has(key)) expect(asksForVolume(key, text), `${key}=${text}`).toBe(false);
+            expect(parseDrive(key, text).value.get('size')).toBeUndefined();
+          }
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('never has a CD drive and the boot order in one write', () => {
+    fc.assert(
+      fc.property(cases, ({ around, desired }) => {
+        const boot = around.values.get('boot');
+        for (const write of configureWrites(desired.values(), observedVm(around.values))) {
+          if (!('boot' in write.set) || boot === undefined) continue;
+          const drives = Object.entries(write.set).filter(([key]) => isDriveKey(key) && !boot.includes(key));
+          const kinds = drives.map(([key, text]) => parseDrive(key, String(text)).kind);
+          expect(kinds).not.toContain('cdrom');
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+function expectKept(key: string, before: string, after: string | undefined, set: Readonly<Record<string, unknown>>) {
+  const [old, now] = [propertyOf(key, before), propertyOf(key, after)];
+  for (const [part, text] of old.entries) {
+    if (part in set || part === 'size') continue;
+    expect(now.get(part), `${key}.${part}`).toBe(text);
+  }
+}
+
+describe('a property string', () => {
+  it('satisfies a wish in whatever spelling the server returns it', () => {
+    fc.assert(
+      fc.property(
+        cases.chain(({ around, desired }) => {
+          const now = applied(around.values, desired);
+          const spelled = [...desired.values()].flatMap(({ key, desired: wish }) => {
+            const text = now.get(key);
+            const format = formatOfKey(key);
+            if (wish.kind !== 'property' || text === undefined || format === undefined) return [];
+            return [
+              fc.record({
+                key: fc.constant(key),
+                wish: fc.constant(wish),
+                text: spellingOf(format, propertyOf(key, text)),
+              }),
+            ];
+          });
+          return fc.tuple(...spelled);
+        }),
+        (all) => {
+          for (const { key, wish, text } of all) expect(isSatisfied(key, wish, text), `${key}=${text}`).toBe(true);
+        },
+      ),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('does not change by being merged a second time', () => {
+    fc.assert(
+      fc.property(cases, ({ around, desired }) => {
+        for (const { key, desired: wish } of desired.values()) {
+          const format = formatOfKey(key);
+          if (wish.kind !== 'property' || format === undefined) continue;
+          const once = mergedText(key, wish, around.values.get(key)) ?? '';
+          const twice = mergedText(key, wish, once) ?? '';
+          expect(canonicalProperty(format, propertyOf(key, twice))).toBe(
+            canonicalProperty(format, propertyOf(key, once)),
+          );
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+describe('the field table', () => {
+  /** Paths with slots replaced by `*`, as the table names them. */
+  const rowPath = (path: string) =>
+    path.replace(/^(disks|nics|pci|usb)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
+  const rows = fieldRows(vmFieldsSchema).filter(({ path, facts }) => facts.wire !== undefined || path === 'extra');
+
+  it('is reached in full: the generator draws every row and each becomes a wish', () => {
+    const missing = new Set(rows.map(({ path }) => path));
+    for (const around of [RICH_TEMPLATE, NO_TEMPLATE]) {
+      for (const fields of fc.sample(vmFieldsArbitrary(around), { numRuns: 400, seed: 7 })) {
+        for (const path of Object.keys(appliedValues(desiredConfig(fields, CONTEXT)))) missing.delete(rowPath(path));
+      }
+    }
+    expect([...missing]).toEqual([]);
+  });
+
+  it('has no wish without a row', () => {
+    const all = new Set(fieldRows(vmFieldsSchema).map(({ path }) => path));
+    for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 200, seed: 8 })) {
+      for (const path of Object.keys(appliedValues(desiredConfig(fields, CONTEXT))))
+        expect(all).toContain(rowPath(path));
+    }
+  });
+
+  it('notices a change of each field from outside, and names exactly that field', () => {
+    const missing = new Set(rows.map(({ path }) => path));
+    // Where a volume was copied from is nowhere to be seen, and a cloud-init drive may be anywhere.
+    for (const path of ['disks.*.import_from']) missing.delete(path);
+    for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 60, seed: 9 })) {
+      const desired = desiredConfig(fields, CONTEXT);
+      const values = applied(RICH_TEMPLATE.values, desired);
+      for (const { path, values: changed } of foreignChanges(desired, values)) {
+        missing.delete(rowPath(path));
+        const { differences } = diffVm(desired, observedVm(changed), appliedValues(desired));
+        expect(differences.map((difference) => [difference.path, difference.by])).toEqual([[path, 'others']]);
+      }
+    }
+    expect([...missing]).toEqual([]);
+  });
+});
