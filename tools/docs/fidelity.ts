@@ -1,4 +1,4 @@
-/** How faithful the simulator is, in numbers that are counted and never typed. */
+/** How faithful the simulator is, in numbers that are always counted and never written by hand. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROUTES } from '../../src/simulator/api/index.ts';
@@ -7,10 +7,10 @@ import { EXTRA_FACTS } from '../../src/simulator/schema/api-of-release.ts';
 import { table } from './markdown.ts';
 
 const PROVENANCE = [
-  ['recorded', 'seen in a recording of a genuine server; the scenario is named'],
-  ['observed', 'seen on a genuine server of the version named, without a recording in this repository'],
+  ['recorded', 'seen in a recording of a real server; the scenario is named'],
+  ['observed', 'seen on a real server of that version, without a recording in this repository'],
   ['source', 'read in the source of Proxmox VE; package, file and function are named'],
-  ['assumed', 'neither: a reasonable guess, to be checked when somebody can'],
+  ['assumed', 'a reasonable guess that has not been checked'],
 ] as const;
 
 export async function fidelity(root: string): Promise<string> {
@@ -46,7 +46,7 @@ async function ruleCounts(root: string): Promise<string> {
   const count = (kind: string) =>
     texts.reduce((sum, text) => sum + (text.match(new RegExp(`Rule \\[${kind}\\b`, 'g'))?.length ?? 0), 0);
   return table(
-    ['rules in the source', 'count', 'how we know'],
+    ['rules in the source', 'count', 'evidence'],
     PROVENANCE.map(([kind, meaning]) => [`\`${kind}\``, String(count(kind)), meaning]),
   );
 }

@@ -80,7 +80,7 @@ export function privilegeTest(world: World, authid: string, path: string | undef
   return (privilege) => own(privilege) && owner(privilege);
 }
 
-/** The paths worth showing when somebody asks for all permissions. */
+/** The paths to show when a client asks for all permissions. */
 export function notablePaths(world: World): Set<string> {
   // Rule [source AC RPCEnvironment.pm get_effective_permissions]: the top paths, every path of the list and the ones
   // between, and the members of pools; paths that merely inherit are not listed.

@@ -146,7 +146,7 @@ export function issueTicket(runtime: Runtime, userid: string): string {
   return `${plain}::${sign(keysOf(runtime).ticket, plain)}`;
 }
 
-/** The user of a ticket that is genuine and not too old. */
+/** The user of a ticket that has a valid signature and is not too old. */
 export function verifyTicket(runtime: Runtime, ticket: string): string | undefined {
   const match = /^(PVE:(\S+):([A-Z0-9]{8}))::([^:\s]+)$/.exec(ticket);
   if (!match) return undefined;

@@ -119,7 +119,7 @@ describe('permissions on accounts', () => {
     expect(list('terraform@pve!t1')).toBe('403 Permission check failed');
   });
 
-  it('lets whoever may allocate an object hand out rights on it', () => {
+  it('lets a user who may allocate an object grant rights on it', () => {
     const modify = (path: string) => refusal('PUT /access/acl', { path });
     expect(modify('/vms/100')).toBe('403 Permission check failed (/vms/100, Permissions.Modify|VM.Allocate)');
     expect(modify('/vms')).toBe('403 Permission check failed (/vms, Permissions.Modify)');

@@ -51,7 +51,7 @@ export function checkHostPciPermission(
   if (call.caller.isRoot) return;
   checkMappedDevice(call, key, value);
   checkVmPermission(call, vmid, pool, ['VM.Config.HWType']);
-  // Rule [source QS API2/Qemu.pm check_hostpci_perm of 9.2.5]: whoever may use a device may choose its firmware before 9.2.11.
+  // Rule [source QS API2/Qemu.pm check_hostpci_perm of 9.2.5]: before 9.2.11 a user who may use a device may choose its firmware.
   if (propertyOf(key, value).get('romfile') !== undefined && isServerSince(call.runtime.world, '9.2.11')) {
     throw paramFault({ [key]: "only root@pam can set 'romfile' option" });
   }
@@ -121,7 +121,7 @@ export function checkBridgeAccess(call: Call, config: Config): void {
   }
 }
 
-/** Rule [source QS API2/Qemu.pm $update_vm_api of 8.0.6]: what a NIC was connected to is nobody's business before 8.1. */
+/** Rule [source QS API2/Qemu.pm $update_vm_api of 8.0.6]: before 8.1 the old bridge of a NIC is not checked. */
 export function checkFormerBridgeAccess(call: Call, key: string, nic: string): void {
   if (isServerSince(call.runtime.world, '8.1')) checkBridgeAccess(call, new Map([[key, nic]]));
 }

@@ -113,7 +113,7 @@ export function checkTagPermissions(call: Call, vmid: number, oldTags: string, n
 
 /**
  * Rule [observed 9.2.11]: a creation hands over an empty Perl hash as the old tags, and its address counts as one of them;
- * so where tags are restricted, nobody without Sys.Modify can create a VM with tags.
+ * so where tags are restricted, creating a VM with tags needs Sys.Modify.
  */
 export const OLD_TAGS_OF_A_NEW_VM = 'HASH(0x5626c1a3f2d8)';
 

@@ -171,7 +171,7 @@ function checkUnusedVolume(call: Call, vmid: number, key: string, text: string):
 
 function volumeNameOf(world: World, id: SplitVolid): ParsedVolumeName {
   const parsed = parseVolumeName(storageConfig(world, id.storage), id.name);
-  // Rule [source ST Storage/Plugin.pm parse_volname of 8.2.1]: nobody knows such files before 8.3.
+  // Rule [source ST Storage/Plugin.pm parse_volname of 8.2.1]: such files are unknown before 8.3.
   if (parsed.content === 'import' && !isServerSince(world, '8.3')) {
     throw dieFault(`unable to parse directory volume name '${id.name}'`);
   }

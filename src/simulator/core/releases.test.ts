@@ -164,7 +164,7 @@ describe('privileges', () => {
   });
 });
 
-describe('POST …/config while somebody holds the lock', () => {
+describe('POST …/config while another client holds the lock', () => {
   async function change(version: string) {
     const { clock, simulator, world, ask } = serverOf(version);
     const release = await simulator.runtime.locks.acquire(vmLockName('pve1', 700), 'exclusive', 0);

@@ -1,6 +1,6 @@
 /**
  * A Proxmox VE API in memory: one function from request to answer over a `World`. The path of a request is the path of
- * the genuine one: decode, login, route, declared permissions, forwarding, schema, handler, answer.
+ * the real one: decode, login, route, declared permissions, forwarding, schema, handler, answer.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Limiter } from '../../base/limiter.ts';
@@ -144,7 +144,7 @@ export class Simulator {
     return answer;
   }
 
-  /** Takes the body in. Rule [recorded http-bodies]: of an unknown length it is refused, so nobody reads it. */
+  /** Receives the body. Rule [recorded http-bodies]: a body of unknown length is refused without being read. */
   async #receive({ body, ...head }: WireRequest): Promise<ArrivedRequest> {
     if (head.headers['transfer-encoding']) return head;
     const boundary = uploadBoundary(head);
@@ -278,7 +278,7 @@ export class Simulator {
       () => undefined,
     );
     const answered = work.then((data) => ({ data }));
-    // Once pveproxy has given up nobody is there to hear of a failure.
+    // Once pveproxy has given up, a failure has no receiver.
     answered.catch(() => {});
     try {
       return await Promise.race([answered, timedOut]);

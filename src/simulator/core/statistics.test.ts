@@ -90,4 +90,73 @@ describe('the statistics behind /cluster/resources', () => {
     expect(seen(bench, fresh)).toMatchObject({ name: 'old', template: 1 });
     await msUntil(bench, fresh, (entry) => entry.name === 'new');
   });
+
+  /** Renames a VM to the time at every step and reads it: when each reading was taken and what it showed. */
+  async function readings(
+    seed: string,
+    everyMs: number,
+  ): Promise<{ readonly atMs: number; readonly shownMs: number }[]> {
+    const bench = new TestBench(seed);
+    observeStatistics(bench.runtime);
+    const vm = bench.addVm(500, { name: '0' });
+    await msUntil(bench, vm, (entry) => entry.name === '0');
+    const startedAt = bench.clock.now();
+    const found: { atMs: number; shownMs: number }[] = [];
+    for (let atMs = 0; atMs < 45_000; atMs += everyMs) {
+      rename(vm, String(bench.clock.now() - startedAt));
+      // A stale read of the first round does not know the name yet.
+      found.push({ atMs, shownMs: Number(seen(bench, vm).name ?? 0) });
+      await bench.clock.advance(everyMs);
+    }
+    return found;
+  }
+
+  it('are broadcast every 10 s and show 0.6 to 2 s later', async () => {
+    const delays: number[] = [];
+    for (const seed of SEEDS) {
+      const found = await readings(seed, 50);
+      const takenAt = [...new Set(found.map(({ shownMs }) => shownMs))].sort((a, b) => a - b).slice(1);
+      for (const [index, taken] of takenAt.entries()) {
+        const next = takenAt[index + 1];
+        if (next !== undefined) expect(next - taken).toBe(10_000);
+        delays.push((found.find(({ shownMs }) => shownMs === taken)?.atMs ?? 0) - taken);
+      }
+    }
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(550);
+    expect(Math.min(...delays)).toBeLessThan(750);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(2_050);
+    expect(Math.max(...delays)).toBeGreaterThan(1_850);
+  });
+
+  it.each([
+    // 50 ms apart, each of the four reads can be the stale one; 600 ms apart, only the third is within 1.5 s.
+    [50, [3, 4, 5, 6]],
+    [600, [3]],
+  ])('are stale for one of the reads of a round: polled every %i ms, for read %j', async (everyMs, expected) => {
+    const positions = new Set<number>();
+    for (const seed of SEEDS) {
+      let [newest, reads] = [0, 0];
+      for (const { shownMs } of await readings(seed, everyMs)) {
+        reads++;
+        if (shownMs > newest) [newest, reads] = [shownMs, 1];
+        else if (shownMs < newest) positions.add(reads);
+      }
+    }
+    expect([...positions].sort()).toEqual(expected);
+  });
+
+  it.each([
+    [280_000, 'old'],
+    [330_000, undefined],
+  ])('still know a VM that was removed %i ms ago as %s', async (removedMs, name) => {
+    const bench = new TestBench();
+    const old = bench.addVm(500, { name: 'old' });
+    await msUntil(bench, old, (entry) => entry.name === 'old');
+    bench.runtime.world.vms.delete(500);
+    for (let passedMs = 0; passedMs < removedMs; passedMs += 10_000) {
+      await bench.clock.advance(10_000);
+      observeStatistics(bench.runtime);
+    }
+    expect(seen(bench, bench.addVm(500, { name: 'new' })).name).toBe(name);
+  });
 });

@@ -1,6 +1,6 @@
 /**
  * The statistics every node broadcasts about once in 10 s, which is all that /cluster/resources knows of names, states and
- * sizes. Nothing ticks: whoever asks, or is about to change something, first lets the board catch up with the clock.
+ * sizes. There is no timer: each request first lets the board catch up with the clock.
  * `observeStatistics` therefore belongs in front of every request.
  */
 import type { Instant } from '../../base/clock.ts';
@@ -25,10 +25,10 @@ const CACHE_MS = { min: 600, max: 2_000 };
 /**
  * Rule [recorded resources-new-vm]: each worker caches for itself, so a client that polls fast sees new, old, new. Here one
  * of the first reads of a round meets a worker that still has the old data; never the first two, which is what the
- * genuine server showed to an unhurried client.
+ * real server showed to a slow client.
  */
 const STALE_READ = { earliest: 3, latest: 6, withinMs: 1_500 };
-/** Rule [assumed]: the cluster file system forgets statistics nobody renewed for 5 minutes; a re-used id shows the old VM's. */
+/** Rule [assumed]: the cluster file system forgets statistics that were not renewed for 5 minutes; a reused id shows the old VM's. */
 const RETENTION_MS = 300_000;
 
 class NodeBoard {

@@ -8,7 +8,7 @@ import { type Random, randomInteger } from '../../base/random.ts';
 import { ApiFault } from '../http/response.ts';
 import type { TaskRecord, World } from '../world/world.ts';
 
-/** What a worker's job gets: its log, its clock, and the knowledge that somebody asked it to stop. */
+/** What a worker's job receives: its log, its clock, and a signal that asks it to stop. */
 export interface Task {
   readonly record: TaskRecord;
   log(line: string): void;
@@ -22,7 +22,7 @@ export interface Task {
 
 export type Job = (task: Task) => Promise<void>;
 
-/** Thrown out of a wait of a task that somebody stopped: the worker got SIGTERM. */
+/** Thrown out of a wait when a client stops the task: the worker got SIGTERM. */
 export class TaskInterrupted extends Error {
   constructor() {
     // Rule [recorded tasks-abort-others]: the words of a worker that was waiting itself; a command it was running has others.

@@ -46,7 +46,7 @@ export interface Faults {
   /** Called once, when the simulator is put together. */
   attach?(runtime: Runtime): void;
   onRequest(info: RequestInfo): RequestFault | undefined;
-  /** Asked when the body of an upload begins to arrive, before anybody knows who sends it. */
+  /** Asked when the body of an upload begins to arrive, before the sender is authenticated. */
   onUpload?(info: TransferInfo): UploadFault | undefined;
   /** Asked when a node begins to download. */
   onDownload?(info: TransferInfo): DownloadFault | undefined;

@@ -25,7 +25,7 @@ export interface FaultPlan extends Faults {
   readonly rules: readonly FaultRule[];
   /** What has struck so far, in order. */
   readonly strikes: readonly Strike[];
-  /** From now on nothing new goes wrong; what somebody locked is released in its own time. */
+  /** From now on no new fault strikes; locks that are held are released when their time is up. */
   stop(): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Names that fail on purpose, always: whoever wants to see a failure in a demo or a test just chooses one. A clone named
+ * Names that always fail on purpose: to see a failure in a demo or a test, choose one. A clone named
  * `fail-clone-…` breaks off in the middle of its copy; a VM named `locked-…` is being backed up whenever somebody wants to
  * change it, until it is deleted.
  */

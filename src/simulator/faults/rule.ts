@@ -70,7 +70,9 @@ const rule = z.discriminatedUnion('kind', [
     how: z
       .enum(['unresolvable', 'refused', 'status', 'cut', 'cut-once', 'content'])
       .default('cut')
-      .describe('No such host, nobody listens, an HTTP error, the line breaks for good or once, other bytes arrive.'),
+      .describe(
+        'No such host, connection refused, an HTTP error, a connection that breaks every time or once, other bytes arrive.',
+      ),
     status: z.number().int().min(400).max(599).default(503),
     percent: z.number().min(0).max(99).default(50).describe('How much has come when the line breaks.'),
   }),

@@ -43,7 +43,7 @@ export function unlockVm(runtime: Runtime, vm: Vm, lock: string): void {
   });
 }
 
-/** Somebody else's VM appears under an id that was free a moment ago. */
+/** Another client's VM appears under an id that was free a moment ago. */
 export function takeId(runtime: Runtime, node: string, vmid: number): void {
   if (runtime.world.vms.has(vmid)) return;
   const draft = emptyDraft();
@@ -55,7 +55,7 @@ export function takeId(runtime: Runtime, node: string, vmid: number): void {
   createVm(runtime, node, vmid, writtenConfig(draft));
 }
 
-/** At once when nobody holds the flock, so that a request met on its way finds the change; otherwise when it is free. */
+/** Immediately when the flock is free, so that the request that triggered it finds the change; otherwise as soon as it is free. */
 function change(runtime: Runtime, vm: Vm, edit: (draft: ConfigDraft) => void): void {
   const save = () => {
     if (runtime.world.vms.get(vm.vmid) !== vm) return;
@@ -106,7 +106,7 @@ export function fillDisk(runtime: Runtime, node: string, storageId: string | und
   }
 }
 
-/** The agent is there but busy with something endless: whoever asks finds nobody. */
+/** The agent is there but busy with something endless: every ping times out. */
 export function silenceAgent(runtime: Runtime, vm: Vm, forMs: number): void {
   if (vm.process) vm.process.agentBusyUntil = Math.max(vm.process.agentBusyUntil, runtime.clock.now() + forMs);
 }

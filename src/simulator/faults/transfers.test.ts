@@ -67,7 +67,7 @@ describe('a download', () => {
     expect(percents.at(-1)).toBe(100);
   });
 
-  it('ends where the disk is full, and where somebody stops it', async () => {
+  it('ends when the disk is full, and when a client stops it', async () => {
     const { client } = clientWith({ kind: 'disk-full', storage: 'local', at: 1, for_ms: 60_000 });
     const full = await client.task('POST', DOWNLOAD, CHECKED);
     expect(full.exitStatus).toMatch(

@@ -80,7 +80,7 @@ interface WantedAddresses {
   readonly fixed: readonly GuestAddress[];
 }
 
-/** What the guest was told about one of its cards; nobody having told it anything, it asks for DHCP. */
+/** The configuration of one of the guest's cards; without any, the guest uses DHCP. */
 function wantedAddresses(process: QemuProcess, index: number, mac: string): WantedAddresses {
   if (!readsCloudInit(process)) return { dhcp4: true, fixed: [] };
   if (process.seed) {

@@ -28,7 +28,7 @@ export interface AgentSession {
   readonly runtime: Runtime;
   readonly vm: Vm;
   readonly process: QemuProcess;
-  /** What the guest does to its own power; given by whoever knows how QEMU ends. */
+  /** What the guest does to its own power; the caller knows how QEMU ends. */
   readonly power: { off(): void; sleep(): void };
 }
 

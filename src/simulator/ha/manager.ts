@@ -118,7 +118,7 @@ function renew(service: HaService): void {
   service.result = undefined;
 }
 
-/** Whether a round would find nothing to do, as long as nobody changes anything. */
+/** Whether a round would find nothing to do, as long as nothing changes. */
 export function isSettled(world: World): boolean {
   const { services, resources, commands } = world.ha;
   if (commands.length > 0) return false;

@@ -1,5 +1,5 @@
 /**
- * When the HA managers look around: in fixed rounds, like the genuine daemons, but only while there is something left to
+ * When the HA managers run: in fixed rounds, like the real daemons, but only while there is something left to
  * do. A cluster whose resources are as requested costs nothing, and time can stand still.
  */
 import { randomInteger } from '../../base/random.ts';
@@ -14,7 +14,7 @@ const ROUND_MS = 10_000;
 /** Where a loop is waiting for the next round. */
 const awake = new WeakSet<Runtime>();
 
-/** Nobody works any more on what was under way in a world that is taken up again. */
+/** Orders that were under way when the world was saved have no worker any more. */
 export function resumeHa(runtime: Runtime): void {
   for (const service of runtime.world.ha.services.values()) service.working = undefined;
   wakeHa(runtime);

@@ -8,7 +8,7 @@ export interface HaState {
   readonly groups: Map<string, Map<string, string>>;
   /** The manager's view, which is what `hastate` shows. */
   readonly services: Map<string, HaService>;
-  /** Commands nobody has looked at yet. */
+  /** Commands that no round has processed yet. */
   readonly commands: StopCommand[];
   /** The rounds of the cluster's manager; undefined until it had something to do for the first time. */
   manager: Rounds | undefined;
@@ -34,7 +34,7 @@ export interface HaService {
   failures: number;
   /** Starts tried on the node since the last one that succeeded. */
   tries: number;
-  /** The order somebody on the node works on. */
+  /** The order that the node is working on. */
   working: number | undefined;
   /** Asked for by a command that has been read. */
   stopRequested: StopCommand | undefined;

@@ -36,7 +36,7 @@ function wholeBody(bytes: Uint8Array = new Uint8Array()): StreamBody {
   };
 }
 
-/** The same body, with somebody watching how much of it has gone. */
+/** The same body, reporting how much of it has been sent. */
 export function watchedBody(body: StreamBody, onSent: (sentBytes: number) => void): StreamBody {
   return {
     sizeBytes: body.sizeBytes,

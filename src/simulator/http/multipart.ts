@@ -173,7 +173,7 @@ class FileReader {
   #take(bytes: Uint8Array): void {
     for (const hash of this.#hashes.values()) hash.update(bytes);
     const room = KEPT_BYTES - this.#sizeBytes;
-    // Copied: whoever sent the piece may use its memory again.
+    // Copied: the sender may reuse the memory of the piece.
     if (room > 0) this.#kept.push(Buffer.from(bytes.subarray(0, room)));
     this.#sizeBytes += bytes.length;
   }

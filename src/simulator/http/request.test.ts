@@ -103,7 +103,7 @@ describe('the body', () => {
     expect(decode('POST', '/api2/json/x', 'x'.repeat(512 * 1024), FORM).kind).toBe('call');
   });
 
-  it('in chunks is refused to anybody', () => {
+  it('in chunks is refused before the login', () => {
     const request = { method: 'PUT', target: '/api2/json/x', headers: { 'transfer-encoding': 'Chunked' }, body: 'a=1' };
     expect(faultOf(decodeRequest(request))).toEqual(['refusedAtOnce', 501, 'chunked transfer encoding not supported']);
   });

@@ -1,6 +1,6 @@
 /**
  * Decodes a request as pveproxy does, up to the point where the router takes over: method, path, format, parameters.
- * Faults come in two stages, because the login is checked between them: a wrong method is refused to anybody, a wrong
+ * Faults come in two stages, because the login is checked between them: a wrong method is refused without a login, a wrong
  * body only to those who may come in. [source HS AnyEvent.pm process_header, authenticate_and_handle_request,
  * handle_api2_request, extract_params]
  */
@@ -34,7 +34,7 @@ export type DecodedRequest =
       readonly params: RawParams;
       readonly upload: Upload | undefined;
     }
-  /** Refused before anybody asks who is calling. */
+  /** Refused before the caller is authenticated. */
   | { readonly kind: 'refusedAtOnce'; readonly fault: PlainFault }
   /** Refused, but only after a successful login for the target. */
   | { readonly kind: 'refusedAfterLogin'; readonly target: RequestTarget; readonly fault: PlainFault }

@@ -96,7 +96,7 @@ function acceptRequests(server: Server, simulator: Simulator): void {
     answerRaw(simulator, { method: 'CONNECT', target: message.url ?? '', headers: {} }, socket);
   });
   server.on('clientError', (error: Error & { code?: string; rawPacket?: Buffer }, socket: Duplex) => {
-    // Rule [source HS AnyEvent.pm process_header]: a method nobody knows is refused in words; other nonsense just ends.
+    // Rule [source HS AnyEvent.pm process_header]: an unknown method is refused with an answer; other nonsense just ends the connection.
     const request = error.code === 'HPE_INVALID_METHOD' && error.rawPacket && parseHead(error.rawPacket);
     if (request) answerRaw(simulator, request, socket);
     else socket.destroy();
@@ -118,7 +118,7 @@ async function serve(
     ...(body && { body }),
   });
   if (response.destroyed) return;
-  message.resume(); // what nobody wanted to read, so that the client comes to the answer
+  message.resume(); // discard the rest of the body, so that the client gets to the answer
   response.sendDate = false; // the answer has the simulated time
   // Rule [recorded version-and-auth]: an answer without a body has no length; the end of the connection ends it.
   if (answer.body === '') for (const name of ['content-length', 'transfer-encoding']) response.removeHeader(name);

@@ -1,5 +1,5 @@
 /**
- * The registered formats by name; each subject has its own file. A format nobody registered here accepts everything,
+ * The registered formats by name; each subject has its own file. A format that is not registered here accepts everything,
  * which is only right for the ones listed in `ACCEPTED_UNSEEN`.
  */
 

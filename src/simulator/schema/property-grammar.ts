@@ -41,7 +41,7 @@ function addPair(format: PropertyFormat, values: PropertyValues, key: string, va
   if (values.has(key)) return duplicateKey(key);
   const { alias, keyAlias } = (Object.hasOwn(format, key) ? format[key] : undefined) ?? {};
   if (alias === undefined) {
-    // A key nobody knows is kept: the check of the whole complains about it by name.
+    // An unknown key is kept: the check of the whole string refuses it by name.
     values.set(key, normalise(format, key, value));
     return undefined;
   }

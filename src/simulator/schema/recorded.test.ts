@@ -1,5 +1,5 @@
 /**
- * Every request of the recorded scenarios goes through decoding and validation: what a genuine server refused for its
+ * Every request of the recorded scenarios goes through decoding and validation: what a real server refused for its
  * parameters is refused with the same words, and what it accepted passes.
  */
 import { describe, expect, it } from 'vitest';
@@ -22,14 +22,14 @@ describe('recorded requests', () => {
     expect(accepted.filter((one) => validate(one) !== undefined).length).toBeGreaterThan(1000);
   });
 
-  it.each(refused.map((one) => [one.title, one] as const))('refuses like the genuine server: %s', (_, one) => {
+  it.each(refused.map((one) => [one.title, one] as const))('refuses like the real server: %s', (_, one) => {
     const result = validate(one);
     expect(result?.ok).toBe(false);
     if (result?.ok !== false) return;
     expect(withSortedLines(result.errors)).toEqual(withSortedLines(errorsOf(one)));
   });
 
-  it('accepts all parameters that the genuine server accepted', () => {
+  it('accepts all parameters that the real server accepted', () => {
     const complaints = accepted.flatMap((one) => {
       const result = validate(one);
       return result === undefined || result.ok ? [] : [[one.title, result.errors]];

@@ -24,7 +24,7 @@ export interface CopyInput {
   readonly snapshot?: string;
   readonly target: Volume;
   readonly bwlimitKiB?: number;
-  /** Absent in a synchronous call, which nobody can interrupt. */
+  /** Absent in a synchronous call, which cannot be interrupted. */
   readonly task: Task | undefined;
   readonly log: LogLine;
   /** `dd` for EFI disks: no progress, another command line. */

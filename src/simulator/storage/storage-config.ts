@@ -131,7 +131,7 @@ function withSettings(storage: Storage, settings: ReadonlyMap<string, string>): 
   };
 }
 
-/** Rule [source ST Storage/Plugin.pm decode_value]: what the storage cannot hold is left out with a warning nobody sees. */
+/** Rule [source ST Storage/Plugin.pm decode_value]: content that the storage cannot hold is left out with a warning that clients do not see. */
 function contentSet(type: StorageType, text: string): Set<ContentType> {
   const rules = STORAGE_TYPES[type];
   const asked = splitList(text);

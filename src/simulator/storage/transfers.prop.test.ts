@@ -10,7 +10,7 @@ const demand = fc.record({
 });
 
 describe('fair shares', () => {
-  it('never exceed a channel or a limit, and leave nobody who could go faster', () => {
+  it('never exceed a channel or a limit, and leave no transfer slower than it could be', () => {
     fc.assert(
       fc.property(capacities, fc.array(demand, { minLength: 1, maxLength: 12 }), (capacity, demands) => {
         const channel = (index: number): Channel => ({

@@ -92,7 +92,7 @@ export class TransferBoard {
     transfer.settledAt = now;
   }
 
-  /** Gives everyone his share anew; who got faster or slower has to work out again how long to wait. */
+  /** Recomputes all shares; a transfer whose speed changed computes its remaining time again. */
   #rebalance(): void {
     const shares = fairShares([...this.#running]);
     for (const [transfer, bytesPerSecond] of shares) {

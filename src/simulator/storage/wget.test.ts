@@ -4,7 +4,7 @@ import { averageRate, CommandOutput, lengthLine, progressRow } from './wget.ts';
 const MIB = 1024 ** 2;
 
 describe("wget's lines", () => {
-  it('are those of the genuine program', () => {
+  it('are those of the real program', () => {
     const file = { skippedBytes: 0, sizeBytes: 150 * MIB };
     const row = { ...file, fromBytes: 32 * MIB, toBytes: 64 * MIB, bytesPerSecond: 410 * MIB, tookSeconds: undefined };
     expect(progressRow(row)).toBe(' 32768K ........ ........ ........ ........ 42%  410M 0s');

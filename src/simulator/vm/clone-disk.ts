@@ -37,7 +37,7 @@ export interface CloneDiskInput {
   };
   readonly full: boolean;
   readonly bwlimitKiB?: number | undefined;
-  /** Absent in a synchronous call, whose output nobody sees. */
+  /** Absent in a synchronous call, whose output is not shown. */
   readonly task: Task | undefined;
   /** New volumes are added here as soon as they exist, so that a failure can free them. */
   readonly created: string[];
@@ -151,7 +151,7 @@ async function fill(
     log,
   };
   if (source.drive.isCloudInit) {
-    // Rule [source QS QemuServer.pm clone_disk]: a cloud-init drive is made anew, its content is not copied; as the last
+    // Rule [source QS QemuServer.pm clone_disk]: a cloud-init drive is created again, its content is not copied; as the last
     // drive it still has to end the mirroring of the others.
     if (finish && completion === 'complete' && jobs.size > 0) await finishMirrors(jobs, finish);
   } else if (running && finish && source.key !== undefined) {

@@ -256,7 +256,7 @@ function assertSnippetsExist({ runtime, node }: ImageContext, config: ReadonlyMa
   }
 }
 
-/** Rule [recorded roundtrip-put-back]: putting the same drive back frees its volume first; generating makes it anew. */
+/** Rule [recorded roundtrip-put-back]: putting the same drive back frees its volume first; generating creates it again. */
 async function ensureVolume({ runtime, node, vmid, log }: ImageContext, drive: Drive): Promise<void> {
   if (findVolume(runtime.world, node, drive.file)) return;
   const { storage: storageId, name } = splitVolid(drive.file);

@@ -73,7 +73,7 @@ export async function hotplugPending(
   }
   for (const key of cloudInitKeys) await changeCloudInitDrive(job, key, errors);
   saveConfig(vm, draft);
-  // Rule [source QS QemuServer.pm vmconfig_hotplug_pending]: with `cloudinit` hotplug the image is made anew by itself.
+  // Rule [source QS QemuServer.pm vmconfig_hotplug_pending]: with `cloudinit` hotplug the image is regenerated automatically.
   if (job.features.has('cloudinit') && vm.config.cloudInit && vm.config.cloudInit.size > 0) {
     const written = draftOf(vm.config);
     await applyCloudInit(context, written);

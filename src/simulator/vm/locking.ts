@@ -1,4 +1,4 @@
-/** The flock on a VM's configuration file, with the waits and words of the genuine server. */
+/** The flock on a VM's configuration file, with the waits and words of the real server. */
 
 import type { LockMode } from '../core/locks.ts';
 import type { Runtime } from '../core/runtime.ts';

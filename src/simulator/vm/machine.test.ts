@@ -18,7 +18,7 @@ describe('the machine of a guest', () => {
     expect(checked('pc-q35-8.1', 'win11')).toEqual({ machine: 'pc-q35-8.1', lines: [] });
   });
 
-  it('is only printed anew for other guests', () => {
+  it('is only normalised for other guests', () => {
     expect(checked(undefined, 'l26')).toEqual({ machine: undefined, lines: [] });
     expect(checked('aw-bits=39,viommu=virtio,type=q35', 'l26').machine).toBe('q35,aw-bits=39,viommu=virtio');
   });

@@ -47,7 +47,7 @@ const SALT_LETTERS = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 
 /**
  * Rule [source PC Tools.pm encrypt_pw]: a salted SHA-256 crypt text, so the same password never looks the same twice.
- * Rule [assumed]: only its form is genuine; no simulated guest checks a password against it.
+ * Rule [assumed]: only its form is real; no simulated guest checks a password against it.
  */
 export function hashedPassword(random: Random, password: string): string {
   const letters = (bytes: Iterable<number>) => [...bytes].map((byte) => SALT_LETTERS[byte % 64]).join('');
@@ -120,7 +120,7 @@ interface PinInput {
 
 /**
  * Rule [recorded run-refusals]: creation, and switching the guest to Windows, pin the machine version where none is given.
- * Rule [source QS QemuServer/Machine.pm check_and_pin_machine_string]: whatever is there is checked and printed anew.
+ * Rule [source QS QemuServer/Machine.pm check_and_pin_machine_string]: an existing value is checked and normalised.
  */
 export function checkedMachine(world: World, { machine, ostype, arch, log }: PinInput): string | undefined {
   let value = parsedMachine(machine);

@@ -17,7 +17,7 @@ import { type Drive, drivesOf, isPlainCdrom, parseDrive, printDrive } from './dr
 import { errorText } from './error-text.ts';
 import { changedEfiDisk } from './firmware.ts';
 
-/** What applying a change may need of its surroundings. */
+/** What applying a change may need. */
 export interface ApplyContext {
   readonly runtime: Runtime;
   readonly node: string;
@@ -183,7 +183,7 @@ export function addUnused(draft: ConfigDraft, volid: string): void {
   draft.current.set(free, volid);
 }
 
-/** Rule [source QS QemuServer.pm vm_is_volid_owner]: a volume that cannot be looked up is nobody's, with a warning. */
+/** Rule [source QS QemuServer.pm vm_is_volid_owner]: a volume that cannot be looked up has no owner, with a warning. */
 function isOwner(context: ApplyContext, volid: string): boolean {
   if (volid.startsWith('/')) return false;
   try {

@@ -1,6 +1,6 @@
 /**
  * Power: starting and ending the QEMU process of a VM, asked for by a task, by the guest itself or by the server's own
- * clean-up. Everything here holds the VM's lock for its whole duration, because the genuine server does, and that is what
+ * clean-up. Everything here holds the VM's lock for its whole duration, because the real server does, and that is what
  * makes impatient clients fail.
  */
 import { randomInteger } from '../../base/random.ts';
@@ -74,7 +74,7 @@ async function launch(runtime: Runtime, vm: Vm, task: Task, isResume: boolean): 
   if (isResume) await forgetSavedState(runtime, vm, task);
 }
 
-/** Rule [recorded guest-agent]: the image is made anew at every start, and the log says so. */
+/** Rule [recorded guest-agent]: the image is regenerated at every start, and the log says so. */
 async function generateCloudInitImage(runtime: Runtime, vm: Vm, task: Task): Promise<void> {
   const draft = draftOf(vm.config);
   const log = (line: string) => task.log(line);
@@ -157,7 +157,7 @@ function shutdownSeconds(vm: Vm): number {
   return Number(down ?? 0) || DEFAULT_STOP_SECONDS;
 }
 
-/** Counts down in whole seconds like the genuine loop, so a time-out of 0 has no patience at all. */
+/** Counts down in whole seconds like the server's loop, so a timeout of 0 does not wait at all. */
 async function isGoneWithin(vm: Vm, process: QemuProcess, seconds: number, task: Task): Promise<boolean> {
   let count = 0;
   for (; count < seconds && vm.process === process; count++) await task.sleep(SECOND_MS);
@@ -181,7 +181,7 @@ async function askGuestToShutDown(runtime: Runtime, vm: Vm, process: QemuProcess
   pressPowerButton(runtime, vm, process);
 }
 
-/** The guest goes down in its own time, whether or not somebody still waits for it. */
+/** The guest shuts down in its own time, whether or not a task still waits for it. */
 export function pressPowerButton(runtime: Runtime, vm: Vm, process: QemuProcess): void {
   const shutdownMs = process.guest?.shutdownMs ?? 'ignored';
   if (shutdownMs === 'ignored' || poweringOff.has(process)) return;
@@ -214,7 +214,7 @@ async function cleanUp(runtime: Runtime, vm: Vm): Promise<void> {
       await runtime.clock.sleep(SECOND_MS);
     return !vm.process && rebootRequests.delete(vm);
   }).catch(() => false);
-  // Rule [recorded run-shutdown-timeout]: the restart is a task of root@pam, whoever asked for the reboot.
+  // Rule [recorded run-shutdown-timeout]: the restart is a task of root@pam, whichever user asked for the reboot.
   if (mustRestart && isThere()) {
     runtime.tasks.fork(node, 'qmstart', String(vmid), 'root@pam', (task) => startVm(runtime, { node, vmid, task }));
   }

@@ -17,7 +17,7 @@ export function newQemuProcess(
     qmpStatus: 'running',
     launched: new Map(vm.config.current),
     guestBootedAt: start.startedAt,
-    // Rule [assumed]: as long as the disc says so, the agent is there; without it nobody can tell who installed one.
+    // Rule [assumed]: the agent is there as long as the disc says so; without the disc it is unknown whether one was installed.
     guest: guest && seed?.installsAgent ? withInstalledAgent(guest) : guest,
     seed,
     executions: new Map(),

@@ -113,7 +113,7 @@ export async function runReassignment(call: Call, request: ReassignRequest, task
   await runUpdate(call, update, task);
 }
 
-/** Rule [source QS API2/Qemu.pm move_vm_disk]: the boot order is written anew only if the disk was in it. */
+/** Rule [source QS API2/Qemu.pm move_vm_disk]: the boot order is rewritten only if the disk was in it. */
 function leaveBootOrder(config: MutableSection, disk: string, log: (line: string) => void): void {
   const order = parseBootOrder(config.get('boot'));
   if (order?.kind !== 'order' || !order.devices.includes(disk)) return;

@@ -12,7 +12,7 @@ import { drivesOf } from '../vm/drive.ts';
 import type { Checksums, FileContents, GuestProfile, RemoteFile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
 import type { CompleteWorldFile } from './world-file.ts';
 
-interface StorageSurroundings {
+interface StorageDeps {
   readonly entryNode: string;
   readonly vms: ReadonlyMap<number, Vm>;
   readonly now: Instant;
@@ -22,13 +22,13 @@ interface StorageSurroundings {
 
 const SHARED_TYPES = new Set(['nfs', 'rbd']);
 
-export function buildStorages(file: CompleteWorldFile, around: StorageSurroundings): Map<string, Storage> {
+export function buildStorages(file: CompleteWorldFile, deps: StorageDeps): Map<string, Storage> {
   const storages = new Map<string, Storage>();
   // Rule [source ST Storage/DirPlugin.pm plugindata of 8.2.1]: no storage holds files to import before 8.3.
   const hasImports = isSince(file.version.version, '8.3');
   for (const [id, storage] of Object.entries(file.storages)) {
     if (!hasImports && storage.content.includes('import')) {
-      around.fail(`storages.${id}.content: there is no "import" before Proxmox VE 8.3.`);
+      deps.fail(`storages.${id}.content: there is no "import" before Proxmox VE 8.3.`);
     }
     const path =
       storage.path ?? (storage.type === 'dir' ? `/srv/${id}` : storage.type === 'nfs' ? `/mnt/pve/${id}` : undefined);
@@ -47,33 +47,28 @@ export function buildStorages(file: CompleteWorldFile, around: StorageSurroundin
     });
   }
   for (const [id, storage] of Object.entries(file.storages)) {
-    for (const listed of storage.volumes) addListed(storages, id, listed, around);
+    for (const listed of storage.volumes) addListed(storages, id, listed, deps);
   }
-  for (const vm of around.vms.values()) addReferenced(storages, vm, around);
+  for (const vm of deps.vms.values()) addReferenced(storages, vm, deps);
   return storages;
 }
 
 type ListedVolume = CompleteWorldFile['storages'][string]['volumes'][number];
 
-function addListed(
-  storages: Map<string, Storage>,
-  id: string,
-  listed: ListedVolume,
-  around: StorageSurroundings,
-): void {
+function addListed(storages: Map<string, Storage>, id: string, listed: ListedVolume, deps: StorageDeps): void {
   const where = `storages.${id}.volumes "${listed.name}"`;
   const storage = storages.get(id) as Storage; // made from the same list
-  const node = listed.node ?? around.entryNode;
+  const node = listed.node ?? deps.entryNode;
   const sizeBytes = listed.size ?? 0;
   addVolume(
     storage,
     node,
-    newVolume(storage, listed.name, around, where, {
+    newVolume(storage, listed.name, deps, where, {
       sizeBytes,
       usedBytes: listed.used ?? listed.data ?? sizeBytes,
       dataBytes: listed.data ?? listed.used ?? sizeBytes,
-      ctime: listed.ctime === undefined ? around.now : listed.ctime * 1000,
-      guest: listed.guest === undefined ? undefined : around.guestNamed(listed.guest, where),
+      ctime: listed.ctime === undefined ? deps.now : listed.ctime * 1000,
+      guest: listed.guest === undefined ? undefined : deps.guestNamed(listed.guest, where),
       ...(listed.virtual_size !== undefined && { virtualSizeBytes: listed.virtual_size }),
       ...(listed.checksums !== undefined && { checksums: knownChecksums(listed.checksums) }),
     }),
@@ -81,18 +76,18 @@ function addListed(
 }
 
 /** A disk in a configuration that the file does not list is made with the size its drive states. */
-function addReferenced(storages: Map<string, Storage>, vm: Vm, around: StorageSurroundings): void {
+function addReferenced(storages: Map<string, Storage>, vm: Vm, deps: StorageDeps): void {
   for (const drive of drivesOf(vm.config.current, { unused: true })) {
     const [storageId = '', name] = drive.file.split(/:(.*)/s);
     const storage = name === undefined ? undefined : storages.get(storageId);
     const where = `vms.${vm.vmid}.config.${drive.key}`;
     if (name === undefined || drive.file.startsWith('/')) continue;
-    if (!storage) around.fail(`${where}: there is no storage "${storageId}".`);
+    if (!storage) deps.fail(`${where}: there is no storage "${storageId}".`);
     const volumes = storage.volumes.get(storage.shared ? '*' : vm.node);
     if (volumes?.has(name)) continue;
     const sizeBytes = parseSize(drive.options.get('size') ?? '4M') ?? 0;
-    const contents = { sizeBytes, usedBytes: 0, dataBytes: 0, ctime: around.now, guest: undefined };
-    addVolume(storage, vm.node, newVolume(storage, name, around, where, contents));
+    const contents = { sizeBytes, usedBytes: 0, dataBytes: 0, ctime: deps.now, guest: undefined };
+    addVolume(storage, vm.node, newVolume(storage, name, deps, where, contents));
   }
 }
 
@@ -101,13 +96,7 @@ type Contents = Pick<Volume, 'sizeBytes' | 'usedBytes' | 'dataBytes' | 'ctime' |
   checksums?: Checksums;
 };
 
-function newVolume(
-  storage: Storage,
-  name: string,
-  around: StorageSurroundings,
-  where: string,
-  contents: Contents,
-): Volume {
+function newVolume(storage: Storage, name: string, deps: StorageDeps, where: string, contents: Contents): Volume {
   try {
     const parsed = parseVolumeName(storage, name);
     return {
@@ -121,7 +110,7 @@ function newVolume(
       ...contents,
     };
   } catch (error) {
-    return around.fail(`${where}: ${error instanceof Error ? error.message.trimEnd() : String(error)}.`);
+    return deps.fail(`${where}: ${error instanceof Error ? error.message.trimEnd() : String(error)}.`);
   }
 }
 

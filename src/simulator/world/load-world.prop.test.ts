@@ -37,7 +37,7 @@ function worksOrComplains(act: () => unknown): void {
   }
 }
 
-describe('whatever somebody writes', () => {
+describe('any text as a world file', () => {
   it('a world file loads or is refused with a diagnostic', () => {
     fc.assert(
       fc.property(fc.oneof(damaged(WORLD), fc.string()), (text) =>

@@ -1,6 +1,6 @@
 /**
  * The world the recordings start from: one node under software emulation, directory storage, three templates. Values are
- * those of the recorded answers; tokens have fixed secrets so that anybody can replay.
+ * those of the recorded answers; tokens have fixed secrets so that the recordings can be replayed.
  */
 import type { WorldFile } from './world-file.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Files of the outside world that the bare worlds can download: the images people begin with, under their real addresses. They
- * have no bytes, so their checksums are made up in a way that anybody can follow: those of the text of their URL, and for what
+ * have no bytes, so their checksums are made up by a simple rule: those of the text of their URL, and for what
  * is inside a packed file, of the URL without the ending that says how it is packed.
  */
 import { createHash } from 'node:crypto';

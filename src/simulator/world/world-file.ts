@@ -168,7 +168,9 @@ const download = z.strictObject({
   trouble: z
     .enum(['unresolvable', 'refused', 'cut'])
     .optional()
-    .describe('Why it cannot be had: no such host, nobody listens, or the line breaks half-way each time.'),
+    .describe(
+      'Why the download fails: no such host, connection refused, or a connection that breaks half-way every time.',
+    ),
   guest: z.string().optional().describe('What boots from it: a guest profile.'),
 });
 

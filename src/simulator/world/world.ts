@@ -170,7 +170,7 @@ export interface RemoteFile {
   readonly guest: GuestProfile | undefined;
   /** HTTP status of the download; anything but 200 fails it. */
   readonly status: number;
-  /** Why it cannot be had: nobody knows the name, nobody listens, or the line breaks half-way, each time. */
+  /** Why the download fails: unknown host, connection refused, or a connection that breaks half-way every time. */
   readonly trouble: 'unresolvable' | 'refused' | 'cut' | undefined;
 }
 
@@ -340,7 +340,7 @@ export interface TaskRecord {
   /** User or full token id that started it. */
   readonly user: string;
   readonly startedAt: Instant;
-  /** The id that a clone makes, which its own id does not tell; not shown to anybody. */
+  /** The id of the VM that a clone creates, which the task's own id does not contain; never shown to clients. */
   target?: number;
   readonly log: string[];
   endedAt: Instant | undefined;

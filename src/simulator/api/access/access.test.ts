@@ -247,7 +247,7 @@ describe('tickets and passwords', () => {
     expect(await refused({ username: USER, password: ticket })).toBe('401 authentication failure');
   });
 
-  it('makes a ticket for anybody out of one of root', async () => {
+  it('makes a ticket for any user out of one of root', async () => {
     const root = await login({
       username: 'root@pam',
       password: runtime.world.access.users.get('root@pam')?.password ?? '',

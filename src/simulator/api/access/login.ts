@@ -46,7 +46,7 @@ function createTicket(call: CallTo<'POST /access/ticket'>): unknown {
 
 /**
  * Rule [source AC API2/AccessControl.pm create_ticket_do, verify_auth]: the user's own ticket is as good as the password;
- * root's ticket makes one for anybody, but proves nothing when privileges are to be verified.
+ * root's ticket makes one for any user, but proves nothing when privileges are to be verified.
  */
 function isProven({ params, runtime }: CallTo<'POST /access/ticket'>, user: User): boolean {
   // Second factors are not simulated, so there is never a challenge to answer.

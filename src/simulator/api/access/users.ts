@@ -99,7 +99,7 @@ async function updateUser({ params, runtime }: CallTo<'PUT /access/users/{userid
 
 /**
  * Rule [source AC API2/User.pm delete_user]: whether the user exists was asked by the permission check, which a real
- * root login skips; deleting nobody is then no error. root@pam always comes back, bare.
+ * root login skips; deleting a user that does not exist is then no error. root@pam always comes back, without its settings.
  */
 async function deleteUser({ params, runtime }: CallTo<'DELETE /access/users/{userid}'>): Promise<void> {
   const { access } = runtime.world;
@@ -116,7 +116,7 @@ async function deleteUser({ params, runtime }: CallTo<'DELETE /access/users/{use
   });
 }
 
-/** Second factors are not simulated, so nobody has one. */
+/** Second factors are not simulated, so no user has one. */
 function readTfa({ params, runtime }: CallTo<'GET /access/users/{userid}/tfa'>): unknown {
   const { realm } = verifyUserName(params.userid);
   if (!runtime.world.access.realms.has(realm)) throw dieFault(`auth domain '${realm}' does not exist`);

@@ -125,7 +125,7 @@ function assertType({ type }: { readonly type?: string }, id: ServiceId): void {
   if (type !== undefined && type !== id.type) throw dieFault('types does not match');
 }
 
-/** Rule [recorded ha-resources]: where no groups are left, nobody can be in one. */
+/** Rule [recorded ha-resources]: releases without groups refuse the parameter. */
 function refuseGroup({ params, runtime }: Call<{ readonly group?: string }>): void {
   if (params.group === undefined || !isServerSince(runtime.world, '9.0')) return;
   throw dieFault("invalid parameter 'group': ha groups have been migrated to rules");
@@ -164,7 +164,7 @@ function managerEntries(call: Call): Entry[] {
     'armed-state': armed,
     status: `${armed} (CRM watchdog ${isArmed ? 'active' : 'standby'})`,
   };
-  // Rule [source HA API2/HA/Status.pm status of 5.1.0]: nobody is told about fencing before 9.2.
+  // Rule [source HA API2/HA/Status.pm status of 5.1.0]: fencing is not shown before 9.2.
   const known = isServerSince(call.runtime.world, '9.2') ? [fencing] : [];
   if (!ha.manager?.isActive) return known;
   const master = { ...seen(call, ha.manager, isArmed ? 'active' : 'idle', entryNode), id: 'master', type: 'master' };
@@ -272,7 +272,7 @@ const REQUIRED = new Set(['nodes']);
 const FLAGS = ['nofailback', 'restricted'];
 const GROUP_OPTIONS = ['nodes', 'comment', ...FLAGS];
 
-/** Rule [source HA API2/HA/Groups.pm]: each door has its own words; no cluster of 9.0 and later has kept its groups. */
+/** Rule [source HA API2/HA/Groups.pm]: each endpoint has its own words; a cluster of 9.0 and later has no groups. */
 function untilRules<Params>(attempt: string, handler: Handler<Params>): Handler<Params> {
   return (call) => {
     if (!isServerSince(call.runtime.world, '9.0')) return handler(call);

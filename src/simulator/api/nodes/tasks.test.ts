@@ -47,7 +47,7 @@ describe('the task list of a node', () => {
     expect(starts).toEqual([...starts].sort((a, b) => b - a));
   });
 
-  it('shows a token its own tasks and nobody else’s', async () => {
+  it('shows a token only its own tasks', async () => {
     const bench = new TestBench();
     for (const user of ['a@pve!one', 'a@pve!two', 'a@pve']) {
       bench.runtime.tasks.fork('pve1', 'qmstart', '100', user, async () => {});

@@ -1,4 +1,4 @@
-/** For tests: the requests of the recorded scenarios, with the answers a genuine server gave and the endpoint they met. */
+/** For tests: the requests of the recorded scenarios, with the answers of a real server and the endpoint they reached. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { buildRequest, type WholeRequest } from '../../../../tests/contract/replay/request.ts';
 import type { RecordedAnswer, RequestParts } from '../../../../tests/contract/replay/types.ts';

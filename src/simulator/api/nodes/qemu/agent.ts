@@ -42,7 +42,7 @@ export const agentRoutes: Routes = {
   'POST /nodes/{node}/qemu/{vmid}/agent/set-user-password': setPassword,
 };
 
-/** Rule [observed 9.2.11]: a guest knows root and the user cloud-init made; for anybody else its own tool complains. */
+/** Rule [observed 9.2.11]: a guest knows root and the user that cloud-init created; for any other user its own tool fails. */
 async function setPassword(
   call: CallTo<'POST /nodes/{node}/qemu/{vmid}/agent/set-user-password'>,
 ): Promise<{ result: unknown }> {
@@ -85,8 +85,8 @@ async function openSession(call: VmCall): Promise<AgentSession> {
 }
 
 /**
- * Rule [source QS QMPClient.pm open_connection]: the agent's socket serves one client; the others wait their turn, and who
- * waits longer than the ping may take believes that nobody is there.
+ * Rule [source QS QMPClient.pm open_connection]: the agent's socket serves one client; the others wait their turn, and a client that
+ * waits longer than the ping may take concludes that the agent is not there.
  *
  * Rule [recorded guest-agent]: a ping that is waiting when the agent comes up is answered then, because QEMU keeps it until
  * somebody in the guest opens the channel. In the recording the first good answer came 1.6 s after its question.

@@ -1,4 +1,4 @@
-/** /nodes/{node}/qemu/{vmid}/cloudinit: what the drive holds, what it would hold, and making it anew. */
+/** /nodes/{node}/qemu/{vmid}/cloudinit: what the drive contains, what it would contain, and regenerating it. */
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { dieFault } from '../../../http/response.ts';
 import { splitList } from '../../../schema/perl-text.ts';

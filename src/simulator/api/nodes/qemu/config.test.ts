@@ -68,7 +68,7 @@ describe('an update', () => {
     expect(leftOvers.size).toBeGreaterThan(1);
   });
 
-  it('keeps a refused forced deletion pending as forced, so that somebody else carries it out', async () => {
+  it('keeps a refused forced deletion pending as forced, so that a later change carries it out', async () => {
     const bench = new ConfigBench();
     const volid = await bench.disk(700);
     bench.addVm(700, { scsi0: volid, boot: 'order=scsi0' });

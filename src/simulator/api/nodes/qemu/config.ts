@@ -147,7 +147,7 @@ async function unlink(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/unlink'>): Pro
   return putConfig({ ...call, params: { ...params, delete: idlist }, texts: { ...texts, delete: idlist } });
 }
 
-/** Everything that is checked synchronously, in the genuine order. */
+/** Everything that is checked synchronously, in the server's order. */
 function prepareUpdate(call: ConfigCall): UpdateRequest {
   const { params, texts } = call;
   const { vmid } = params;

@@ -75,7 +75,7 @@ async function create(call: CreateCall): Promise<string> {
   });
 }
 
-/** Rule [source QS API2/Qemu.pm create_vm]: the synchronous checks, in the genuine order. */
+/** Rule [source QS API2/Qemu.pm create_vm]: the synchronous checks, in the server's order. */
 function prepare(call: CreateCall): Creation {
   const { params } = call;
   const { vmid, pool, storage, archive, start = false } = params;
@@ -91,7 +91,7 @@ function prepare(call: CreateCall): Creation {
   if (storage !== undefined) call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
   const isHaManaged = params['ha-managed'] ?? false;
   if (isHaManaged) call.require('/', ['Sys.Console']);
-  // Rule [source QS API2/Qemu.pm create_vm of 9.1.9]: before 9.2 nobody asks who starts it.
+  // Rule [source QS API2/Qemu.pm create_vm of 9.1.9]: before 9.2 starting it needs no privilege of its own.
   if (start && isServerSince(call.runtime.world, '9.2')) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
   const mayAllocate =
     call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
@@ -193,7 +193,7 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
   });
   if (machine) config.set('machine', machine);
   const tags = config.get('tags');
-  // Rule [source QS API2/Qemu.pm create_vm of 9.1.19]: before 9.2.5 nobody asks about tags, before 9.2.4 they stay as written.
+  // Rule [source QS API2/Qemu.pm create_vm of 9.1.19]: before 9.2.5 tags are not checked, before 9.2.4 they stay as written.
   if (tags !== undefined && isServerSince(runtime.world, '9.2.5')) {
     checkTagPermissions(call, vm.vmid, OLD_TAGS_OF_A_NEW_VM, tags);
   }

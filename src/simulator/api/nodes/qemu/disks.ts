@@ -257,7 +257,7 @@ function checkedDrive(call: ResizeCall, vm: Vm): Drive {
   if (!value) throw dieFault(`disk '${key}' does not exist`);
   const drive = parseDrive(key, value);
   if (!drive) throw dieFault(`disk '${key}' has no associated volume`);
-  // Rule [recorded resize]: an empty CD drive fails because `none` is no volume, before anybody asks what drive it is.
+  // Rule [recorded resize]: an empty CD drive fails because `none` is no volume, before the kind of drive is checked.
   const { storage, name } = splitVolid(drive.file);
   parseVolumeName(storageConfig(runtime.world, storage), name);
   if (drive.isCdrom) throw dieFault("you can't resize a cdrom");

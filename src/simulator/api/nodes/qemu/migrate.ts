@@ -81,7 +81,7 @@ function unavailableStorages(call: Call, vm: Vm, node: string): string[] {
     .sort();
 }
 
-/** Rule [source QS QemuMigrate/Helpers.pm check_local_resources]: sockets are made anew on the other side. */
+/** Rule [source QS QemuMigrate/Helpers.pm check_local_resources]: sockets are created again on the target node. */
 function localResources(vm: Vm): string[] {
   return [...vm.config.current]
     .filter(([key, value]) => /^(usb|hostpci|serial|parallel|virtiofs)\d+$/.test(key) && !/^(socket|spice)/.test(value))

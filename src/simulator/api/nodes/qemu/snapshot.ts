@@ -107,7 +107,7 @@ function rollback(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/snapshot/{snapnam
   return call.fork('qmrollback', String(vmid), async (task) => {
     const { runtime, node } = call;
     await rollbackSnapshot(jobOf(call, task));
-    // Rule [source QS API2/Qemu.pm rollback]: the start is a task of its own, whose end nobody waits for.
+    // Rule [source QS API2/Qemu.pm rollback]: the start is a separate task that the rollback does not wait for.
     if (start && !runtime.world.vms.get(vmid)?.process) {
       call.fork('qmstart', String(vmid), (starting) => startVm(runtime, { node, vmid, task: starting }));
     }

@@ -80,7 +80,7 @@ function stop(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/stop'>): strin
   });
 }
 
-/** Rule [source GC GuestHelpers.pm abort_guest_tasks]: own tasks, or anybody's with Sys.Modify on the node. */
+/** Rule [source GC GuestHelpers.pm abort_guest_tasks]: the caller's own tasks, or all with Sys.Modify on the node. */
 async function abortShutdowns(call: Call, request: PowerRequest): Promise<void> {
   const { tasks, world } = call.runtime;
   const mayAbortAll = call.may(`/nodes/${call.node}`, ['Sys.Modify']);

@@ -193,7 +193,7 @@ function updateAttributes(call: CallTo<'PUT /nodes/{node}/storage/{storage}/cont
   return null;
 }
 
-/** Rule [recorded storage-content]: a UPID even for what does not exist; nobody asks whether a VM still uses it. */
+/** Rule [recorded storage-content]: a UPID even for a volume that does not exist; the server does not check whether a VM still uses it. */
 async function remove(call: CallTo<'DELETE /nodes/{node}/storage/{storage}/content/{volume}'>): Promise<string | null> {
   const { volid, storage } = volidFrom(call);
   const { content, vmid } = parseVolumeName(storage, splitVolid(volid).name);

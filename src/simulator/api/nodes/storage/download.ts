@@ -83,7 +83,7 @@ const DECOMPRESSORS: Readonly<Record<string, { readonly words: readonly string[]
   bz2: { words: ['bzcat', '-q'], complaint: 'bzcat: FILE is not a bzip2 file.' },
 };
 
-/** Rule [assumed]: what gzip 1.12, zstd 1.5 and bzip2 1.0.8 say of a file that is something else; nobody has asked lzop. */
+/** Rule [assumed]: what gzip 1.12, zstd 1.5 and bzip2 1.0.8 print for a file that is something else; lzop was not tried. */
 function refusedByTool(
   { words, complaint }: { readonly words: readonly string[]; readonly complaint: string },
   path: string,
