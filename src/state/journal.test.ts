@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Bug, StateError } from '../base/errors.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { JOURNAL_FORMAT } from './events.ts';
-import { closeRun, JournalWriter, listRuns, type NewEvent, readRun } from './journal.ts';
+import { closeRun, JournalWriter, listRuns, type NewEvent, readRun, unfinishedRuns } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const START: NewEvent = {
@@ -112,6 +112,16 @@ describe('a journal', () => {
     expect(await store.read(FILE)).toBe(text);
     await writer.write(note('two'));
     expect((await readRun(store, '20260101-a')).events).toHaveLength(3);
+  });
+
+  it('is unfinished where its last event is not its end, also after a second plan', async () => {
+    const { store, writer } = await journalOf();
+    const names = async () => (await unfinishedRuns(store)).map(({ runId }) => runId);
+    expect(await names()).toEqual(['20260101-a']);
+    await writer.write({ event: 'runEnded', outcome: 'done' });
+    expect(await names()).toEqual([]);
+    await writer.write({ event: 'planned', steps: [] });
+    expect(await names()).toEqual(['20260101-a']);
   });
 
   it('knows the steps of an earlier run that it is opened with', async () => {
