@@ -114,6 +114,16 @@ describe('a journal', () => {
     expect((await readRun(store, '20260101-a')).events).toHaveLength(3);
   });
 
+  it('is unfinished where its last event is not its end, also after a second plan', async () => {
+    const { store, writer } = await journalOf();
+    const names = async () => (await unfinishedRuns(store)).map(({ runId }) => runId);
+    expect(await names()).toEqual(['20260101-a']);
+    await writer.write({ event: 'runEnded', outcome: 'done' });
+    expect(await names()).toEqual([]);
+    await writer.write({ event: 'planned', steps: [] });
+    expect(await names()).toEqual(['20260101-a']);
+  });
+
   it('knows the steps of an earlier run that it is opened with', async () => {
     const { store, writer } = await journalOf();
     await writer.write({ event: 'stepStarted', step: 'vm.web/clone', address: 'vm.web', action: 'vm.clone' });

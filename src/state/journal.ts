@@ -128,7 +128,7 @@ export async function readRuns(store: StateStore): Promise<RunJournal[]> {
 
 /** Runs whose journal was never closed: the next apply resumes what they started. */
 export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
-  return (await readRuns(store)).filter(({ events }) => !events.some(({ event }) => event === 'runEnded'));
+  return (await readRuns(store)).filter(({ events }) => events.at(-1)?.event !== 'runEnded');
 }
 
 function damaged(file: string, line: number): never {

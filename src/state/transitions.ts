@@ -19,7 +19,9 @@ export class Transitions {
   }
 
   #problemOfRun(event: RunEvent): string | undefined {
-    if (this.#phase === 'ended') return `${event.event} after the end of the run`;
+    // A session may carry out another plan: its run goes on.
+    if (this.#phase === 'ended')
+      return event.event === 'planned' ? undefined : `${event.event} after the end of the run`;
     if (event.event === 'runStarted') return this.#phase === 'new' ? undefined : 'a second start of the run';
     if (this.#phase === 'new') return `${event.event} before the start of the run`;
     if (event.event === 'runEnded' && event.outcome === 'done') {
@@ -55,6 +57,7 @@ export class Transitions {
         this.#phase = 'ended';
         break;
       case 'planned':
+        this.#phase = 'running';
         // Another plan of the same run may take up what the one before ended or lost.
         this.#endedResources.clear();
         for (const [step, status] of this.#steps) if (status !== 'open') this.#steps.delete(step);

@@ -44,10 +44,11 @@ export interface Picture {
   readonly documents: ReadonlyMap<string, string>;
 }
 
-/** One command of an operator. */
-export type Phase =
+/** One command of an operator, and what another client did before it. */
+export type Phase = { readonly outside?: (world: World) => void } & (
   | { readonly kind: 'apply'; readonly stack: string; readonly options?: PlanOptions }
-  | { readonly kind: 'destroy'; readonly stack: string; readonly all?: boolean };
+  | { readonly kind: 'destroy'; readonly stack: string; readonly all?: boolean }
+);
 
 /** A life in phases; each begins where the one before ended. */
 export interface Scenario {
@@ -90,6 +91,7 @@ export async function runPhase(from: Picture, phase: Phase, options: RunOptions 
   const { grants, check: manner = 'obey', execute = true, thorough = false } = options;
   const clock = new VirtualClock(from.now);
   const world = structuredClone(from.world);
+  phase.outside?.(world);
   if (grants) give(world, grants);
   const simulator = createSimulator({ world, clock, random: seededRandom('privileges') });
   const writes: string[] = [];

@@ -1,5 +1,5 @@
 /** Lives of VMs that together take every kind of step, in the fields and combinations that ask for something of their own. */
-import type { WorldFile } from '../../../../src/simulator/index.ts';
+import type { World, WorldFile } from '../../../../src/simulator/index.ts';
 import { LAB_WORLD } from '../../engine/support/lab-world.ts';
 import { type Scenario, stackOf } from './bench.ts';
 import { SCENARIOS_FROM_BARE } from './scenarios-from-bare.ts';
@@ -30,6 +30,8 @@ const STRONG = CHANGED.replace('    tags:', '    startup: { order: 3 }\n    seri
   .replace('scsi1: { storage: local-lvm, size: 1GiB }', 'scsi1: { remove: true }');
 const STOPPED = STRONG.replace('    tags:', '    power: stopped\n    tags:');
 const MANAGED = STOPPED.replace('    tags:', '    ha: { state: stopped }\n    tags:');
+
+const STILL = CLONED.replace('    tags:', '    power: stopped\n    tags:');
 
 const CREATED = `  box:
     name: box
@@ -62,6 +64,16 @@ const MAPPED = `  gpu:
 `;
 const BY_ADDRESS = MAPPED.replace('mapping: gpu', 'device: "0000:01:00"');
 
+/** As `qm destroy` does. */
+function remove(world: World, vmid: number): void {
+  world.vms.delete(vmid);
+  for (const { volumes } of world.storages.values()) {
+    for (const onNode of volumes.values()) {
+      for (const [name, volume] of onNode) if (volume.vmid === vmid) onNode.delete(name);
+    }
+  }
+}
+
 const SCENARIOS_OF_VMS: readonly Scenario[] = [
   {
     name: 'a cloned VM',
@@ -76,12 +88,20 @@ const SCENARIOS_OF_VMS: readonly Scenario[] = [
   },
   {
     name: 'a VM on shared storage',
+    phases: [apply('is made', STILL), apply('moves to another node', STILL.replace('node: pve1', 'node: pve2'))],
+  },
+  {
+    name: 'a VM whose group is renamed',
     phases: [
-      apply('is made', `${CLONED.replace('    tags:', '    power: stopped\n    tags:')}`),
-      apply(
-        'moves to another node',
-        `${CLONED.replace('    tags:', '    power: stopped\n    tags:').replace('node: pve1', 'node: pve2')}`,
-      ),
+      apply('is made', STILL),
+      apply('takes its record along', STILL.replace('  web:\n', '  site:\n    formerly: [web]\n')),
+    ],
+  },
+  {
+    name: 'a VM that another client removes',
+    phases: [
+      apply('is made', STILL),
+      { ...apply('is forgotten and made again', STILL), outside: (world) => remove(world, 401) },
     ],
   },
   { name: 'a VM created from an image', phases: [apply('is made', CREATED), destroy('is destroyed', CREATED)] },
