@@ -151,18 +151,17 @@ function withSetting({ path, before, after }: Change, setting: Partial<VmFields>
 
 /** From one value to another, from none to one, and of a device that the template lacks, from no device to one. */
 function changesOf(row: WireRow): Change[] {
-  const all = SAMPLES.flatMap(({ fields, inherited }) =>
-    concretePaths(fields, row.path).map((path) => ({
-      path,
-      value: valueAt(fields, path),
-      fields: reduced(fields, path),
-      isNew: !inherited.has(path.split('.')[1] ?? ''),
-    })),
+  const all = SAMPLES.flatMap((sample) =>
+    concretePaths(sample.fields, row.path).map((path) => {
+      const fields = reduced(sample.fields, path);
+      return { path, value: valueAt(fields, path), fields, isNew: !sample.inherited.has(path.split('.')[1] ?? '') };
+    }),
   );
-  // Every value once before any comes again.
+  // Every value once before any comes again, and long ones first: a list of one element does not show its separator.
   const isFirst = (each: (typeof all)[number]) =>
     all.find(({ value }) => isDeepStrictEqual(value, each.value)) === each;
-  const cases = [...all.filter(isFirst), ...all.filter((each) => !isFirst(each))];
+  const length = ({ value }: { value: unknown }) => JSON.stringify(value).length;
+  const cases = [...all.filter(isFirst).sort((a, b) => length(b) - length(a)), ...all.filter((each) => !isFirst(each))];
   const changes = cases.map(({ path, value, fields, isNew }): Change[] => {
     const other = cases.find((each) => each.path === path && !isDeepStrictEqual(each.value, value));
     const owner = path.split('.').slice(0, -1).join('.');
@@ -191,8 +190,10 @@ function reduced(fields: VmFields, path: string): VmFields {
   const part = valueAt(fields, block);
   const own = ['disks', 'nics', 'pci', 'usb'].includes(block) ? { [slot]: valueAt(fields, `${block}.${slot}`) } : part;
   const devices = block === 'boot' ? { disks: fields.disks, nics: fields.nics } : {};
+  // The simulated host has no device to pass through, so a VM that boots from one does not start.
+  const startable = block === 'boot' ? fields.boot?.filter((device) => !/^(usb|hostpci)/.test(device)) : undefined;
   const kept = { ...devices, name, node, clone, guest, ownership, restart, power: 'running' } as const;
-  return { ...kept, ...(block === 'efi' && { bios }), [block]: own } as VmFields; // a part of a valid VM
+  return { ...kept, ...(block === 'efi' && { bios }), [block]: startable ?? own } as VmFields; // a part of a valid VM
 }
 
 function withValue(fields: VmFields, path: string, value: unknown): VmFields {
