@@ -12,9 +12,9 @@ import type { Plan } from '../kinds/change.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import type { VmObserved } from '../kinds/vm/observed.ts';
+import { waitOrder } from '../kinds/vm/plan/wait-order.ts';
 import type { ResourceOutcome } from '../state/events.ts';
 import { RunLimits } from './limits.ts';
-import { waitOrder } from './ready/schedule.ts';
 import { definitionOf, isCancel, type RunDeps, runStep } from './run-step.ts';
 
 export interface ExecuteInput {

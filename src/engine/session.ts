@@ -12,10 +12,9 @@ import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import { isEmpty, type Plan } from '../kinds/change.ts';
 import type { ImageSources } from '../kinds/image/context.ts';
-import { observe } from '../kinds/observe.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
-import { actionNamed } from '../kinds/registry.ts';
+import { actionNamed, KINDS } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { ResolvedSecret } from '../kinds/vm/desired-config.ts';
 import { secretPathOf } from '../kinds/vm/fields/rows.ts';
@@ -30,8 +29,8 @@ import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
 import { evidenceOf } from './evidence.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
 import type { RunLimits } from './limits.ts';
-import { fingerprintsOf, type PlanResult, planStack } from './plan.ts';
-import { type DestroyInput, planDestroy } from './plan-destroy.ts';
+import { observe } from './observe.ts';
+import { type DestroyInput, fingerprintsOf, type PlanResult, planDestroy, planStack } from './plan.ts';
 import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
 import { nextRunId } from './run-id.ts';
@@ -236,17 +235,12 @@ export class Session {
 
   /** What a dead run started is waited for or looked up; nothing is started twice. */
   async #settle(open: readonly OpenStep[]): Promise<void> {
-    const begun = new Set(open.flatMap(({ action, address }) => (actionNamed(action)?.settle ? [address] : [])));
-    const unseen = Object.entries(this.state.vms)
-      .filter(([address, vm]) => vm.phase === 'creating' && !begun.has(address))
-      .map(([address]) => ({
-        step: `${address}/create`,
-        address,
-        action: 'vm.create',
-        intent: undefined,
-        upid: undefined,
-      }));
-    for (const step of [...open, ...unseen]) await this.#settleOne(step);
+    const known = new Set(open.flatMap(({ action, address }) => (actionNamed(action)?.settle ? [address] : [])));
+    const unseen = KINDS.flatMap((kind) => kind.unsettled(this.state)).filter(({ address }) => !known.has(address));
+    for (const step of open) await this.#settleOne(step);
+    for (const { address, action } of unseen) {
+      await this.#settleOne({ step: `${address}/unseen`, address, action, intent: undefined, upid: undefined });
+    }
   }
 
   async #settleOne(open: OpenStep): Promise<void> {

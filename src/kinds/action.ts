@@ -11,6 +11,7 @@ import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { Pve } from '../pve/client.ts';
 import type { Upid } from '../pve/wire/index.ts';
+import type { ChangeKind } from './change.ts';
 import type { IdReservations } from './vm/ids.ts';
 import type { VmMemory } from './vm/memory.ts';
 import type { VmObserved } from './vm/observed.ts';
@@ -131,4 +132,10 @@ export interface ActionDefinition<Input, Context = ActionContext> {
   /** Finds out what became of a step that a dead run started, and records it. Starts nothing. Absent where nothing can be left. */
   readonly settle?: (context: Context, open: OpenAct) => Promise<Settled>;
   readonly occupies?: (input: Input) => Occupancy;
+  /** Verbs of a plan, by the kind of change, where this action has others than its kind. */
+  readonly verbs?: Partial<Record<ChangeKind, string>>;
+  /** A line of a plan about what the step does beyond the fields. */
+  readonly describe?: (input: Input) => string;
+  /** Files of this machine that the step reads: they are looked for before anything starts. */
+  readonly localFiles?: (input: Input) => readonly string[];
 }

@@ -1,22 +1,36 @@
-/** Every act that a plan may hold, by the name of its action. */
-import type { ActionDefinition, Label } from './action.ts';
-import { FILE_ACTIONS } from './image/actions/index.ts';
-import type { FileContext } from './image/context.ts';
-import { mapPciDevice } from './pci-mapping/map-device.ts';
-import { PCI_MAP } from './pci-mapping/mapping.ts';
-import { TEMPLATE_ACTIONS } from './template/index.ts';
-import { VM_ACTIONS } from './vm/actions/index.ts';
+/** The kinds there are. Adding one is its folder and a line here. */
+import { kindOf } from '../base/address.ts';
+import type { Label } from './action.ts';
+import { imageKind } from './image/kind.ts';
+import type { AnyAction, Kind } from './kind.ts';
+import { pciMappingKind } from './pci-mapping/kind.ts';
+import { templateKind } from './template/kind.ts';
+import { vmKind } from './vm/kind.ts';
 
-export const ACTIONS = {
-  ...VM_ACTIONS,
-  ...TEMPLATE_ACTIONS,
-  ...FILE_ACTIONS,
-  [PCI_MAP]: { label: 'configure' as const, run: mapPciDevice },
-};
+/** Foundations first: a kind is shown and made after those it is built on, and destroyed before them. */
+export const KINDS: readonly Kind[] = [imageKind, pciMappingKind, templateKind, vmKind];
+
+/** VMs are planned on the templates as they will be; what machines use decides about images and mappings. */
+export const PLANNING_ORDER: readonly Kind[] = [templateKind, vmKind, imageKind, pciMappingKind];
+
+/** Kinds that a plain `destroy` takes away; the others may serve other stacks, and go only on request. */
+export const DESTROYED_BY_DEFAULT: ReadonlySet<Kind> = new Set([vmKind]);
+
+export function kindOfAddress(address: string): Kind | undefined {
+  const prefix = kindOf(address);
+  return prefix && KINDS.find(({ prefixes }) => prefixes.includes(prefix));
+}
+
+const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(KINDS.flatMap(({ actions }) => Object.entries(actions)));
 
 /** Undefined for a name that no plan of ours holds. Each step carries the input of its action, so the input is not typed here. */
-export function actionNamed(name: string): ActionDefinition<never, FileContext> | undefined {
-  return (ACTIONS as Readonly<Record<string, ActionDefinition<never, FileContext>>>)[name]; // by their own names
+export function actionNamed(name: string): AnyAction | undefined {
+  return ACTIONS.get(name);
+}
+
+/** Every action that a plan may hold. */
+export function actionNames(): string[] {
+  return [...ACTIONS.keys()];
 }
 
 /** What people call the work of an action. */

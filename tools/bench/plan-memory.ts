@@ -1,7 +1,7 @@
 /** Plans for many VMs on the server of the environment and prints what that took: `plan-memory.ts COUNT`. */
 import { performance } from 'node:perf_hooks';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
-import { observe } from '../../src/kinds/observe.ts';
+import { observe } from '../../src/engine/observe.ts';
 import { planStack } from '../../src/engine/plan.ts';
 import { connectionFromEnvironment, createPve, requireConnection } from '../../src/pve/index.ts';
 import { plannedStack } from './planned-world.ts';

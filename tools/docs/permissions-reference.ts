@@ -8,7 +8,7 @@ import {
   NEWEST_RELEASE,
   OLDEST_RELEASE,
   PRIVILEGES,
-} from '../../src/engine/compatibility.ts';
+} from '../../src/kinds/vm/privileges/rules.ts';
 import { PROVIDER_FACTS, RESOURCE_FACTS } from '../../src/engine/doctor/upgrade/providers.ts';
 import { type AssumedInput, assumedNeeds } from '../../src/engine/privileges/assumed.ts';
 import { readingsOf } from '../../src/engine/privileges/readings.ts';

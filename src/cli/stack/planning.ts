@@ -9,16 +9,16 @@ import { type Address, covers } from '../../base/address.ts';
 import { closest } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { observe } from '../../engine/observe.ts';
 import { type PlanResult, planStack } from '../../engine/plan.ts';
 import { checkPrivileges } from '../../engine/privileges/check.ts';
 import { explainUnseen } from '../../engine/privileges/unseen.ts';
 import type { PlanOptions } from '../../engine/session.ts';
 import { type Change, isEmpty, type Plan, UNDETAILED } from '../../kinds/change.ts';
-import { isFileStep } from '../../kinds/image/steps.ts';
 import { machinesOf } from '../../kinds/machines.ts';
-import { observe } from '../../kinds/observe.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { StackState } from '../../kinds/recorded.ts';
+import { actionNamed } from '../../kinds/registry.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
 import { recallState } from '../../state/recall.ts';
@@ -177,9 +177,9 @@ async function missingImages(
 ): Promise<Diagnostic[]> {
   const missing: Diagnostic[] = [];
   for (const step of steps) {
-    if (!isFileStep(step) || step.action !== 'image.send' || step.input.origin.kind !== 'file') continue;
-    const { path } = step.input.origin;
-    if (await isReadable(resolve(directory, path))) continue;
+    const paths = actionNamed(step.action)?.localFiles?.(step.input as never) ?? []; // the input of its action
+    const [path] = await unreadable(paths, directory);
+    if (path === undefined) continue;
     const image = stack.images.find(({ address }) => covers(address, step.address));
     missing.push(
       new ProxwrightError({
@@ -191,6 +191,11 @@ async function missingImages(
     );
   }
   return missing;
+}
+
+async function unreadable(paths: readonly string[], directory: string): Promise<string[]> {
+  const found = await Promise.all(paths.map((path) => isReadable(resolve(directory, path))));
+  return paths.filter((_, index) => !found[index]);
 }
 
 async function isReadable(path: string): Promise<boolean> {

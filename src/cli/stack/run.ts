@@ -10,7 +10,6 @@ import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import type { EditDoors } from '../../engine/state-edit.ts';
 import type { Plan } from '../../kinds/change.ts';
-import { isPciMapStep } from '../../kinds/pci-mapping/mapping.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
 import { tcpPortProbe } from '../../local/port-probe.ts';
@@ -101,7 +100,8 @@ function stopSignal(deps: CommandDeps): AbortSignal {
 }
 
 function addressesOf(plan: Plan): Set<Address> {
-  return new Set(plan.steps.filter((step) => !isPciMapStep(step)).map(({ address }) => address));
+  const changed = new Set(plan.changes.map(({ address }) => address));
+  return new Set(plan.steps.filter(({ address }) => changed.has(address)).map(({ address }) => address));
 }
 
 /** How a run ended, with the exit code that it deserves. */

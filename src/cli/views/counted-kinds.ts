@@ -1,18 +1,22 @@
 /** Counts the resources of a run in words: `2 VMs, 1 template and 1 image`. */
-import { kindOf } from '../../base/address.ts';
+import { type AddressKind, kindOf } from '../../base/address.ts';
 import { counted } from '../../base/count.ts';
+import { KINDS } from '../../kinds/registry.ts';
 
-const WORDS = { vm: 'VM', template: 'template', retired: 'former template', image: 'image' } as const;
+/** What stands on others first: VMs before their templates and images. */
+const NOUNS: readonly (readonly [AddressKind, string])[] = KINDS.toReversed().flatMap(
+  ({ words }) => Object.entries(words.nouns) as [AddressKind, string][], // the keys of that record
+);
 
 export function countedKinds(addresses: Iterable<string>): string {
-  const counts = new Map<keyof typeof WORDS, number>();
+  const counts = new Map<AddressKind, number>();
   for (const address of addresses) {
     const kind = kindOf(address) ?? 'vm';
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
-  const parts = (['vm', 'template', 'retired', 'image'] as const).flatMap((kind) => {
+  const parts = NOUNS.flatMap(([kind, noun]) => {
     const count = counts.get(kind);
-    return count === undefined ? [] : [counted(count, WORDS[kind])];
+    return count === undefined ? [] : [counted(count, noun)];
   });
   const last = parts.pop() ?? counted(0, 'VM');
   return parts.length === 0 ? last : `${parts.join(', ')} and ${last}`;

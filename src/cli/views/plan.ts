@@ -1,11 +1,9 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
-import { type AddressKind, kindOf } from '../../base/address.ts';
 import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
-import { isPciMapStep, type PciMapStep } from '../../kinds/pci-mapping/mapping.ts';
+import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
 import type { Step } from '../../kinds/step.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
-import type { MigrateInput } from '../../kinds/vm/steps.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
@@ -33,15 +31,6 @@ const MARKS: Readonly<Record<ChangeKind, readonly [mark: string, verb: string, s
   none: [' ', 'unchanged', 'dim'],
 };
 
-/** Verbs of kinds that are not created as a VM is. */
-const VERBS: Partial<Record<AddressKind, Partial<Record<ChangeKind, string>>>> = {
-  template: { create: 'build', complete: 'finish' },
-  image: { create: 'download', update: 'check', replace: 'download again' },
-};
-
-/** An image that Proxmox does not download itself is uploaded. */
-const UPLOADS: Partial<Record<ChangeKind, string>> = { create: 'upload', replace: 'upload again' };
-
 const WHO: Readonly<Record<Difference['by'], string>> = {
   file: 'changed in the file',
   others: 'changed outside Proxwright',
@@ -61,23 +50,20 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
     const steps = plan.steps.filter(({ address }) => address === change.address);
     return [...renderChange(change, paint, steps), ''];
   });
-  const mappings = mappingSteps(plan).flatMap((step) => [...renderMapping(step, plan, paint), '']);
-  return [...mappings, ...blocks.flat(), renderTotals(plan, paint)];
+  const lone = stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);
+  return [...lone, ...blocks.flat(), renderTotals(plan, paint)];
 }
 
-const mappingSteps = ({ steps }: Plan) => steps.filter(isPciMapStep);
+/** Steps that belong to no resource alone, such as a mapping that several VMs share. */
+function stepsWithoutChange({ steps, changes }: Plan): Step[] {
+  const changed = new Set(changes.map(({ address }) => address));
+  return steps.filter(({ address }) => !changed.has(address));
+}
 
-/** No VM owns a mapping: it is created before the VMs that use it, and stays when they are deleted. */
-function renderMapping({ id, address, input }: PciMapStep, plan: Plan, paint: Paint): string[] {
-  const users = plan.steps.flatMap((step) => (step.needs.includes(id) ? [step.address] : []));
-  return [
-    `${paint('green', `+ ${address}`)}  create PCI mapping ${paint('bold', input.mapping)}`,
-    ...(users.length > 0
-      ? [paint('dim', `    ${users.join(', ')} names a device by its address, and no mapping exists for it.`)]
-      : []),
-    ...input.map.map((entry) => `    ${entry}`),
-    paint('dim', '    stays when the VMs are deleted'),
-  ];
+function renderStep(step: Step, plan: Plan, paint: Paint): string[] {
+  const users = plan.steps.flatMap(({ needs, address }) => (needs.includes(step.id) ? [address] : []));
+  const [title = '', ...rest] = KINDS.flatMap(({ words }) => words.describeStep?.(step, users) ?? []);
+  return [`${paint('green', `+ ${step.address}`)}  ${title}`, ...rest.map((line) => paint('dim', `    ${line}`))];
 }
 
 function isWorthShowing({ kind, unmanaged, restartPending }: Change): boolean {
@@ -86,12 +72,11 @@ function isWorthShowing({ kind, unmanaged, restartPending }: Change): boolean {
 
 export function renderChange(change: Change, paint: Paint, steps: readonly Step[] = []): string[] {
   const [mark, usual, style] = MARKS[change.kind];
-  const isUpload = steps.some(({ action }) => action === 'image.send');
-  const verb = (isUpload ? UPLOADS : VERBS[kindOf(change.address) ?? 'vm'])?.[change.kind] ?? usual;
+  const verb = verbOf(change, steps) ?? usual;
   const place = change.vmid === undefined ? `on ${change.node}` : `VM ${change.vmid} on ${change.node}`;
   const title = `${paint(style, `${mark} ${change.address}`)}  ${verb} ${paint('bold', change.name)} (${place})`;
   const notes = [
-    ...(change.kind === 'update' ? steps.flatMap(({ action, input }) => MOVES[action]?.(input) ?? []) : []),
+    ...(change.kind === 'update' ? steps.flatMap(describeStep) : []),
     ...(change.inherited.length > 0 && change.kind !== 'none'
       ? [`inherited, kept: ${change.inherited.join('; ')}`]
       : []),
@@ -107,12 +92,17 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
   ];
 }
 
-/** What a change does beyond the fields, by the action of its step. */
-const MOVES: Readonly<Record<string, (input: unknown) => string>> = {
-  'vm.start': () => 'the VM is started',
-  'vm.stop': () => 'the VM is shut down',
-  'vm.migrate': (input) => `the VM moves to ${(input as MigrateInput).target}`, // the input of this action
-};
+/** Kinds that are not created as a VM is have verbs of their own, and some of their actions too. */
+function verbOf({ address, kind }: Change, steps: readonly Step[]): string | undefined {
+  const [own] = steps.flatMap(({ action }) => actionNamed(action)?.verbs?.[kind] ?? []);
+  return own ?? kindOfAddress(address)?.words.verbs?.[kind];
+}
+
+/** What a step does beyond the fields. */
+function describeStep({ action, input }: Step): string[] {
+  const line = actionNamed(action)?.describe?.(input as never); // the input of its action
+  return line === undefined ? [] : [line];
+}
 
 /** A new VM has no earlier values: neither who changed them nor when they take effect matters. */
 export function renderDifferences(differences: readonly Difference[], isNew: boolean, paint: Paint): string[] {
@@ -149,8 +139,11 @@ function totalsOf({ changes }: Pick<Plan, 'changes'>): Totals {
 
 export function renderTotals(plan: Plan, paint: Paint): string {
   const { create, change, delete: removed } = totalsOf(plan);
-  const mappings = mappingSteps(plan).length;
-  if (create + change + removed + mappings === 0) return paint('bold', 'No changes.');
-  const made = mappings === 0 ? '' : ` ${mappings === 1 ? 'One PCI mapping' : `${mappings} PCI mappings`} to create.`;
-  return paint('bold', `${create} to create, ${change} to change, ${removed} to delete.${made}`);
+  const lone = stepsWithoutChange(plan);
+  if (create + change + removed + lone.length === 0) return paint('bold', 'No changes.');
+  const made = KINDS.flatMap(({ words, actions }) => {
+    const own = lone.filter(({ action }) => action in actions);
+    return own.length > 0 && words.countSteps ? [` ${words.countSteps(own.length)}`] : [];
+  });
+  return paint('bold', `${create} to create, ${change} to change, ${removed} to delete.${made.join('')}`);
 }

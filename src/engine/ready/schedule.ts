@@ -71,24 +71,3 @@ class Turn {
     });
   }
 }
-
-/**
- * The order of the file, except that a VM comes behind those it is made after: it could not begin before they are ready,
- * and whoever stands before them would wait for it forever.
- */
-export function waitOrder(
-  vms: readonly { readonly address: Address; readonly after: readonly Address[] }[],
-): Address[] {
-  const byAddress = new Map(vms.map((vm) => [vm.address, vm]));
-  const order = new Set<Address>();
-  const underWay = new Set<Address>();
-  const visit = (address: Address) => {
-    const vm = byAddress.get(address);
-    if (!vm || order.has(address) || underWay.has(address)) return;
-    underWay.add(address);
-    vm.after.forEach(visit);
-    order.add(address);
-  };
-  for (const { address } of vms) visit(address);
-  return [...order];
-}

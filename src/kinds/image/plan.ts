@@ -137,7 +137,15 @@ function isSumKnown({ fields: { sha256, sha512 } }: ResolvedImage, remembered: F
   );
 }
 
-const volumeOf = ({ fields, file }: ResolvedImage) => imageVolid(fields.storage, fields.content, file);
+export function volumeOf({ fields, file }: ResolvedImage): string {
+  return imageVolid(fields.storage, fields.content, file);
+}
+
+/** Names of the file by which those who use it find it: on its node, or on every node where the storage is shared. */
+export function volumeTokens({ image, node, isShared }: ImageSite): string[] {
+  return [`volume:${isShared ? '*' : node}/${volumeOf(image)}`];
+}
+
 const howOf = ({ path, via }: ResolvedImage['fields']) =>
   path !== undefined || via === 'upload' ? 'image.send' : 'image.fetch';
 

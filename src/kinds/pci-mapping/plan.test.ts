@@ -5,7 +5,7 @@ import type { Observed, PciMaking, Readable } from '../observed.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { vmFieldsSchema } from '../vm/fields/index.ts';
 import type { PciHardware } from './mapping.ts';
-import { pciMappingsFor, pciMapSteps, unmappedDevices } from './plan.ts';
+import { mappingsUsed, mappingToken, pciMappingsFor, pciMapSteps, unmappedDevices } from './plan.ts';
 import { devicesUsedTwice } from './sharing.ts';
 
 interface Wishes {
@@ -97,7 +97,7 @@ describe('a device without a mapping', () => {
     expect(pciMappingsFor(vmWith('01:00'), observed)).toEqual(new Map([['01:00', NAME]]));
     expect(unmappedDevices(vmWith('01:00'), observed)).toEqual([]);
     const [made] = pciMapSteps([vmWith('01:00')], observed);
-    expect(made?.step).toMatchObject({
+    expect(made).toMatchObject({
       id: `pci.${NAME}/map`,
       stage: 'prepare',
       action: 'pci.map',
@@ -112,7 +112,7 @@ describe('a device without a mapping', () => {
   it('given as one function gets one for that function', () => {
     const observed = seeing({ mappings: {}, may: ALL, devices: { pve1: here(GPU, AUDIO) } });
     const [made] = pciMapSteps([vmWith('0000:01:00.1')], observed);
-    expect(made?.step.input).toMatchObject({
+    expect(made?.input).toMatchObject({
       mapping: 'proxwright-0000-01-00-1-10de-1aef',
       map: [expect.stringContaining('path=0000:01:00.1')],
     });
@@ -125,12 +125,14 @@ describe('a device without a mapping', () => {
       vm(3, { node: 'pve3', pci: { hostpci0: { device: '01:00' } } }),
     ];
     const devices = { pve1: here(GPU), pve2: here(GPU), pve3: here(NETWORK) };
-    const made = pciMapSteps(vms, seeing({ mappings: {}, may: ALL, devices }));
-    expect(made.map(({ step, vms: users }) => [step.input.mapping, step.input.map.length, users.length])).toEqual([
+    const seen = seeing({ mappings: {}, may: ALL, devices });
+    const made = pciMapSteps(vms, seen);
+    const users = (name: string) => vms.filter((vm) => mappingsUsed(vm, seen).includes(mappingToken(name))).length;
+    expect(made.map(({ input }) => [input.mapping, input.map.length, users(input.mapping)])).toEqual([
       [NAME, 2, 2],
       ['proxwright-0000-01-00-8086-1528', 1, 1],
     ]);
-    expect(made[1]?.step.input.map).toEqual(['id=8086:1528,iommugroup=14,node=pve3,path=0000:01:00']);
+    expect(made[1]?.input.map).toEqual(['id=8086:1528,iommugroup=14,node=pve3,path=0000:01:00']);
   });
 
   const bothWays = [

@@ -54,24 +54,27 @@ export function unmappedDevices(vm: ResolvedVm, observed: Observed): Diagnostic[
   });
 }
 
-/** One step for each mapping that is to be made, with the VMs that need it. */
-export function pciMapSteps(
-  vms: readonly ResolvedVm[],
-  observed: Observed,
-): { readonly step: PciMapStep; readonly vms: readonly ResolvedVm[] }[] {
-  const groups = new Map<string, { entries: Set<string>; mdev: boolean; vms: Set<ResolvedVm> }>();
+/** What those who use a mapping find it by. */
+export function mappingToken(mapping: string): string {
+  return `pci-mapping:${mapping}`;
+}
+
+/** Mappings that this VM waits for. */
+export function mappingsUsed(vm: ResolvedVm, observed: PciSight): string[] {
+  return [...pciMappingsFor(vm, observed).values()].map(mappingToken);
+}
+
+/** One step for each mapping that is to be made. */
+export function pciMapSteps(vms: readonly ResolvedVm[], observed: Observed): PciMapStep[] {
+  const groups = new Map<string, { entries: Set<string>; mdev: boolean }>();
   for (const wish of vms.flatMap(wishesOf)) {
     const answer = answerTo(wish, observed);
     if (answer.kind !== 'make') continue;
-    const group = groups.get(answer.mapping) ?? { entries: new Set(), mdev: answer.mdev, vms: new Set() };
+    const group = groups.get(answer.mapping) ?? { entries: new Set(), mdev: answer.mdev };
     group.entries.add(answer.entry);
-    group.vms.add(wish.vm);
     groups.set(answer.mapping, group);
   }
-  return [...groups].map(([mapping, { entries, mdev, vms: users }]) => ({
-    step: pciMapStep({ mapping, map: [...entries], mdev }),
-    vms: [...users],
-  }));
+  return [...groups].map(([mapping, { entries, mdev }]) => pciMapStep({ mapping, map: [...entries], mdev }));
 }
 
 function wishesOf(vm: ResolvedVm): Wish[] {

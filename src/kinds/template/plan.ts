@@ -7,7 +7,6 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
-import { templateKey } from '../observe.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
 import type { StackState, VmState } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
@@ -26,6 +25,7 @@ import { whereOf } from '../vm/where.ts';
 import { finalFields, guestOf, stepsOfTemplate } from './building.ts';
 import { candidateOf, finished } from './foreseen.ts';
 import { templateFaults } from './health.ts';
+import { templateKey } from './reference.ts';
 import { templateStep } from './steps.ts';
 import { buildVm, type Former, formerOf, holderOf, retiredAddress, retireInput } from './versions.ts';
 

@@ -1,9 +1,9 @@
 /** Versions of a template: the one that has the name now, those before it, and how the next one is called meanwhile. Pure. */
 import { type Address, addressOf } from '../../base/address.ts';
-import { templateKey } from '../observe.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
+import { templateKey } from './reference.ts';
 import type { RetireInput } from './steps.ts';
 
 export interface VersionsInput {

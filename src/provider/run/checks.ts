@@ -1,11 +1,11 @@
 /** What the engine would say to a plan of the host, before anything is done. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
+import { observe } from '../../engine/observe.ts';
 import { type PlanResult, planStack } from '../../engine/plan.ts';
 import { checkPrivileges } from '../../engine/privileges/check.ts';
 import { explainUnseen } from '../../engine/privileges/unseen.ts';
 import { isEmpty } from '../../kinds/change.ts';
-import { observe } from '../../kinds/observe.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attributes } from '../schema/model.ts';

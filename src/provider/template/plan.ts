@@ -1,7 +1,7 @@
 /** `PlanResourceChange` of a template: what it will be, whether a new version is built for it, and whether that can work. */
 
-import { planDestroy } from '../../engine/plan-destroy.ts';
-import { observe } from '../../kinds/observe.ts';
+import { observe } from '../../engine/observe.ts';
+import { planDestroy } from '../../engine/plan.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import { attribute } from '../cty/path.ts';

@@ -1,9 +1,9 @@
 /** `PlanResourceChange`: what a VM will be, and whether that can work. It depends on nothing but its inputs and the cluster. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { observe } from '../../engine/observe.ts';
 import type { PlanResult } from '../../engine/plan.ts';
-import { planDestroy } from '../../engine/plan-destroy.ts';
+import { planDestroy } from '../../engine/plan.ts';
 import type { Plan } from '../../kinds/change.ts';
-import { observe } from '../../kinds/observe.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { VmState } from '../../kinds/recorded.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';

@@ -1,7 +1,7 @@
 /** The way to the server, and who we are there. */
 import type { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
-import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../compatibility.ts';
+import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../kinds/vm/privileges/rules.ts';
 import type { Examination } from '../examination.ts';
 import { type CheckName, type Finding, findingsOf } from '../finding.ts';
 import { median } from '../wire-times.ts';

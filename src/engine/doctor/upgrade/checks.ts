@@ -4,8 +4,6 @@
  */
 import type { Instant } from '../../../base/clock.ts';
 import { drivesOf } from '../../../kinds/vm/disks.ts';
-import { whereOf } from '../../../kinds/vm/where.ts';
-import type { AclEntry, Role } from '../../../pve/index.ts';
 import {
   BEHAVIOURS,
   lostBetween,
@@ -13,7 +11,9 @@ import {
   PRIVILEGES,
   type ServerVersion,
   supportOf,
-} from '../../compatibility.ts';
+} from '../../../kinds/vm/privileges/rules.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
+import type { AclEntry, Role } from '../../../pve/index.ts';
 import { assumedNeeds } from '../../privileges/assumed.ts';
 import { printPath, type Requirement } from '../../privileges/requirement.ts';
 import type { Examination } from '../examination.ts';

@@ -2,7 +2,7 @@
  * Versions of Terraform providers that a release of Proxmox VE breaks, each with where that is written. What is not in the
  * table is not known to break. Pure.
  */
-import type { ReleaseNumber } from '../../compatibility.ts';
+import type { ReleaseNumber } from '../../../kinds/vm/privileges/rules.ts';
 
 export interface ProviderFact {
   /** As in `required_providers`, in lower case. */

@@ -9,7 +9,14 @@ import { settleFile } from './settle.ts';
 
 export const FILE_ACTIONS: { readonly [Name in FileActionName]: ActionDefinition<FileInputs[Name], FileContext> } = {
   'image.fetch': { label: 'transfer', run: fetchImage, settle: settleFile, occupies: transferTo },
-  'image.send': { label: 'transfer', run: sendImage, settle: settleFile, occupies: transferTo },
+  'image.send': {
+    label: 'transfer',
+    run: sendImage,
+    settle: settleFile,
+    occupies: transferTo,
+    verbs: { create: 'upload', replace: 'upload again' },
+    localFiles: ({ origin }) => (origin.kind === 'file' ? [origin.path] : []),
+  },
   'image.remove': { label: 'destroy', run: removeImage, settle: settleFile },
 };
 

@@ -3,9 +3,9 @@ import { closest } from '../../../base/closest.ts';
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, type Hint, type HintPart, setting } from '../../../base/hint.ts';
-import { templateKey } from '../../observe.ts';
 import type { GuestRow, Observed, TemplateCandidate } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
+import { templateKey } from '../../template/reference.ts';
 import type { VmObserved } from '../observed.ts';
 import { whereOf } from '../where.ts';
 

@@ -9,6 +9,9 @@ import { whereOf } from '../where.ts';
 import type { Findings } from './checks.ts';
 import { planCreation } from './creation.ts';
 import type { VmPlan, VmPlanInput } from './desired-vm.ts';
+
+export type { VmPlan } from './desired-vm.ts';
+
 import { planExisting } from './existing.ts';
 
 /** Undefined where something is wrong; what, is in `findings`. */

@@ -13,7 +13,7 @@ import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
 import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
-import type { DestroyInput } from '../../../../src/engine/plan-destroy.ts';
+import type { DestroyInput } from '../../../../src/engine/plan.ts';
 import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import type { Plan } from '../../../../src/kinds/change.ts';

@@ -5,12 +5,12 @@
 import type { Diagnostic } from '../../../../src/base/diagnostics.ts';
 import { ProxwrightError } from '../../../../src/base/errors.ts';
 import { silentLogger } from '../../../../src/base/log.ts';
+import { observe } from '../../../../src/engine/observe.ts';
 import { checkPrivileges, type PrivilegeCheck } from '../../../../src/engine/privileges/check.ts';
 import type { Requirement } from '../../../../src/engine/privileges/requirement.ts';
 import { explainUnseen } from '../../../../src/engine/privileges/unseen.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import type { Plan } from '../../../../src/kinds/change.ts';
-import { observe } from '../../../../src/kinds/observe.ts';
 import type { AclPath } from '../../../../src/kinds/vm/privileges/need.ts';
 import { createPve, parseToken } from '../../../../src/pve/index.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';

@@ -1,71 +1,45 @@
 /**
- * Reads the cluster once, concurrently: one read per VM of the state, one per node, one per template, one per guest that a
- * VM to be made could be confused with, and a few that do not grow. Storages and bridges of a node are read only where a VM is to be made or names one that it does not use yet. It
- * changes nothing and decides nothing.
+ * Reads machines, that is VMs and templates, concurrently: one read per recorded machine, one list per node, one read per
+ * template to clone, and one per guest that a VM to be made could be confused with. Bridges and storages of a node are read
+ * only where a VM is to be made, or names one that it does not use yet.
  */
-import { type Address, covers } from '../base/address.ts';
-import { hasCode } from '../base/errors.ts';
-import type { Pve } from '../pve/client.ts';
-import { isNotFound } from '../pve/errors/kinds.ts';
-import { observeImages } from './image/observe.ts';
-import { machinesOf } from './machines.ts';
-import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
-import { observePci } from './pci-mapping/observe.ts';
-import type { StackState, VmState } from './recorded.ts';
-import type { ResolvedStack, ResolvedVm } from './stack.ts';
-import { outdatedTemplates, type Secrets } from './template/recipe.ts';
-import { observeHa } from './vm/observe-ha.ts';
-import type { VmObserved } from './vm/observed.ts';
-import { possibleClaimants } from './vm/plan/lost-vms.ts';
-import { withMoves } from './vm/plan/moves.ts';
-import { namesNewPlaces } from './vm/plan/new-places.ts';
-import { readVm } from './vm/read.ts';
+import { type Address, covers } from '../../base/address.ts';
+import { hasCode } from '../../base/errors.ts';
+import type { Pve } from '../../pve/client.ts';
+import { isNotFound } from '../../pve/errors/kinds.ts';
+import type { ObserveContext } from '../kind.ts';
+import { machinesOf } from '../machines.ts';
+import type { GuestRow, Observed, ObservedVm, Readable, TemplateCandidate } from '../observed.ts';
+import type { StackState, VmState } from '../recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
+import { templateKey } from '../template/reference.ts';
+import { observeHa } from './observe-ha.ts';
+import type { VmObserved } from './observed.ts';
+import { possibleClaimants } from './plan/lost-vms.ts';
+import { namesNewPlaces } from './plan/new-places.ts';
+import { readVm } from './read.ts';
 
-export interface ObserveInput {
-  readonly pve: Pve;
-  readonly stack: ResolvedStack;
-  readonly state: StackState;
-  readonly signal?: AbortSignal | undefined;
-  /** VMs to be made anew: what they are made from has to be read as well. */
-  readonly replace?: readonly string[] | undefined;
-  /** What templates are told is part of their recipe. */
-  readonly secrets?: Secrets | undefined;
-}
-
-export async function observe(input: ObserveInput): Promise<Observed> {
-  const { pve, stack, signal, replace = [] } = input;
-  const state = withMoves(stack, input.state);
-  const options = { signal };
-  const version = await pve.authenticate(options);
-  const rows = await pve.cluster.resources({}, options);
-  const guests = guestRows(rows);
-  const nodes = new Map(
-    rows
-      .filter((row) => row.type === 'node' && row.node)
-      .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
-  );
+/** VMs and templates alike: a template is a VM until it is converted, and recorded as one. */
+export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
+  const { pve, stack, state, signal, replace, secrets, nodes, guests } = context;
   const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
   const vms = await readKnown(pve, known, guests, running, signal);
-  const anew = [...replace, ...templatesToBuild(stack, state, input.secrets)];
+  const rebuilt = [...replace, ...templatesToBuild(stack, state, secrets)];
   const toMake = machinesOf(stack).filter(
-    ({ address }) => isAbsent(vms.get(address)) || anew.some((selector) => covers(selector, address)),
+    ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const online = (name: string) => nodes.get(name)?.online === true;
-  const imageNodes = [...new Set(stack.images.flatMap((image) => image.nodes))].filter(online);
-  const [templates, [storages, images], bridges, pci, ha, takenIds, claimants] = await Promise.all([
+  const [templates, storages, bridges, ha, takenIds, claimants] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
-    readPerNode([...new Set([...toCheck, ...imageNodes])], (node) => readStorages(pve, node, signal)).then(
-      async (rows) => [rows, await observeImages(pve, stack.images, rows, signal)] as const,
-    ),
+    readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
-    observePci({ pve, stack, nodes, signal }),
     observeHa(pve, stack, signal),
     readTakenIds(pve, toMake, guests, signal),
     readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
   ]);
-  return { version, nodes, guests, vms, templates, storages, images, bridges, ...pci, ...ha, takenIds, claimants };
+  return { vms, templates, storages, bridges, ...ha, takenIds, claimants };
 }
 
 /** Templates that no run has finished, or that are made from something else by now. */
@@ -84,21 +58,6 @@ function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<
     ...toMake.flatMap(({ fields }) => (fields.clone ? [templateKey(fields.clone.template)] : [])),
     ...building.flatMap(({ name, from }) => [templateKey(name), ...(from === undefined ? [] : [templateKey(from)])]),
   ]);
-}
-
-function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
-  const guests = new Map<number, GuestRow>();
-  for (const row of rows) {
-    if (row.vmid === undefined || row.node === undefined) continue;
-    guests.set(row.vmid, {
-      vmid: row.vmid,
-      node: row.node,
-      name: row.name,
-      template: row.template ?? false,
-      type: row.type,
-    });
-  }
-  return guests;
 }
 
 /** Nodes that hold VMs of ours: one list each tells which of them run. */
@@ -162,11 +121,6 @@ async function readable<Value>(work: () => Promise<Value>, needs: string): Promi
     if (isNotFound(error)) return 'absent';
     throw error;
   }
-}
-
-/** The key a stack's reference is kept under: ids and names do not collide. */
-export function templateKey(reference: string | number): string {
-  return typeof reference === 'number' || /^\d+$/.test(reference) ? `#${reference}` : reference;
 }
 
 async function readTemplates(
@@ -237,28 +191,6 @@ async function readPerNode<Value>(
   read: (node: string) => Promise<Value>,
 ): Promise<Map<string, Value>> {
   return new Map(await Promise.all(nodes.map(async (node): Promise<[string, Value]> => [node, await read(node)])));
-}
-
-async function readStorages(
-  pve: Pve,
-  node: string,
-  signal: AbortSignal | undefined,
-): Promise<Readable<readonly StorageRow[]>> {
-  const rows = await pve.node(node).storages.list({ format: true }, { signal });
-  if (rows.length === 0) return { ok: false, needs: 'Datastore.Audit on the storages' };
-  return {
-    ok: true,
-    value: rows.map((row) => ({
-      storage: row.storage,
-      type: row.type,
-      content: new Set(row.content),
-      active: row.active ?? false,
-      enabled: row.enabled ?? true,
-      shared: row.shared ?? false,
-      availableBytes: row.avail,
-      formats: row.formats?.supported,
-    })),
-  };
 }
 
 async function readBridges(

@@ -1,9 +1,9 @@
 /** What differs between releases, in the form in which the engine asks: the table itself is one for all of us. */
 
-import type { PrivilegeRules } from '../kinds/vm/privileges/need.ts';
-import { behaves, privilegesOf, type ServerVersion } from '../pve/compatibility.ts';
+import { behaves, privilegesOf, type ServerVersion } from '../../../pve/compatibility.ts';
+import type { PrivilegeRules } from './need.ts';
 
-export * from '../pve/compatibility.ts';
+export * from '../../../pve/compatibility.ts';
 
 export function privilegeRules(server: ServerVersion): PrivilegeRules {
   return {

@@ -1,12 +1,12 @@
 /** Which line of the file asks for something: from a key of the configuration back to the field, and to its position. */
-import { type Address, covers } from '../../base/address.ts';
-import type { Where } from '../../base/diagnostics.ts';
-import type { Observed } from '../../kinds/observed.ts';
-import { pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
-import { desiredConfig } from '../../kinds/vm/desired-config.ts';
-import type { Cause } from '../../kinds/vm/privileges/need.ts';
-import { whereOf } from '../../kinds/vm/where.ts';
+import type { Address } from '../../../base/address.ts';
+import type { Where } from '../../../base/diagnostics.ts';
+import type { Observed } from '../../observed.ts';
+import { pciMappingsFor } from '../../pci-mapping/plan.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { desiredConfig } from '../desired-config.ts';
+import { whereOf } from '../where.ts';
+import type { Cause } from './need.ts';
 
 export interface FieldFinder {
   whereOf(cause: Cause): Where;
@@ -27,18 +27,6 @@ export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observ
         vm,
         field?.path ?? (key === 'cipassword' ? 'cloud_init.password' : OWNERS[key.replace(/\d+$/, '')]),
       );
-    },
-  };
-}
-
-/** Of an image, wherever it is brought to. */
-export function imageFinder({ images }: Pick<ResolvedStack, 'images'>, address: Address): FieldFinder {
-  const image = images.find((each) => covers(each.address, address));
-  const positions = image?.positions ?? {};
-  return {
-    whereOf: (cause) => {
-      const field = 'field' in cause ? cause.field : '';
-      return { ...(positions[field] ?? positions['']), address, ...(field !== '' && { field }) };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Address } from '../base/address.ts';
 import type { ObservedVm } from '../kinds/observed.ts';
 import { emptyState, type FileState, type StackState } from '../kinds/recorded.ts';
 import { retiredAddress } from '../kinds/template/versions.ts';
-import { planDestroy } from './plan-destroy.ts';
+import { planDestroy } from './plan.ts';
 import { NODE, observedWith, remembered, resolvedStack, vmAt } from './testing/cluster.ts';
 
 const STACK = resolvedStack(`

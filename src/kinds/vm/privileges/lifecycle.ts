@@ -3,16 +3,16 @@
  * VM is switched on and off, moved where there is another node, and one day destroyed.
  */
 
-import type { ResolvedVm } from '../../kinds/stack.ts';
-import type { Step } from '../../kinds/step.ts';
-import type { SeedInput } from '../../kinds/vm/actions/seed.ts';
-import { mergedText } from '../../kinds/vm/diff/merge.ts';
-import { writeNeeds } from '../../kinds/vm/privileges/config.ts';
-import { growthNeeds } from '../../kinds/vm/privileges/drives.ts';
-import { type VmForecast, wishesOf } from '../../kinds/vm/privileges/forecast.ts';
-import { type Need, need, on } from '../../kinds/vm/privileges/need.ts';
-import { STEP_PRIVILEGES, type StepSurroundings } from '../../kinds/vm/privileges/steps.ts';
-import type { ConfigureInput } from '../../kinds/vm/steps.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { Step } from '../../step.ts';
+import type { SeedInput } from '../actions/seed.ts';
+import { mergedText } from '../diff/merge.ts';
+import type { ConfigureInput } from '../steps.ts';
+import { writeNeeds } from './config.ts';
+import { growthNeeds } from './drives.ts';
+import { type VmForecast, wishesOf } from './forecast.ts';
+import { type Need, need, on } from './need.ts';
+import { STEP_PRIVILEGES, type StepSurroundings } from './steps.ts';
 
 export interface LaterInput {
   readonly vm: ResolvedVm;

@@ -1,0 +1,112 @@
+/** Reads the cluster once: what all kinds share first, then every kind its own part, concurrently. Changes nothing. */
+import type { Address } from '../base/address.ts';
+import type { Secrets } from '../kinds/kind.ts';
+import type { GuestRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
+import type { StackState } from '../kinds/recorded.ts';
+import { KINDS } from '../kinds/registry.ts';
+import type { ResolvedStack } from '../kinds/stack.ts';
+import { withMoves } from '../kinds/vm/plan/moves.ts';
+import type { Pve } from '../pve/client.ts';
+
+export interface ObserveInput {
+  readonly pve: Pve;
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly signal?: AbortSignal | undefined;
+  /** Resources to be replaced: what they are made from has to be read as well. */
+  readonly replace?: readonly string[] | undefined;
+  /** Custom cloud-init files are part of a template's recipe. */
+  readonly secrets?: Secrets | undefined;
+}
+
+export async function observe({
+  pve,
+  stack,
+  state,
+  signal,
+  replace = [],
+  secrets = NO_SECRETS,
+}: ObserveInput): Promise<Observed> {
+  const version = await pve.authenticate({ signal });
+  const rows = await pve.cluster.resources({}, { signal });
+  const guests = guestRows(rows);
+  const nodes = new Map(
+    rows
+      .filter((row) => row.type === 'node' && row.node)
+      .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
+  );
+  const storages = new Map<string, Promise<Readable<readonly StorageRow[]>>>();
+  const context = {
+    pve,
+    stack,
+    state: withMoves(stack, state),
+    signal,
+    replace,
+    secrets,
+    nodes,
+    guests,
+    storages: (node: string) => {
+      const known = storages.get(node) ?? readStorages(pve, node, signal);
+      storages.set(node, known);
+      return known;
+    },
+  };
+  const parts = await Promise.all(KINDS.map((kind) => kind.observe(context)));
+  return { ...EMPTY, version, nodes, guests, ...mergedParts(parts) };
+}
+
+const NO_SECRETS: Secrets = new Map<Address, never>();
+
+const EMPTY: Omit<Observed, 'version' | 'nodes' | 'guests'> = {
+  vms: new Map(),
+  templates: new Map(),
+  storages: new Map(),
+  bridges: new Map(),
+  images: [],
+  pciMappings: { ok: true, value: new Map() },
+  claimants: new Map(),
+  takenIds: new Set(),
+};
+
+/** Storages are the one part that several kinds read. */
+function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> {
+  const storages = new Map(parts.flatMap((part) => [...(part.storages ?? [])]));
+  return { ...Object.assign({}, ...parts), storages };
+}
+
+function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
+  const guests = new Map<number, GuestRow>();
+  for (const row of rows) {
+    if (row.vmid === undefined || row.node === undefined) continue;
+    guests.set(row.vmid, {
+      vmid: row.vmid,
+      node: row.node,
+      name: row.name,
+      template: row.template ?? false,
+      type: row.type,
+    });
+  }
+  return guests;
+}
+
+async function readStorages(
+  pve: Pve,
+  node: string,
+  signal: AbortSignal | undefined,
+): Promise<Readable<readonly StorageRow[]>> {
+  const rows = await pve.node(node).storages.list({ format: true }, { signal });
+  if (rows.length === 0) return { ok: false, needs: 'Datastore.Audit on the storages' };
+  return {
+    ok: true,
+    value: rows.map((row) => ({
+      storage: row.storage,
+      type: row.type,
+      content: new Set(row.content),
+      active: row.active ?? false,
+      enabled: row.enabled ?? true,
+      shared: row.shared ?? false,
+      availableBytes: row.avail,
+      formats: row.formats?.supported,
+    })),
+  };
+}

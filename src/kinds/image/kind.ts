@@ -1,0 +1,97 @@
+/** Images: files that Proxmox downloads, or that are uploaded, into a storage. */
+import { type Address, covers } from '../../base/address.ts';
+import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
+import { type Change, UNDETAILED } from '../change.ts';
+import type { DestroyContext, Kind, KindPlan, NeedsContext, PlanContext, ResourcePlan, StepNeeds } from '../kind.ts';
+import type { ImageSite } from '../observed.ts';
+import type { Need } from '../vm/privileges/need.ts';
+import { FILE_ACTIONS } from './actions/index.ts';
+import { placeOfVolume } from './file.ts';
+import { observeImages } from './observe.ts';
+import { planImages, siteAddress, volumeOf, volumeTokens } from './plan.ts';
+import { needsOfFileStep } from './privileges.ts';
+import { fileStep, isFileStep } from './steps.ts';
+
+export const imageKind: Kind = {
+  prefixes: ['image'],
+  words: {
+    nouns: { image: 'image' },
+    verbs: { create: 'download', update: 'check', replace: 'download again' },
+  },
+  actions: FILE_ACTIONS,
+  declared: ({ images }) => images.map(({ address, fields, file, nodes }) => ({ address, fields, file, nodes })),
+  observe: async ({ pve, stack, signal, nodes, storages }) => {
+    const names = [...new Set(stack.images.flatMap((image) => image.nodes))].filter((node) => nodes.get(node)?.online);
+    const rows = new Map(await Promise.all(names.map(async (node) => [node, await storages(node)] as const)));
+    return { storages: rows, images: await observeImages(pve, stack.images, rows, signal) };
+  },
+  plan: planSites,
+  planDestroy: planRemoval,
+  unsettled: () => [],
+  needs,
+};
+
+function planSites(context: PlanContext): KindPlan {
+  const { state, observed } = context;
+  const sites = observed.images.filter((site) => isNeeded(site, context));
+  const { plans, problems, warnings } = planImages({
+    sites,
+    version: observed.version,
+    state,
+    replace: context.options.replace,
+  });
+  const resources = plans.map(({ change, steps, site }) => ({ change, steps, provides: volumeTokens(site) }));
+  return { resources, problems, warnings };
+}
+
+/** Images that are selected themselves, and those that a machine of the plan is made from. */
+function isNeeded(site: ImageSite, { options: { only = [] }, planned }: PlanContext): boolean {
+  if (only.length === 0) return true;
+  const volume = volumeOf(site.image);
+  const isUsed = planned.some(({ uses = [] }) => uses.some((token) => token.endsWith(`/${volume}`)));
+  return isUsed || only.some((selector) => covers(selector, siteAddress(site)) || selector === site.image.address);
+}
+
+/** Files that this stack brought; those that were there before stay. */
+function planRemoval({ state, isSelected }: DestroyContext): KindPlan {
+  const files = Object.values(state.files).filter(({ address }) => isSelected(address as Address)); // as it was written
+  const resources = files.map((file): ResourcePlan => {
+    const address = file.address as Address;
+    const change: Change = {
+      address,
+      kind: file.foreign ? 'forget' : 'delete',
+      name: file.volid,
+      node: file.node,
+      vmid: undefined,
+      reason: file.foreign
+        ? 'It was there before the stack, so it stays. Proxwright forgets it.'
+        : 'The stack is destroyed with everything it brought.',
+      ...UNDETAILED,
+    };
+    const { node, volid } = file;
+    return { change, steps: [fileStep(address, 'image.remove', { node, ...placeOfVolume(volid) })] };
+  });
+  return { resources, problems: [], warnings: [] };
+}
+
+function needs({ plan, stack, version }: NeedsContext): StepNeeds[] {
+  return plan.steps.filter(isFileStep).map((step) => {
+    const image = stack.images.find((each) => covers(each.address, step.address));
+    const positions = image?.positions ?? {};
+    return {
+      needs: needsOfFileStep(step).flatMap((need) => knownNeeds(need, version)),
+      step: step.action,
+      whereOf: (cause) => {
+        const field = 'field' in cause ? cause.field : '';
+        return { ...(positions[field] ?? positions['']), address: step.address, ...(field !== '' && { field }) };
+      },
+    };
+  });
+}
+
+/** A release that does not know a privilege asks for what it had in its place. */
+function knownNeeds(need: Need, version: ServerVersion): readonly Need[] {
+  if (need.kind !== 'privilege' || !need.instead) return [need];
+  const known = privilegesOf(version);
+  return need.privileges.some((name) => known.has(name)) ? [need] : need.instead;
+}

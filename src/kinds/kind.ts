@@ -1,0 +1,151 @@
+/**
+ * The contract of a kind: everything the engine and the command line know about images, PCI mappings, templates and VMs.
+ * They go through the list in registry.ts and know no kind by name. `docs/development.md` says how to add one.
+ */
+import type { Address, AddressKind } from '../base/address.ts';
+import type { Diagnostic, Where } from '../base/diagnostics.ts';
+import type { Pve } from '../pve/client.ts';
+import type { ServerVersion } from '../pve/compatibility.ts';
+import type { ActionDefinition } from './action.ts';
+import type { Change, ChangeKind, Plan } from './change.ts';
+import type { FileContext } from './image/context.ts';
+import type { Observed, Readable, StorageRow } from './observed.ts';
+import type { StackState } from './recorded.ts';
+import type { ResolvedStack } from './stack.ts';
+import type { Step } from './step.ts';
+import type { ResolvedSecret } from './vm/desired-config.ts';
+import type { Findings } from './vm/plan/checks.ts';
+import type { Cause, Need } from './vm/privileges/need.ts';
+
+export interface Kind {
+  /** What its addresses begin with: `vm` in `vm.web`. Empty for a kind that belongs to no stack alone. */
+  readonly prefixes: readonly AddressKind[];
+  readonly words: KindWords;
+  /** By name: what its steps do. Read when a step runs, is settled after a crash, or is shown. */
+  readonly actions: Readonly<Record<string, AnyAction>>;
+  /** What the file says about its resources, as plain data: a plan is stale once this has changed. */
+  declared(stack: ResolvedStack): unknown;
+  /** Reads its part of the cluster, concurrently with the other kinds. Changes nothing and decides nothing. */
+  observe(context: ObserveContext): Promise<Partial<Observed>>;
+  /** Compares desired, observed and recorded. Pure. */
+  plan(context: PlanContext): KindPlan;
+  /** What `destroy` does to its resources. Pure. */
+  planDestroy(context: DestroyContext): KindPlan;
+  /** Resources that a dead run may have made although no open step says so, with the action that settles them. */
+  unsettled(state: StackState): readonly { readonly address: string; readonly action: string }[];
+  /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
+  needs(context: NeedsContext): readonly StepNeeds[];
+}
+
+export type AnyAction = ActionDefinition<never, FileContext>;
+
+/** How a kind is spoken of. */
+export interface KindWords {
+  /** `VM`; by prefix, because a former version of a template is not a template in use. */
+  readonly nouns: Partial<Record<AddressKind, string>>;
+  /** Verbs of a plan that differ from the usual ones: a template is built, not created. */
+  readonly verbs?: Partial<Record<ChangeKind, string>>;
+  /** Lines of a plan about a step that belongs to no change, such as a mapping that several VMs share. */
+  readonly describeStep?: (step: Step, users: readonly Address[]) => readonly string[];
+  /** Names those steps in the totals of a plan. */
+  readonly countSteps?: (count: number) => string;
+}
+
+export interface ObserveContext {
+  readonly pve: Pve;
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly signal: AbortSignal | undefined;
+  readonly nodes: Observed['nodes'];
+  readonly guests: Observed['guests'];
+  /** Resources to be replaced: what they are made from has to be read as well. */
+  readonly replace: readonly string[];
+  /** Custom cloud-init files are part of a template's recipe. */
+  readonly secrets: Secrets;
+  /** The storages of a node; read once, whichever kinds ask. */
+  storages(node: string): Promise<Readable<readonly StorageRow[]>>;
+}
+
+/** By address, then by field path. */
+export type Secrets = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+
+export interface PlanOptions {
+  /** Addresses or groups; empty means everything. */
+  readonly only?: readonly string[];
+  readonly allowDelete?: boolean;
+  /** Restart where a change needs it, also VMs whose file says `restart: never`. */
+  readonly allowRestart?: boolean;
+  /** Resources to be replaced, because the user asked for it. */
+  readonly replace?: readonly string[];
+  /** The ownership lines keep saying that the VMs are incomplete: their maker has more to do than this plan knows. */
+  readonly asIncomplete?: boolean;
+  /** A VM counts as lost only where its line names the address and, where the file gives an ID, the VM has it. */
+  readonly strictClaims?: boolean;
+}
+
+export interface PlanContext {
+  readonly stack: ResolvedStack;
+  /** With every VM under the address that the file gives it now. */
+  readonly state: StackState;
+  /** With every VM under the address that is recorded. */
+  readonly recordedState: StackState;
+  /** As the kinds planned before this one will have left the cluster. */
+  readonly observed: Observed;
+  readonly secrets: Secrets;
+  readonly options: PlanOptions;
+  /** What the kinds planned before this one will do. */
+  readonly planned: readonly ResourcePlan[];
+  /** Problems, and the room that all resources together will need. */
+  readonly findings: Findings;
+  isSelected(address: Address): boolean;
+  isReplaced(address: Address): boolean;
+}
+
+export interface DestroyContext {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly recordedState: StackState;
+  readonly observed: Observed;
+  /** What to do with a VM that runs. */
+  readonly running: 'shutdown' | 'stop' | 'refuse';
+  isSelected(address: Address): boolean;
+}
+
+/** What will happen to one resource. */
+export interface ResourcePlan {
+  /** Absent where the resource has no line of its own in a plan. */
+  readonly change?: Change;
+  readonly steps: readonly Step[];
+  /** What others can build on once its steps are done. Opaque to the engine. */
+  readonly provides?: readonly string[];
+  /** What its first step waits for, as far as something in the plan provides it. */
+  readonly uses?: readonly string[];
+  /** It leaves the stack: shown after everything else. */
+  readonly isRemoval?: true;
+}
+
+export interface KindPlan {
+  readonly resources: readonly ResourcePlan[];
+  readonly problems: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  /** The cluster as this kind will have left it; absent where that makes no difference to the others. */
+  readonly foreseen?: Observed;
+}
+
+export interface NeedsContext {
+  readonly plan: Plan;
+  readonly stack: ResolvedStack;
+  readonly observed: Observed;
+  readonly version: ServerVersion;
+  /** Also what the resources will need later: changes, power, moves between nodes, their end. */
+  readonly lifecycle?: boolean;
+}
+
+export interface StepNeeds {
+  readonly needs: readonly Need[];
+  /** Action that needs them. */
+  readonly step: string;
+  whereOf(cause: Cause): Where;
+}
+
+export const NOTHING_PLANNED: KindPlan = { resources: [], problems: [], warnings: [] };

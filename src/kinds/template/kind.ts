@@ -1,0 +1,80 @@
+/** Templates: built as VMs, then converted; a changed recipe builds a new version beside the old one. */
+import type { Kind, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
+import type { ResolvedSecret } from '../vm/desired-config.ts';
+import { isToBeMade, machineToken, volumesUsed } from '../vm/plan/machines.ts';
+import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
+import { neededTemplates, templateToken, withForeseen } from './in-stack.ts';
+import { TEMPLATE_ACTIONS } from './index.ts';
+import { planTemplate, type TemplatePlan } from './plan.ts';
+import { recipeOf } from './recipe.ts';
+
+export const templateKind: Kind = {
+  prefixes: ['template', 'retired'],
+  words: {
+    nouns: { template: 'template', retired: 'former template' },
+    verbs: { create: 'build', complete: 'finish' },
+  },
+  actions: TEMPLATE_ACTIONS,
+  declared: ({ templates }) =>
+    templates.map(({ vm: { address, fields }, from, install }) => ({ address, fields, from, install })),
+  // Read with the VMs: until it is converted a template is one.
+  observe: async () => ({}),
+  plan,
+  planDestroy: (context) => destroyMachines(context, ['template', 'retired']),
+  // Recorded and settled with the VMs.
+  unsettled: () => [],
+  // Its steps are those of a VM, and a few of its own among them.
+  needs: () => [],
+};
+
+function plan(context: PlanContext): KindPlan {
+  const plans = planTemplates(context);
+  const { templates } = context.stack;
+  const resources = plans.map(({ change, steps }): ResourcePlan => {
+    const template = templates.find(({ vm }) => vm.address === change.address);
+    return {
+      change,
+      steps,
+      provides: [templateToken(change.address), machineToken(change.address)],
+      uses: template ? volumesUsed(template.vm) : [],
+    };
+  });
+  const removed = removedMachines(context, ['template', 'retired'], WORDS_OF_REMOVAL);
+  return {
+    resources: [...resources, ...removed],
+    problems: [],
+    warnings: [],
+    foreseen: withForeseen(context.observed, plans),
+  };
+}
+
+const WORDS_OF_REMOVAL = {
+  forget: 'A former version of a template, gone from the cluster. Proxwright forgets it.',
+  delete: 'A former version of a template.',
+  keep: 'A former version of a template, kept for its linked clones; only --allow-delete deletes it.',
+};
+
+/** Templates that are selected themselves, and those that selected VMs are about to be cloned from. */
+export function planTemplates(context: PlanContext): TemplatePlan[] {
+  const { stack, state, observed, secrets, findings, isSelected, isReplaced } = context;
+  const vms = stack.vms.filter(({ address }) => isSelected(address));
+  const toMake = vms.filter(({ address }) => isToBeMade(context, address) || isReplaced(address));
+  const needed = new Set(neededTemplates(stack, toMake));
+  return stack.templates.flatMap((template) => {
+    const { address } = template.vm;
+    if (!isSelected(address) && !needed.has(template)) return [];
+    const made = planTemplate(
+      {
+        stackName: stack.name,
+        template,
+        state,
+        observed,
+        secrets: secrets.get(address) ?? new Map<string, ResolvedSecret>(),
+        recipe: recipeOf(template, stack, secrets),
+        replace: isReplaced(address),
+      },
+      findings,
+    );
+    return made ? [made] : [];
+  });
+}

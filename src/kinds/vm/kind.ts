@@ -1,0 +1,22 @@
+/** VMs. */
+import type { Kind } from '../kind.ts';
+import { VM_ACTIONS } from './actions/index.ts';
+import { observeMachines } from './observe.ts';
+import { planVms } from './plan/plan.ts';
+import { destroyMachines } from './plan/removal.ts';
+import { needsOfMachines } from './privileges/needs.ts';
+
+export const vmKind: Kind = {
+  prefixes: ['vm'],
+  words: { nouns: { vm: 'VM' } },
+  actions: VM_ACTIONS,
+  declared: ({ vms }) => vms.map(({ address, fields, after }) => ({ address, fields, after })),
+  observe: observeMachines,
+  plan: planVms,
+  planDestroy: (context) => destroyMachines(context, ['vm']),
+  unsettled: ({ vms }) =>
+    Object.entries(vms).flatMap(([address, { phase }]) =>
+      phase === 'creating' ? [{ address, action: 'vm.create' }] : [],
+    ),
+  needs: needsOfMachines,
+};

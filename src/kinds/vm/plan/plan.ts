@@ -1,0 +1,144 @@
+/** The plan of the VMs of a stack: a verdict on each, what they use, and those that left the file. Pure. */
+import type { Diagnostic } from '../../../base/diagnostics.ts';
+import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
+import type { Observed } from '../../observed.ts';
+import { mappingsUsed } from '../../pci-mapping/plan.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { Step } from '../../step.ts';
+import { neededTemplates, templateToken } from '../../template/in-stack.ts';
+import type { ResolvedSecret } from '../desired-config.ts';
+import { type CloneInput, vmStep } from '../steps.ts';
+import { whereOf } from '../where.ts';
+import { checkRoom, checkVm } from './checks.ts';
+import { isVeryOne, lostProblem, lostVms } from './lost-vms.ts';
+import { isToBeMade, machineToken, volumesUsed } from './machines.ts';
+import { movesOf } from './moves.ts';
+import { removedMachines } from './removal.ts';
+import { planVm, type VmPlan } from './verdict.ts';
+
+export function planVms(context: PlanContext): KindPlan {
+  const { stack, observed, findings, options } = context;
+  const selected = stack.vms.filter(({ address }) => context.isSelected(address));
+  const toMake = selected.filter(({ address }) => isToBeMade(context, address));
+  const lost = lostVms(stack.name, toMake, observed).filter((each) => !options.strictClaims || isVeryOne(each));
+  findings.problems.push(...lostProblem(lost));
+  const resources: ResourcePlan[] = [];
+  for (const vm of selected) {
+    // Whether its ID is free is not the question while it may exist already.
+    if (lost.some(({ wantedBy }) => wantedBy === vm)) continue;
+    // What is wrong with its template was reported; that the template is missing would only mislead.
+    if (toMake.includes(vm) && isTemplateRefused(vm, context)) {
+      checkVm({ vm, base: undefined, creating: true }, observed, findings);
+      continue;
+    }
+    const plan = planOne(vm, context);
+    if (plan) resources.push({ ...plan, provides: [machineToken(vm.address)], uses: usesOf(vm, plan.steps, observed) });
+  }
+  checkRoom(observed, findings);
+  const removed = removedMachines(context, ['vm'], WORDS_OF_REMOVAL);
+  return { resources: [...resources, ...removed], problems: [], warnings: warningsOf(selected, observed) };
+}
+
+const WORDS_OF_REMOVAL = {
+  forget: 'It is gone from the cluster and from the file. Proxwright forgets it.',
+  delete: 'It left the file.',
+  keep: 'It is not in the file, and kept; only --allow-delete deletes it.',
+};
+
+/** Whether it is cloned from a template of the stack that could not be planned. */
+function isTemplateRefused(vm: ResolvedVm, { stack, planned }: PlanContext): boolean {
+  const addresses = new Set(planned.map(({ change }) => change?.address));
+  return neededTemplates(stack, [vm]).some((template) => !addresses.has(template.vm.address));
+}
+
+function usesOf(vm: ResolvedVm, steps: readonly Step[], observed: Observed): string[] {
+  const templates = steps.flatMap(({ action, input }) => {
+    const { source } = action === 'vm.clone' ? (input as CloneInput) : {}; // the input of this action
+    return source?.address === undefined ? [] : [templateToken(source.address)];
+  });
+  return [...mappingsUsed(vm, observed), ...volumesUsed(vm), ...templates, ...vm.after.map(machineToken)];
+}
+
+function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
+  const { stack, state, options, findings } = context;
+  const recorded = state.vms[vm.address];
+  const common = {
+    stackName: stack.name,
+    vm,
+    observed: context.observed,
+    secrets: context.secrets.get(vm.address) ?? new Map<string, ResolvedSecret>(),
+    mayRestart: options.allowRestart === true || vm.fields.restart === 'when_needed',
+    asIncomplete: options.asIncomplete === true,
+    readyMs: stack.rollout.timeouts.readyMs,
+  };
+  if (!recorded || !context.isReplaced(vm.address)) {
+    return renamed(vm, context, planVm({ ...common, recorded }, findings));
+  }
+  const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid }, findings);
+  if (!made) return undefined;
+  const change = {
+    ...made.change,
+    kind: 'replace' as const,
+    vmid: recorded.vmid,
+    reason: 'It is replaced, because you asked for it.',
+  };
+  const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
+  return renamed(vm, context, { change, steps: precededBy(destroy, made.steps) });
+}
+
+/** A VM whose group was renamed keeps its identity: what is recorded of it moves to its new address first. */
+function renamed(
+  { address }: ResolvedVm,
+  { stack, recordedState }: PlanContext,
+  plan: VmPlan | undefined,
+): VmPlan | undefined {
+  const move = movesOf(stack, recordedState).find(({ to }) => to === address);
+  if (!plan || !move) return plan;
+  const { change } = plan;
+  return {
+    change: change.kind === 'none' ? { ...change, kind: 'update', reason: `It was ${move.from} before.` } : change,
+    steps: precededBy(vmStep(address, 'vm.take-from', { from: move.from }), plan.steps),
+  };
+}
+
+function precededBy(before: Step, [first, ...rest]: readonly Step[]): Step[] {
+  return first ? [before, { ...first, needs: [...first.needs, before.id] }, ...rest] : [before];
+}
+
+/** "Not checked: needs X": what the token may not read is reported once. */
+function warningsOf(vms: readonly ResolvedVm[], observed: Observed): Diagnostic[] {
+  const warnings: Diagnostic[] = [];
+  const warn = (vm: ResolvedVm, path: string, what: string, needs: string) =>
+    warnings.push({
+      severity: 'warning',
+      code: 'NOT_CHECKED',
+      summary: 'Not checked',
+      detail: `${what} could not be checked: the token needs ${needs}.`,
+      where: whereOf(vm, path),
+    });
+  const said = new Set<string>();
+  for (const vm of vms) {
+    const { node } = vm.fields;
+    const storages = observed.storages.get(node);
+    const bridges = observed.bridges.get(node);
+    if (storages && !storages.ok && !said.has(`storage ${node}`))
+      warn(vm, '', `The storages of ${node}`, storages.needs);
+    if (bridges && !bridges.ok && vm.fields.nics && !said.has(`bridge ${node}`)) {
+      warn(vm, 'nics', `The bridges of ${node}`, bridges.needs);
+    }
+    if (vm.fields.pci && !observed.pciMappings.ok && !said.has('pci')) {
+      warn(vm, 'pci', 'PCI mappings', observed.pciMappings.needs);
+    }
+    if (vm.fields.ha !== undefined && observed.ha?.ok === false && !said.has('ha')) {
+      warn(vm, 'ha', 'High availability', observed.ha.needs);
+    }
+    for (const key of [
+      `storage ${node}`,
+      `bridge ${node}`,
+      ...(vm.fields.pci ? ['pci'] : []),
+      ...(vm.fields.ha === undefined ? [] : ['ha']),
+    ])
+      said.add(key);
+  }
+  return warnings;
+}

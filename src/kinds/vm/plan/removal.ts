@@ -1,0 +1,144 @@
+/** Machines that go: those that left the file, and everything in a destroy, in the reverse order of its making. Pure. */
+import { type Address, type AddressKind, kindOf } from '../../../base/address.ts';
+import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import { type Change, UNDETAILED } from '../../change.ts';
+import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
+import { machinesOf } from '../../machines.ts';
+import type { ObservedVm } from '../../observed.ts';
+import type { StackState, VmState } from '../../recorded.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import type { Step } from '../../step.ts';
+import { notOurs, sameVm } from '../identity.ts';
+import { vmStep } from '../steps.ts';
+import { lostProblem, lostVms } from './lost-vms.ts';
+import { movesOf } from './moves.ts';
+import { waitOrder } from './wait-order.ts';
+
+/** Recorded machines that are no longer in the file: deleted only where that was allowed. */
+export function removedMachines(
+  { stack, state, observed, options, isSelected }: PlanContext,
+  prefixes: readonly AddressKind[],
+  reasons: Readonly<Record<'forget' | 'delete' | 'keep', string>>,
+): ResourcePlan[] {
+  const inFile = new Set<string>(machinesOf(stack).map(({ address }) => address));
+  return recordedOf(state, prefixes)
+    .filter(([address]) => !inFile.has(address) && isSelected(address))
+    .map(([address, recorded]): ResourcePlan => {
+      const found = observed.vms.get(address);
+      const kind = found?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
+      return {
+        change: {
+          address,
+          kind,
+          // A former version of a template has given up its name.
+          name: (found?.kind === 'present' ? found.vm.current.get('name') : undefined) ?? recorded.name,
+          node: recorded.node,
+          vmid: recorded.vmid,
+          reason: reasons[kind],
+          ...UNDETAILED,
+        },
+        steps: kind === 'keep' ? [] : [destroyStep(address, 'shutdown')],
+        isRemoval: true,
+      };
+    });
+}
+
+export function destroyMachines(context: DestroyContext, prefixes: readonly AddressKind[]): KindPlan {
+  const { stack, state, observed, isSelected } = context;
+  const doomed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isSelected(address));
+  const problems = doomed.flatMap(([address, recorded]) => refusal(address, recorded, observed.vms.get(address)) ?? []);
+  const resources = inReverse(
+    stack,
+    doomed.map(([address, recorded]) => ({
+      change: changeOf(address, recorded, observed.vms.get(address)),
+      steps: stepsOf(address, context),
+    })),
+  );
+  // What is not recorded is not destroyed; that it exists must not go unsaid.
+  const unknown = stack.vms.filter(
+    ({ address }) => prefixes.includes('vm') && !state.vms[address] && isSelected(address),
+  );
+  const warnings = lostProblem(lostVms(stack.name, unknown, observed)).map(
+    (problem): Diagnostic => ({ ...problem, severity: 'warning' }),
+  );
+  return { resources, problems, warnings };
+}
+
+function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmState][] {
+  return Object.entries(vms).flatMap(([key, vm]): [Address, VmState][] => {
+    const prefix = kindOf(key);
+    return prefix && prefixes.includes(prefix) ? [[key as Address, vm]] : []; // keys of the state are addresses
+  });
+}
+
+/** VMs that others were made after go last; what is no longer in the file goes first. */
+function orderOfRemoval(
+  stack: ResolvedStack,
+  state: StackState,
+  prefixes: readonly AddressKind[],
+): [Address, VmState][] {
+  const place = new Map(waitOrder(stack.vms).map((address, index) => [address, index]));
+  const placeOf = ([address]: [Address, VmState]) => place.get(address) ?? Number.POSITIVE_INFINITY;
+  return recordedOf(state, prefixes)
+    .reverse()
+    .sort((a, b) => compare(placeOf(b), placeOf(a)));
+}
+
+function compare(a: number, b: number): number {
+  return a === b ? 0 : a - b;
+}
+
+function changeOf(address: Address, { name, node, vmid }: VmState, found: ObservedVm | undefined): Change {
+  const isGone = found?.kind === 'gone';
+  const reason = isGone ? 'It is gone already. Proxwright forgets it.' : 'The stack is destroyed.';
+  return { address, kind: isGone ? 'forget' : 'delete', name, node, vmid, reason, ...UNDETAILED };
+}
+
+function stepsOf(address: Address, { stack, recordedState, running }: DestroyContext): Step[] {
+  const destroy = destroyStep(address, running);
+  const move = movesOf(stack, recordedState).find(({ to }) => to === address);
+  if (!move) return [destroy];
+  const takeFrom = vmStep(address, 'vm.take-from', { from: move.from });
+  return [takeFrom, { ...destroy, needs: [takeFrom.id] }];
+}
+
+function destroyStep(address: Address, stop: DestroyContext['running']): Step {
+  const isFormer = kindOf(address) === 'retired';
+  return vmStep(address, 'vm.destroy', { stop, ...(isFormer && { mayStayInUse: true }) });
+}
+
+/** A VM that others were made after goes once they are gone. */
+function inReverse(
+  stack: ResolvedStack,
+  plans: readonly (ResourcePlan & { readonly change: Change })[],
+): ResourcePlan[] {
+  const lastSteps = new Map(plans.map(({ change, steps }) => [change.address, steps.at(-1)?.id]));
+  return plans.map(({ change, steps: [first, ...rest] }) => {
+    const dependents = stack.vms.filter(({ after }) => after.includes(change.address));
+    const needs = dependents.flatMap(({ address }) => lastSteps.get(address) ?? []);
+    return { change, steps: first ? [{ ...first, needs: [...first.needs, ...needs] }, ...rest] : [] };
+  });
+}
+
+function refusal(address: Address, remembered: VmState, found: ObservedVm | undefined): Diagnostic | undefined {
+  if (remembered.uuid === undefined) {
+    return new ProxwrightError({
+      code: 'GUEST_LOCKED',
+      where: { address },
+      detail: `VM ${remembered.vmid} on ${remembered.node} was being made by a run that ended before it was seen; whether it is ours cannot be told.`,
+      hint: `Look at it on ${remembered.node}. If nothing works on it any more: qm unlock ${remembered.vmid} && qm destroy ${remembered.vmid} --purge`,
+    }).diagnostic;
+  }
+  if (found?.kind !== 'present') return undefined;
+  const { vm } = found;
+  if (!sameVm(remembered, vm)) return notOurs({ address, recorded: remembered, observed: vm }).diagnostic;
+  if (vm.current.get('protection') !== '1') return undefined;
+  return new ProxwrightError({
+    code: 'PROTECTED',
+    where: { address },
+    detail: `VM ${vm.vmid} is protected against removal.`,
+    hint: advice`Set ${setting('protection', false)} in the file and apply it, then destroy.`,
+  }).diagnostic;
+}

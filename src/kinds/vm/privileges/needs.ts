@@ -1,0 +1,134 @@
+/**
+ * What the steps of VMs and templates need, each judged on the machine as the steps before it will have left it. Templates
+ * come first, because their clones find what they will be. Pure.
+ */
+import { type Address, kindOf } from '../../../base/address.ts';
+import type { Change } from '../../change.ts';
+import type { NeedsContext, StepNeeds } from '../../kind.ts';
+import { machinesOf } from '../../machines.ts';
+import type { Observed } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { Step } from '../../step.ts';
+import { TEMPLATE_PRIVILEGES } from '../../template/privileges.ts';
+import { isTemplateStep } from '../../template/steps.ts';
+import type { ReserveInput, VmActionName } from '../steps.ts';
+import { fieldFinder } from './field-finder.ts';
+import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from './forecast.ts';
+import { laterNeeds } from './lifecycle.ts';
+import type { Need, PrivilegeRules } from './need.ts';
+import { privilegeRules } from './rules.ts';
+import { STEP_PRIVILEGES, type StepSurroundings } from './steps.ts';
+
+export function needsOfMachines(context: NeedsContext): StepNeeds[] {
+  const { plan, stack, observed, version } = context;
+  const shared = {
+    ...context,
+    rules: privilegeRules(version),
+    ids: new FreeIds(observed),
+    built: new Map<number, ReadonlyMap<string, string>>(),
+  };
+  const machines = new Map(machinesOf(stack).map((vm) => [vm.address, vm]));
+  const changes = new Map(plan.changes.map((change) => [change.address, change]));
+  return [...stepsByAddress(plan.steps)].flatMap(([address, steps]) =>
+    followMachine({ ...shared, address, steps, vm: machines.get(address), change: changes.get(address) }),
+  );
+}
+
+function stepsByAddress(steps: readonly Step[]): Map<Address, Step[]> {
+  const byAddress = new Map<Address, Step[]>();
+  for (const step of steps) {
+    if (!isTemplateStep(step) && !(step.action in STEP_PRIVILEGES)) continue;
+    const known = byAddress.get(step.address);
+    if (known) known.push(step);
+    else byAddress.set(step.address, [step]);
+  }
+  return byAddress;
+}
+
+interface Journey extends NeedsContext {
+  readonly rules: PrivilegeRules;
+  readonly address: Address;
+  readonly steps: readonly Step[];
+  /** Undefined where it has left the file. */
+  readonly vm: ResolvedVm | undefined;
+  readonly change: Change | undefined;
+  readonly ids: FreeIds;
+  /** Templates that the plan makes, by their IDs: what their clones will find. */
+  readonly built: Map<number, ReadonlyMap<string, string>>;
+}
+
+function followMachine(journey: Journey): StepNeeds[] {
+  const { address, steps, vm, rules, stack, observed, built } = journey;
+  const { whereOf } = fieldFinder(vm, address, observed);
+  const around: StepSurroundings = {
+    rules,
+    owner: { stack: stack.name, address },
+    templateValues: (vmid) => built.get(vmid) ?? templateValues(observed, vmid),
+  };
+  const found: StepNeeds[] = [];
+  let forecast = firstForecast(journey);
+  for (const step of steps) {
+    if (isTemplateStep(step)) {
+      const formerId = step.action === 'template.retire' ? holderOfName(vm, observed) : undefined;
+      const needs = TEMPLATE_PRIVILEGES[step.action] as (input: unknown, subject: object) => readonly Need[]; // of its own input
+      found.push({ needs: needs(step.input, { paths: forecast.paths, formerId }), step: step.action, whereOf });
+      continue;
+    }
+    const privileges = STEP_PRIVILEGES[step.action as VmActionName]; // steps were chosen by these names
+    const input = step.input as never; // and each step carries the input of its action
+    found.push({ needs: privileges.needs(input, forecast, around), step: step.action, whereOf });
+    forecast = privileges.after?.(input, forecast, around) ?? forecast;
+  }
+  if (kindOf(address) === 'template') built.set(forecast.vm.vmid, forecast.vm.current);
+  if (vm && journey.lifecycle) {
+    const canMove = observed.nodes.size > 1;
+    found.push({ needs: laterNeeds({ vm, steps, forecast, canMove }, around), step: 'later', whereOf });
+  }
+  return found;
+}
+
+/** The VM before the first step: as it was read, or a free place. */
+function firstForecast({ address, steps, change, vm, observed, ids }: Journey): VmForecast {
+  const found = observed.vms.get(address);
+  const node = vm?.fields.node ?? change?.node ?? '';
+  const [reserve] = steps.filter(({ action }) => action === 'vm.reserve');
+  const isNew = reserve !== undefined && !steps.some(({ action }) => action === 'vm.destroy');
+  if (isNew) {
+    const vmid = ids.choose(reserve.input as ReserveInput); // the input of its action
+    return { paths: [vmid === undefined ? ANY_VM : { path: `/vms/${vmid}` }], vm: emptyVm(vmid ?? UNKNOWN_VMID, node) };
+  }
+  if (found?.kind === 'present') return { paths: [{ path: `/vms/${found.vm.vmid}` }], vm: found.vm };
+  const vmid = change?.vmid ?? UNKNOWN_VMID;
+  return {
+    paths: [{ path: `/vms/${vmid}` }],
+    vm: emptyVm(vmid, node),
+    ...(found?.kind === 'hidden' && { hidden: true as const }),
+  };
+}
+
+/** As apply chooses: a fixed ID, the first free one of a list; otherwise it is not known yet. */
+class FreeIds {
+  readonly #observed: Observed;
+  readonly #given = new Set<number>();
+
+  constructor(observed: Observed) {
+    this.#observed = observed;
+  }
+
+  choose({ vmid, vmids }: ReserveInput): number | undefined {
+    const isFree = (id: number) => !this.#observed.guests.has(id) && !this.#given.has(id);
+    const chosen = vmid ?? vmids?.find(isFree);
+    if (chosen !== undefined) this.#given.add(chosen);
+    return chosen;
+  }
+}
+
+/** The template that has the name now. */
+function holderOfName(vm: ResolvedVm | undefined, { templates }: Observed): number | undefined {
+  return templates.get(vm?.group ?? '')?.find(({ node }) => node === vm?.fields.node)?.vmid;
+}
+
+function templateValues({ templates }: Observed, vmid: number): ReadonlyMap<string, string> | undefined {
+  const found = [...templates.values()].flat().find((candidate) => candidate.vmid === vmid);
+  return found?.vm.ok ? found.vm.value.current : undefined;
+}
