@@ -1,8 +1,8 @@
 /** Plans for many VMs on the server of the environment and prints what that took: `plan-memory.ts COUNT`. */
 import { performance } from 'node:perf_hooks';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
-import { observe } from '../../src/kinds/observe.ts';
 import { planStack } from '../../src/engine/plan.ts';
+import { observe } from '../../src/kinds/observe.ts';
 import { connectionFromEnvironment, createPve, requireConnection } from '../../src/pve/index.ts';
 import { plannedStack } from './planned-world.ts';
 
