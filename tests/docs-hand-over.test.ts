@@ -49,9 +49,9 @@ describe('the page on host preparation', () => {
     const [, table = ''] = text.split('## What doctor verifies');
     const rows = [...table.matchAll(/^\| `(\w+)` \| `([^`]+)` \|/gm)];
     expect(rows.length).toBeGreaterThan(10);
-    const folder = join(root, 'src/engine');
-    const checks = (await readdir(join(folder, 'doctor/checks'))).filter((name) => !name.includes('.test.'));
-    const sources = [...checks.map((name) => `doctor/checks/${name}`), 'checks.ts'];
+    const folder = join(root, 'src');
+    const checks = (await readdir(join(folder, 'engine/doctor/checks'))).filter((name) => !name.includes('.test.'));
+    const sources = [...checks.map((name) => `engine/doctor/checks/${name}`), 'kinds/vm/plan/checks.ts'];
     const texts = await Promise.all(sources.map((name) => readFile(join(folder, name), 'utf8')));
     const wrong = rows.filter(([, check, words = '']) => {
       return !CHECKS.some((each) => each === check) || !texts.some((source) => source.includes(words));

@@ -140,7 +140,7 @@ describe('ubuntu-staggered', () => {
 
   it('warns about values for a VM that does not exist', async () => {
     const example = await open('ubuntu-staggered', { var: ['vm_configs={ubuntu-9: {memory: 8GiB}}'] });
-    expect(example.opened.remarks.join()).toContain('The override for "ubuntu-9" falls to no VM');
+    expect(example.opened.remarks.join()).toContain('The override for "ubuntu-9" matches no VM');
   });
 
   it.each([

@@ -26,9 +26,14 @@ function startable(fields: VmFields): VmFields {
   return { ...rest, power: 'running', ...(devices.length > 0 && { boot: devices }) };
 }
 
+/** The generator does not know the rules between fields, so only what they accept is a sample. */
+const isAccepted = (fields: VmFields) => wanted(configOf(fields)).problems.length === 0;
+
+const wanted = (config: ReturnType<typeof configOf>) => wantedVm(complete(USER_ATTRIBUTES, config), { exists: false });
+
 function samples(seed: number, count: number) {
   return SURROUNDINGS.flatMap((around) =>
-    fc.sample(vmFieldsArbitrary(around), { numRuns: count, seed }).map((fields, index) => ({
+    fc.sample(vmFieldsArbitrary(around).filter(isAccepted), { numRuns: count, seed }).map((fields, index) => ({
       name: `${around.template ?? 'from nothing'} ${index}`,
       fields: index % 2 === 0 ? { ...fields, power: 'stopped' as const } : startable(fields),
     })),
@@ -47,12 +52,8 @@ const problemsOf = ({ diagnostics }: Outcome) =>
 describe('a VM that Terraform applied', () => {
   it('has an empty plan in the next process, stopped or running', async () => {
     const failures: string[] = [];
-    let applied = 0;
     for (const { name, fields } of samples(21, SAMPLES.empty)) {
       const config = configOf(fields);
-      // The rules between fields are not the generator's business.
-      if (wantedVm(complete(USER_ATTRIBUTES, config), { exists: false }).problems.length > 0) continue;
-      applied++;
       const bench = new VmBench({ world: driftWorld });
       await bench.run(async () => {
         const first = bench.process();
@@ -70,7 +71,6 @@ describe('a VM that Terraform applied', () => {
       });
     }
     expect(failures).toEqual([]);
-    expect(applied).toBeGreaterThan(SURROUNDINGS.length * byDepth(0, 10));
   });
 
   it('shows exactly what somebody else changed', async () => {
@@ -78,8 +78,7 @@ describe('a VM that Terraform applied', () => {
     let changes = 0;
     for (const { name, fields } of samples(22, SAMPLES.foreign).filter((sample) => sample.fields.power === 'stopped')) {
       const config = configOf(withoutPassword(fields));
-      const { vm: wanted, problems } = wantedVm(complete(USER_ATTRIBUTES, config), { exists: false });
-      if (problems.length > 0) continue;
+      const { vm: declared } = wanted(config);
       const bench = new VmBench({ world: driftWorld });
       await bench.run(async () => {
         const first = bench.process();
@@ -87,7 +86,7 @@ describe('a VM that Terraform applied', () => {
         const vm = bench.world.vms.get(Number(first.host.state.vmid));
         if (!vm) throw new Error(`${name} was not made`);
         const before = vm.config;
-        const desired = desiredConfig(wanted.fields, { pciMappings: PCI_MAPPINGS });
+        const desired = desiredConfig(declared.fields, { pciMappings: PCI_MAPPINGS });
         for (const { path, values } of foreignChanges(desired, before.current)) {
           // The ownership line is ours, not the configuration's.
           if (path === 'ownership' || !isStored(vm, values)) continue;

@@ -5,8 +5,8 @@
 import type { Clock } from '../../src/base/clock.ts';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import type { Plan } from '../../src/kinds/change.ts';
 import { Session } from '../../src/engine/session.ts';
+import type { Plan } from '../../src/kinds/change.ts';
 import { createPve, parseToken } from '../../src/pve/index.ts';
 import { buildWorld, createSimulator, seededRandom, VirtualClock, type WorldFile } from '../../src/simulator/index.ts';
 import { loadStack, resolveStack } from '../../src/spec/index.ts';

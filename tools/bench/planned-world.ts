@@ -1,8 +1,8 @@
 /** Many VMs that are exactly as a stack wants them, and that stack with the memory of having made them. */
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
+import { emptyState, type StackState } from '../../src/kinds/recorded.ts';
 import { buildWorld, type World, type WorldFile } from '../../src/simulator/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../src/spec/index.ts';
-import { emptyState, type StackState } from '../../src/kinds/recorded.ts';
 import { TOKEN } from './requests.ts';
 
 const NODE = 'pve1';

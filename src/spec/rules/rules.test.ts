@@ -120,7 +120,7 @@ const cloned: readonly Case[] = [
   [
     'an EFI disk with SeaBIOS',
     'bios: seabios\nefi: { storage: tank }',
-    '9:10 error BAD_VALUE: An EFI disk needs the OVMF firmware; this VM has bios: seabios.',
+    '9:10 error BAD_VALUE: An EFI disk needs the OVMF firmware; this VM has SeaBIOS. | Write bios: ovmf, or remove "efi".',
   ],
   ['an EFI disk whose firmware is the template’s', 'efi: { storage: tank }', null],
   [
@@ -178,7 +178,7 @@ const cloned: readonly Case[] = [
   [
     'cloud-init data with two sources',
     'cloud_init: { storage: local, user_data: { file: a.yaml, env: A } }',
-    'a document is written as { file: PATH }, { env: NAME }',
+    '8:46 error BAD_VALUE: "cloud_init.user_data": a cloud-init file is one of "file", "env", "command" or, where it holds no secret, "text".',
   ],
   ['a public key', 'cloud_init: { ssh_keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq0 me@here] }', null],
   [

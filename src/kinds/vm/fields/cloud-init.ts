@@ -33,7 +33,7 @@ export const documentReference = z.union(
     }),
   ],
   {
-    error: 'a document is one of "file", "env", "command" and, where it holds no secret, "text"',
+    error: 'a cloud-init file is one of "file", "env", "command" or, where it holds no secret, "text"',
   },
 );
 export type DocumentReference = z.output<typeof documentReference>;
