@@ -1,9 +1,10 @@
 /** What `permissions` reports without a server, from the file and a release. */
-import type { ServerVersion } from '../../engine/compatibility.ts';
+
 import { assumedNeeds } from '../../engine/privileges/assumed.ts';
 import { pveumCommands } from '../../engine/privileges/pveum.ts';
 import type { PlanNeeds } from '../../engine/privileges/requirements.ts';
 import { type RoleSet, smallestRoles } from '../../engine/privileges/roles.ts';
+import type { ServerVersion } from '../../pve/compatibility.ts';
 import { connectionFromEnvironment } from '../../pve/index.ts';
 import { AlreadyShown, badOption, type CommandDeps } from '../command.ts';
 import type { OpenedStack } from '../stack/open.ts';

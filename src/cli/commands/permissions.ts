@@ -3,12 +3,17 @@
  * an administrator's token; and which privileges the token lacks or has to spare today. With --pve it needs no server.
  */
 import { holderOf } from '../../engine/privileges/check.ts';
-import { grantRoles, roleChanges } from '../../engine/privileges/grant-roles.ts';
-import { Grants } from '../../engine/privileges/grants.ts';
-import { granteesOf, type Holder, pveumCommands, pveumRemovals } from '../../engine/privileges/pveum.ts';
+import { Grants, tagNeedsOf } from '../../engine/privileges/grants.ts';
+import {
+  granteesOf,
+  grantRoles,
+  type Holder,
+  pveumCommands,
+  pveumRemovals,
+  roleChanges,
+} from '../../engine/privileges/pveum.ts';
 import { type PlanNeeds, requirementsOf } from '../../engine/privileges/requirements.ts';
 import { compareWithGrants, type RoleSet, smallestRoles } from '../../engine/privileges/roles.ts';
-import { tagNeedsOf } from '../../engine/privileges/tags.ts';
 import { readSecret } from '../../local/secret.ts';
 import { type AclEntry, type Pve, parseToken } from '../../pve/index.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';

@@ -20,10 +20,17 @@ import { foresee, type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
-import type { DownloadSight, Examination, Neighbours, NodeSight, RightsSeen, TrustSeen } from './examination.ts';
-import { volumeKey } from './examination.ts';
-import { templateOf } from './stack-use.ts';
-import type { WireTimes } from './wire-times.ts';
+import {
+  type DownloadSight,
+  type Examination,
+  type Neighbours,
+  type NodeSight,
+  type RightsSeen,
+  type TrustSeen,
+  templateOf,
+  volumeKey,
+  type WireTimes,
+} from './examination.ts';
 
 export interface ExamineInput {
   readonly pve: Pve;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ansibleInventory } from './ansible.ts';
 import { stackOutputs } from './outputs.ts';
+import { ansibleInventory } from './render.ts';
 import { address, known, STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';
 
 /** Not everybody has it. */

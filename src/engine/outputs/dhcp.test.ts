@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dnsmasqReservations, iscReservations } from './dhcp.ts';
 import { stackOutputs } from './outputs.ts';
+import { dnsmasqReservations, iscReservations } from './render.ts';
 import { address, known, stackOf, stateOf, vm } from './testing/lab.ts';
 
 /** One that exists, one with a MAC address in the stack that does not, one of which nothing is known, one with two cards. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { outputFiles } from './files.ts';
 import { stackOutputs } from './outputs.ts';
+import { outputFiles } from './render.ts';
 import { STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';
 
 const OUTPUTS = stackOutputs(STACK, STATE);

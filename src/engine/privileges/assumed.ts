@@ -22,7 +22,7 @@ import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID } from '../../kinds/vm/privileges/forecast.ts';
 import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
 import { whereOf } from '../../kinds/vm/where.ts';
-import type { ServerVersion } from '../compatibility.ts';
+import type { ServerVersion } from '../../pve/compatibility.ts';
 import { planStack } from '../plan.ts';
 import { RequirementList } from './requirement.ts';
 import { type PlanNeeds, requirementsOf } from './requirements.ts';

@@ -1,6 +1,14 @@
 /** What a plan needs of its token, once for each set of privileges and paths, with everything in the stack that asks for it. */
+
+import { type Address, covers } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
-import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import { pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
+import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import type { AclPath, Cause, OneOf, PrivilegeRules } from '../../kinds/vm/privileges/need.ts';
+import { whereOf } from '../../kinds/vm/where.ts';
+import { behaves, privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 
 export interface Because {
   /** Position, address and field. */
@@ -54,4 +62,58 @@ const isSame = (a: Where, b: Where) => a.address === b.address && a.field === b.
 /** `/vms/101`; `/vms/…` where everything below is meant. */
 export function printPath({ path, below }: AclPath): string {
   return below ? `${path}/…` : path;
+}
+
+export interface FieldFinder {
+  whereOf(cause: Cause): Where;
+}
+
+/** `vm` is undefined where it has left the file: then only its address is known. */
+export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observed: Observed): FieldFinder {
+  if (!vm) return { whereOf: () => ({ address }) };
+  const wanted = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
+  return {
+    whereOf: (cause) => {
+      if ('field' in cause) return whereOf(vm, cause.field);
+      const { key, part } = cause;
+      const fields = wanted.get(key)?.fields ?? [];
+      const field = fields.find(({ parts }) => part !== undefined && parts.includes(part)) ?? fields[0];
+      // Secrets are left out above, because their values are nobody's business here.
+      return whereOf(
+        vm,
+        field?.path ?? (key === 'cipassword' ? 'cloud_init.password' : OWNERS[key.replace(/\d+$/, '')]),
+      );
+    },
+  };
+}
+
+/** Of an image, wherever it is brought to. */
+export function imageFinder({ images }: Pick<ResolvedStack, 'images'>, address: Address): FieldFinder {
+  const image = images.find((each) => covers(each.address, address));
+  const positions = image?.positions ?? {};
+  return {
+    whereOf: (cause) => {
+      const field = 'field' in cause ? cause.field : '';
+      return { ...(positions[field] ?? positions['']), address, ...(field !== '' && { field }) };
+    },
+  };
+}
+
+/** Keys that are written because of a field with another name. */
+const OWNERS: Readonly<Record<string, string>> = {
+  net: 'nics',
+  scsi: 'disks',
+  ide: 'disks',
+  sata: 'disks',
+  virtio: 'disks',
+};
+
+/** What a release asks for where releases differ. */
+export function privilegeRules(server: ServerVersion): PrivilegeRules {
+  return {
+    agent: privilegesOf(server).has('VM.Monitor') ? 'VM.Monitor' : 'VM.GuestAgent',
+    tagsOfNewVms: behaves(server, 'tags of new VMs checked'),
+    cpuModels: behaves(server, 'processor models with paths') ? 'mapping' : 'nodes',
+    randomNumbers: behaves(server, 'random number generators for everybody'),
+  };
 }

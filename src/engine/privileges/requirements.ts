@@ -20,10 +20,17 @@ import type { Need, PrivilegeRules, RootNeed, TagNeed } from '../../kinds/vm/pri
 import { pciMapNeeds } from '../../kinds/vm/privileges/pci-map.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from '../../kinds/vm/privileges/steps.ts';
 import type { ReserveInput, VmActionName } from '../../kinds/vm/steps.ts';
-import { privilegeRules, privilegesOf, type ServerVersion } from '../compatibility.ts';
-import { type FieldFinder, fieldFinder, imageFinder } from './fields.ts';
+import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 import { laterNeeds } from './lifecycle.ts';
-import { type Because, type Requirement, RequirementList } from './requirement.ts';
+import {
+  type Because,
+  type FieldFinder,
+  fieldFinder,
+  imageFinder,
+  privilegeRules,
+  type Requirement,
+  RequirementList,
+} from './requirement.ts';
 
 export interface RequirementsInput {
   readonly plan: Plan;

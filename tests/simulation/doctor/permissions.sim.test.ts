@@ -1,10 +1,10 @@
 /** Roles that are computed from the file: enough for a whole life, nothing that the server does not know, and a way back. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
-import { privilegesOf } from '../../../src/engine/compatibility.ts';
 import { assumedNeeds } from '../../../src/engine/privileges/assumed.ts';
 import { pveumCommands } from '../../../src/engine/privileges/pveum.ts';
 import { type RoleSet, smallestRoles } from '../../../src/engine/privileges/roles.ts';
+import { privilegesOf } from '../../../src/pve/compatibility.ts';
 import { resolved } from '../engine/support/scene.ts';
 import { firstPicture, type PhaseEnd, PRINCIPAL, runPhase } from '../privileges/support/bench.ts';
 import { SERVERS } from '../privileges/support/scenarios.ts';

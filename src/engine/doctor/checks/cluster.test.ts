@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterStatusEntry } from '../../../pve/index.ts';
-import { checkQuorum } from './cluster.ts';
+import { checkQuorum } from './connection.ts';
 
 const NOTHING = { quorate: undefined, online: undefined, local: undefined, ip: undefined };
 const node = (name: string, online: boolean): ClusterStatusEntry => ({ ...NOTHING, type: 'node', name, online });

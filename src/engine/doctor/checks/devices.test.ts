@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Readable } from '../../../kinds/observed.ts';
 import type { PciHardware } from '../../../kinds/pci-mapping/mapping.ts';
 import { GIB, nodeStatus, observedWith, patient, stackFrom, vmOf, WEB } from '../testing/patient.ts';
-import { checkDevices } from './devices.ts';
+import { checkDevices } from './capacity.ts';
 
 const card = (path: string, iommuGroup: number | undefined): PciHardware => ({
   path,

@@ -4,7 +4,7 @@ import type { ImageSite } from '../../../kinds/observed.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
 import type { DownloadSight } from '../examination.ts';
 import { observedWith, storageRow } from '../testing/patient.ts';
-import { checkImages } from './images.ts';
+import { checkImages } from './storage.ts';
 
 const URL = 'https://images.example.com/debian-12.qcow2';
 const SUM = 'a'.repeat(64);

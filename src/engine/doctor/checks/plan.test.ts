@@ -5,8 +5,7 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import type { PlanResult } from '../../plan.ts';
 import type { RightsSeen } from '../examination.ts';
 import { stackFrom, WEB } from '../testing/patient.ts';
-import { checkPlan } from './plan.ts';
-import { checkPrivileges, checkReadings } from './rights.ts';
+import { checkPlan, checkPrivileges, checkReadings } from './plan.ts';
 
 const missing = new ProxwrightError({
   code: 'PRIVILEGE_MISSING',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { privilegeRules } from './compatibility.ts';
+import { privilegeRules } from './requirement.ts';
 
 describe('the table of releases', () => {
   it('gives the rules of each release', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ProxwrightError } from '../base/errors.ts';
-import { silentLogger } from '../base/log.ts';
-import { seededRandom } from '../base/random.ts';
-import { VirtualClock } from '../base/virtual-clock.ts';
+import { ProxwrightError } from './errors.ts';
+import { silentLogger } from './log.ts';
+import { seededRandom } from './random.ts';
 import { DEFAULT_RETRY, type RetryContext, retryWhileBusy } from './retry.ts';
+import { VirtualClock } from './virtual-clock.ts';
 
 const busy = () => new ProxwrightError({ code: 'CONFIG_LOCKED', detail: '"can\'t lock file … got timeout"' });
 
