@@ -12,6 +12,7 @@ import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choose-
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
 import type { PlanResult } from '../plan.ts';
+import type { Guess } from '../privileges/assumed.ts';
 import type { PrivilegeCheck } from '../privileges/check.ts';
 
 /** How the server's certificate is believed. */
@@ -60,8 +61,7 @@ export interface RightsSeen {
   readonly hasAny: boolean;
   /** The plan itself, or what the file would need if everything it names were there. */
   readonly basis: 'plan' | 'assumed';
-  /** What had to be guessed. */
-  readonly notes: readonly string[];
+  readonly guesses: readonly Guess[];
 }
 
 export interface NodeSight {

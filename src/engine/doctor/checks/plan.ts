@@ -1,6 +1,7 @@
 /** Every check that a plan makes: template, node, ids, storages, bridges, sizes, boot order, mappings. */
 import { counted } from '../../../base/count.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { guessText } from '../../privileges/assumed.ts';
 import { TO_TYPE } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -38,7 +39,8 @@ export function checkPrivileges({
   result,
 }: Pick<Examination, 'rights' | 'principal' | 'result'>): Finding[] {
   const say = findingsOf('privileges');
-  const { check, notes } = rights;
+  const { check } = rights;
+  const notes = rights.guesses.map(guessText);
   if (!rights.hasAny && check.missing[0]) return [blindness(principal, check.missing[0], notes)];
   if (check.missing.length > 0) {
     return check.missing.map((problem, index) => {
