@@ -2,7 +2,9 @@
  * What to do next, as data. A hint is one text for people; the settings and commands in it are values as well, so that
  * a front door with another language (HCL, `terraform …`) writes them its own way instead of reading our sentences.
  */
+
 import { redact, type Secret } from './secret.ts';
+import { shellWord } from './shell.ts';
 
 /** A field and the value to give it, or the field alone. `…` stands for a value that only the reader knows. */
 export interface Setting {
@@ -162,9 +164,4 @@ function isPlainYaml(text: string): boolean {
 
 export function isList(value: SettingValue): value is readonly SettingValue[] {
   return Array.isArray(value);
-}
-
-/** Quoted where a shell would do something with it, such as the brackets of `vm.web[2]`. */
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -4,7 +4,10 @@
  * `docs/architecture.md` shows how.
  */
 import type { Clock, Instant } from './clock.ts';
+import { counted } from './count.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
+import { advice, setting } from './hint.ts';
+import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
 
 export interface RetryPolicy {
@@ -89,7 +92,7 @@ export const RETRIES = {
   },
 } as const satisfies Readonly<Record<string, RetryPolicy>>;
 
-export interface RetryDeps {
+interface RetryDeps {
   readonly clock: Clock;
   /** Needed where the policy spreads its pauses. */
   readonly random?: Random | undefined;
@@ -153,3 +156,47 @@ function isUnsettled(error: unknown): boolean {
   const isUnknown = error instanceof ProxwrightError && error.outcome === 'unknown';
   return isUnknown || hasCode(error, 'TASK_VANISHED', 'CONFIG_CHANGED');
 }
+
+/** What holds where the stack says nothing in `rollout.retry` and `rollout.timeouts.lock`. */
+export const DEFAULT_RETRY: RetryPolicy = RETRIES.lock;
+
+export interface RetryContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal?: AbortSignal | undefined;
+  /** What is being tried, for the log and for the error: `configure vm.web`. */
+  readonly subject: string;
+}
+
+export async function retryWhileBusy<T>(
+  policy: RetryPolicy,
+  context: RetryContext,
+  work: (attempt: number) => Promise<T>,
+): Promise<T> {
+  const attempts = new Attempts(policy, context);
+  for (;;) {
+    try {
+      return await work(attempts.failed + 1);
+    } catch (error) {
+      if (!(error instanceof ProxwrightError) || !policy.counts(error)) throw error;
+      const isAgain = await attempts.again(error, (pauseMs) =>
+        context.log.log('warn', `${context.subject}: busy, trying again in ${seconds(pauseMs)}`, {
+          attempt: attempts.failed,
+          pauseMs,
+          code: error.code,
+        }),
+      );
+      if (!isAgain) throw exhausted(error, attempts);
+    }
+  }
+}
+
+function exhausted(error: ProxwrightError, { failed, spentMs }: Attempts): ProxwrightError {
+  return error.with({
+    addedDetail: `Tried ${counted(failed, 'time')} within ${seconds(spentMs)}.`,
+    hint: advice`Run the command again when the other operation has ended, or allow more: ${setting('rollout.retry')}, ${setting('rollout.timeouts.lock')}.`,
+  });
+}
+
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;

@@ -1,6 +1,7 @@
 /** The public face of the engine: `import { loadStack, Session } from 'proxwright/engine'`. */
 export type { Address } from '../base/address.ts';
 export type { PortProbe } from '../base/port-probe.ts';
+export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from '../base/retry.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
 export type { Observed } from '../kinds/observed.ts';
 export type { StackState, VmState } from '../kinds/recorded.ts';
@@ -17,9 +18,9 @@ export {
 } from '../spec/index.ts';
 export type { ResourceOutcome, RunEvent } from '../state/events.ts';
 export { diagnose } from './doctor/diagnose.ts';
+export { WireWatch } from './doctor/examination.ts';
 export { type ExamineInput, examine } from './doctor/examine.ts';
 export { type Finding, isHealthy } from './doctor/finding.ts';
-export { WireWatch } from './doctor/wire-times.ts';
 export type { ExecuteResult } from './execute.ts';
 export { type ObserveInput, observe } from './observe.ts';
 export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';
@@ -29,7 +30,6 @@ export { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 export { pveumCommands } from './privileges/pveum.ts';
 export { requirementsOf } from './privileges/requirements.ts';
 export { smallestRoles } from './privileges/roles.ts';
-export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from './retry.ts';
 export type { Activity, RunListener } from './run-memory.ts';
 export { describeRun, type RunRecord } from './run-record.ts';
 export { type PlanOptions, Session, type SessionDeps, type SessionInput } from './session.ts';

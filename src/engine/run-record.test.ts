@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../base/address.ts';
+import { runMetrics } from '../cli/views/run-metrics.ts';
 import { JOURNAL_FORMAT, type ResourceOutcome, type RunEvent } from '../state/events.ts';
-import { runMetrics } from './run-metrics.ts';
 import { describeRun, momentsOf, nameOfStep, RunFold } from './run-record.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();

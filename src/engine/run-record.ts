@@ -6,7 +6,7 @@ import { counted } from '../base/count.ts';
 import { printDuration } from '../base/units.ts';
 import type { ResourceOutcome, RunEvent } from '../state/events.ts';
 import type { RunJournal } from '../state/journal.ts';
-import { firstLine } from './evidence/words.ts';
+import { firstLine } from './evidence/text.ts';
 import type { Activity } from './run-memory.ts';
 
 export type RunOutcome =

@@ -7,6 +7,7 @@ import { isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
+import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ActionDefinition, Sight } from '../kinds/action.ts';
 import type { FileContext, ImageSources } from '../kinds/image/context.ts';
@@ -18,7 +19,6 @@ import type { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { Pve } from '../pve/client.ts';
 import { isSightLost } from '../pve/index.ts';
 import type { VmPatch } from '../state/events.ts';
-import { DEFAULT_RETRY, retryWhileBusy } from './retry.ts';
 import type { RunMemory } from './run-memory.ts';
 
 /** Everything the steps of a run have in common. */

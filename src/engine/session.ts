@@ -22,21 +22,19 @@ import { IdReservations } from '../kinds/vm/ids.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps } from '../state/events.ts';
-import { closeRun, JournalWriter } from '../state/journal.ts';
+import { closeRun, JournalWriter, nextRunId } from '../state/journal.ts';
 import { recallState } from '../state/recall.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
-import { evidenceOf } from './evidence.ts';
+import { evidenceOf } from './evidence/record.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
 import type { RunLimits } from './limits.ts';
 import { observe } from './observe.ts';
 import { type DestroyInput, fingerprintsOf, type PlanResult, planDestroy, planStack } from './plan.ts';
 import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
-import { nextRunId } from './run-id.ts';
 import { type RunListener, RunMemory } from './run-memory.ts';
 import { type RunDeps, stepContext } from './run-step.ts';
-import { unsaved } from './unsaved.ts';
 
 export interface SessionDeps {
   readonly pve: Pve;
@@ -258,4 +256,18 @@ export class Session {
     await this.#memory.record({ event: 'stepDone', step: step.id });
     log.log('info', `${address}: resumed ${open.action} of an earlier run: ${outcome}`);
   }
+}
+
+/** The end of a run could not be saved: say what was done and how to continue. */
+function unsaved(error: ProxwrightError, { outcomes }: ExecuteResult): ProxwrightError {
+  const done = [...outcomes].filter(([, outcome]) => outcome === 'done').map(([address]) => address);
+  const others = [...outcomes.keys()].filter((address) => !done.includes(address));
+  const parts = [
+    ...(done.length > 0 ? [`done: ${done.join(', ')}`] : []),
+    ...(others.length > 0 ? [`stopped on the way or not begun: ${others.join(', ')}`] : []),
+  ];
+  return error.with({
+    addedDetail: `What stands is kept, and the journal tells what was begun (${parts.join('; ')}).`,
+    hint: 'Make room or give back the right to write, then run the same command again: it goes on from here.',
+  });
 }

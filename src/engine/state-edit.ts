@@ -10,10 +10,9 @@ import { advice, command } from '../base/hint.ts';
 import type { Random } from '../base/random.ts';
 import { emptyState, type StackState, type VmState } from '../kinds/recorded.ts';
 import { openSteps } from '../state/events.ts';
-import { JournalWriter, unfinishedRuns } from '../state/journal.ts';
+import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
-import { nextRunId } from './run-id.ts';
 import { RunMemory, recordEdit } from './run-memory.ts';
 
 export interface EditDoors {

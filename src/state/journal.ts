@@ -1,7 +1,8 @@
 /** The journal of each run: one line per event, on disk before the run acts on it. */
 import { invariant } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Instant } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
+import { type Random, randomHex } from '../base/random.ts';
 import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';
 import { parseOldEvent, upgradeJournal } from './old-journal.ts';
 import type { StateStore } from './store.ts';
@@ -147,4 +148,23 @@ function impossible(file: string, line: number, problem: string): never {
     detail: `This line of the journal records ${problem}, which cannot happen: the file was edited or damaged.`,
     hint: 'Restore the directory from a backup, or move the file away and rebuild: proxwright state recover',
   });
+}
+
+const DIGITS = 6;
+
+export async function nextRunId(store: StateStore, now: Instant, random: Random): Promise<string> {
+  const time = new Date(now)
+    .toISOString()
+    .replace(/[-:]/g, '')
+    .replace(/\.\d+Z$/, 'Z');
+  const wanted = `${time}-${randomHex(random.fork('run'), DIGITS)}`;
+  const last = (await listRuns(store)).at(-1);
+  return last === undefined || last < wanted ? wanted : successor(last);
+}
+
+/** The same time with the next number; where digits run out, one more of them. */
+function successor(runId: string): string {
+  const [, time = runId, digits = ''] = /^(.*)-([0-9a-f]+)$/.exec(runId) ?? [];
+  const next = (Number.parseInt(digits || '0', 16) + 1).toString(16).padStart(digits.length, '0');
+  return next.length > digits.length ? `${runId}0` : `${time}-${next}`;
 }

@@ -109,7 +109,7 @@ describe.each(FORMS)('the smallest role with $form', ({ form, vms, inPool }) => 
     const { version } = observed;
     const found = assumedNeeds({ stack, version, observed, now: clock.now(), lifecycle: true });
     if (!found.ok) throw new Error(found.problems.map(formatDiagnostic).join('\n'));
-    expect(found.notes).toEqual([]);
+    expect(found.guesses).toEqual([]);
     const known = (await pve.access.roles()).find(({ roleid }) => roleid === 'Administrator')?.privs;
     const options: RoleOptions = { version, vms, name, ...(known && { known: new Set(known) }) };
     return smallestRoles(found.needs.requirements, options);

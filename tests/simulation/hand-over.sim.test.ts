@@ -5,9 +5,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
-import { dnsmasqReservations } from '../../src/engine/outputs/dhcp.ts';
 import { talosScript } from '../../src/engine/outputs/hand-over/talos.ts';
 import { stackOutputs } from '../../src/engine/outputs/outputs.ts';
+import { dnsmasqReservations } from '../../src/engine/outputs/render.ts';
 import { emptyState } from '../../src/kinds/recorded.ts';
 import { buildWorld, type World, type WorldFile } from '../../src/simulator/index.ts';
 import { DEFAULT_WORLD } from '../../src/simulator/world/default-world.ts';

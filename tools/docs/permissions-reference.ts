@@ -1,6 +1,11 @@
 /** The tables of the pages about rights and upgrades, computed by the code that plans, refuses and examines. */
 import { kindOf } from '../../src/base/address.ts';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
+import { PROVIDER_FACTS, RESOURCE_FACTS } from '../../src/engine/doctor/upgrade/providers.ts';
+import { type AssumedInput, assumedNeeds } from '../../src/engine/privileges/assumed.ts';
+import { readingsOf } from '../../src/engine/privileges/check.ts';
+import { printPath, type Requirement } from '../../src/engine/privileges/requirement.ts';
+import { emptyVm } from '../../src/kinds/vm/privileges/forecast.ts';
 import {
   BEHAVIOURS,
   ENDPOINTS,
@@ -8,12 +13,7 @@ import {
   NEWEST_RELEASE,
   OLDEST_RELEASE,
   PRIVILEGES,
-} from '../../src/kinds/vm/privileges/rules.ts';
-import { PROVIDER_FACTS, RESOURCE_FACTS } from '../../src/engine/doctor/upgrade/providers.ts';
-import { type AssumedInput, assumedNeeds } from '../../src/engine/privileges/assumed.ts';
-import { readingsOf } from '../../src/engine/privileges/readings.ts';
-import { printPath, type Requirement } from '../../src/engine/privileges/requirement.ts';
-import { emptyVm } from '../../src/kinds/vm/privileges/forecast.ts';
+} from '../../src/pve/compatibility.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../src/spec/index.ts';
 import { table } from './markdown.ts';
 

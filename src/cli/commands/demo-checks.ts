@@ -1,5 +1,5 @@
 /** What the demo checks at the end, by reading from the server and from each guest's agent again. */
-import type { VmView } from '../../engine/outputs/vm-view.ts';
+import type { VmView } from '../../engine/outputs/outputs.ts';
 import { parseDrive } from '../../kinds/vm/disks.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { propertyOf } from '../../kinds/vm/parts.ts';

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { type Address, toAddress } from '../../base/address.ts';
 import { canceled, ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { type ImportResult, importVm } from '../../engine/import.ts';
+import { type ImportResult, importVm } from '../../engine/import/import.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { parseVmid } from '../../pve/index.ts';

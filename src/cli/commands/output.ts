@@ -1,12 +1,19 @@
 /** `proxwright output`: the outputs of a stack, from its state; the server is not contacted. */
-import { ansibleInventory } from '../../engine/outputs/ansible.ts';
+
 import { CONTRACTS, contractJsonSchema, type OutputName } from '../../engine/outputs/contract.ts';
-import { dnsmasqReservations, iscReservations } from '../../engine/outputs/dhcp.ts';
 import { k3sScript } from '../../engine/outputs/hand-over/k3s.ts';
 import { rancherScript } from '../../engine/outputs/hand-over/rancher.ts';
 import { talosScript } from '../../engine/outputs/hand-over/talos.ts';
 import { readOutput, type StackOutputs, stackOutputs } from '../../engine/outputs/outputs.ts';
-import { outputsAsEnvironment, outputsAsJson, outputsAsShell, outputsForPeople } from '../../engine/outputs/render.ts';
+import {
+  ansibleInventory,
+  dnsmasqReservations,
+  iscReservations,
+  outputsAsEnvironment,
+  outputsAsJson,
+  outputsAsShell,
+  outputsForPeople,
+} from '../../engine/outputs/render.ts';
 import { recallState } from '../../state/recall.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { openStack } from '../stack/open.ts';

@@ -1,10 +1,10 @@
 /** What `permissions` reports without a server, from the file and a release. */
 
-import { assumedNeeds } from '../../engine/privileges/assumed.ts';
+import { assumedNeeds, type Guess, guessText } from '../../engine/privileges/assumed.ts';
 import { pveumCommands } from '../../engine/privileges/pveum.ts';
 import type { PlanNeeds } from '../../engine/privileges/requirements.ts';
 import { type RoleSet, smallestRoles } from '../../engine/privileges/roles.ts';
-import type { ServerVersion } from '../../kinds/vm/privileges/rules.ts';
+import type { ServerVersion } from '../../pve/compatibility.ts';
 import { connectionFromEnvironment } from '../../pve/index.ts';
 import { AlreadyShown, badOption, type CommandDeps } from '../command.ts';
 import type { OpenedStack } from '../stack/open.ts';
@@ -26,7 +26,7 @@ export function offlineReport(
   const { stack } = opened;
   const version = { version: options.pve };
   if (!/^\d+\.\d+(\.\d+)?$/.test(options.pve)) throw badRelease(options.pve);
-  const { needs, notes } = assumed({ opened, version, lifecycle: options.lifecycle === true }, deps);
+  const { needs, guesses } = assumed({ opened, version, lifecycle: options.lifecycle === true }, deps);
   const roles = smallestRoles(needs.requirements, { version, vms, ...(options.name && { name: options.name }) });
   const principal = options.for ?? knownPrincipal(deps);
   const holder = { principal: principal ?? PLACEHOLDER };
@@ -38,7 +38,7 @@ export function offlineReport(
     holder,
     needs,
     notes: [
-      ...notes,
+      ...guesses.map(guessText),
       ...(scope === 'lifecycle' ? moveNotes(roles) : []),
       ...(principal === undefined
         ? [`Name the token with --for 'user@realm!token'; ${PLACEHOLDER} is a placeholder.`]
@@ -76,7 +76,7 @@ export function assumed(
     readonly observed?: Parameters<typeof assumedNeeds>[0]['observed'];
   },
   deps: CommandDeps,
-): { needs: PlanNeeds; notes: readonly string[] } {
+): { needs: PlanNeeds; guesses: readonly Guess[] } {
   const { opened, version, lifecycle, observed } = input;
   const found = assumedNeeds({ stack: opened.stack, version, lifecycle, observed, now: deps.clock.now() });
   if (found.ok) return found;

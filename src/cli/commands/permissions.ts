@@ -2,13 +2,19 @@
  * `proxwright permissions`: the smallest roles and ACL entries for a stack, as commands for an administrator or created with
  * an administrator's token; and which privileges the token lacks or has to spare today. With --pve it needs no server.
  */
+import { guessText } from '../../engine/privileges/assumed.ts';
 import { holderOf } from '../../engine/privileges/check.ts';
-import { grantRoles, roleChanges } from '../../engine/privileges/grant-roles.ts';
-import { Grants } from '../../engine/privileges/grants.ts';
-import { granteesOf, type Holder, pveumCommands, pveumRemovals } from '../../engine/privileges/pveum.ts';
+import { Grants, tagNeedsOf } from '../../engine/privileges/grants.ts';
+import {
+  granteesOf,
+  grantRoles,
+  type Holder,
+  pveumCommands,
+  pveumRemovals,
+  roleChanges,
+} from '../../engine/privileges/pveum.ts';
 import { type PlanNeeds, requirementsOf } from '../../engine/privileges/requirements.ts';
 import { compareWithGrants, type RoleSet, smallestRoles } from '../../engine/privileges/roles.ts';
-import { tagNeedsOf } from '../../engine/privileges/tags.ts';
 import { readSecret } from '../../local/secret.ts';
 import { type AclEntry, type Pve, parseToken } from '../../pve/index.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
@@ -91,12 +97,9 @@ async function serverReport(
   const replace = lifecycle ? stack.vms.map(({ address }) => address) : [];
   const { result, observed } = await tryPlan(opened, deps, reader, { replace });
   const { version } = observed;
-  const { needs: plain, notes } =
+  const { needs: plain, guesses } =
     result.ok && !lifecycle
-      ? {
-          needs: requirementsOf({ plan: result.plan, stack, observed, version }),
-          notes: NOTHING(result.plan.steps.length),
-        }
+      ? { needs: requirementsOf({ plan: result.plan, stack, observed, version }), guesses: [] }
       : assumed({ opened, version, lifecycle, observed }, deps);
   const tags = await tagNeedsOf(plain.tags, { pve: reader, grants: new Grants(reader) });
   const needs = { ...plain, requirements: [...plain.requirements, ...tags.requirements] };
@@ -116,7 +119,12 @@ async function serverReport(
     version: version.version,
     holder,
     needs,
-    notes: isRoot ? [...notes, ALL_POWERFUL] : exactly([...notes, ...tagNotes(tags.unknown)], options, holder),
+    notes: [
+      ...(result.ok && !lifecycle && result.plan.steps.length === 0 ? [NOTHING] : []),
+      ...guesses.map(guessText),
+      ...(isRoot ? [ALL_POWERFUL] : tagNotes(tags.unknown)),
+      ...(isRoot || guesses.length + tags.unknown.length === 0 ? [] : exactCommand(options, holder)),
+    ],
     roles,
     commands: isRoot ? [] : pveumCommands(roles, holder, existing),
     ...(isOwn && { difference: compareWithGrants(roles, grants) }),
@@ -133,15 +141,11 @@ function tagNotes(unknown: PlanNeeds['tags']): string[] {
   ];
 }
 
-/** Where the token could not see everything, names the command that can. */
-function exactly(notes: readonly string[], options: PermissionsOptions, { principal }: Holder): readonly string[] {
-  const isGuessed = notes.some((note) => /could not be read|not shown/.test(note));
-  if (!isGuessed || options.for !== undefined || options.apply) return notes;
+/** The token could not see everything; an administrator's token can. */
+function exactCommand(options: PermissionsOptions, { principal }: Holder): string[] {
+  if (options.for !== undefined || options.apply) return [];
   const command = `proxwright permissions${optionsOf(options)} --for '${principal}'`;
-  return [
-    ...notes,
-    `For an exact answer, use an administrator's token: PROXMOX_VE_API_TOKEN='root@pam!admin=…' ${command}`,
-  ];
+  return [`For an exact answer, use an administrator's token: PROXMOX_VE_API_TOKEN='root@pam!admin=…' ${command}`];
 }
 
 /** The options that were typed, for a command to type next. */
@@ -157,8 +161,7 @@ function optionsOf({ file, lifecycle, name, vms }: PermissionsOptions): string {
 const ALL_POWERFUL =
   "root@pam has all privileges, and so have its tokens without privilege separation. For another token: --for 'user@realm!token'";
 
-const NOTHING = (steps: number): readonly string[] =>
-  steps > 0 ? [] : ['The plan is empty, so it needs no privileges. For everything the VMs ever need: --lifecycle'];
+const NOTHING = 'The plan is empty, so it needs no privileges. For everything the VMs ever need: --lifecycle';
 
 /** Entries of the token and its user that the new ones replace. Not every token may list entries. */
 function strayEntries(entries: readonly AclEntry[], { principal }: Holder, { acl }: RoleSet): AclEntry[] {

@@ -4,12 +4,12 @@ import { resolve } from 'node:path';
 import { closest } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { runMetrics } from '../../engine/run-metrics.ts';
 import { describeRun, type RunRecord } from '../../engine/run-record.ts';
 import { listRuns, readRun, readRuns } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
 import { openStack } from '../stack/open.ts';
+import { runMetrics } from '../views/run-metrics.ts';
 import { runsView } from '../views/runs.ts';
 import { unwritable } from '../write-file.ts';
 

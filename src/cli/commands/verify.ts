@@ -1,5 +1,5 @@
 /** `proxwright verify`: checks that the cluster still matches the file (validate, doctor, plan), and leaves evidence. */
-import { evidenceOf } from '../../engine/evidence.ts';
+import { evidenceOf } from '../../engine/evidence/record.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
 import { type EvidenceOptions, Proof } from '../evidence/proof.ts';
 import { judged, passDoctor, passValidate } from '../evidence/stages.ts';

@@ -3,10 +3,14 @@ import { execFile } from 'node:child_process';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
-import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/evidence/record.ts';
-import { redacted } from '../../engine/evidence/redacted.ts';
+import {
+  APPLY_STAGES,
+  evidenceRecord,
+  redacted,
+  VERIFY_STAGES,
+  type VmEvidence,
+} from '../../engine/evidence/record.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
-import type { VmEvidence } from '../../engine/evidence.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResourceOutcome } from '../../state/events.ts';

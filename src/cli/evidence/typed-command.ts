@@ -1,4 +1,5 @@
 /** A command as it can be typed again: its options in a fixed order, without the values of variables. */
+import { shellWord } from '../../base/shell.ts';
 import type { PlanningOptions } from '../commands/plan.ts';
 
 export interface TypedOptions extends PlanningOptions {
@@ -26,9 +27,5 @@ export function typedCommand(command: 'apply' | 'verify', options: TypedOptions,
     ...(options.verify ? ['--verify'] : []),
     ...(options.yes ? ['--yes'] : []),
   ];
-  return words.map(quoted).join(' ');
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return words.map(shellWord).join(' ');
 }

@@ -4,8 +4,8 @@
  */
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type OutputFile, outputFiles } from '../../engine/outputs/files.ts';
 import type { StackOutputs } from '../../engine/outputs/outputs.ts';
+import { type OutputFile, outputFiles } from '../../engine/outputs/render.ts';
 import { unwritable } from '../write-file.ts';
 import type { OpenedStack } from './open.ts';
 

@@ -2,7 +2,7 @@
 import { counted, inNumber } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { printDuration } from '../../base/units.ts';
-import type { VmView } from '../../engine/outputs/vm-view.ts';
+import type { VmView } from '../../engine/outputs/outputs.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';

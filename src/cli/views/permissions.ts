@@ -1,7 +1,6 @@
 /** Roles and ACL entries: for people a script for an administrator, with comments; for programs the report. */
 import { counted } from '../../base/count.ts';
-import type { RoleChange } from '../../engine/privileges/grant-roles.ts';
-import type { Holder } from '../../engine/privileges/pveum.ts';
+import type { Holder, RoleChange } from '../../engine/privileges/pveum.ts';
 import type { Because, Requirement } from '../../engine/privileges/requirement.ts';
 import type { PlanNeeds } from '../../engine/privileges/requirements.ts';
 import type { PathPrivileges, RoleDifference, RoleSet } from '../../engine/privileges/roles.ts';

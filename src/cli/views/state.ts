@@ -2,7 +2,7 @@
 import { counted } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
-import type { Recovery, Standing } from '../../engine/recover.ts';
+import type { Recovery, Standing } from '../../engine/import/recover.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { FileState, StackState, VmState } from '../../kinds/recorded.ts';
 import type { LockOwner } from '../../state/store.ts';

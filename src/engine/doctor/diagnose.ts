@@ -1,20 +1,17 @@
 /** All checks over one examination, in the order in which people want to read them. Pure. */
-import { checkCapacity } from './checks/capacity.ts';
-import { checkQuorum } from './checks/cluster.ts';
+import { checkCapacity, checkDevices } from './checks/capacity.ts';
 import {
   checkCertificate,
   checkClock,
   checkEndpoint,
   checkLatency,
+  checkQuorum,
   checkToken,
   checkVersion,
 } from './checks/connection.ts';
-import { checkDevices } from './checks/devices.ts';
-import { checkImages } from './checks/images.ts';
 import { checkNeighbours } from './checks/neighbours.ts';
-import { checkPlan } from './checks/plan.ts';
-import { checkPrivileges, checkReadings } from './checks/rights.ts';
-import { checkStorages } from './checks/storage.ts';
+import { checkPlan, checkPrivileges, checkReadings } from './checks/plan.ts';
+import { checkImages, checkStorages } from './checks/storage.ts';
 import { checkTemplates } from './checks/template.ts';
 import type { Examination } from './examination.ts';
 import type { Finding } from './finding.ts';

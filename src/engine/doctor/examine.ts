@@ -20,10 +20,17 @@ import { foresee, type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
-import type { DownloadSight, Examination, Neighbours, NodeSight, RightsSeen, TrustSeen } from './examination.ts';
-import { volumeKey } from './examination.ts';
-import { templateOf } from './stack-use.ts';
-import type { WireTimes } from './wire-times.ts';
+import {
+  type DownloadSight,
+  type Examination,
+  type Neighbours,
+  type NodeSight,
+  type RightsSeen,
+  type TrustSeen,
+  templateOf,
+  volumeKey,
+  type WireTimes,
+} from './examination.ts';
 
 export interface ExamineInput {
   readonly pve: Pve;
@@ -102,13 +109,13 @@ async function readRights(input: ExamineInput, observed: Observed, result: PlanR
   const common = { pve, stack, version, signal, thorough: true };
   if (result.ok) {
     const check = await checkPrivileges({ ...common, plan: result.plan, observed });
-    return { check, hasAny, basis: 'plan', notes: [] };
+    return { check, hasAny, basis: 'plan', guesses: [] };
   }
   // Who may do nothing yet gets all that the VMs will ever need at once.
   const assumed = assumedNeeds({ stack, version, now, observed, lifecycle: !hasAny });
   const needs = assumed.ok ? assumed.needs : { requirements: [], rootOnly: [], tags: [] };
   const check = await checkNeeds(needs, common);
-  return { check, hasAny, basis: 'assumed', notes: assumed.ok ? assumed.notes : [] };
+  return { check, hasAny, basis: 'assumed', guesses: assumed.ok ? assumed.guesses : [] };
 }
 
 async function readToken({ pve, signal }: ExamineInput): Promise<Examination['token']> {

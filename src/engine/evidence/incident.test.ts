@@ -3,7 +3,7 @@ import type { VmState } from '../../kinds/recorded.ts';
 import { JOURNAL_FORMAT, type RunEvent } from '../../state/events.ts';
 import { describeRun } from '../run-record.ts';
 import { type IncidentInput, incidentName, renderIncident } from './incident.ts';
-import { timeline } from './incident-timeline.ts';
+import { timeline } from './incident-facts.ts';
 import { differingOf } from './record.ts';
 import { planned, TASK_FAILED } from './testing/facts.ts';
 

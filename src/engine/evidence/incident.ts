@@ -8,11 +8,20 @@ import { formatWhere } from '../../base/diagnostics.ts';
 import type { VmState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../run-record.ts';
-import { standings } from './incident-standing.ts';
-import { timeline } from './incident-timeline.ts';
-import { codeBlock, codeSpan, listed, tableHead, tableRow } from './markdown.ts';
+import { standings, timeline } from './incident-facts.ts';
 import type { Differing } from './record.ts';
-import { firstLine, isFromServer, printed, serverWords, taskLogLines } from './words.ts';
+import {
+  codeBlock,
+  codeSpan,
+  firstLine,
+  isFromServer,
+  listed,
+  printed,
+  serverWords,
+  tableHead,
+  tableRow,
+  taskLogLines,
+} from './text.ts';
 
 export interface IncidentInput {
   readonly runId: string;

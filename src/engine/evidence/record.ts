@@ -1,10 +1,18 @@
 /** One run of the gate as data: circumstances, stages, what differed, what was compared. All of it may be kept. Pure. */
-import type { Diagnostic } from '../../base/diagnostics.ts';
-import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
-import type { ResourceOutcome } from '../../state/events.ts';
-import type { VmEvidence } from '../evidence.ts';
 
-export const EVIDENCE_VERSION = 1;
+import type { Address } from '../../base/address.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { redact, type Secret } from '../../base/secret.ts';
+import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
+import { type ComparedField, comparedFields } from '../../kinds/vm/diff/compared.ts';
+import { comparedHa } from '../../kinds/vm/ha.ts';
+import { comparableHa, foundHa } from '../../kinds/vm/observe-ha.ts';
+import { effectiveValues } from '../../kinds/vm/observed.ts';
+import { wanted } from '../../kinds/vm/plan/desired-vm.ts';
+import type { ResourceOutcome } from '../../state/events.ts';
+import type { PlanInput } from '../plan.ts';
+
+const EVIDENCE_VERSION = 1;
 
 /** In the order in which they are passed; a verification that only reads ends with `plan`. */
 export const APPLY_STAGES = ['validate', 'doctor', 'plan', 'apply', 'last plan'] as const;
@@ -39,7 +47,7 @@ export interface Differing {
 }
 
 /** A VM that was compared with the file. */
-export interface ComparedVm extends Partial<VmEvidence> {
+interface ComparedVm extends Partial<VmEvidence> {
   readonly address: string;
   readonly name: string;
   readonly vmid: number | null;
@@ -149,4 +157,51 @@ export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvide
     ...compared.get(address),
     restartPending,
   };
+}
+
+export interface VmEvidence {
+  /** The uuid that is remembered, and the one that was found. */
+  readonly uuid: { readonly wanted: string | null; readonly found: string | null };
+  readonly fields: readonly ComparedField[];
+}
+
+/** VMs that are not there, or that may not be read, have nothing to compare. */
+export function evidenceOf({
+  stack,
+  state,
+  observed,
+  secrets,
+}: Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets'>): ReadonlyMap<Address, VmEvidence> {
+  const entries = stack.vms.flatMap((vm): [Address, VmEvidence][] => {
+    const [remembered, found] = [state.vms[vm.address], observed.vms.get(vm.address)];
+    if (!remembered || found?.kind !== 'present') return [];
+    const { vmid, uuid } = found.vm;
+    const input = {
+      stackName: stack.name,
+      vm,
+      recorded: remembered,
+      observed,
+      secrets: secrets.get(vm.address) ?? new Map(),
+      mayRestart: false,
+      asIncomplete: false,
+      readyMs: stack.rollout.timeouts.readyMs,
+    };
+    const fields = [
+      ...comparedFields(wanted(input, { vmid, uuid }, effectiveValues(found.vm)), found.vm, remembered.lastApplied),
+      ...comparedHa(comparableHa(vm.fields.ha, observed), foundHa(observed, vmid)),
+    ];
+    return [[vm.address, { uuid: { wanted: remembered.uuid ?? null, found: uuid ?? null }, fields }]];
+  });
+  return new Map(entries);
+}
+
+export function redacted<Value>(value: Value, secrets: readonly Secret[]): Value {
+  return withoutSecrets(value, secrets) as Value; // the same shape, with other words in its texts
+}
+
+function withoutSecrets(value: unknown, secrets: readonly Secret[]): unknown {
+  if (typeof value === 'string') return redact(value, secrets);
+  if (Array.isArray(value)) return value.map((each) => withoutSecrets(each, secrets));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutSecrets(each, secrets)]));
 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
-import { evidenceRecord } from './record.ts';
-import { redacted } from './redacted.ts';
+import { evidenceRecord, redacted } from './record.ts';
 import { appendedRow, evidenceRow } from './row.ts';
 import { evidenceInput } from './testing/facts.ts';
 

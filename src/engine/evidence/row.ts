@@ -1,8 +1,7 @@
 /** Evidence as a table in Markdown: the row of a run, and what has to be added to a file so that the row stands in it. Pure. */
 import { printDuration } from '../../base/units.ts';
-import { codeSpan, listed, tableHead, tableRow } from './markdown.ts';
 import type { Differing, EvidenceRecord, StageRecord } from './record.ts';
-import { firstLine, printed, serverWords } from './words.ts';
+import { codeSpan, firstLine, listed, printed, serverWords, tableHead, tableRow } from './text.ts';
 
 export const EVIDENCE_COLUMNS = ['Date', 'Task', 'Change summary', 'Validation command', 'Result', 'Notes'] as const;
 

@@ -1,7 +1,10 @@
 /** Outputs as text: for people, for programs, for shells. Unknown values are an em dash, null and an empty string. */
+
+import { stringify } from 'yaml';
+import { shellQuoted } from '../../base/shell.ts';
 import { DEPRECATED_OUTPUTS, type OutputName } from './contract.ts';
-import type { StackOutputs } from './outputs.ts';
-import { shellQuoted } from './shell.ts';
+import { talosScript } from './hand-over/talos.ts';
+import { isControlPlane, type NicView, type StackOutputs, type VmView } from './outputs.ts';
 
 export function outputsAsJson({ values }: Pick<StackOutputs, 'values'>): string {
   return `${JSON.stringify(values, undefined, 2)}\n`;
@@ -67,4 +70,123 @@ function shellText(value: unknown): string {
   if (value === null) return '';
   if (Array.isArray(value)) return value.filter((entry) => entry !== null).join(' ');
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+export function ansibleInventory({ stack, vms }: Pick<StackOutputs, 'stack' | 'vms'>): string {
+  const hosts = new Set(vms.map(({ name }) => name));
+  const groups = new Map<string, Set<string>>();
+  for (const vm of vms) {
+    for (const group of groupsOf(vm, hosts)) groups.set(group, (groups.get(group) ?? new Set()).add(vm.name));
+  }
+  const inventory = {
+    all: {
+      vars: { proxwright_stack: stack },
+      hosts: Object.fromEntries(vms.map((vm) => [vm.name, hostVariables(vm)])),
+      children: Object.fromEntries(
+        [...groups].map(([group, names]) => [
+          group,
+          { hosts: Object.fromEntries([...names].map((name) => [name, {}])) },
+        ]),
+      ),
+    },
+  };
+  return stringify(inventory);
+}
+
+/** A host without a known address has no `ansible_host`: Ansible then tries its name, which may well be in DNS. */
+function hostVariables({ ip, user, vmid, node, role, status }: VmView) {
+  return {
+    ...(ip !== null && { ansible_host: ip }),
+    ...(user !== null && { ansible_user: user }),
+    proxmox_vmid: vmid,
+    proxmox_node: node,
+    proxwright_role: role,
+    proxwright_status: status,
+  };
+}
+
+/** Ansible's own groups cannot be ours, its names have no hyphens, and a group is not called like a host. */
+function groupsOf({ role, group }: VmView, hosts: ReadonlySet<string>): Set<string> {
+  const names = [role, group].filter((name) => name !== null).map((name) => name.replace(/[^A-Za-z0-9_]/g, '_'));
+  return new Set(names.map((name) => (/^(\d|all$|ungrouped$)/.test(name) || hosts.has(name) ? `group_${name}` : name)));
+}
+
+interface Reservation {
+  readonly name: string;
+  readonly mac: string;
+  readonly ip: string | null;
+}
+
+/** Lines for a file below `/etc/dnsmasq.d`. */
+export function dnsmasqReservations({ vms }: Pick<StackOutputs, 'vms'>): string {
+  return lines(vms, ({ name, mac, ip }) => {
+    const address = ip?.includes(':') ? `[${ip}]` : ip;
+    return `dhcp-host=${[mac, ...(address === null || address === undefined ? [] : [address]), name].join(',')}`;
+  });
+}
+
+/** Declarations for `dhcpd.conf`. */
+export function iscReservations({ vms }: Pick<StackOutputs, 'vms'>): string {
+  return lines(vms, ({ name, mac, ip }) => {
+    const keyword = ip?.includes(':') ? 'fixed-address6' : 'fixed-address';
+    return `host ${name} { hardware ethernet ${mac}; ${ip === null ? '' : `${keyword} ${ip}; `}}`;
+  });
+}
+
+function lines(vms: StackOutputs['vms'], line: (reservation: Reservation) => string): string {
+  return vms
+    .flatMap(({ name, nics }) => nics.map((nic, index) => ({ nic, name: index === 0 ? name : `${name}-${nic.slot}` })))
+    .map(
+      ({ nic, name }) =>
+        `${nic.mac === null ? unknownMac(name, nic) : line({ name, mac: nic.mac.toLowerCase(), ip: nic.expected ?? nic.ip })}\n`,
+    )
+    .join('');
+}
+
+function unknownMac(name: string, { slot }: NicView): string {
+  return `# ${name}: the MAC address of ${slot} is not known before the VM exists, unless the stack fixes it (nics.${slot}.mac).`;
+}
+
+export interface OutputFile {
+  /** Without a directory. */
+  readonly name: string;
+  readonly text: string;
+  readonly isScript: boolean;
+}
+
+/** The outputs as a whole; for each VM that has an id its address alone, and a summary. */
+export function outputFiles(outputs: StackOutputs): OutputFile[] {
+  const { vms } = outputs;
+  const hasTalos = vms.some((vm) => vm.isTalos && isControlPlane(vm));
+  return [
+    data('outputs.json', outputsAsJson(outputs)),
+    data('outputs.env', outputsAsEnvironment(outputs)),
+    data('inventory.yaml', ansibleInventory(outputs)),
+    data('dnsmasq.conf', dnsmasqReservations(outputs)),
+    ...(hasTalos ? [{ name: 'talos.sh', text: talosScript(outputs), isScript: true }] : []),
+    ...vms.flatMap((vm) =>
+      vm.vmid === null
+        ? []
+        : [
+            // Empty while no address is known, so that a script finds the file and sees that there is none.
+            data(`vm_${vm.vmid}_ip.txt`, vm.ip === null ? '' : `${vm.ip}\n`),
+            data(`vm_${vm.vmid}_summary.txt`, summary(vm)),
+          ],
+    ),
+  ];
+}
+
+const data = (name: string, text: string): OutputFile => ({ name, text, isScript: false });
+
+function summary({ name, vmid, node, role, status, ip, nics }: VmView): string {
+  const lines = [
+    ['name', name],
+    ['id', vmid],
+    ['node', node],
+    ['role', role],
+    ['status', status],
+    ['address', ip],
+    ...nics.map(({ slot, mac, ip: address }) => [slot, `${address ?? 'unknown'} (${mac ?? 'MAC unknown'})`]),
+  ];
+  return lines.map(([key, value]) => `${key}: ${value ?? 'unknown'}\n`).join('');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadStack, resolveStack } from '../../spec/index.ts';
-import { assumedNeeds } from './assumed.ts';
+import { assumedNeeds, guessText } from './assumed.ts';
 
 const STACK = `version: 1
 stack: lab
@@ -8,9 +8,9 @@ vms:
   web: { name: web, vmid: 401, node: pve1, power: stopped, disks: { scsi0: { storage: tank, size: 1GiB } } }
 `;
 
-function privilegesWith(nodes: readonly string[], lifecycle = true): string[] {
-  const { stack } = resolveStack(loadStack(STACK, 'stack.yaml'));
-  if (!stack) throw new Error('the stack is well');
+function needsOf(text: string, nodes: readonly string[], lifecycle = true) {
+  const { stack } = resolveStack(loadStack(text, 'stack.yaml'));
+  if (!stack) throw new Error('the stack of this test is invalid');
   const observed = {
     nodes: new Map(nodes.map((node) => [node, { online: true }])),
     templates: new Map(),
@@ -18,16 +18,44 @@ function privilegesWith(nodes: readonly string[], lifecycle = true): string[] {
   } as const;
   const found = assumedNeeds({ stack, version: { version: '9.2' }, now: 0, observed, lifecycle });
   if (!found.ok) throw new Error(found.problems.map(({ detail }) => detail).join());
-  return found.needs.requirements.flatMap(({ privileges }) => privileges);
+  return found;
 }
 
-describe('the whole life of a VM', () => {
-  it('holds moves only where there is another node', () => {
+function privilegesWith(nodes: readonly string[], lifecycle = true): string[] {
+  return needsOf(STACK, nodes, lifecycle).needs.requirements.flatMap(({ privileges }) => privileges);
+}
+
+describe('the needs of the whole life of a VM', () => {
+  it('include moves only if the cluster has another node', () => {
     expect(privilegesWith(['pve1', 'pve2'])).toContain('VM.Migrate');
     expect(privilegesWith(['pve1'])).not.toContain('VM.Migrate');
   });
 
-  it('is more than the next plan, which moves nothing', () => {
+  it('exceed those of the next plan, which moves nothing', () => {
     expect(privilegesWith(['pve1', 'pve2'], false)).not.toContain('VM.Migrate');
+  });
+});
+
+describe('guesses about a template that cannot be read', () => {
+  const clone = (fields: string) =>
+    STACK.replace('disks: { scsi0: { storage: tank, size: 1GiB } }', `clone: { ${fields} }`);
+
+  it('cover what the file does not pin down', () => {
+    expect(needsOf(clone('template: debian'), ['pve1']).guesses).toEqual([
+      { template: 'debian', covers: ['vms', 'storages', 'bridges'] },
+    ]);
+    expect(needsOf(clone('template: 9000, storage: tank'), ['pve1']).guesses).toEqual([
+      { template: '9000', covers: ['bridges'] },
+    ]);
+  });
+
+  it('do not arise for VMs without a template', () => {
+    expect(needsOf(STACK, ['pve1']).guesses).toEqual([]);
+  });
+
+  it('name the fields that narrow them', () => {
+    expect(guessText({ template: 'debian', covers: ['storages', 'bridges'] })).toBe(
+      'Template debian could not be read, so these privileges cover all storages (set clone.storage to narrow this), bridges. Grant read access to the template and ask again for a smaller set.',
+    );
   });
 });

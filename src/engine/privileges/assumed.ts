@@ -1,7 +1,7 @@
 /**
- * The plan of a stack as if nothing of it existed and everything it names did: for a token that sees nothing yet, for no
- * server at all, and for the whole life of the VMs. Of a template that cannot be read it is not known where its disks and
- * cards are; what that asks for is asked for everywhere, and said. Pure.
+ * What a stack needs if none of its VMs exist yet and everything it refers to does: for a token that sees nothing yet, for
+ * use without a server, and for the whole life of the VMs. Where a template cannot be read, its storages and bridges are
+ * unknown; the requirements then cover all of them, and a guess says so. Pure.
  */
 import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
@@ -21,8 +21,8 @@ import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID } from '../../kinds/vm/privileges/forecast.ts';
 import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
-import type { ServerVersion } from '../../kinds/vm/privileges/rules.ts';
 import { whereOf } from '../../kinds/vm/where.ts';
+import type { ServerVersion } from '../../pve/compatibility.ts';
 import { planStack } from '../plan.ts';
 import { RequirementList } from './requirement.ts';
 import { type PlanNeeds, requirementsOf } from './requirements.ts';
@@ -31,7 +31,7 @@ export interface AssumedInput {
   readonly stack: ResolvedStack;
   readonly version: ServerVersion;
   readonly now: Instant;
-  /** What could be seen, if anybody could look. */
+  /** What is known of the cluster, if there is one to read. */
   readonly observed?: (Pick<Observed, 'templates' | 'pciMappings'> & Partial<Pick<Observed, 'nodes'>>) | undefined;
   readonly lifecycle?: boolean;
 }
@@ -40,13 +40,29 @@ export type AssumedNeeds =
   | {
       readonly ok: true;
       readonly needs: PlanNeeds;
-      /** What had to be guessed, as sentences. */
-      readonly notes: readonly string[];
+      readonly guesses: readonly Guess[];
     }
-  /** The file contradicts itself; no token helps. */
+  /** The file contradicts itself, whatever the token may do. */
   | { readonly ok: false; readonly problems: readonly Diagnostic[] };
 
-/** Stands for the storage of disks that nobody could look at. */
+/** A template could not be read, so the requirements cover everything of these kinds. */
+export interface Guess {
+  readonly template: string;
+  readonly covers: readonly ('vms' | 'storages' | 'bridges')[];
+}
+
+const COVERED = {
+  vms: 'VMs (set clone.template to an id to narrow this)',
+  storages: 'storages (set clone.storage to narrow this)',
+  bridges: 'bridges',
+} as const;
+
+export function guessText({ template, covers }: Guess): string {
+  const all = covers.map((each) => COVERED[each]).join(', ');
+  return `Template ${template} could not be read, so these privileges cover all ${all}. Grant read access to the template and ask again for a smaller set.`;
+}
+
+/** Stands for the storage of disks that could not be read. */
 const UNKNOWN_STORAGE = 'unknown';
 
 export function assumedNeeds(input: AssumedInput): AssumedNeeds {
@@ -61,7 +77,7 @@ export function assumedNeeds(input: AssumedInput): AssumedNeeds {
   return {
     ok: true,
     needs: { ...exact, requirements: withGuesses(exact, unread) },
-    notes: notesOf(unread),
+    guesses: guessesAt(unread),
   };
 }
 
@@ -87,7 +103,7 @@ function assumedWorld(input: AssumedInput): Observed {
   };
 }
 
-/** Nowhere yet, and welcome everywhere. */
+/** The image is on no storage yet, and every storage accepts it. */
 function assumedSites(image: ResolvedImage): ImageSite[] {
   const { storage, content } = image.fields;
   const row = {
@@ -125,14 +141,14 @@ function assumedDevices(stack: ResolvedStack, node: string): PciHardware[] {
     }));
 }
 
-/** On every node that wants it, so that no node is in the way. */
+/** On every node with a VM that clones it, so that the node is never the problem. */
 function assumedTemplates(input: AssumedInput): Map<string, TemplateCandidate[]> {
   const templates = new Map<string, TemplateCandidate[]>();
   for (const vm of input.stack.vms) {
     const { clone, node } = vm.fields;
     if (!clone) continue;
     const key = templateKey(clone.template);
-    // Those of the stack are made by its plan.
+    // The plan builds the templates of the stack itself.
     if (neededTemplates(input.stack, [vm]).length > 0) continue;
     const known = templates.get(key) ?? [];
     if (known.some((candidate) => candidate.node === node)) continue;
@@ -143,7 +159,7 @@ function assumedTemplates(input: AssumedInput): Map<string, TemplateCandidate[]>
   return templates;
 }
 
-/** The one that the VM's node would take, where it could be read. */
+/** The template that the VM would be cloned from, if it could be read. */
 function readTemplate({ fields }: ResolvedVm, { observed }: AssumedInput): VmObserved | undefined {
   const candidates = observed?.templates.get(templateKey(fields.clone?.template ?? '')) ?? [];
   const templates = candidates.filter(({ isTemplate }) => isTemplate);
@@ -151,7 +167,7 @@ function readTemplate({ fields }: ResolvedVm, { observed }: AssumedInput): VmObs
   return chosen?.vm.ok ? chosen.vm.value : undefined;
 }
 
-/** Whatever slots the file speaks of as if they were there. */
+/** A template with every slot that the file refers to. */
 function guessedTemplate(stack: ResolvedStack, key: string): VmObserved {
   const users = stack.vms.filter(({ fields }) => fields.clone && templateKey(fields.clone.template) === key);
   const vmid = key.startsWith('#') ? Number(key.slice(1)) : UNKNOWN_VMID;
@@ -179,7 +195,7 @@ function anySecrets(stack: ResolvedStack): ReadonlyMap<Address, ReadonlyMap<stri
   );
 }
 
-/** Wherever a placeholder stands in a path, everything of its kind is meant. */
+/** A placeholder in a path becomes everything of its kind. */
 function withGuesses({ requirements }: PlanNeeds, unread: readonly ResolvedVm[]): PlanNeeds['requirements'] {
   const list = new RequirementList();
   for (const requirement of requirements) {
@@ -199,17 +215,15 @@ function widened(place: AclPath): AclPath {
   return place.path === `/storage/${UNKNOWN_STORAGE}` ? { path: '/storage', below: true } : place;
 }
 
-function notesOf(unread: readonly ResolvedVm[]): string[] {
-  const names = [...new Set(unread.map(({ fields }) => String(fields.clone?.template)))];
-  return names.map((name) => {
-    const users = unread.filter(({ fields }) => String(fields.clone?.template) === name);
-    const places = [
-      ...(/^\d+$/.test(name) ? [] : ['VMs (clone.template: ID narrows that)']),
-      ...(users.every(({ fields }) => fields.clone?.storage !== undefined)
-        ? []
-        : ['storages (clone.storage narrows that)']),
-      'bridges',
-    ];
-    return `Template ${name} could not be read, so what it brings along is allowed on all ${places.join(', ')}. Once the token can read it, ask again for less.`;
+function guessesAt(unread: readonly ResolvedVm[]): Guess[] {
+  const templates = [...new Set(unread.map(({ fields }) => String(fields.clone?.template)))];
+  return templates.map((template) => {
+    const users = unread.filter(({ fields }) => String(fields.clone?.template) === template);
+    const isId = /^\d+$/.test(template);
+    const hasStorage = users.every(({ fields }) => fields.clone?.storage !== undefined);
+    return {
+      template,
+      covers: [...(isId ? [] : ['vms' as const]), ...(hasStorage ? [] : ['storages' as const]), 'bridges'],
+    };
   });
 }

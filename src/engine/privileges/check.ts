@@ -7,18 +7,18 @@ import { isFamily } from '../../base/errors.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
-import { type ServerVersion, supportOf } from '../../kinds/vm/privileges/rules.ts';
+import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
+import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
+import { whereOf } from '../../kinds/vm/where.ts';
 import type { Pve } from '../../pve/client.ts';
-import { Grants, isRealRoot } from './grants.ts';
+import { type ServerVersion, supportOf } from '../../pve/compatibility.ts';
+import { Grants, isRealRoot, tagNeedsOf } from './grants.ts';
 import type { Holder } from './pveum.ts';
-import { notRead, readingsOf } from './readings.ts';
 import { missingPrivileges } from './report.ts';
 import type { Requirement } from './requirement.ts';
 import { type PlanNeeds, requirementsOf } from './requirements.ts';
-import { tagNeedsOf } from './tags.ts';
-import { withZones } from './zones.ts';
 
-export interface CheckNeedsInput {
+interface CheckNeedsInput {
   readonly pve: Pve;
   readonly stack: ResolvedStack;
   readonly version: ServerVersion;
@@ -27,7 +27,7 @@ export interface CheckNeedsInput {
   readonly thorough?: boolean;
 }
 
-export interface CheckPrivilegesInput extends CheckNeedsInput {
+interface CheckPrivilegesInput extends CheckNeedsInput {
   readonly plan: Plan;
   readonly observed: Observed;
 }
@@ -130,4 +130,88 @@ async function checkTags(
     where: first.because.where,
   };
   return { requirements, notChecked: [notChecked] };
+}
+
+/** What every installation calls its bridges; anything else may be a VNet. */
+const PLAIN_BRIDGE = /^vmbr\d+$/;
+
+/** The same requirements, those about networks that may be VNets with the paths of all zones we hear of. */
+export async function withZones(
+  gaps: readonly Requirement[],
+  grants: Grants,
+  pve: Pve,
+  signal: AbortSignal | undefined,
+): Promise<Requirement[]> {
+  if (!gaps.some(mayBeVnet)) return [...gaps];
+  const zones = await zonesHeardOf(pve, signal);
+  const widened = gaps.map((gap): Requirement => {
+    if (!mayBeVnet(gap)) return gap;
+    const [{ path }] = gap.paths;
+    const others = zones.map((zone): AclPath => ({ path: path.replace(LOCAL_ZONE, `/sdn/zones/${zone}`) }));
+    return { ...gap, paths: [...gap.paths, ...others] };
+  });
+  await grants.ask(widened.flatMap(({ paths }) => paths.map(({ path }) => path)));
+  return widened.filter((gap) => !grants.holds(gap));
+}
+
+function mayBeVnet({ paths: [{ path }] }: Requirement): boolean {
+  const bridge = path.startsWith(`${LOCAL_ZONE}/`) ? path.slice(LOCAL_ZONE.length + 1).split('/')[0] : undefined;
+  return bridge !== undefined && !PLAIN_BRIDGE.test(bridge);
+}
+
+/** From entries that concern this token, and from the list of resources where it shows zones. */
+async function zonesHeardOf(pve: Pve, signal: AbortSignal | undefined): Promise<string[]> {
+  const [permissions, resources] = await Promise.all([
+    pve.access.permissions({}, { signal }),
+    pve.cluster.resources({}, { signal }),
+  ]);
+  const fromEntries = Object.keys(permissions).flatMap((path) => /^\/sdn\/zones\/([^/]+)/.exec(path)?.[1] ?? []);
+  const fromResources = resources.flatMap(
+    ({ id }) => /^(?:sdn\/[^/]+|network\/[^/]+\/zone)\/(.+)$/.exec(id)?.[1] ?? [],
+  );
+  return [...new Set([...fromEntries, ...fromResources])].filter((zone) => !LOCAL_ZONE.endsWith(`/${zone}`));
+}
+
+interface Reading extends Requirement {
+  /** What cannot be told without it: `Memory and load of node pve1`. */
+  readonly what: string;
+}
+
+/** `requirements`: what the plan needs, whose storages are looked into as well. */
+export function readingsOf(stack: ResolvedStack, requirements: readonly Requirement[]): Reading[] {
+  const [first] = stack.vms;
+  const because: Requirement['because'] = [{ where: first ? whereOf(first) : {}, step: 'checks' }];
+  const reading = (what: string, privileges: OneOf<string>, path: AclPath): Reading => ({
+    what,
+    privileges,
+    paths: [path],
+    because,
+  });
+  const nodes = new Set(stack.vms.map(({ fields }) => fields.node));
+  const pools = new Set(stack.vms.flatMap(({ fields }) => fields.pool ?? []));
+  const storages = new Set(
+    requirements.flatMap(({ paths }) => paths.flatMap(({ path }) => /^\/storage\/(.+)$/.exec(path)?.[1] ?? [])),
+  );
+  return [
+    reading('Names, ids and addresses of other VMs', ['VM.Audit'], { path: '/vms', below: true }),
+    reading('Quorum, HA and settings of the datacenter', ['Sys.Audit'], { path: '/' }),
+    reading('Bridges beside those that the token may use', ['SDN.Audit', 'SDN.Use'], { path: LOCAL_ZONE, below: true }),
+    ...[...nodes].map((node) => reading(`Memory and load of node ${node}`, ['Sys.Audit'], { path: `/nodes/${node}` })),
+    ...[...storages].map((storage) =>
+      reading(`Volumes on storage ${storage}`, ['Datastore.Audit'], { path: `/storage/${storage}` }),
+    ),
+    ...[...pools].map((pool) => reading(`Members of pool ${pool}`, ['Pool.Audit'], { path: `/pool/${pool}` })),
+  ];
+}
+
+/** What stays unknown, one warning each; their paths must have been asked about. */
+function notRead(readings: readonly Reading[], grants: Pick<Grants, 'holds'>): Diagnostic[] {
+  return readings
+    .filter((reading) => !grants.holds(reading))
+    .map(({ what, privileges, paths: [{ path }] }) => ({
+      severity: 'warning',
+      code: 'NOT_CHECKED',
+      summary: 'Not checked',
+      detail: `${what} could not be checked: the token needs ${privileges[0]} on ${path}.`,
+    }));
 }

@@ -1,7 +1,7 @@
 /** What is missing, for people: by the paths it is missing on, with the lines that ask for it and the commands that mend it. */
 import type { Diagnostic, Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
-import type { ServerVersion } from '../../kinds/vm/privileges/rules.ts';
+import type { ServerVersion } from '../../pve/compatibility.ts';
 import type { Grants } from './grants.ts';
 import { type Holder, pveumCommands } from './pveum.ts';
 import { type Because, printPath, type Requirement } from './requirement.ts';

@@ -1,4 +1,5 @@
 /** What a plan needs of its token, once for each set of privileges and paths, with everything in the stack that asks for it. */
+
 import type { Where } from '../../base/diagnostics.ts';
 import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
 

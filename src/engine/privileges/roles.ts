@@ -2,7 +2,7 @@
  * The smallest roles and access control entries that cover a set of requirements: one role for each kind of thing, and one
  * beside it for what is strong, so that only those get it who ask. Never a privilege that the server does not know. Pure.
  */
-import { privilegesOf, type ServerVersion } from '../../kinds/vm/privileges/rules.ts';
+import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 import type { Grants } from './grants.ts';
 import type { Requirement } from './requirement.ts';
 

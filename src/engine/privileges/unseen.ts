@@ -10,7 +10,7 @@ import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
 import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
 import type { Pve } from '../../pve/client.ts';
-import { assumedNeeds } from './assumed.ts';
+import { assumedNeeds, guessText } from './assumed.ts';
 import { checkNeeds } from './check.ts';
 import { Grants, isRealRoot } from './grants.ts';
 import { TO_TYPE } from './report.ts';
@@ -87,7 +87,10 @@ class Remedies {
     const observed = { nodes, templates: new Map(), pciMappings: { ok: false, needs: 'privileges' } } as const;
     const assumed = assumedNeeds({ stack, version, observed, now: 0, lifecycle: true });
     if (!assumed.ok) return this.forSight(sight, problem);
-    const notes = [`${pve.principal} has no privileges at all. This gives it what the stack needs.`, ...assumed.notes];
+    const notes = [
+      `${pve.principal} has no privileges at all. This gives it what the stack needs.`,
+      ...assumed.guesses.map(guessText),
+    ];
     return { notes, commands: await this.#commandsFor(assumed.needs.requirements) };
   }
 

@@ -1,6 +1,6 @@
 /** `ReadResource` of a template: whether it is there, and still what it was made as. */
 
-import { fieldsOfVm } from '../../engine/import-fields.ts';
+import { fieldsOfVm } from '../../engine/import/fields.ts';
 import { finalFields } from '../../kinds/template/building.ts';
 import { findCloudInitDrive } from '../../kinds/vm/disks.ts';
 import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';

@@ -1,5 +1,5 @@
 /** `ReadResource`: what a VM is now, in the words of the state. Nothing is waited for, no guest is asked. */
-import { fieldsOfVm } from '../../engine/import-fields.ts';
+import { fieldsOfVm } from '../../engine/import/fields.ts';
 import { findCloudInitDrive } from '../../kinds/vm/disks.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';

@@ -1,6 +1,6 @@
 /** Looking at one VM of the host's state: is it there, is it still the same, and what of it differs from the state. */
 import { ProxwrightError } from '../../base/errors.ts';
-import { fieldsOfVm } from '../../engine/import-fields.ts';
+import { fieldsOfVm } from '../../engine/import/fields.ts';
 import { observe } from '../../engine/observe.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';

@@ -3,7 +3,7 @@
  * from it for a while; at the end nothing of it is left. Everything carries the name of the suite's run.
  */
 import { z } from 'zod';
-import { grantRoles, roleChanges } from '../../../src/engine/privileges/grant-roles.ts';
+import { grantRoles, roleChanges } from '../../../src/engine/privileges/pveum.ts';
 import type { RoleSet } from '../../../src/engine/privileges/roles.ts';
 import { type Credentials, isNotFound, type Pve, tokenFrom } from '../../../src/pve/index.ts';
 import { apiPath } from '../../../src/pve/path.ts';

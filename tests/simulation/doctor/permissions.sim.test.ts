@@ -1,10 +1,10 @@
 /** Roles that are computed from the file: enough for a whole life, nothing that the server does not know, and a way back. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
-import { assumedNeeds } from '../../../src/engine/privileges/assumed.ts';
+import { assumedNeeds, guessText } from '../../../src/engine/privileges/assumed.ts';
 import { pveumCommands } from '../../../src/engine/privileges/pveum.ts';
 import { type RoleSet, smallestRoles } from '../../../src/engine/privileges/roles.ts';
-import { privilegesOf } from '../../../src/kinds/vm/privileges/rules.ts';
+import { privilegesOf } from '../../../src/pve/compatibility.ts';
 import { resolved } from '../engine/support/scene.ts';
 import { firstPicture, type PhaseEnd, PRINCIPAL, runPhase } from '../privileges/support/bench.ts';
 import { SERVERS } from '../privileges/support/scenarios.ts';
@@ -14,7 +14,10 @@ import { obey, STACK } from './support/clinic.ts';
 function rolesFor(stackText: string, version: string): { roles: RoleSet; notes: readonly string[] } {
   const found = assumedNeeds({ stack: resolved(stackText), version: { version }, now: 0, lifecycle: true });
   if (!found.ok) throw new Error(found.problems.map(formatDiagnostic).join('\n'));
-  return { roles: smallestRoles(found.needs.requirements, { version: { version }, vms: 'all' }), notes: found.notes };
+  return {
+    roles: smallestRoles(found.needs.requirements, { version: { version }, vms: 'all' }),
+    notes: found.guesses.map(guessText),
+  };
 }
 
 const texts = (end: PhaseEnd) => end.problems.map(formatDiagnostic);

@@ -1,7 +1,7 @@
 /** A run that waited for somebody else's lock says so in its journal, so that a report about it can tell. */
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
-import { timeline } from '../../../src/engine/evidence/incident-timeline.ts';
+import { timeline } from '../../../src/engine/evidence/incident-facts.ts';
 import { describeRun } from '../../../src/engine/run-record.ts';
 import { Session } from '../../../src/engine/session.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';

@@ -7,7 +7,7 @@ import type { Address } from '../../../src/base/address.ts';
 import type { ProxwrightError } from '../../../src/base/errors.ts';
 import type { ImageSource } from '../../../src/base/image-source.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import { DEFAULT_RETRY, retryWhileBusy } from '../../../src/engine/retry.ts';
+import { DEFAULT_RETRY, retryWhileBusy } from '../../../src/base/retry.ts';
 import type { OpenAct } from '../../../src/kinds/action.ts';
 import { FILE_ACTIONS } from '../../../src/kinds/image/actions/index.ts';
 import { settleFile } from '../../../src/kinds/image/actions/settle.ts';

@@ -1,6 +1,6 @@
 /** Templates: versions beside each other, what others did to them, what was half-built, and what a stack does not own. */
 import { describe, expect, it } from 'vitest';
-import { recoverState } from '../../../src/engine/recover.ts';
+import { recoverState } from '../../../src/engine/import/recover.ts';
 import { emptyState } from '../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { seededRandom } from '../../../src/simulator/index.ts';

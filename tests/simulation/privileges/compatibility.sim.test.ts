@@ -1,6 +1,6 @@
 /** The table of releases beside what servers of these releases have. */
 import { describe, expect, it } from 'vitest';
-import { privilegesOf, ROLES } from '../../../src/kinds/vm/privileges/rules.ts';
+import { privilegesOf, ROLES } from '../../../src/pve/compatibility.ts';
 import { builtInRoles, privilegesOf as simulatedPrivileges } from '../../../src/simulator/access/privileges.ts';
 import { RELEASES } from '../../../src/simulator/world/releases.ts';
 

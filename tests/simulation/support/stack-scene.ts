@@ -1,7 +1,7 @@
 /** A stack, a store and a simulated cluster in one process, on virtual time: for tests of what a stack remembers. */
 import { vmAddress } from '../../../src/base/address.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { type ImportInput, importVm } from '../../../src/engine/import.ts';
+import { type ImportInput, importVm } from '../../../src/engine/import/import.ts';
 import { Session } from '../../../src/engine/session.ts';
 import type { EditDoors } from '../../../src/engine/state-edit.ts';
 import type { Plan } from '../../../src/kinds/change.ts';

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { GIB, nodeStatus, patient, runningVm, stackFrom, WEB } from '../testing/patient.ts';
-import { checkCapacity } from './capacity.ts';
+import type { Readable } from '../../../kinds/observed.ts';
+import type { PciHardware } from '../../../kinds/pci-mapping/mapping.ts';
+import { GIB, nodeStatus, observedWith, patient, runningVm, stackFrom, vmOf, WEB } from '../testing/patient.ts';
+import { checkCapacity, checkDevices } from './capacity.ts';
 
 const running = (memoryGib: number, cpus: number) => runningVm(700, memoryGib * GIB, cpus);
 const on = (status: ReturnType<typeof nodeStatus>, ...vms: ReturnType<typeof running>[]) =>
@@ -43,6 +45,79 @@ describe('memory and cores', () => {
     const nodes = new Map([['pve1', { status: { ok: false, needs: 'Sys.Audit on /nodes/pve1' }, vms: [] } as const]]);
     expect(checkCapacity(patient({ nodes }))).toMatchObject([
       { verdict: 'unknown', words: 'Memory and cores of pve1: not checked, the token needs Sys.Audit on /nodes/pve1.' },
+    ]);
+  });
+});
+
+const card = (path: string, iommuGroup: number | undefined): PciHardware => ({
+  path,
+  id: '10de:2204',
+  subsystemId: undefined,
+  iommuGroup,
+  mdev: false,
+  name: 'GPU',
+});
+const map = (...paths: string[]) => paths.map((path) => `node=pve1,path=${path},id=10de:2204`);
+
+function seen(
+  devices: Readable<readonly PciHardware[]>,
+  mapped = ['0000:01:00'],
+  others: ReturnType<typeof vmOf>[] = [],
+) {
+  return patient({
+    stack: stackFrom(`${WEB}    machine: q35\n    pci: { hostpci0: { mapping: gpu } }\n`),
+    observed: observedWith({ pciMappings: { ok: true, value: new Map([['gpu', map(...mapped)]]) } }),
+    nodes: new Map([['pve1', { status: nodeStatus(GIB, 4), vms: [], devices }]]),
+    neighbours: { vms: new Map(others.map((vm) => [vm.vmid, vm])), unread: 0, isComplete: true },
+  });
+}
+const there = (...value: PciHardware[]) => ({ ok: true, value }) as const;
+
+describe('PCI devices', () => {
+  it('are nothing to speak of where none is passed on', () => {
+    expect(checkDevices(patient())).toEqual([]);
+  });
+
+  it('are there, in a group of their own', () => {
+    const own = [card('0000:01:00.0', 7), card('0000:01:00.1', 7), card('0000:02:00.0', 8)];
+    expect(checkDevices(seen(there(...own)))).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('that share a group with others are worth a word', () => {
+    expect(checkDevices(seen(there(card('0000:01:00.0', 7), card('0000:02:00.0', 7))))).toMatchObject([
+      { verdict: 'warning', words: expect.stringContaining('0000:02:00.0 (GPU)') },
+    ]);
+  });
+
+  it('that are absent or in no group stand in the way', () => {
+    expect(checkDevices(seen(there()))).toMatchObject([
+      { verdict: 'bad', words: expect.stringContaining('no PCI device') },
+    ]);
+    expect(checkDevices(seen(there(card('0000:01:00.0', undefined))))).toMatchObject([
+      { verdict: 'bad', words: expect.stringContaining('no IOMMU group') },
+    ]);
+  });
+
+  it('of VMs of others are not passed on a second time unsaid', () => {
+    const byAddress = vmOf(700, { hostpci0: '01:00.0' });
+    const byMapping = vmOf(701, { hostpci3: 'mapping=gpu,pcie=1' });
+    const hardware = there(card('0000:01:00.0', 7));
+    expect(checkDevices(seen(hardware, ['0000:01:00'], [byAddress, byMapping]))).toMatchObject([
+      { verdict: 'warning', words: expect.stringContaining('VM 700') },
+      { verdict: 'warning', words: expect.stringContaining('VM 701') },
+    ]);
+    const two = there(card('0000:01:00.0', 7), card('0000:02:00.0', 8));
+    expect(checkDevices(seen(two, ['0000:01:00', '0000:02:00'], [byMapping]))).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('and mappings that may not be read are not taken as fine', () => {
+    const hidden = seen({ ok: false, needs: 'Sys.Audit on /' });
+    expect(checkDevices(hidden)).toMatchObject([{ verdict: 'good' }, { verdict: 'unknown' }]);
+    const observed = observedWith({ pciMappings: { ok: false, needs: 'Mapping.Use on /mapping/pci' } });
+    expect(checkDevices({ ...hidden, observed })).toMatchObject([
+      { verdict: 'good' },
+      { verdict: 'unknown', words: expect.stringContaining('Mapping.Use') },
+      { verdict: 'unknown' },
     ]);
   });
 });

@@ -1,10 +1,11 @@
 /** The way to the server, and who we are there. */
+
+import { counted } from '../../../base/count.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
-import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../kinds/vm/privileges/rules.ts';
-import type { Examination } from '../examination.ts';
+import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
+import { type Examination, median } from '../examination.ts';
 import { type CheckName, type Finding, findingsOf } from '../finding.ts';
-import { median } from '../wire-times.ts';
 
 const SLOW_MS = 1_000;
 /** Dates are given in whole seconds, and answers take their time. */
@@ -132,4 +133,23 @@ export function checkLatency({ wire: { tookMs } }: Pick<Examination, 'wire'>): F
   return [
     say.warning(words, { remedy: 'Look at the load of the node; fewer requests at once: rollout.limits.requests: 2' }),
   ];
+}
+
+export function checkQuorum({ cluster }: Pick<Examination, 'cluster'>): Finding[] {
+  const say = findingsOf('quorum');
+  if (!cluster.ok) return [say.unread('Quorum', cluster.needs)];
+  const whole = cluster.value.find(({ type }) => type === 'cluster');
+  const nodes = cluster.value.filter(({ type }) => type === 'node');
+  const offline = nodes.filter(({ online }) => online === false).map(({ name }) => name);
+  if (!whole) return [say.good('One node by itself; there is nobody to agree with.')];
+  if (whole.quorate === false) {
+    return [
+      say.bad(`Cluster ${whole.name} has no quorum: Proxmox refuses every change.`, {
+        remedy: `Bring back ${offline.length > 0 ? offline.join(', ') : 'the missing nodes'}; on a node: pvecm status`,
+      }),
+    ];
+  }
+  const words = `Cluster ${whole.name} has quorum, ${counted(nodes.length, 'node')}.`;
+  if (offline.length === 0) return [say.good(words)];
+  return [say.warning(`${words} Offline: ${offline.join(', ')}.`, { remedy: 'On a node: pvecm status' })];
 }

@@ -1,14 +1,15 @@
 /** Health of the storages that the stack uses, and room for the sum of what is to be made. */
 
+import { type Address, kindOf } from '../../../base/address.ts';
+import { imageCompression } from '../../../kinds/image/names.ts';
+import { siteAddress } from '../../../kinds/image/plan.ts';
 import { machinesOf } from '../../../kinds/machines.ts';
-import type { StorageRow } from '../../../kinds/observed.ts';
+import type { ImageSite, StorageRow } from '../../../kinds/observed.ts';
 import { drivesOf } from '../../../kinds/vm/disks.ts';
 import { countNeeds, type Findings, isThin } from '../../../kinds/vm/plan/checks.ts';
 import { storageOfVolume } from '../../../pve/wire/index.ts';
-import type { Examination } from '../examination.ts';
-import { type Finding, findingsOf } from '../finding.ts';
-import { roughSize } from '../rough-size.ts';
-import { baseOf, isThere, storagesOf } from '../stack-use.ts';
+import { baseOf, type Examination, isThere, storagesOf } from '../examination.ts';
+import { type Finding, findingsOf, roughSize } from '../finding.ts';
 
 type Seen = Pick<Examination, 'stack' | 'foreseen'>;
 
@@ -74,4 +75,68 @@ function neededBytes({ stack, foreseen: observed }: Seen): ReadonlyMap<string, n
   }
   for (const [place, { bytes }] of counted.neededBytes) sums.set(place, (sums.get(place) ?? 0) + bytes);
   return sums;
+}
+
+const sayImage = findingsOf('images');
+
+export function checkImages({
+  observed,
+  downloads,
+  result,
+}: Pick<Examination, 'observed' | 'downloads' | 'result'>): Finding[] {
+  // What a plan has said of an image is not said again.
+  const refused = new Set<string | undefined>(
+    result.ok
+      ? []
+      : result.problems.map(({ where }) => where?.address).filter((each) => each && kindOf(each) === 'image'),
+  );
+  return observed.images.flatMap((site): Finding[] => {
+    if (refused.has(site.image.address) || !site.found.ok) return [];
+    const address = siteAddress(site);
+    const where = { ...(site.image.positions.url ?? site.image.positions['']), address };
+    const found = site.found.value
+      ? [sayImage.good(`${address} is in ${site.image.fields.storage}.`)]
+      : judgeImage(site, address, downloads);
+    return [...found, ...unproven(site, address)].map((finding) => ({ ...finding, where }));
+  });
+}
+
+function judgeImage(site: ImageSite, address: Address, downloads: Examination['downloads']): Finding[] {
+  const { url, path, via, storage } = site.image.fields;
+  if (path !== undefined)
+    return [sayImage.good(`${address} is sent from here: ${path}. Whether it is there, plan tells.`)];
+  if (via === 'upload') return [sayImage.good(`${address} is fetched here and sent: ${url}`)];
+  const answer = downloads.get(address);
+  if (!answer) return [];
+  if (answer.kind === 'hidden') return [sayImage.unread(`Whether ${site.node} reaches ${url}`, answer.needs)];
+  if (answer.kind === 'failed') {
+    return [
+      sayImage.bad(`${site.node} does not get ${url}: ${answer.words}`, {
+        remedy: `Correct the url, or let this machine fetch it: via: upload. To see why, on ${site.node}: curl -fIL '${url}'`,
+      }),
+    ];
+  }
+  const room = site.row?.availableBytes;
+  const { sizeBytes } = answer;
+  if (sizeBytes !== undefined && room !== undefined && sizeBytes > room) {
+    return [
+      sayImage.bad(`${address} has ${roughSize(sizeBytes)}; ${storage} on ${site.node} has ${roughSize(room)} free.`, {
+        remedy: `Free some room on ${storage}, or choose another storage.`,
+      }),
+    ];
+  }
+  const size = sizeBytes === undefined ? '' : `, ${roughSize(sizeBytes)}`;
+  return [sayImage.good(`${site.node} reaches ${url}${size}.`)];
+}
+
+/** What arrives without a checksum is believed. */
+function unproven({ image }: ImageSite, address: Address): Finding[] {
+  const { sha256, sha512, url = '', path } = image.fields;
+  if ((sha256 ?? sha512) !== undefined || path !== undefined) return [];
+  const packed = imageCompression(image.fields) === undefined ? '' : ' (of the packed file)';
+  return [
+    sayImage.warning(`${address} has no checksum, so whatever arrives is taken for it.`, {
+      remedy: `Write sha256: …${packed}. Its publisher lists it beside ${url.replace(/[^/]*$/, '')}`,
+    }),
+  ];
 }

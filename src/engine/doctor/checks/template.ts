@@ -10,9 +10,8 @@ import { propertyOf } from '../../../kinds/vm/parts.ts';
 import { readyChecks } from '../../../kinds/vm/ready/checks.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
-import { type Examination, volumeKey } from '../examination.ts';
+import { type Examination, templateOf, volumeKey } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
-import { templateOf } from '../stack-use.ts';
 
 type Seen = Pick<Examination, 'stack' | 'observed' | 'volumes'>;
 

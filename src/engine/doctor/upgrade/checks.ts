@@ -4,6 +4,7 @@
  */
 import type { Instant } from '../../../base/clock.ts';
 import { drivesOf } from '../../../kinds/vm/disks.ts';
+import { whereOf } from '../../../kinds/vm/where.ts';
 import {
   BEHAVIOURS,
   lostBetween,
@@ -11,15 +12,13 @@ import {
   PRIVILEGES,
   type ServerVersion,
   supportOf,
-} from '../../../kinds/vm/privileges/rules.ts';
-import { whereOf } from '../../../kinds/vm/where.ts';
+} from '../../../pve/compatibility.ts';
 import type { AclEntry, Role } from '../../../pve/index.ts';
 import { assumedNeeds } from '../../privileges/assumed.ts';
 import { printPath, type Requirement } from '../../privileges/requirement.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
-import { compareVersions, isTrueOf, PROVIDER_FACTS, RESOURCE_FACTS } from './providers.ts';
-import { providerUses, type TextFile } from './terraform-files.ts';
+import { compareVersions, isTrueOf, PROVIDER_FACTS, providerUses, RESOURCE_FACTS, type TextFile } from './providers.ts';
 
 export interface UpgradeInput {
   readonly from: ServerVersion;

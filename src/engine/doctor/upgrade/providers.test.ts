@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkAutomation } from './checks.ts';
-import { compareVersions, PROVIDER_FACTS } from './providers.ts';
-import { providerUses } from './terraform-files.ts';
+import { compareVersions, PROVIDER_FACTS, providerUses } from './providers.ts';
 
 const LOCK = (source: string, version: string) => `# made by terraform init
 provider "registry.terraform.io/${source}" {

@@ -3,9 +3,8 @@
  * the VMs by the SSH of whoever runs it; Proxwright itself never does.
  */
 import { advice, setting } from '../../../base/hint.ts';
-import type { StackOutputs } from '../outputs.ts';
-import { commentText, shellQuoted } from '../shell.ts';
-import type { VmView } from '../vm-view.ts';
+import { commentText, shellQuoted } from '../../../base/shell.ts';
+import type { StackOutputs, VmView } from '../outputs.ts';
 import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
 
 const FORMAT = 'k3s-script';

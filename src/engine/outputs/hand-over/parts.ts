@@ -4,10 +4,9 @@
  */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Hint } from '../../../base/hint.ts';
+import { commentText, shellQuoted } from '../../../base/shell.ts';
 import { CONTRACT_VERSION } from '../contract.ts';
-import type { StackOutputs } from '../outputs.ts';
-import { commentText, shellQuoted } from '../shell.ts';
-import type { VmView } from '../vm-view.ts';
+import type { StackOutputs, VmView } from '../outputs.ts';
 
 /** The parts of a script in their order, each a piece of bash. */
 export function scriptOf(

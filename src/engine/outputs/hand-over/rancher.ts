@@ -2,8 +2,9 @@
  * The hand-over to Rancher: cert-manager and Rancher by Helm on the cluster of the managers. VMs with other roles are for
  * clusters that Rancher makes, which it does by a command of its own on each of them.
  */
+
+import { shellQuoted } from '../../../base/shell.ts';
 import type { StackOutputs } from '../outputs.ts';
-import { shellQuoted } from '../shell.ts';
 import { k3sParts, noServers, targetOf, targetPart } from './k3s.ts';
 import { addressOf, addressPart, arrayPart, scriptOf } from './parts.ts';
 

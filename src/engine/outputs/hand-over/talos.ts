@@ -2,8 +2,9 @@
  * The hand-over to Talos: machine configurations from the cluster's endpoint, applied to each node by its role, one
  * bootstrap, and a kubeconfig. Secrets are made by talosctl in a folder of the user.
  */
+
+import { shellQuoted } from '../../../base/shell.ts';
 import { isControlPlane, type StackOutputs } from '../outputs.ts';
-import { shellQuoted } from '../shell.ts';
 import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
 
 const FORMAT = 'talos-script';

@@ -3,8 +3,6 @@
 import { behaves, privilegesOf, type ServerVersion } from '../../../pve/compatibility.ts';
 import type { PrivilegeRules } from './need.ts';
 
-export * from '../../../pve/compatibility.ts';
-
 export function privilegeRules(server: ServerVersion): PrivilegeRules {
   return {
     agent: privilegesOf(server).has('VM.Monitor') ? 'VM.Monitor' : 'VM.GuestAgent',

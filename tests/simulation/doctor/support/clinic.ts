@@ -1,10 +1,9 @@
 /** A cluster, a stack and a token that come to the doctor; an administrator who types what it says. */
 
 import { diagnose } from '../../../../src/engine/doctor/diagnose.ts';
-import type { Examination } from '../../../../src/engine/doctor/examination.ts';
+import { type Examination, WireWatch } from '../../../../src/engine/doctor/examination.ts';
 import { examine } from '../../../../src/engine/doctor/examine.ts';
 import type { CheckName, Finding } from '../../../../src/engine/doctor/finding.ts';
-import { WireWatch } from '../../../../src/engine/doctor/wire-times.ts';
 import { emptyState, type StackState } from '../../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../../src/pve/index.ts';
 import {

@@ -2,21 +2,21 @@
  * Rebuilds a lost state from the ownership lines in the cluster's VMs, and compares a state with the cluster. A line
  * counts only where id and uuid in it are those of the VM it stands in: a clone or a restore copies it.
  */
-import { type Address, kindOf, parseAddress, toAddress } from '../base/address.ts';
-import type { Clock } from '../base/clock.ts';
-import { hasCode } from '../base/errors.ts';
-import { readPciMappings } from '../kinds/pci-mapping/observe.ts';
-import type { StackState, VmState } from '../kinds/recorded.ts';
-import type { ResolvedStack } from '../kinds/stack.ts';
-import { retiredAddress } from '../kinds/template/versions.ts';
-import { sameVm } from '../kinds/vm/identity.ts';
-import { observeHa } from '../kinds/vm/observe-ha.ts';
-import type { VmObserved } from '../kinds/vm/observed.ts';
-import { findOwnership, type Ownership, ownershipCounts } from '../kinds/vm/ownership.ts';
-import { macsOf } from '../kinds/vm/parts.ts';
-import { readVm } from '../kinds/vm/read.ts';
-import type { Pve } from '../pve/client.ts';
-import { isNotFound } from '../pve/errors/kinds.ts';
+import { type Address, kindOf, parseAddress, toAddress } from '../../base/address.ts';
+import type { Clock } from '../../base/clock.ts';
+import { hasCode } from '../../base/errors.ts';
+import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
+import type { StackState, VmState } from '../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import { retiredAddress } from '../../kinds/template/versions.ts';
+import { sameVm } from '../../kinds/vm/identity.ts';
+import { observeHa } from '../../kinds/vm/observe-ha.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { findOwnership, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
+import { macsOf } from '../../kinds/vm/parts.ts';
+import { readVm } from '../../kinds/vm/read.ts';
+import type { Pve } from '../../pve/client.ts';
+import { isNotFound } from '../../pve/errors/kinds.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { takeOver } from './take-over.ts';
 

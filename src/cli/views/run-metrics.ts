@@ -1,5 +1,5 @@
 /** The durations of a run in the text format of Prometheus, for the textfile collector of its node exporter. Pure. */
-import type { RunRecord } from './run-record.ts';
+import type { RunRecord } from '../../engine/run-record.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../base/virtual-clock.ts';
-import { roughSize } from './rough-size.ts';
-import { median, WireWatch } from './wire-times.ts';
+import { median, WireWatch } from './examination.ts';
+import { roughSize } from './finding.ts';
 
 describe('a watch on the wire', () => {
   it('tells how long answers took, and how far the clocks are apart', async () => {

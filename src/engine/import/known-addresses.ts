@@ -3,18 +3,18 @@
  * all of them together within a few seconds; for the rest counts what the file or the VM's own configuration gives. Nothing
  * is waited for: what is not known then stays unknown, and is said.
  */
-import type { Address } from '../base/address.ts';
-import type { Clock } from '../base/clock.ts';
-import { throwIfCanceled } from '../base/clock.ts';
-import { canceled, ProxwrightError } from '../base/errors.ts';
-import { drivesOf } from '../kinds/vm/disks.ts';
-import type { VmFields } from '../kinds/vm/fields/index.ts';
-import type { VmObserved } from '../kinds/vm/observed.ts';
-import { macsOf, propertyOf } from '../kinds/vm/parts.ts';
-import { expectedAddresses, type NicIdentity, reportedAddresses } from '../kinds/vm/ready/addresses.ts';
-import { slotNumber, staticAddresses } from '../kinds/vm/ready/checks.ts';
-import type { GuestInterface, Pve } from '../pve/index.ts';
-import { fromWireBoolean } from '../pve/wire/index.ts';
+import type { Address } from '../../base/address.ts';
+import type { Clock } from '../../base/clock.ts';
+import { throwIfCanceled } from '../../base/clock.ts';
+import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { drivesOf } from '../../kinds/vm/disks.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { macsOf, propertyOf } from '../../kinds/vm/parts.ts';
+import { expectedAddresses, type NicIdentity, reportedAddresses } from '../../kinds/vm/ready/addresses.ts';
+import { slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
+import type { GuestInterface, Pve } from '../../pve/index.ts';
+import { fromWireBoolean } from '../../pve/wire/index.ts';
 
 export interface AddressDoors {
   readonly pve: Pve;

@@ -2,31 +2,29 @@
  * Takes over a VM that exists already: its identity is recorded, its notes get the ownership line, and nothing else is
  * touched. What the file says and is true of it counts as applied, so the next plan shows only what differs.
  */
-import type { Address } from '../base/address.ts';
-import { ProxwrightError } from '../base/errors.ts';
-import { advice, command, type Hint, setting } from '../base/hint.ts';
-import type { Logger } from '../base/log.ts';
-import type { Observed } from '../kinds/observed.ts';
-import { readPciMappings } from '../kinds/pci-mapping/observe.ts';
-import type { StackState, VmState } from '../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../kinds/stack.ts';
-import type { Difference } from '../kinds/vm/diff/diff.ts';
-import type { VmFields } from '../kinds/vm/fields/index.ts';
-import { notOurs, sameVm } from '../kinds/vm/identity.ts';
-import { readHa } from '../kinds/vm/observe-ha.ts';
-import type { VmObserved } from '../kinds/vm/observed.ts';
-import { findOwnership, ownershipCounts, ownershipLines } from '../kinds/vm/ownership.ts';
-import { readVm } from '../kinds/vm/read.ts';
-import type { Pve } from '../pve/client.ts';
-import { isNotFound } from '../pve/errors/kinds.ts';
-import type { VmPatch } from '../state/events.ts';
-import { fieldsOfVm, type ImportedFields } from './import-fields.ts';
-import { fittedLines, type ReadLines } from './import-lines.ts';
+import type { Address } from '../../base/address.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { advice, command, type Hint, setting } from '../../base/hint.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
+import type { StackState, VmState } from '../../kinds/recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import type { Difference } from '../../kinds/vm/diff/diff.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
+import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
+import { readHa } from '../../kinds/vm/observe-ha.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { findOwnership, ownershipCounts, ownershipLines } from '../../kinds/vm/ownership.ts';
+import { readVm } from '../../kinds/vm/read.ts';
+import type { Pve } from '../../pve/client.ts';
+import { isNotFound } from '../../pve/errors/kinds.ts';
+import type { VmPatch } from '../../state/events.ts';
+import type { RunMemory } from '../run-memory.ts';
+import { type EditDoors, editState } from '../state-edit.ts';
+import { fieldsOfVm, fittedLines, type ImportedFields, type ReadLines } from './fields.ts';
 import { knownAddresses } from './known-addresses.ts';
-import { writeOwnershipNote } from './ownership-note.ts';
-import type { RunMemory } from './run-memory.ts';
-import { type EditDoors, editState } from './state-edit.ts';
-import { type TakeOverInput, takeOver } from './take-over.ts';
+import { type TakeOverInput, takeOver, writeOwnershipNote } from './take-over.ts';
 
 export interface ImportInput extends Omit<EditDoors, 'stackName'> {
   readonly pve: Pve;

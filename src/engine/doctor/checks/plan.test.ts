@@ -5,8 +5,7 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import type { PlanResult } from '../../plan.ts';
 import type { RightsSeen } from '../examination.ts';
 import { stackFrom, WEB } from '../testing/patient.ts';
-import { checkPlan } from './plan.ts';
-import { checkPrivileges, checkReadings } from './rights.ts';
+import { checkPlan, checkPrivileges, checkReadings } from './plan.ts';
 
 const missing = new ProxwrightError({
   code: 'PRIVILEGE_MISSING',
@@ -21,7 +20,7 @@ const warning: Diagnostic = {
 };
 
 function rights(
-  part: Partial<Pick<RightsSeen, 'hasAny' | 'notes'>> & { missing?: Diagnostic[]; notChecked?: Diagnostic[] } = {},
+  part: Partial<Pick<RightsSeen, 'hasAny' | 'guesses'>> & { missing?: Diagnostic[]; notChecked?: Diagnostic[] } = {},
 ): RightsSeen {
   const because = [
     { where: { address: 'vm.web', field: 'startup', file: 'stack.yaml', line: 9 }, step: 'vm.configure' },
@@ -29,7 +28,7 @@ function rights(
   const strong = { privileges: ['Sys.Modify'], paths: [{ path: '/' }], because, strong: true } as const;
   const check = { missing: part.missing ?? [], notChecked: part.notChecked ?? [], requirements: [strong], gaps: [] };
   // Whoever judges does not ask again.
-  return { check: { ...check, grants: undefined as never }, hasAny: true, basis: 'plan', notes: [], ...part };
+  return { check: { ...check, grants: undefined as never }, hasAny: true, basis: 'plan', guesses: [], ...part };
 }
 
 function planOf(steps: number, warnings: readonly Diagnostic[] = []): PlanResult {
@@ -78,12 +77,15 @@ describe('privileges', () => {
   });
 
   it('that are missing come with the lines that ask for them and the commands', () => {
-    expect(check(rights({ missing: [missing], notes: ['A guess.'] }))).toEqual([
+    expect(check(rights({ missing: [missing], guesses: [{ template: 'debian', covers: ['bridges'] }] }))).toEqual([
       {
         check: 'privileges',
         verdict: 'bad',
         words: 'prov@pve!tok may not do all that this plan needs:',
-        details: ['VM.Clone on /vms/9000, for clone.template', 'A guess.'],
+        details: [
+          'VM.Clone on /vms/9000, for clone.template',
+          expect.stringContaining('Template debian could not be read'),
+        ],
         remedy: missing.hint?.text,
       },
     ]);

@@ -3,14 +3,14 @@
  * of the file. What comes out is what a stack may say: it has passed the schema and differs from the VM in nothing.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { vmAddress } from '../base/address.ts';
-import { invariant } from '../base/assert.ts';
-import { wordsOfText } from '../kinds/fields/words.ts';
-import { bareVm } from '../kinds/vm/bare-vm.ts';
-import { desiredConfig } from '../kinds/vm/desired-config.ts';
-import { diffVm } from '../kinds/vm/diff/diff.ts';
-import { type Drive, diskPartText, drivesOf } from '../kinds/vm/disks.ts';
-import { type VmFields, vmFieldsSchema } from '../kinds/vm/fields/index.ts';
+import { vmAddress } from '../../base/address.ts';
+import { invariant } from '../../base/assert.ts';
+import { wordsOfText } from '../../kinds/fields/words.ts';
+import { bareVm } from '../../kinds/vm/bare-vm.ts';
+import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import { diffVm } from '../../kinds/vm/diff/diff.ts';
+import { type Drive, diskPartText, drivesOf } from '../../kinds/vm/disks.ts';
+import { type VmFields, vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import {
   DRIVE_ROWS,
   EFI_ROWS,
@@ -23,16 +23,16 @@ import {
   USB_ROWS,
   VM_ROWS,
   type WireRow,
-} from '../kinds/vm/fields/rows.ts';
-import { writtenHa } from '../kinds/vm/ha.ts';
-import { effectiveValues, type VmObserved } from '../kinds/vm/observed.ts';
-import { stripOwnership } from '../kinds/vm/ownership.ts';
-import { propertyOf } from '../kinds/vm/parts.ts';
-import type { HaResource } from '../pve/index.ts';
-import { violationsOf } from '../spec/rules/index.ts';
+} from '../../kinds/vm/fields/rows.ts';
+import { writtenHa } from '../../kinds/vm/ha.ts';
+import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
+import { stripOwnership } from '../../kinds/vm/ownership.ts';
+import { propertyOf } from '../../kinds/vm/parts.ts';
+import type { HaResource } from '../../pve/index.ts';
+import { violationsOf } from '../../spec/rules/index.ts';
 
 /** A part of a stack file, not checked yet. */
-export type Tree = { [key: string]: unknown };
+type Tree = { [key: string]: unknown };
 
 export interface ImportedFields {
   /** As a stack file writes them. */
@@ -214,6 +214,41 @@ function put(tree: Tree, path: string, value: unknown): void {
   owner[last] = value;
 }
 
-export function isTree(value: unknown): value is Tree {
+function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What the file, with these lines in it, says of the VM; undefined where it is not valid then. */
+export type ReadLines = (written: Readonly<Tree>) => Promise<VmFields | undefined>;
+
+interface FittedLines {
+  readonly written: Readonly<Tree>;
+  /** What the file says of the VM once the lines stand in it. */
+  readonly fields: VmFields;
+}
+
+/** `untruePaths` tells what of some fields is not true of the VM. */
+export async function fittedLines(
+  found: ImportedFields,
+  read: ReadLines,
+  untruePaths: (fields: VmFields) => readonly string[],
+): Promise<FittedLines> {
+  let written = found.written;
+  for (;;) {
+    const fields = await read(written);
+    if (!fields) return found;
+    const fitted = untruePaths(fields).reduce(withNull, written);
+    if (fitted === written) return { written, fields };
+    written = fitted;
+  }
+}
+
+/** Undoes what a default says at `path`, unless the lines themselves speak of it. */
+function withNull(tree: Readonly<Tree>, path: string): Readonly<Tree> {
+  const [key = '', ...rest] = path.split('.');
+  const below = tree[key];
+  if (!(key in tree)) return { ...tree, [key]: null };
+  if (rest.length === 0 || !isTree(below)) return tree;
+  const changed = withNull(below, rest.join('.'));
+  return changed === below ? tree : { ...tree, [key]: changed };
 }

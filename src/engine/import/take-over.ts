@@ -1,20 +1,32 @@
 /** What is remembered of a VM that exists already: its identity, and every field of the file that is true of it. Pure. */
-import type { Address } from '../base/address.ts';
-import type { Observed } from '../kinds/observed.ts';
-import { type PciSight, pciMappingsFor } from '../kinds/pci-mapping/plan.ts';
-import type { VmState } from '../kinds/recorded.ts';
-import { bareVm } from '../kinds/vm/bare-vm.ts';
-import { appliedValues, type DesiredConfig } from '../kinds/vm/desired.ts';
-import { desiredConfig } from '../kinds/vm/desired-config.ts';
-import { type Difference, diffVm } from '../kinds/vm/diff/diff.ts';
-import type { VmFields } from '../kinds/vm/fields/index.ts';
-import { appliedHa, diffHa } from '../kinds/vm/ha.ts';
-import type { VmObserved } from '../kinds/vm/observed.ts';
-import { printOwnership } from '../kinds/vm/ownership.ts';
-import { macsOf } from '../kinds/vm/parts.ts';
-import { heldSeed, seedPlace } from '../kinds/vm/plan/seed-place.ts';
+import type { Address } from '../../base/address.ts';
+import type { Clock } from '../../base/clock.ts';
+import { hasCode } from '../../base/errors.ts';
+import type { Logger } from '../../base/log.ts';
+import type { Random } from '../../base/random.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import { type PciSight, pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
+import type { VmState } from '../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import { bareVm } from '../../kinds/vm/bare-vm.ts';
+import { appliedValues, type DesiredConfig } from '../../kinds/vm/desired.ts';
+import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import { type Difference, diffVm } from '../../kinds/vm/diff/diff.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
+import { appliedHa, diffHa } from '../../kinds/vm/ha.ts';
+import { IdReservations } from '../../kinds/vm/ids.ts';
+import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { printOwnership } from '../../kinds/vm/ownership.ts';
+import { packDesired } from '../../kinds/vm/packed.ts';
+import { macsOf } from '../../kinds/vm/parts.ts';
+import { heldSeed, seedPlace } from '../../kinds/vm/plan/seed-place.ts';
+import { GuestSigns } from '../../kinds/vm/ready/signs.ts';
+import { vmStep } from '../../kinds/vm/steps.ts';
+import type { Pve } from '../../pve/client.ts';
+import type { RunMemory } from '../run-memory.ts';
+import { runStep } from '../run-step.ts';
 
-export interface TakenOver {
+interface TakenOver {
   readonly vm: VmState;
   /** What the file says of the VM, with its ownership line. */
   readonly desired: DesiredConfig;
@@ -99,4 +111,54 @@ function isSecret(desired: DesiredConfig, path: string): boolean {
   return [...desired.values()].some(
     (entry) => entry.desired.kind === 'secret' && entry.fields.some((field) => field.path === path),
   );
+}
+
+interface NoteDoors {
+  readonly pve: Pve;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly stack: ResolvedStack;
+}
+
+/** The memory knows the VM; without a line the notes are left with the user's own part. */
+export async function writeOwnershipNote(
+  doors: NoteDoors,
+  memory: RunMemory,
+  address: Address,
+  line: string | undefined,
+  last?: VmObserved,
+): Promise<void> {
+  const { pve, clock, random, log, stack, signal } = doors;
+  const run = {
+    pve,
+    clock,
+    random,
+    log,
+    stackName: stack.name,
+    rollout: stack.rollout,
+    memory,
+    ids: new IdReservations(),
+    ports: { isOpen: async () => false },
+    secret: () => undefined,
+  };
+  // Only the line: a description in the file that differs is for the next plan to show.
+  const wish = { key: 'description', desired: { kind: 'notes', text: undefined, line } } as const;
+  const step = vmStep(address, 'vm.configure', { desired: packDesired([wish]) });
+  await runStep(run, step, { observed: { last }, signs: new GuestSigns(pve, clock), signal });
+}
+
+/** Whether there was a VM of ours to let go; one that is gone, or whose id is another's by now, carries no line of ours. */
+export async function removeOwnershipNote(doors: NoteDoors, memory: RunMemory, address: Address): Promise<boolean> {
+  if (memory.vm(address)?.uuid === undefined) return false;
+  try {
+    await writeOwnershipNote(doors, memory, address, undefined);
+    return true;
+  } catch (error) {
+    const isGone = hasCode(error, 'NOT_FOUND');
+    const isAnother = hasCode(error, 'NOT_OURS');
+    if (isGone || isAnother) return false;
+    throw error;
+  }
 }

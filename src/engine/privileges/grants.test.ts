@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judgeTags } from './tags.ts';
+import { judgeTags } from './grants.ts';
 
 /** As a server answers: to everybody what is allowed, and to some the settings as well. */
 const seen = (

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Pve } from '../../pve/client.ts';
+import { withZones } from './check.ts';
 import { Grants } from './grants.ts';
 import type { Requirement } from './requirement.ts';
-import { withZones } from './zones.ts';
 
 /** A token that may use what stands below one zone, on a cluster that shows it another one. */
 function server(): { pve: Pve; asked: string[] } {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ansibleInventory } from './ansible.ts';
 import { stackOutputs } from './outputs.ts';
+import { ansibleInventory, dnsmasqReservations, iscReservations, outputFiles } from './render.ts';
 import { address, known, STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';
 
 /** Not everybody has it. */
@@ -101,5 +101,87 @@ describe('an Ansible inventory', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
+  });
+});
+
+/** One that exists, one with a MAC address in the stack that does not, one of which nothing is known, one with two cards. */
+const WITH_CARDS = stackOutputs(
+  stackOf([
+    vm('control', 1, { ...address('10.0.20.11') }),
+    vm('worker', 1, { nics: { net0: { mac: 'bc:24:11:aa:00:01', ipv4: { address: '10.0.20.21/24' } } } }),
+    vm('worker', 2, { nics: { net0: { bridge: 'vmbr0' } } }),
+    vm('worker', 3, {}),
+  ]),
+  stateOf({
+    // A lease that it got before its reservation.
+    'vm.control[1]': known(101, { addresses: { net0: ['10.0.20.199'] } }),
+    'vm.worker[3]': known(113, {
+      macs: { net0: 'BC:24:11:00:00:13', net1: 'BC:24:11:00:00:14' },
+      addresses: { net0: ['fd00::13'] },
+    }),
+  }),
+);
+
+describe('reservations', () => {
+  it('for dnsmasq: MAC, the address that the stack gives or else the one that is known, and the name', () => {
+    expect(dnsmasqReservations(WITH_CARDS)).toMatchInlineSnapshot(`
+      "dhcp-host=bc:24:11:00:00:01,10.0.20.11,lab-control-1
+      dhcp-host=bc:24:11:aa:00:01,10.0.20.21,lab-worker-1
+      # lab-worker-2: the MAC address of net0 is not known before the VM exists, unless the stack fixes it (nics.net0.mac).
+      dhcp-host=bc:24:11:00:00:13,[fd00::13],lab-worker-3
+      dhcp-host=bc:24:11:00:00:14,lab-worker-3-net1
+      "
+    `);
+  });
+
+  it('for the DHCP server of ISC', () => {
+    expect(iscReservations(WITH_CARDS)).toMatchInlineSnapshot(`
+      "host lab-control-1 { hardware ethernet bc:24:11:00:00:01; fixed-address 10.0.20.11; }
+      host lab-worker-1 { hardware ethernet bc:24:11:aa:00:01; fixed-address 10.0.20.21; }
+      # lab-worker-2: the MAC address of net0 is not known before the VM exists, unless the stack fixes it (nics.net0.mac).
+      host lab-worker-3 { hardware ethernet bc:24:11:00:00:13; fixed-address6 fd00::13; }
+      host lab-worker-3-net1 { hardware ethernet bc:24:11:00:00:14; }
+      "
+    `);
+  });
+});
+
+describe('the output files', () => {
+  it('are the outputs as a whole, and two for each VM that has an id', () => {
+    const files = outputFiles(OUTPUTS);
+    expect(files.map(({ name }) => name)).toEqual([
+      ...['outputs.json', 'outputs.env', 'inventory.yaml', 'dnsmasq.conf', 'talos.sh'],
+      ...[101, 102, 111, 112].flatMap((id) => [`vm_${id}_ip.txt`, `vm_${id}_summary.txt`]),
+    ]);
+    expect(files.filter(({ isScript }) => isScript).map(({ name }) => name)).toEqual(['talos.sh']);
+    const textOf = (name: string) => files.find((file) => file.name === name)?.text;
+    expect(textOf('vm_111_ip.txt')).toBe('192.168.7.7\n');
+    expect(textOf('vm_112_ip.txt')).toBe('');
+    expect(textOf('vm_111_summary.txt')).toMatchInlineSnapshot(`
+      "name: lab-worker-1
+      id: 111
+      node: pve1
+      role: worker
+      status: complete
+      address: 192.168.7.7
+      net2: 192.168.7.7 (BC:24:11:00:01:01)
+      net10: 10.9.0.7 (BC:24:11:00:01:02)
+      "
+    `);
+    expect(textOf('vm_112_summary.txt')).toMatchInlineSnapshot(`
+      "name: lab-worker-2
+      id: 112
+      node: pve1
+      role: worker
+      status: incomplete
+      address: unknown
+      net0: unknown (BC:24:11:00:00:12)
+      "
+    `);
+  });
+
+  it('have no script where there is nothing to hand over to Talos', () => {
+    const outputs = stackOutputs(stackOf([vm('web', 1, { guest: 'plain', role: 'control-plane' })]), stateOf({}));
+    expect(outputFiles(outputs).map(({ name }) => name)).not.toContain('talos.sh');
   });
 });

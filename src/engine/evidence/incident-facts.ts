@@ -1,11 +1,13 @@
 /** What a failed run left behind, VM by VM, as far as its own memory knows. Pure. */
 
+import { printDuration } from '../../base/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
 import type { VmState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
+import { type Moment, momentsOf, type RunRecord } from '../run-record.ts';
 import type { Differing } from './record.ts';
 
-export interface Stand {
+interface Stand {
   readonly address: string;
   readonly name: string;
   readonly vmid: string;
@@ -13,7 +15,7 @@ export interface Stand {
   readonly words: string;
 }
 
-export interface StandingInput {
+interface StandingInput {
   readonly planned: readonly Differing[];
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   readonly vms: Readonly<Record<string, VmState>>;
@@ -70,4 +72,20 @@ function leftover(vm: VmState | undefined): string {
     case 'complete':
       return 'exists; the change failed, perhaps in part';
   }
+}
+
+/** The end says most; of a long run the middle is left out. */
+const MOST_MOMENTS = 200;
+const FIRST_MOMENTS = 50;
+
+export function timeline(run: RunRecord, noticedAt: string): Moment[] {
+  const start = Date.parse(run.startedAt ?? noticedAt);
+  const moments = momentsOf(run).map((moment) => ({
+    ...moment,
+    at: `+${printDuration(Date.parse(moment.at) - start)}`,
+  }));
+  const left = moments.length - MOST_MOMENTS;
+  if (left <= 0) return moments;
+  const gap = { at: '…', address: '', what: `${left} lines left out` };
+  return [...moments.slice(0, FIRST_MOMENTS), gap, ...moments.slice(FIRST_MOMENTS + left)];
 }
