@@ -8,12 +8,13 @@ import { type Change, PLAN_VERSION, UNDETAILED } from '../kinds/change.ts';
 import { placeOfVolume } from '../kinds/image/file.ts';
 import { fileStep } from '../kinds/image/steps.ts';
 import type { Observed, ObservedVm } from '../kinds/observed.ts';
-import type { StackState, VmState } from '../kinds/recorded.ts';
+import type { StackState } from '../kinds/recorded.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import { notOurs, sameVm } from '../kinds/vm/identity.ts';
 import { lostProblem, lostVms } from '../kinds/vm/plan/lost-vms.ts';
 import { movesOf, withMoves } from '../kinds/vm/plan/moves.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 import { vmStep } from '../kinds/vm/steps.ts';
 import { fingerprintsOf, type PlanResult } from './plan.ts';
 import { waitOrder } from './ready/schedule.ts';
@@ -40,7 +41,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
       : input.only.some((selector) => covers(selector, address));
   const doomed = orderOfRemoval(stack, state).filter(isSelected);
   const changes = doomed.map((address): Change => {
-    const remembered = state.vms[address] as VmState; // the list is made from the keys of the state
+    const remembered = state.vms[address] as VmRecord; // the list is made from the keys of the state
     const found = observed.vms.get(address);
     const problem = refusal(address, remembered, found);
     if (problem) problems.push(problem);
@@ -136,7 +137,7 @@ function orderOfRemoval(stack: ResolvedStack, state: StackState): Address[] {
   return [...inFile, ...strays].reverse();
 }
 
-function refusal(address: Address, remembered: VmState, found: ObservedVm | undefined): Diagnostic | undefined {
+function refusal(address: Address, remembered: VmRecord, found: ObservedVm | undefined): Diagnostic | undefined {
   if (remembered.uuid === undefined) {
     return new ProxwrightError({
       code: 'GUEST_LOCKED',

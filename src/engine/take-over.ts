@@ -2,7 +2,6 @@
 import type { Address } from '../base/address.ts';
 import type { Observed } from '../kinds/observed.ts';
 import { type PciSight, pciMappingsFor } from '../kinds/pci-mapping/plan.ts';
-import type { VmState } from '../kinds/recorded.ts';
 import { bareVm } from '../kinds/vm/bare-vm.ts';
 import { appliedValues, type DesiredConfig } from '../kinds/vm/desired.ts';
 import { desiredConfig } from '../kinds/vm/desired-config.ts';
@@ -13,9 +12,10 @@ import type { VmObserved } from '../kinds/vm/observed.ts';
 import { printOwnership } from '../kinds/vm/ownership.ts';
 import { macsOf } from '../kinds/vm/parts.ts';
 import { heldSeed, seedPlace } from '../kinds/vm/plan/seed-place.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 
 export interface TakenOver {
-  readonly vm: VmState;
+  readonly vm: VmRecord;
   /** What the file says of the VM, with its ownership line. */
   readonly desired: DesiredConfig;
   /** Fields of the file that are not true of the VM: the next plan shows them. */
@@ -89,7 +89,7 @@ function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, 
 }
 
 /** Its documents are remembered, so that they go with it. */
-function seedHeld({ current, node }: VmObserved): Pick<VmState, 'seed'> {
+function seedHeld({ current, node }: VmObserved): Pick<VmRecord, 'seed'> {
   const volid = heldSeed(current)?.file;
   const digest = /-([0-9a-f]{16})\.iso$/.exec(volid ?? '')?.[1];
   return volid === undefined || digest === undefined ? {} : { seed: { node, volid, digest } };

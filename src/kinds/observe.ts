@@ -11,7 +11,7 @@ import { observeImages } from './image/observe.ts';
 import { machinesOf } from './machines.ts';
 import type { GuestRow, Observed, ObservedVm, Readable, StorageRow, TemplateCandidate } from './observed.ts';
 import { observePci } from './pci-mapping/observe.ts';
-import type { StackState, VmState } from './recorded.ts';
+import type { StackState } from './recorded.ts';
 import type { ResolvedStack, ResolvedVm } from './stack.ts';
 import { outdatedTemplates, type Secrets } from './template/recipe.ts';
 import { observeHa } from './vm/observe-ha.ts';
@@ -20,6 +20,7 @@ import { possibleClaimants } from './vm/plan/lost-vms.ts';
 import { withMoves } from './vm/plan/moves.ts';
 import { namesNewPlaces } from './vm/plan/new-places.ts';
 import { readVm } from './vm/read.ts';
+import type { VmRecord } from './vm/record.ts';
 
 export interface ObserveInput {
   readonly pve: Pve;
@@ -44,7 +45,7 @@ export async function observe(input: ObserveInput): Promise<Observed> {
       .filter((row) => row.type === 'node' && row.node)
       .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
   );
-  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
+  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmRecord][];
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
   const vms = await readKnown(pve, known, guests, running, signal);
   const anew = [...replace, ...templatesToBuild(stack, state, input.secrets)];
@@ -103,7 +104,7 @@ function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<
 
 /** Nodes that hold VMs of ours: one list each tells which of them run. */
 function nodesOf(
-  known: readonly (readonly [Address, VmState])[],
+  known: readonly (readonly [Address, VmRecord])[],
   guests: ReadonlyMap<number, GuestRow>,
   nodes: ReadonlyMap<string, { online: boolean }>,
 ): string[] {
@@ -127,7 +128,7 @@ async function runningByNode(
 
 async function readKnown(
   pve: Pve,
-  known: readonly (readonly [Address, VmState])[],
+  known: readonly (readonly [Address, VmRecord])[],
   guests: ReadonlyMap<number, GuestRow>,
   running: ReadonlySet<number>,
   signal: AbortSignal | undefined,

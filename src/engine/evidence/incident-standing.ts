@@ -1,7 +1,7 @@
 /** What a failed run left behind, VM by VM, as far as its own memory knows. Pure. */
 
 import type { ChangeKind } from '../../kinds/change.ts';
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { Differing } from './record.ts';
 
@@ -16,7 +16,7 @@ export interface Stand {
 export interface StandingInput {
   readonly planned: readonly Differing[];
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
-  readonly vms: Readonly<Record<string, VmState>>;
+  readonly vms: Readonly<Record<string, VmRecord>>;
   readonly remaining: readonly Differing[];
 }
 
@@ -42,7 +42,7 @@ const REMOVING: ReadonlySet<ChangeKind> = new Set(['delete', 'forget']);
 
 function standingOf(
   outcome: ResourceOutcome | undefined,
-  vm: VmState | undefined,
+  vm: VmRecord | undefined,
   plan: Differing | undefined,
 ): string {
   switch (outcome) {
@@ -60,7 +60,7 @@ function standingOf(
   }
 }
 
-function leftover(vm: VmState | undefined): string {
+function leftover(vm: VmRecord | undefined): string {
   if (!vm) return 'failed; nothing of it is left';
   switch (vm.phase) {
     case 'creating':

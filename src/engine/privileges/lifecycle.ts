@@ -9,7 +9,7 @@ import type { SeedInput } from '../../kinds/vm/actions/seed.ts';
 import { mergedText } from '../../kinds/vm/diff/merge.ts';
 import { writeNeeds } from '../../kinds/vm/privileges/config.ts';
 import { growthNeeds } from '../../kinds/vm/privileges/drives.ts';
-import { type VmForecast, wishesOf } from '../../kinds/vm/privileges/forecast.ts';
+import { desiredValuesOf, type VmForecast } from '../../kinds/vm/privileges/forecast.ts';
 import { type Need, need, on } from '../../kinds/vm/privileges/need.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from '../../kinds/vm/privileges/steps.ts';
 import type { ConfigureInput } from '../../kinds/vm/steps.ts';
@@ -52,7 +52,7 @@ function documentNeeds(steps: readonly Step[]): Need[] {
 /** Every wish is written once more, whatever stands there. */
 function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, around: StepSurroundings): Need[] {
   const subject = { vmid: vm.vmid, paths, rules: around.rules };
-  return wishesOf(input.desired, around.owner, vm).flatMap(({ key, desired }) => {
+  return desiredValuesOf(input.desired, around.owner, vm).flatMap(({ key, desired }) => {
     const text = desired.kind === 'secret' ? '' : mergedText(key, desired, vm.current.get(key));
     if (text === undefined) return [];
     const write = { set: { [key]: text }, delete: [], destroysVolumes: false, touchesDrives: false };

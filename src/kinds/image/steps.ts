@@ -2,7 +2,7 @@
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
 import { type Compression, type ImageContent, imageVolid, type ServerCompression } from './file.ts';
-import { fileKey } from './memory.ts';
+import { fileKey } from './record.ts';
 
 export interface FilePlace {
   readonly node: string;

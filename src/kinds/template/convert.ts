@@ -1,7 +1,7 @@
 /** `template.convert`: the check of what its clones will rely on, then the conversion, which cannot be undone. */
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { forgetSight, look } from '../vm/actions/look.ts';
+import { forgetObserved, look } from '../vm/actions/look.ts';
 import { inRounds } from '../vm/actions/rounds.ts';
 import { runTask } from '../vm/actions/tasks.ts';
 import { vmName } from '../vm/identity.ts';
@@ -25,7 +25,7 @@ export const convertToTemplate: Action<ConvertInput> = async (context, expected)
       timeoutMs: context.timeouts.cloneMs,
       send: () => context.pve.node(node).vm(vmid).template({ signal: context.signal }),
     });
-    forgetSight(context);
+    forgetObserved(context);
     return 'again';
   });
 };

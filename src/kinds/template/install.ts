@@ -11,17 +11,17 @@ import { knownVm, look } from '../vm/actions/look.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { patiently } from '../vm/actions/rounds.ts';
 import { vmName } from '../vm/identity.ts';
-import type { TemplateMemory } from '../vm/memory.ts';
 import type { VmObserved } from '../vm/observed.ts';
 import { propertyOf } from '../vm/parts.ts';
+import type { TemplateRecord } from '../vm/record.ts';
 import type { InstallInput } from './steps.ts';
 
 /** An installation lasts minutes; to see its end some seconds late costs nothing. */
 const POLL_MS = 5_000;
 
 export const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => {
-  if (memoryOf(context).install === 'done') return;
-  if (memoryOf(context).install === undefined) {
+  if (templateRecordOf(context).install === 'done') return;
+  if (templateRecordOf(context).install === undefined) {
     if (!(await wasStarted(context))) await startOnce(context);
     await learnInstall(context, 'running');
   }
@@ -89,14 +89,14 @@ function madeAt({ current }: VmObserved): number {
   return Number(propertyOf('meta', current.get('meta')).get('ctime') ?? Number.POSITIVE_INFINITY);
 }
 
-function memoryOf(context: ActionContext): TemplateMemory {
+function templateRecordOf(context: ActionContext): TemplateRecord {
   const { template } = knownVm(context);
   invariant(template, `${context.address} is not being built as a template.`);
   return template;
 }
 
-async function learnInstall(context: ActionContext, install: TemplateMemory['install']): Promise<void> {
-  await context.learn({ template: { ...memoryOf(context), install } });
+async function learnInstall(context: ActionContext, install: TemplateRecord['install']): Promise<void> {
+  await context.learn({ template: { ...templateRecordOf(context), install } });
 }
 
 function stillRunning(context: ActionContext, vm: { vmid: number; node: string }, timeoutMs: number): ProxwrightError {

@@ -11,20 +11,20 @@ import { notOurs, sameVm } from '../vm/identity.ts';
 import type { RetireInput, SetAsideInput } from './steps.ts';
 
 export const setAside: Action<SetAsideInput> = async (context, { as }) => {
-  if (context.memory() !== undefined && context.memoryOf(as) === undefined) {
+  if (context.recorded() !== undefined && context.recordedOf(as) === undefined) {
     await context.moveRecord(context.address, as);
   }
 };
 
 export const retireTemplate: Action<RetireInput> = async (context, { former, name }) => {
-  const known = context.memoryOf(former);
+  const known = context.recordedOf(former);
   invariant(known?.uuid !== undefined, `${former} is not remembered.`);
   await inRounds(context, 'retire', async () => {
     const vm = await findVm(context, known.node, known.vmid);
     if (!vm || vm.current.get('name') === name) return 'done';
     if (!sameVm(known, vm)) {
       const where = { address: context.address };
-      throw notOurs({ address: former, recorded: known, observed: vm, acted: context.sight.acted, where });
+      throw notOurs({ address: former, recorded: known, observed: vm, acted: context.observed.acted, where });
     }
     await context.intend({ former, vmid: vm.vmid, node: vm.node, name });
     context.progress(`${vm.vmid} becomes ${name}`);

@@ -10,7 +10,7 @@ import { fieldRows } from '../../../src/kinds/fields/field-table.ts';
 import type { ResolvedVm } from '../../../src/kinds/stack.ts';
 import { appliedValues, type DesiredConfig } from '../../../src/kinds/vm/desired.ts';
 import { desiredConfig } from '../../../src/kinds/vm/desired-config.ts';
-import { isSatisfied, openWishes } from '../../../src/kinds/vm/diff/merge.ts';
+import { isSatisfied, unsatisfied } from '../../../src/kinds/vm/diff/merge.ts';
 import { type VmFields, vmFieldsSchema } from '../../../src/kinds/vm/fields/index.ts';
 import { appliedHa, isHaPath } from '../../../src/kinds/vm/ha.ts';
 import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
@@ -120,7 +120,7 @@ function unmetInWorld(fields: VmFields, vm: Vm | undefined): string[] {
   const [{ address }] = stackOf(fields).vms as [ResolvedVm]; // a stack of one
   const ownershipLine = printOwnership({ stack: 'lab', address, vmid: vm.vmid, uuid });
   const wanted = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
-  return openWishes(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
+  return unsatisfied(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
 }
 
 describe('a VM that was applied', () => {

@@ -63,8 +63,8 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     plant: () =>
       replacing<typeof import('../../../src/kinds/vm/actions/verify.ts')>(`${ACTIONS}/verify.ts`, () => ({
         verifyVm: async (context, { desired, applied }) => {
-          const { wishesOf } = await import('../../../src/kinds/vm/actions/configure.ts');
-          const notes = wishesOf(context, desired).find(({ key }) => key === 'description')?.desired;
+          const { desiredValuesOf } = await import('../../../src/kinds/vm/actions/configure.ts');
+          const notes = desiredValuesOf(context, desired).find(({ key }) => key === 'description')?.desired;
           const ownership = notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
           await context.learn({ phase: 'complete', lastApplied: { ...applied, ...ownership } });
         },

@@ -4,7 +4,7 @@ import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
 import { patiently } from '../../vm/actions/rounds.ts';
 import { runningTasks } from '../../vm/actions/tasks.ts';
 import type { FileContext } from '../context.ts';
-import type { FileMemory } from '../memory.ts';
+import type { FileRecord } from '../record.ts';
 import { type FilePlace, keyOf, volidOf } from '../steps.ts';
 
 export async function lookFor(context: FileContext, place: FilePlace): Promise<VolumeEntry | undefined> {
@@ -23,11 +23,11 @@ export async function lookAfter(context: FileContext, place: FilePlace): Promise
   throw notListed(context, place);
 }
 
-export async function remember(
+export async function recordFile(
   context: FileContext,
   place: FilePlace,
   entry: VolumeEntry,
-  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512' | 'declared' | 'foreign'>,
+  source: Pick<FileRecord, 'url' | 'sha256' | 'sha512' | 'declared' | 'foreign'>,
 ): Promise<void> {
   const { url, sha256, sha512, declared, foreign } = source;
   await context.learnFile(keyOf(place), {
@@ -55,13 +55,13 @@ export async function runningDownloads(context: FileContext, { node, file }: Fil
  * for, and have no id: only their logs tell what they copy.
  */
 export async function runningImports(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
-  const found = new Set<Upid>();
+  const tasks = new Set<Upid>();
   for (const place of new Set(['localhost', node])) {
     const upids = await patiently(context, () => runningTasks(context, { node: place, type: 'imgcopy' }));
-    for (const upid of upids) found.add(upid);
+    for (const upid of upids) tasks.add(upid);
   }
   const ours: Upid[] = [];
-  for (const upid of found) if (await copiesTo(context, upid, file)) ours.push(upid);
+  for (const upid of tasks) if (await copiesTo(context, upid, file)) ours.push(upid);
   return ours;
 }
 

@@ -4,26 +4,26 @@ import { VMID_MAX, VMID_MIN } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { idTaken, isFree } from './occupant.ts';
 
-export interface IdWish {
+export interface DesiredId {
   readonly vmid?: number;
   readonly vmids?: readonly number[];
 }
 
 /** Reserved within the run, and free a moment ago; the server has the last word. */
-export async function chooseId(context: ActionContext, wish: IdWish): Promise<number> {
+export async function chooseId(context: ActionContext, desired: DesiredId): Promise<number> {
   const { ids, address } = context;
-  if (wish.vmid !== undefined) {
-    if (ids.reserve(wish.vmid, address)) return wish.vmid;
-    throw idTaken(context, wish.vmid, ids.holderOf(wish.vmid));
+  if (desired.vmid !== undefined) {
+    if (ids.reserve(desired.vmid, address)) return desired.vmid;
+    throw idTaken(context, desired.vmid, ids.holderOf(desired.vmid));
   }
-  const offered = wish.vmids ? undefined : await context.pve.cluster.nextid({ signal: context.signal });
-  for (const vmid of wish.vmids ?? upwardFrom(offered ?? VMID_MIN)) {
+  const offered = desired.vmids ? undefined : await context.pve.cluster.nextid({ signal: context.signal });
+  for (const vmid of desired.vmids ?? upwardFrom(offered ?? VMID_MIN)) {
     // Reserved before it is asked about: siblings choose at the same time.
     if (!ids.reserve(vmid, address)) continue;
     if (vmid === offered || (await isFree(context, vmid))) return vmid;
     ids.markTaken(vmid);
   }
-  throw noneLeft(context, wish.vmids ?? []);
+  throw noneLeft(context, desired.vmids ?? []);
 }
 
 function* upwardFrom(first: number): Generator<number> {

@@ -6,7 +6,8 @@ import { makeVm } from './make.ts';
 export const cloneVm: Action<CloneInput> = async (context, input) => {
   const { source, target } = input;
   const isFull = input.mode === 'full';
-  const sourceId = source.address === undefined ? source.vmid : (context.memoryOf(source.address)?.vmid ?? source.vmid);
+  const sourceId =
+    source.address === undefined ? source.vmid : (context.recordedOf(source.address)?.vmid ?? source.vmid);
   await makeVm(context, {
     what: 'clone',
     name: input.name,

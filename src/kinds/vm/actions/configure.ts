@@ -3,12 +3,12 @@ import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/er
 import type { FormParams } from '../../../pve/index.ts';
 import { isOutcomeUnknown, isSightLost } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
-import type { Wish } from '../desired.ts';
+import type { DesiredValue } from '../desired.ts';
 import type { VmObserved } from '../observed.ts';
 import { unpackDesired } from '../packed.ts';
 import type { ConfigureInput } from '../steps.ts';
 import { type ConfigWrite, configureWrites } from '../writes.ts';
-import { forgetSight, knownVm, lastLook, look } from './look.ts';
+import { forgetObserved, knownVm, lastLook, look } from './look.ts';
 import { revertOurs } from './revert.ts';
 import { inRounds } from './rounds.ts';
 import { isTaskUnended, runTask } from './tasks.ts';
@@ -19,7 +19,7 @@ export const configure: Action<ConfigureInput> = async (context, input) => {
   let attempt: Attempt | undefined;
   await inRounds(context, 'configure', async () => {
     const vm = await lastLook(context);
-    const [write, ...later] = configureWrites(wishesOf(context, input.desired), vm, secrets);
+    const [write, ...later] = configureWrites(desiredValuesOf(context, input.desired), vm, secrets);
     if (!write) return 'done';
     attempt ??= { before: vm, keys: new Set() };
     await send(context, vm, write, attempt);
@@ -37,7 +37,7 @@ interface Attempt {
 }
 
 /** The wishes of a step, filled in with what is known of the VM by now. */
-export function wishesOf(context: ActionContext, desired: ConfigureInput['desired']): Wish[] {
+export function desiredValuesOf(context: ActionContext, desired: ConfigureInput['desired']): DesiredValue[] {
   const { vmid, uuid, nonce, seed } = knownVm(context);
   const { stack, address } = context;
   const known = { stack, address, vmid, uuid, nonce, seedVolume: seed?.volid };
@@ -77,14 +77,14 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
   } catch (error) {
     throw await afterFailure(context, attempt, error);
   }
-  forgetSight(context);
+  forgetObserved(context);
   const tookMs = context.clock.now() - startedAt;
   context.log.log('debug', `${context.address}: configuration written`, { tookMs });
 }
 
 /** What to throw on; whatever it is, no half of ours stays pending where the failure is certain. */
 async function afterFailure(context: ActionContext, attempt: Attempt, error: unknown): Promise<unknown> {
-  forgetSight(context);
+  forgetObserved(context);
   if (isCanceled(error)) return error;
   // In doubt the next look decides: what is pending may be wanted, and a task that has not ended is at work on it.
   if (isSightLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;

@@ -4,17 +4,17 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import { isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { notOurs, sameVm, vmName } from '../identity.ts';
-import type { VmMemory } from '../memory.ts';
 import type { VmObserved } from '../observed.ts';
 import { observedOf } from '../read.ts';
+import type { VmRecord } from '../record.ts';
 
-export type KnownVm = VmMemory & { readonly uuid: string };
+export type KnownVm = VmRecord & { readonly uuid: string };
 
 /** The memory of a VM that has been read back once; anything else here is a plan in the wrong order. */
 export function knownVm(context: ActionContext): KnownVm {
-  const memory = context.memory();
-  invariant(memory?.uuid !== undefined, `${context.address} has not been made yet.`);
-  return { ...memory, uuid: memory.uuid };
+  const recorded = context.recorded();
+  invariant(recorded?.uuid !== undefined, `${context.address} has not been made yet.`);
+  return { ...recorded, uuid: recorded.uuid };
 }
 
 /** One read of a VM's configuration; undefined where that node has no such VM. Whether it runs is not asked. */
@@ -45,16 +45,16 @@ export async function findVm(context: ActionContext, node: string, vmid: number)
 /** A fresh read of our VM, or undefined where it is gone. Refuses a stranger under its id. */
 export async function lookIfThere(context: ActionContext): Promise<VmObserved | undefined> {
   const known = knownVm(context);
-  context.sight.last = undefined;
+  context.observed.last = undefined;
   const vm = await findVm(context, known.node, known.vmid);
   if (!vm) return undefined;
   // While it is being destroyed nothing but the lock is left of a configuration, so there is no uuid to compare.
   if (vm.lock === 'destroyed' && vm.uuid === undefined) return vm;
   if (!sameVm(known, vm)) {
-    throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.sight.acted });
+    throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.observed.acted });
   }
   if (vm.node !== known.node) await context.learn({ node: vm.node });
-  context.sight.last = vm;
+  context.observed.last = vm;
   return vm;
 }
 
@@ -73,10 +73,10 @@ export async function look(context: ActionContext): Promise<VmObserved> {
 
 /** The last read of this run, or a fresh one. Only for acts that carry its digest, or that follow a read at once. */
 export async function lastLook(context: ActionContext): Promise<VmObserved> {
-  return context.sight.last ?? look(context);
+  return context.observed.last ?? look(context);
 }
 
 /** What we did has outdated every earlier read. */
-export function forgetSight(context: ActionContext): void {
-  context.sight.last = undefined;
+export function forgetObserved(context: ActionContext): void {
+  context.observed.last = undefined;
 }

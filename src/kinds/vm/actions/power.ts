@@ -8,7 +8,7 @@ import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { RestartInput, StartInput, StopInput } from '../steps.ts';
-import { forgetSight, knownVm, lastLook, look } from './look.ts';
+import { forgetObserved, knownVm, lastLook, look } from './look.ts';
 import { inRounds, patiently } from './rounds.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
@@ -38,7 +38,7 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
       if (!hasCode(error, 'ALREADY_RUNNING')) throw error;
       context.log.log('debug', `${context.address}: runs already`, { vmid });
     }
-    forgetSight(context);
+    forgetObserved(context);
     return 'done';
   });
 };
@@ -112,7 +112,7 @@ export async function switchOff(context: ActionContext, vm: VmObserved, how: Sto
   } catch (error) {
     throw how === 'shutdown' && isFamily(error, 'task') ? stubborn(context, vm, error) : error;
   }
-  forgetSight(context);
+  forgetObserved(context);
 }
 
 interface PowerRequest {

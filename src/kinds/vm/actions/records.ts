@@ -10,7 +10,7 @@ import { removeAllSeeds } from './seed.ts';
 
 /** The VM keeps its identity under another address: its group was renamed. */
 export const takeFrom: Action<TakeFromInput> = async (context, { from }) => {
-  if (context.memoryOf(from) !== undefined) await context.moveRecord(from, context.address);
+  if (context.recordedOf(from) !== undefined) await context.moveRecord(from, context.address);
 };
 
 /** The VM was removed outside; what is recorded of it would be mistaken for the one about to be made. */
@@ -21,7 +21,7 @@ export const forgetVm: Action<object> = async (context) => {
 
 /** An id is chosen and recorded before anything is sent. A request of an earlier run that may still arrive keeps its own. */
 export const reserveId: Action<ReserveInput> = async (context, { node, name, ...ids }) => {
-  const recorded = context.memory();
+  const recorded = context.recorded();
   if (recorded?.uuid !== undefined || recorded?.nonce !== undefined) return;
   const vmid = await patiently(context, () => chooseId(context, ids));
   await context.learn({ vmid, node, name, phase: 'creating' });

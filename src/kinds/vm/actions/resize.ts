@@ -6,7 +6,7 @@ import type { Action } from '../../action.ts';
 import { parseDrive } from '../disks.ts';
 import { vmName } from '../identity.ts';
 import type { ResizeInput } from '../steps.ts';
-import { forgetSight, lastLook } from './look.ts';
+import { forgetObserved, lastLook } from './look.ts';
 import { inRounds } from './rounds.ts';
 import { runTask } from './tasks.ts';
 
@@ -35,6 +35,6 @@ export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
       timeoutMs: context.timeouts.cloneMs,
       send: () => context.pve.node(node).vm(vmid).resize({ disk: slot, size, digest }, { signal: context.signal }),
     });
-    forgetSight(context);
+    forgetObserved(context);
     return 'done';
   });

@@ -6,7 +6,7 @@ import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { ActionContext } from '../../action.ts';
 import { isDriveKey, parseDrive } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
-import { forgetSight, look } from './look.ts';
+import { forgetObserved, look } from './look.ts';
 import { inRounds } from './rounds.ts';
 
 /** What was taken back, and what could not be, as sentences for the error. */
@@ -41,7 +41,7 @@ async function takeBack(context: ActionContext, before: VmObserved, keys: readon
     else if (orphans.length > 0) await handle.put({ delete: orphans.join(','), digest }, { signal: context.signal });
     else return 'done';
     for (const key of left) reverted.add(key);
-    forgetSight(context);
+    forgetObserved(context);
     return 'again';
   });
   if (reverted.size > 0) {

@@ -5,7 +5,7 @@
 import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import type { ActionContext } from '../../action.ts';
-import { forgetSight } from './look.ts';
+import { forgetObserved } from './look.ts';
 
 /** `again`: something was done and something is left. `stuck`: nothing that waiting would mend. */
 export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
@@ -21,7 +21,7 @@ export async function inRounds(context: ActionContext, what: string, round: () =
         const stuck = restless(context, what);
         if (rounds.next(stuck) === undefined) return { stuck };
       } catch (error) {
-        forgetSight(context);
+        forgetObserved(context);
         if (await patience.survives(error)) continue;
         if (rounds.next(error) === undefined) throw error;
         context.log.log('debug', `${context.address}: ${what}: looking again`, {

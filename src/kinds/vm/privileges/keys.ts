@@ -42,10 +42,10 @@ const INSTEAD_OF_OTHERS =
 export function keyNeeds(key: string, paths: OneOf<AclPath>): Need[] {
   if (BY_VALUE.test(key)) return [];
   const cause = { key };
-  const found = CLASSES.find(({ keys }) => keys.test(key));
+  const rule = CLASSES.find(({ keys }) => keys.test(key));
   // The server has a list of what it allows, so whatever it does not know is for root as well.
-  if (!found) return [rootOnly(cause, INSTEAD[key] ?? INSTEAD_OF_OTHERS)];
-  const own = need(found.privileges, paths, cause);
+  if (!rule) return [rootOnly(cause, INSTEAD[key] ?? INSTEAD_OF_OTHERS)];
+  const own = need(rule.privileges, paths, cause);
   // The order in which VMs start is the host's business, too.
   return key === 'startup' ? [own, need('Sys.Modify', on('/'), cause)] : [own];
 }

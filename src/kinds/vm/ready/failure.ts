@@ -10,9 +10,9 @@ export type ReadyCode = 'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_F
 export interface Miss {
   readonly code: ReadyCode;
   /** What is waited for: `an address on net0`. */
-  readonly wanted: string;
+  readonly awaited: string;
   /** What was found instead, as a sentence. */
-  readonly found: string;
+  readonly observed: string;
   /** Nobody is there: whatever was seen of the guest before counts no more. */
   readonly lost?: 'guest' | 'agent' | undefined;
   readonly cause?: ProxwrightError | undefined;
@@ -27,10 +27,10 @@ const HINTS: Readonly<Record<ReadyCode, Hint | string>> = {
 };
 
 export function notReady(target: ReadyTarget, miss: Miss, waitedMs: number): ProxwrightError {
-  const { code, wanted, found, cause } = miss;
+  const { code, awaited, observed, cause } = miss;
   const init = {
     where: { address: target.address, step: 'ready' },
-    detail: `VM ${target.vmid} on ${target.node}: waited ${printDuration(waitedMs)} for ${wanted}. ${found} The VM is kept.`,
+    detail: `VM ${target.vmid} on ${target.node}: waited ${printDuration(waitedMs)} for ${awaited}. ${observed} The VM is kept.`,
     hint: HINTS[code],
     ...(cause && { cause }),
   };

@@ -16,11 +16,11 @@ export function haArbitrary(power: 'running' | 'stopped'): fc.Arbitrary<HaFields
     },
     { requiredKeys: ['state'] },
   );
-  const wish = fc.oneof(
+  const desired = fc.oneof(
     { weight: 3, arbitrary: managed.map((each) => haFields.parse(each)) },
     { weight: 1, arbitrary: fc.constant(false as const) },
   );
-  return fc.option(wish, { nil: undefined, freq: 3 });
+  return fc.option(desired, { nil: undefined, freq: 3 });
 }
 
 export interface ForeignHaChange {
@@ -30,11 +30,11 @@ export interface ForeignHaChange {
 
 /** For each field one change that differs in that field alone; `options` fulfil the wish. */
 export function foreignHaChanges(
-  wish: HaFields | undefined,
+  desired: HaFields | undefined,
   options: ReadonlyMap<string, string> | undefined,
 ): ForeignHaChange[] {
-  if (wish === false) return [{ path: 'ha', options: new Map([['state', 'ignored']]) }];
-  return Object.keys(appliedHa(wish)).map((path) => {
+  if (desired === false) return [{ path: 'ha', options: new Map([['state', 'ignored']]) }];
+  return Object.keys(appliedHa(desired)).map((path) => {
     const name = path.slice('ha.'.length);
     return { path, options: new Map([...(options ?? []), [name, other(name, options?.get(name))]]) };
   });
