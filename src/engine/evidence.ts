@@ -1,6 +1,6 @@
 /** What a verification looked at, VM by VM: identity and every field of the file beside what was found. Pure. */
 import type { Address } from '../base/address.ts';
-import { type ComparedField, comparedFields } from '../kinds/vm/diff/compared.ts';
+import { type ComparedField, comparedFields } from '../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../kinds/vm/ha.ts';
 import { comparableHa, foundHa } from '../kinds/vm/observe-ha.ts';
 import { effectiveValues } from '../kinds/vm/observed.ts';

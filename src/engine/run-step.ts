@@ -9,7 +9,7 @@ import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ActionDefinition, LastObserved } from '../kinds/action.ts';
-import type { FileContext, ImageSources } from '../kinds/image/context.ts';
+import type { FileContext, ImageSources } from '../kinds/image/steps.ts';
 import { actionNamed } from '../kinds/registry.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { IdReservations } from '../kinds/vm/ids.ts';

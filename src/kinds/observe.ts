@@ -15,11 +15,10 @@ import type { StackState } from './recorded.ts';
 import type { ResolvedStack, ResolvedVm } from './stack.ts';
 import { outdatedTemplates, type Secrets } from './template/recipe.ts';
 import { observeHa } from './vm/observe-ha.ts';
-import type { VmObserved } from './vm/observed.ts';
+import { readVm, type VmObserved } from './vm/observed.ts';
 import { possibleClaimants } from './vm/plan/lost-vms.ts';
 import { withMoves } from './vm/plan/moves.ts';
 import { namesNewPlaces } from './vm/plan/new-places.ts';
-import { readVm } from './vm/read.ts';
 import type { VmRecord } from './vm/record.ts';
 
 export interface ObserveInput {

@@ -1,10 +1,10 @@
 /** Every act that a plan may hold, by the name of its action. */
 import type { ActionDefinition, Label } from './action.ts';
 import { FILE_ACTIONS } from './image/actions/index.ts';
-import type { FileContext } from './image/context.ts';
+import type { FileContext } from './image/steps.ts';
 import { mapPciDevice } from './pci-mapping/map-device.ts';
 import { PCI_MAP } from './pci-mapping/mapping.ts';
-import { TEMPLATE_ACTIONS } from './template/index.ts';
+import { TEMPLATE_ACTIONS } from './template/actions.ts';
 import { VM_ACTIONS } from './vm/actions/index.ts';
 
 export const ACTIONS = {

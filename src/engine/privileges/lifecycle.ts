@@ -8,7 +8,7 @@ import type { Step } from '../../kinds/step.ts';
 import type { SeedInput } from '../../kinds/vm/actions/seed.ts';
 import { mergedText } from '../../kinds/vm/diff/merge.ts';
 import { writeNeeds } from '../../kinds/vm/privileges/config.ts';
-import { growthNeeds } from '../../kinds/vm/privileges/drives.ts';
+import { growthNeeds } from '../../kinds/vm/privileges/devices.ts';
 import { desiredValuesOf, type VmForecast } from '../../kinds/vm/privileges/forecast.ts';
 import { type Need, need, on } from '../../kinds/vm/privileges/need.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from '../../kinds/vm/privileges/steps.ts';

@@ -5,7 +5,8 @@
 import { ProxwrightError } from '../../base/errors.ts';
 import type { DeviceMapping } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { inRounds } from '../vm/actions/rounds.ts';
+import { inRounds } from '../vm/actions/look.ts';
+import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/need.ts';
 import { mappedPaths, nodeOfEntry, type PciMapInput } from './mapping.ts';
 
 export const mapPciDevice: Action<PciMapInput> = (context, input) =>
@@ -49,4 +50,17 @@ async function addEntries({ pve, signal, log }: ActionContext, observed: DeviceM
   const { id, map, digest } = observed;
   await pve.cluster.mapping.updatePci(id, { map: [...map, ...missing], digest }, { signal });
   log.log('info', `Added to the PCI mapping ${id}: ${missing.join(' and ')}`);
+}
+
+/** A plan makes one only where it sees that none is there, so the whole folder must be open to the token. */
+const ALL_MAPPINGS: OneOf<AclPath> = [{ path: '/mapping/pci', below: true }];
+
+export function pciMapNeeds(): Need[] {
+  const cause = { field: 'pci' };
+  return [
+    need('Mapping.Modify', ALL_MAPPINGS, cause),
+    need('Mapping.Use', ALL_MAPPINGS, cause),
+    // The ids of the device are read from its node.
+    need(['Sys.Audit', 'Sys.Modify'], on('/'), cause),
+  ];
 }

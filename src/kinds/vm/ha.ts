@@ -1,7 +1,6 @@
 /** High availability, wanted and found: what differs, field by field, and what is remembered of it. Pure. */
 import type { HaResource, HaResourceParams } from '../../pve/index.ts';
-import type { ComparedField } from './diff/compared.ts';
-import type { Difference, Recorded } from './diff/diff.ts';
+import type { ComparedField, Difference, Recorded } from './diff/diff.ts';
 import type { HaFields } from './fields/ha.ts';
 
 type Managed = Exclude<HaFields, false>;

@@ -4,9 +4,8 @@
  */
 import { ProxwrightError } from '../../base/errors.ts';
 import type { ResolvedTemplate } from '../../kinds/stack.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
-import { readVm } from '../../kinds/vm/read.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
 import type { Surroundings } from '../surroundings.ts';

@@ -4,8 +4,8 @@
  * without that mark is ever taken over.
  */
 import { ProxwrightError } from '../../base/errors.ts';
+import { readVm } from '../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership } from '../../kinds/vm/ownership.ts';
-import { readVm } from '../../kinds/vm/read.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
 import { ownerName } from './owner.ts';

@@ -1,7 +1,7 @@
 /** What the host is told of a VM after something was done to it. */
 
 import type { ResolvedVm } from '../../kinds/stack.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import { readVm } from '../../kinds/vm/observed.ts';
 import { managedNic } from '../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';

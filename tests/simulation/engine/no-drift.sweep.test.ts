@@ -15,8 +15,7 @@ import { type VmFields, vmFieldsSchema } from '../../../src/kinds/vm/fields/inde
 import { appliedHa, isHaPath } from '../../../src/kinds/vm/ha.ts';
 import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
 import { printPropertyOf, propertyOf } from '../../../src/kinds/vm/parts.ts';
-import { foreignHaChanges, haArbitrary } from '../../../src/kinds/vm/testing/arbitrary-ha.ts';
-import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
+import { foreignHaChanges, haArbitrary, vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { type ForeignChange, foreignChanges } from '../../../src/kinds/vm/testing/foreign-changes.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
 import { byDepth, IS_SAMPLE } from '../../support/depth.ts';

@@ -61,7 +61,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /status\/start though it was not as wanted|passed for compared though/,
     // What was written is believed to be there.
     plant: () =>
-      replacing<typeof import('../../../src/kinds/vm/actions/verify.ts')>(`${ACTIONS}/verify.ts`, () => ({
+      replacing<typeof import('../../../src/kinds/vm/actions/configure.ts')>(`${ACTIONS}/configure.ts`, () => ({
         verifyVm: async (context, { desired, applied }) => {
           const { desiredValuesOf } = await import('../../../src/kinds/vm/actions/configure.ts');
           const notes = desiredValuesOf(context, desired).find(({ key }) => key === 'description')?.desired;

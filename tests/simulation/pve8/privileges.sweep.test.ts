@@ -6,7 +6,7 @@ import { isSince } from '../../../src/base/release.ts';
 import { privilegeRules } from '../../../src/engine/compatibility.ts';
 import { readingsOf } from '../../../src/engine/privileges/readings.ts';
 import { smallestRoles } from '../../../src/engine/privileges/roles.ts';
-import { type AgentRequest, agentPrivileges } from '../../../src/kinds/vm/privileges/agent.ts';
+import { type AgentRequest, agentPrivileges } from '../../../src/kinds/vm/privileges/readiness.ts';
 import { PRIVILEGES } from '../../../src/pve/compatibility.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { createSimulator, seededRandom, VirtualClock } from '../../../src/simulator/index.ts';

@@ -1,6 +1,6 @@
 /** Images that are to come: whether their web server answers the node that fetches them, and whether there is room. */
 import { type Address, kindOf } from '../../../base/address.ts';
-import { imageCompression } from '../../../kinds/image/names.ts';
+import { imageCompression } from '../../../kinds/image/file.ts';
 import { siteAddress } from '../../../kinds/image/plan.ts';
 import type { ImageSite } from '../../../kinds/observed.ts';
 import type { Examination } from '../examination.ts';

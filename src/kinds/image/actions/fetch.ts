@@ -7,14 +7,19 @@ import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
-import type { FileAction, FileContext } from '../context.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
-import { declaredChecksum, type FetchImageInput, keyOf, placeOf, volidOf } from '../steps.ts';
-import { hasEnded, isOver } from './endings.ts';
-import { differs, explained } from './explain.ts';
-import { lookAfter, lookFor, recordFile, runningDownloads } from './look.ts';
+import {
+  declaredChecksum,
+  type FetchImageInput,
+  type FileAction,
+  type FileContext,
+  keyOf,
+  placeOf,
+  volidOf,
+} from '../steps.ts';
+import { differs, explained, hasEnded, isOver } from './failures.ts';
+import { inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile, runningDownloads } from './look.ts';
 import { eraseFile } from './remove.ts';
-import { inFileRounds, type RoundsSoFar } from './rounds.ts';
 
 /** What one run of the step has done so far. */
 interface Course {

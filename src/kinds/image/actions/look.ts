@@ -1,11 +1,11 @@
 /** Looking before acting: what the storage lists under the name, and what of our own still works on it. */
 import { ProxwrightError } from '../../../base/errors.ts';
+import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
-import { patiently } from '../../vm/actions/rounds.ts';
+import { patienceOf, patiently } from '../../vm/actions/look.ts';
 import { runningTasks } from '../../vm/actions/tasks.ts';
-import type { FileContext } from '../context.ts';
 import type { FileRecord } from '../record.ts';
-import { type FilePlace, keyOf, volidOf } from '../steps.ts';
+import { type FileContext, type FilePlace, keyOf, volidOf } from '../steps.ts';
 
 export async function lookFor(context: FileContext, place: FilePlace): Promise<VolumeEntry | undefined> {
   const { node, storage, content } = place;
@@ -82,5 +82,48 @@ function notListed(context: FileContext, place: FilePlace): ProxwrightError {
     detail: `The task ended well, but storage "${place.storage}" does not list ${volidOf(place)} on ${place.node}: somebody removed it, or ${context.pve.principal} may not see it.`,
     where: { address: context.address },
     hint: `Reading the list takes Datastore.Audit or Datastore.AllocateSpace on /storage/${place.storage}.`,
+  });
+}
+
+/** What a round knows of those before it. */
+export interface RoundsSoFar {
+  /** A request was sent and what came of it was not told: something of ours may be at work. */
+  mayBeUnderWay: boolean;
+}
+
+export async function inFileRounds(
+  context: FileContext,
+  what: string,
+  round: (soFar: RoundsSoFar) => Promise<'done' | 'again'>,
+): Promise<void> {
+  await context.whileBusy(`${what} ${context.address}`, async () => {
+    const patience = patienceOf(context);
+    const soFar: RoundsSoFar = { mayBeUnderWay: false };
+    const rounds = new Attempts(RETRIES.fileRound, context);
+    // A doubt is looked into for as long as an image may take; a round that did something has its own bounds.
+    const deadline = context.clock.now() + context.timeouts.imageMs;
+    for (;;) {
+      let failure: ProxwrightError;
+      try {
+        if ((await round(soFar)) === 'done') return;
+        failure = restless(context, what);
+      } catch (error) {
+        if (await patience.survives(error)) continue;
+        if (!(error instanceof ProxwrightError) || context.clock.now() >= deadline) throw error;
+        soFar.mayBeUnderWay = true;
+        failure = error;
+      }
+      if (rounds.next(failure) === undefined) throw failure;
+      context.log.log('debug', `${context.address}: ${what}: looking again`, { round: rounds.failed });
+    }
+  });
+}
+
+function restless(context: FileContext, what: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'CONFIG_CHANGED',
+    detail: `${what}: after ${RETRIES.fileRound.attempts} rounds the file still is not as desired; another client keeps changing it.`,
+    where: { address: context.address },
+    hint: 'Find out who else brings files into this storage, then apply again.',
   });
 }

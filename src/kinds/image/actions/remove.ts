@@ -4,11 +4,17 @@
  */
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
-import type { FileAction, FileContext } from '../context.ts';
 import { isSameFile } from '../record.ts';
-import { type FilePlace, keyOf, placeOf, type RemoveImageInput, volidOf } from '../steps.ts';
-import { lookFor } from './look.ts';
-import { inFileRounds } from './rounds.ts';
+import {
+  type FileAction,
+  type FileContext,
+  type FilePlace,
+  keyOf,
+  placeOf,
+  type RemoveImageInput,
+  volidOf,
+} from '../steps.ts';
+import { inFileRounds, lookFor } from './look.ts';
 
 const REMOVE_MS = 10 * 60_000;
 

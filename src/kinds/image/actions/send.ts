@@ -5,14 +5,19 @@
 import type { ReadyImage } from '../../../base/image-source.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
-import type { FileAction, FileContext } from '../context.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
-import { declaredChecksum, type FilePlace, keyOf, placeOf, type SendImageInput, volidOf } from '../steps.ts';
-import { bounded } from './bounded.ts';
-import { hasEnded, isOver } from './endings.ts';
-import { differs, explained } from './explain.ts';
-import { lookAfter, lookFor, recordFile, runningImports } from './look.ts';
-import { inFileRounds, type RoundsSoFar } from './rounds.ts';
+import {
+  declaredChecksum,
+  type FileAction,
+  type FileContext,
+  type FilePlace,
+  keyOf,
+  placeOf,
+  type SendImageInput,
+  volidOf,
+} from '../steps.ts';
+import { bounded, differs, explained, hasEnded, isOver } from './failures.ts';
+import { inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile, runningImports } from './look.ts';
 
 export const sendImage: FileAction<SendImageInput> = async (context, input) => {
   const { origin } = input;

@@ -6,8 +6,7 @@ import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, parseUpid, type Upid } from '../../../pve/index.ts';
 import type { OpenAct } from '../../action.ts';
 import { follow } from '../../vm/actions/tasks.ts';
-import type { FileContext } from '../context.ts';
-import { type FilePlace, keyOf } from '../steps.ts';
+import { type FileContext, type FilePlace, keyOf } from '../steps.ts';
 import { lookFor, recordFile, runningDownloads, runningImports } from './look.ts';
 
 /** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */

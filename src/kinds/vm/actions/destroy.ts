@@ -8,9 +8,8 @@ import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
-import { forgetObserved, lookIfThere } from './look.ts';
+import { forgetObserved, inRounds, lookIfThere, type RoundEnd } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
-import { inRounds, type RoundEnd } from './rounds.ts';
 import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 

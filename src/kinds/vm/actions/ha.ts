@@ -6,8 +6,7 @@ import type { HaFields } from '../fields/ha.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import { vmName } from '../identity.ts';
 import type { HaInput } from '../steps.ts';
-import { knownVm, look } from './look.ts';
-import { inRounds } from './rounds.ts';
+import { inRounds, knownVm, look } from './look.ts';
 
 export const manageHa: Action<HaInput> = (context, { ha }) =>
   inRounds(context, 'ha', async () => {

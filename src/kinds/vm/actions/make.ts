@@ -9,19 +9,21 @@ import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { printDuration } from '../../../base/units.ts';
-import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
-import type { ActionContext } from '../../action.ts';
+import { type FormParams, isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
+import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
+import { unpackDesired } from '../packed.ts';
 import { macsOf } from '../parts.ts';
-import { chooseId, type DesiredId } from './choose-id.ts';
-import { knownVm, look } from './look.ts';
+import type { CloneInput, CreateInput } from '../steps.ts';
+import { creationValues } from '../writes.ts';
+import { knownVm, look, patienceOf } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
-import { patienceOf } from './rounds.ts';
+import { chooseId, type DesiredId } from './records.ts';
 import { follow, isTaskLost } from './tasks.ts';
 
-export interface MakingJob {
+interface MakingJob {
   readonly what: 'clone' | 'create';
   readonly name: string;
   readonly ids: DesiredId;
@@ -36,7 +38,7 @@ export interface MakingJob {
 
 const NONCE_DIGITS = 24;
 
-export async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
+async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
   if (context.recorded()?.uuid !== undefined) {
     // Made already, by an earlier call: seeing it is all there is to do.
     await look(context);
@@ -190,4 +192,59 @@ function lostAfterSuccess(context: ActionContext, making: Making, occupant: stri
     where: { address: context.address },
     hint: advice`Make a new plan: ${command('plan')}`,
   });
+}
+
+export const cloneVm: Action<CloneInput> = async (context, input) => {
+  const { source, target } = input;
+  const isFull = input.mode === 'full';
+  const sourceId =
+    source.address === undefined ? source.vmid : (context.recordedOf(source.address)?.vmid ?? source.vmid);
+  await makeVm(context, {
+    what: 'clone',
+    name: input.name,
+    ids: input,
+    node: source.node,
+    recipe: input.recipe,
+    notes: input.notes,
+    send: (newid, description) =>
+      context.pve
+        .node(source.node)
+        .vm(sourceId)
+        .clone(
+          {
+            newid,
+            name: input.name,
+            description,
+            full: isFull,
+            pool: input.pool,
+            // A linked clone lives where its template does, and the server refuses to be told so.
+            ...(isFull && { storage: input.storage, format: input.format }),
+            ...(target !== undefined && target !== source.node && { target }),
+          },
+          { signal: context.signal },
+        ),
+  });
+};
+
+export const createVm: Action<CreateInput> = async (context, input) => {
+  const { node, name, pool } = input;
+  const notes = input.desired.find(({ desired }) => desired.kind === 'notes')?.desired;
+  await makeVm(context, {
+    what: 'create',
+    name,
+    ids: input,
+    node,
+    recipe: input.recipe,
+    notes: notes?.kind === 'notes' ? (notes.text ?? undefined) : undefined,
+    send: (vmid, description) => {
+      const params = { ...creationParams(context, input, vmid), vmid, name, description, pool };
+      return context.pve.node(node).vms.create(params, { signal: context.signal });
+    },
+  });
+};
+
+function creationParams(context: ActionContext, input: CreateInput, vmid: number): FormParams {
+  const { stack, address } = context;
+  const secret = (key: string) => context.secret(key);
+  return creationValues(unpackDesired(input.desired, { stack, address, vmid, uuid: undefined, secret }));
 }

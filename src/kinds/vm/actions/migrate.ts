@@ -4,9 +4,8 @@ import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetObserved, look } from './look.ts';
+import { forgetObserved, inRounds, look, patiently } from './look.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
-import { inRounds, patiently } from './rounds.ts';
 import { runTask } from './tasks.ts';
 
 const HA_POLL_MS = 2_000;

@@ -11,11 +11,9 @@ import { drivesOf } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
 import { macsOf } from '../parts.ts';
 import type { SeedFile } from '../record.ts';
-import type { SeedSource } from '../seed/documents.ts';
+import { type SeedSource, seedBytes, seedOf } from '../seed/documents.ts';
 import type { SeedFields } from '../seed/fields.ts';
-import { seedBytes, seedOf } from '../seed/seed.ts';
-import { look, lookIfThere } from './look.ts';
-import { inRounds } from './rounds.ts';
+import { inRounds, look, lookIfThere } from './look.ts';
 import { follow } from './tasks.ts';
 
 export interface SeedInput {

@@ -3,7 +3,7 @@ import { Secret } from '../../../base/secret.ts';
 import { appliedValues } from '../desired.ts';
 import { type DesiredContext, desiredConfig } from '../desired-config.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
-import { secretDigest } from '../secret-digest.ts';
+import { secretDigest } from '../secret-values.ts';
 import { observedVm } from '../testing/server.ts';
 import { diffVm, verifyVm } from './diff.ts';
 

@@ -7,7 +7,7 @@ import { effectiveValues } from '../observed.ts';
 import type { ConfigureInput, VmActionName, VmInputs } from '../steps.ts';
 import { type ConfigWrite, configureWrites, creationValues } from '../writes.ts';
 import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
-import { growthNeeds } from './drives.ts';
+import { growthNeeds } from './devices.ts';
 import { ANY_VM, cloned, created, desiredValuesOf, emptyVm, type Owner, type VmForecast, written } from './forecast.ts';
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
 import { readinessNeeds } from './readiness.ts';

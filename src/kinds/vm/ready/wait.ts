@@ -12,8 +12,7 @@ import { printDuration } from '../../../base/units.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { NicAddresses } from './addresses.ts';
 import type { ReadyChecks, ReadyTarget } from './checks.ts';
-import { type Miss, notReady } from './failure.ts';
-import { type Look, type Looks, looksFor } from './looks.ts';
+import { type Look, type Looks, looksFor, type Miss, notReady } from './looks.ts';
 import type { GuestSigns } from './signs.ts';
 
 export interface ReadyContext {
