@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../base/address.ts';
+import type { FileRecord } from '../kinds/image/record.ts';
 import type { ObservedVm } from '../kinds/observed.ts';
-import { emptyState, type FileState, type StackState } from '../kinds/recorded.ts';
+import { emptyState, type StackState } from '../kinds/recorded.ts';
 import { retiredAddress } from '../kinds/template/versions.ts';
 import { planDestroy } from './plan.ts';
 import { NODE, observedWith, remembered, resolvedStack, vmAt } from './testing/cluster.ts';
@@ -20,7 +21,7 @@ vms:
 `);
 const RETIRED = retiredAddress('base', 9001);
 const IDS: Readonly<Record<string, number>> = { 'vm.web': 101, 'vm.db': 102, 'template.base': 9000, [RETIRED]: 9001 };
-const FILE: FileState = {
+const FILE: FileRecord = {
   address: 'image.noble["pve1"]',
   node: NODE,
   volid: 'local:import/noble.qcow2',
@@ -29,7 +30,7 @@ const FILE: FileState = {
 
 function planned(
   options: { all?: boolean; only?: readonly string[] } = {},
-  file: Partial<FileState> = {},
+  file: Partial<FileRecord> = {},
   gone: string[] = [],
 ) {
   const vms = Object.fromEntries(Object.entries(IDS).map(([address, vmid]) => [address, remembered(vmid)]));
@@ -85,7 +86,7 @@ describe('the destruction of a stack', () => {
   });
 
   it('only forgets a file that was there before', () => {
-    const kindOf = (file: Partial<FileState>) =>
+    const kindOf = (file: Partial<FileRecord>) =>
       planned({ all: true }, file).changes.find(({ address }) => address === FILE.address)?.kind;
     expect(kindOf({})).toBe('delete');
     expect(kindOf({ foreign: true })).toBe('forget');

@@ -4,10 +4,11 @@ export type { PortProbe } from '../base/port-probe.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from '../base/retry.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
 export type { Observed } from '../kinds/observed.ts';
-export type { StackState, VmState } from '../kinds/recorded.ts';
+export type { StackState } from '../kinds/recorded.ts';
 export type { Step } from '../kinds/step.ts';
 export type { Difference } from '../kinds/vm/diff/diff.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
+export type { VmRecord } from '../kinds/vm/record.ts';
 export {
   loadStack,
   type Resolution,

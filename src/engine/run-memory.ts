@@ -4,7 +4,8 @@
  */
 import type { Address } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
-import type { StackState, VmState } from '../kinds/recorded.ts';
+import type { StackState } from '../kinds/recorded.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 import { foldEvents, JOURNAL_FORMAT, type OpenStep, openSteps, type RunEvent } from '../state/events.ts';
 import type { JournalWriter, NewEvent } from '../state/journal.ts';
 
@@ -43,7 +44,7 @@ export class RunMemory {
     return this.#state;
   }
 
-  vm(address: Address): VmState | undefined {
+  vm(address: Address): VmRecord | undefined {
     return this.#state.vms[address];
   }
 

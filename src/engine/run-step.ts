@@ -9,13 +9,13 @@ import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
 import type { Secret } from '../base/secret.ts';
-import type { ActionDefinition, Sight } from '../kinds/action.ts';
-import type { FileContext, ImageSources } from '../kinds/image/context.ts';
+import type { ActionDefinition, LastObserved } from '../kinds/action.ts';
+import type { FileContext, ImageSources } from '../kinds/image/steps.ts';
 import { actionNamed } from '../kinds/registry.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { IdReservations } from '../kinds/vm/ids.ts';
-import type { VmMemory } from '../kinds/vm/memory.ts';
 import type { GuestSigns } from '../kinds/vm/ready/signs.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 import type { Pve } from '../pve/client.ts';
 import { isSightLost } from '../pve/index.ts';
 import type { VmPatch } from '../state/events.ts';
@@ -47,7 +47,7 @@ export interface StepIdentity {
 
 /** What one step has to itself. */
 export interface StepDeps {
-  readonly observed: Sight;
+  readonly observed: LastObserved;
   readonly signs: GuestSigns;
   readonly signal: AbortSignal;
 }
@@ -95,7 +95,7 @@ export function definitionOf({ action }: Pick<StepIdentity, 'action'>): ActionDe
 export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): FileContext {
   const { memory, clock, random, log, rollout } = run;
   const { address } = step;
-  const patch = (vm: Partial<VmMemory>): VmPatch => ({ address, vm: mutable(vm) });
+  const patch = (vm: Partial<VmRecord>): VmPatch => ({ address, vm: toJson(vm) });
   return {
     pve: run.pve,
     clock,
@@ -105,13 +105,13 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
     address,
     stack: run.stackName,
     ids: run.ids,
-    sight: own.observed,
+    observed: own.observed,
     ports: run.ports,
     signs: own.signs,
     timeouts: rollout.timeouts,
     secret: (key) => run.secret(address, key),
-    memory: () => memory.vm(address),
-    memoryOf: (other) => memory.vm(other),
+    recorded: () => memory.vm(address),
+    recordedOf: (other) => memory.vm(other),
     intend: async (intent, vm) => {
       const change = vm && { patch: patch(vm) };
       await memory.record({ event: 'intended', step: step.id, intent: toJson(intent), ...change });
@@ -157,11 +157,6 @@ function noted(log: Logger, memory: RunMemory, address: Address): Logger {
       void memory.record({ event: 'note', level: 'warn', address, text: message }).catch(() => {});
     },
   };
-}
-
-/** The state's own types are not readonly; the values are the same. */
-function mutable(vm: Partial<VmMemory>): VmPatch['vm'] {
-  return toJson(vm) as VmPatch['vm']; // a memory is plain JSON, and the journal checks it again when it is read
 }
 
 /** As it will come back from disk: no undefined, no shared objects. */

@@ -11,7 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import { isEmpty, type Plan } from '../kinds/change.ts';
-import type { ImageSources } from '../kinds/image/context.ts';
+import type { ImageSources } from '../kinds/image/steps.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { actionNamed, KINDS } from '../kinds/registry.ts';

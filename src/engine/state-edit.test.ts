@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../base/random.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { emptyState, type VmState } from '../kinds/recorded.ts';
+import { emptyState } from '../kinds/recorded.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 import { JOURNAL_FORMAT } from '../state/events.ts';
 import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
@@ -9,7 +10,7 @@ import { listBackups, readState, writeState } from '../state/state-file.ts';
 import { describeRun } from './run-record.ts';
 import { type EditDoors, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
 
-const VM: VmState = {
+const VM: VmRecord = {
   vmid: 401,
   uuid: 'u-1',
   node: 'pve1',

@@ -8,7 +8,8 @@ import { closest } from '../base/closest.ts';
 import { hasCode, ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import type { Random } from '../base/random.ts';
-import { emptyState, type StackState, type VmState } from '../kinds/recorded.ts';
+import { emptyState, type StackState } from '../kinds/recorded.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 import { openSteps } from '../state/events.ts';
 import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
 import { readState, writeState } from '../state/state-file.ts';
@@ -63,7 +64,7 @@ export async function editState<Result>(
 }
 
 /** The VM at `from` is called `to` from now on; the cluster is not asked. */
-export async function moveAddress(doors: EditDoors, from: string, to: string): Promise<VmState> {
+export async function moveAddress(doors: EditDoors, from: string, to: string): Promise<VmRecord> {
   return editState(doors, async (memory) => {
     const vm = knownVm(memory.state, from);
     const taken = memory.state.vms[to];
@@ -87,7 +88,7 @@ export async function forgetAddress(
   doors: EditDoors,
   address: string,
   letGo?: (memory: RunMemory) => Promise<void>,
-): Promise<VmState | undefined> {
+): Promise<VmRecord | undefined> {
   const { store, clock } = doors;
   return editState(
     doors,
@@ -138,7 +139,7 @@ export async function readStateIfSound(store: StateStore, stackName: string): Pr
   }
 }
 
-export function knownVm(state: StackState, address: string): VmState {
+export function knownVm(state: StackState, address: string): VmRecord {
   const vm = state.vms[address];
   if (vm) return vm;
   const known = Object.keys(state.vms);

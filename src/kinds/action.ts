@@ -13,9 +13,9 @@ import type { Pve } from '../pve/client.ts';
 import type { Upid } from '../pve/wire/index.ts';
 import type { ChangeKind } from './change.ts';
 import type { IdReservations } from './vm/ids.ts';
-import type { VmMemory } from './vm/memory.ts';
 import type { VmObserved } from './vm/observed.ts';
 import type { GuestSigns } from './vm/ready/signs.ts';
+import type { VmRecord } from './vm/record.ts';
 
 export interface ActionTimeouts {
   readonly cloneMs: number;
@@ -28,7 +28,7 @@ export interface ActionTimeouts {
 }
 
 /** What this run knows of the VM it works on. */
-export interface Sight {
+export interface LastObserved {
   /**
    * The last read of the VM, until an act of ours outdates it. What is written carries its digest, so the server refuses a
    * write that rests on a read that another client has outdated.
@@ -50,19 +50,19 @@ export interface ActionContext {
   readonly stack: string;
   /** Ids that the VMs of this run have taken or are about to take. */
   readonly ids: IdReservations;
-  readonly sight: Sight;
+  readonly observed: LastObserved;
   /** The value of a configuration key that plans hold only as a digest. */
   secret(key: string): Secret | undefined;
   /** What is remembered of this VM right now. */
-  memory(): VmMemory | undefined;
+  recorded(): VmRecord | undefined;
   /** What is remembered of another one. */
-  memoryOf(address: Address): VmMemory | undefined;
+  recordedOf(address: Address): VmRecord | undefined;
   /** Says what is about to be asked of the server, before it is asked. */
-  intend(intent: Readonly<Record<string, unknown>>, memory?: Partial<VmMemory>): Promise<void>;
+  intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<VmRecord>): Promise<void>;
   /** Names the task we are about to wait for. */
   attach(upid: Upid): Promise<void>;
   /** Records a fact about the VM. */
-  learn(memory: Partial<VmMemory>): Promise<void>;
+  learn(recorded: Partial<VmRecord>): Promise<void>;
   /** Forgets this resource: it is gone. */
   forget(): Promise<void>;
   /** Moves what is recorded under one address to another, in one breath. */

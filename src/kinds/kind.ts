@@ -8,7 +8,7 @@ import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
 import type { Change, ChangeKind, Plan } from './change.ts';
-import type { FileContext } from './image/context.ts';
+import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { StackState } from './recorded.ts';
 import type { ResolvedStack } from './stack.ts';

@@ -10,7 +10,7 @@ import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { RunLimits } from '../engine/limits.ts';
-import type { ImageSources } from '../kinds/image/context.ts';
+import type { ImageSources } from '../kinds/image/steps.ts';
 import type { Rollout, SecretReference } from '../kinds/stack.ts';
 import type { IdReservations } from '../kinds/vm/ids.ts';
 import type { Pve } from '../pve/index.ts';

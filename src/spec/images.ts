@@ -1,8 +1,7 @@
 /** Reads `images:`: which file belongs in which storage, and which disks use it. */
 import { addressOf } from '../base/address.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
-import { imageVolid } from '../kinds/image/file.ts';
-import { imageFileName } from '../kinds/image/names.ts';
+import { imageFileName, imageVolid } from '../kinds/image/file.ts';
 import type { ResolvedImage } from '../kinds/stack.ts';
 import type { Findings } from './findings.ts';
 import { parseTolerantly, report } from './issues.ts';

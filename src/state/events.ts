@@ -4,7 +4,9 @@
  * resource, so the order in which siblings' events interleave does not matter.
  */
 import { z } from 'zod';
-import { type FileState, fileStateSchema, type StackState, type VmState, vmPatchSchema } from '../kinds/recorded.ts';
+import { type FileRecord, fileRecordSchema } from '../kinds/image/record.ts';
+import type { StackState } from '../kinds/recorded.ts';
+import { type VmRecord, vmPatchSchema } from '../kinds/vm/record.ts';
 
 /** Version of the event format. Journals of format 1 are upgraded while they are read: old-journal.ts. */
 export const JOURNAL_FORMAT = 2;
@@ -18,7 +20,7 @@ export const vmPatch = z.strictObject({
 });
 
 /** What an event changes in the memory of one file, by its key; null forgets it. */
-export const filePatch = z.strictObject({ key: z.string(), file: fileStateSchema.nullable() });
+export const filePatch = z.strictObject({ key: z.string(), file: fileRecordSchema.nullable() });
 
 export const plannedStep = z.strictObject({
   id: z.string(),
@@ -88,8 +90,8 @@ export type VmPatch = z.output<typeof vmPatch>;
 export type ResourceOutcome = (typeof RESOURCE_OUTCOMES)[number];
 
 export function foldEvents(state: StackState, events: readonly RunEvent[]): StackState {
-  const vms: Record<string, VmState> = { ...state.vms };
-  const files: Record<string, FileState> = { ...state.files };
+  const vms: Record<string, VmRecord> = { ...state.vms };
+  const files: Record<string, FileRecord> = { ...state.files };
   for (const event of events) {
     if (event.event === 'learnedFile') {
       const { key, file } = event.patch;
@@ -106,7 +108,7 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
   return { ...state, vms, files };
 }
 
-const NEW_VM: VmState = {
+const NEW_VM: VmRecord = {
   vmid: 0,
   node: '',
   name: '',
@@ -117,7 +119,7 @@ const NEW_VM: VmState = {
   addresses: {},
 };
 
-function applyPatch(vms: Record<string, VmState>, change: VmPatch): void {
+function applyPatch(vms: Record<string, VmRecord>, change: VmPatch): void {
   if (change.vm === null) {
     delete vms[change.address];
     return;

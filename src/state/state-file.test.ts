@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../base/address.ts';
-import { emptyState, type StackState, vmStateOf } from '../kinds/recorded.ts';
+import { emptyState, type StackState, vmRecordOf } from '../kinds/recorded.ts';
 import { foldEvents } from './events.ts';
 import { MemoryStore } from './memory-store.ts';
 import { listBackups, parseState, printState, readState, writeState } from './state-file.ts';
@@ -44,7 +44,7 @@ describe('the state file', () => {
     const { store, state } = await written('a', 'b');
     expect(state.serial).toBe(2);
     expect(await readState(store, 'lab')).toEqual(state);
-    expect(vmStateOf(state, vmAddress('web'))?.name).toBe('b');
+    expect(vmRecordOf(state, vmAddress('web'))?.name).toBe('b');
   });
 
   it('round-trips every state', () => {

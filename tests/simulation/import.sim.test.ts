@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { vmAddress } from '../../src/base/address.ts';
 import { fieldsOfVm } from '../../src/engine/import/fields.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
-import { readVm } from '../../src/kinds/vm/read.ts';
+import { readVm } from '../../src/kinds/vm/observed.ts';
 import { BY_HAND, StackScene, stackOf, WEB } from './support/stack-scene.ts';
 
 const MINIMAL = stackOf(`

@@ -1,9 +1,8 @@
 /** What the demo checks at the end, by reading from the server and from each guest's agent again. */
 import type { VmView } from '../../engine/outputs/outputs.ts';
 import { parseDrive } from '../../kinds/vm/disks.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { propertyOf } from '../../kinds/vm/parts.ts';
-import { readVm } from '../../kinds/vm/read.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
 import type { DemoCheck, DemoVm } from '../views/demo.ts';

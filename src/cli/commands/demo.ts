@@ -16,7 +16,7 @@ import { outputsForPeople } from '../../engine/outputs/render.ts';
 import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import { isEmpty, type Plan } from '../../kinds/change.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import { readVm } from '../../kinds/vm/observed.ts';
 import { createPve, parseToken } from '../../pve/index.ts';
 import { isPortOpen } from '../../simulator/guests/addresses.ts';
 import { createSimulator, seededRandom } from '../../simulator/index.ts';

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Observed } from '../../kinds/observed.ts';
-import { emptyState, vmStateSchema } from '../../kinds/recorded.ts';
+import { emptyState } from '../../kinds/recorded.ts';
+import { vmRecordSchema } from '../../kinds/vm/record.ts';
 import { driftsOf } from '../commands/drift.ts';
 import { address, change, planOf } from '../testing/plans.ts';
 import { renderDrift } from './drift.ts';
 import { plainPaint } from './paint.ts';
 
-const recorded = vmStateSchema.parse({
+const recorded = vmRecordSchema.parse({
   vmid: 401,
   node: 'pve1',
   name: 'web-1',

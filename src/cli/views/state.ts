@@ -4,7 +4,9 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
 import type { Recovery, Standing } from '../../engine/import/recover.ts';
 import type { Plan } from '../../kinds/change.ts';
-import type { FileState, StackState, VmState } from '../../kinds/recorded.ts';
+import type { FileRecord } from '../../kinds/image/record.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { LockOwner } from '../../state/store.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Paint } from './paint.ts';
@@ -31,9 +33,9 @@ export interface RestoredDrift {
 
 export interface StateView {
   list(state: StackState): void;
-  vm(address: string, vm: VmState): void;
-  image(address: string, file: FileState): void;
-  moved(from: string, to: string, vm: Pick<VmState, 'vmid' | 'name'>): void;
+  vm(address: string, vm: VmRecord): void;
+  image(address: string, file: FileRecord): void;
+  moved(from: string, to: string, vm: Pick<VmRecord, 'vmid' | 'name'>): void;
   /** `released` says whether an ownership line was removed; undefined if that was not asked for. */
   forgotten(address: string, vmid: number, released: boolean | undefined): void;
   /** Without an owner there was no lock. */
@@ -123,7 +125,7 @@ export function stateView(deps: ViewDeps): StateView {
 /** Messages that people and programs get alike: on a terminal as text, with --json as JSON lines. */
 function messages(terminal: Terminal) {
   return {
-    moved: (to: string, { vmid, name }: Pick<VmState, 'vmid' | 'name'>) =>
+    moved: (to: string, { vmid, name }: Pick<VmRecord, 'vmid' | 'name'>) =>
       terminal.success(`VM ${vmid} (${name}) is now ${to}. The next apply updates its ownership line.`),
     forgotten: (address: string, vmid: number, released: boolean | undefined) =>
       terminal.success(`${address} is no longer in the state. ${ownership(address, vmid, released)}`),
@@ -193,7 +195,7 @@ function renderList(state: StackState, paint: Paint): string[] {
 }
 
 /** Secrets are recorded as digests, so every value can be shown. */
-function renderVm(address: string, vm: VmState, paint: Paint): string[] {
+function renderVm(address: string, vm: VmRecord, paint: Paint): string[] {
   const { lastApplied, macs, addresses, secrets, ...facts } = vm;
   const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
     ['MAC addresses', macs],

@@ -2,7 +2,7 @@
 
 import { printDuration } from '../../base/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { type Moment, momentsOf, type RunRecord } from '../run-record.ts';
 import type { Differing } from './record.ts';
@@ -18,7 +18,7 @@ interface Stand {
 interface StandingInput {
   readonly planned: readonly Differing[];
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
-  readonly vms: Readonly<Record<string, VmState>>;
+  readonly vms: Readonly<Record<string, VmRecord>>;
   readonly remaining: readonly Differing[];
 }
 
@@ -44,7 +44,7 @@ const REMOVING: ReadonlySet<ChangeKind> = new Set(['delete', 'forget']);
 
 function standingOf(
   outcome: ResourceOutcome | undefined,
-  vm: VmState | undefined,
+  vm: VmRecord | undefined,
   plan: Differing | undefined,
 ): string {
   switch (outcome) {
@@ -62,7 +62,7 @@ function standingOf(
   }
 }
 
-function leftover(vm: VmState | undefined): string {
+function leftover(vm: VmRecord | undefined): string {
   if (!vm) return 'failed; nothing of it is left';
   switch (vm.phase) {
     case 'creating':

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { JOURNAL_FORMAT, type RunEvent } from '../../state/events.ts';
 import { describeRun } from '../run-record.ts';
 import { type IncidentInput, incidentName, renderIncident } from './incident.ts';
@@ -22,7 +22,7 @@ const EVENTS: readonly RunEvent[] = [
   { event: 'runEnded', at: at(15), outcome: 'failed' },
 ];
 
-const vm = (part: Partial<VmState>): VmState => ({
+const vm = (part: Partial<VmRecord>): VmRecord => ({
   vmid: 602,
   node: 'pve1',
   name: 'db',
@@ -177,7 +177,7 @@ As far as the run knows, at 2026-02-17T14:03:15.000Z. Nothing was undone.
     ['skipped', undefined, 'not begun'],
     ['skipped', 'complete', 'not begun; as it was'],
   ] as const)('of a VM that %s and is remembered as %s says: it is %s', (outcome, phase, words) => {
-    const vms: Record<string, VmState> = phase === undefined ? {} : { 'vm.db': vm({ phase }) };
+    const vms: Record<string, VmRecord> = phase === undefined ? {} : { 'vm.db': vm({ phase }) };
     const text = renderIncident(incident({ outcomes: new Map([['vm.db', outcome]]), vms }));
     expect(text).toMatch(new RegExp(`\\| vm\\.db \\| .* \\| ${words} \\|`));
   });

@@ -5,7 +5,7 @@
 import { counted } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { formatWhere } from '../../base/diagnostics.ts';
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../run-record.ts';
 import { standings, timeline } from './incident-facts.ts';
@@ -39,7 +39,7 @@ export interface IncidentInput {
   /** By address; what befell the run as a whole is under an empty address. */
   readonly problems: ReadonlyMap<string, Diagnostic>;
   /** What is remembered now. */
-  readonly vms: Readonly<Record<string, VmState>>;
+  readonly vms: Readonly<Record<string, VmRecord>>;
   /** What a last plan still wanted to change, where one was made. */
   readonly remaining: readonly Differing[];
 }

@@ -4,7 +4,7 @@ import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
-import { type ComparedField, comparedFields } from '../../kinds/vm/diff/compared.ts';
+import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../../kinds/vm/ha.ts';
 import { comparableHa, foundHa } from '../../kinds/vm/observe-ha.ts';
 import { effectiveValues } from '../../kinds/vm/observed.ts';

@@ -8,15 +8,15 @@ import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
-import type { StackState, VmState } from '../../kinds/recorded.ts';
+import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
 import { readHa } from '../../kinds/vm/observe-ha.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines } from '../../kinds/vm/ownership.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import type { VmPatch } from '../../state/events.ts';
@@ -40,7 +40,7 @@ export interface ImportInput extends Omit<EditDoors, 'stackName'> {
 }
 
 export interface ImportResult {
-  readonly vm: VmState;
+  readonly vm: VmRecord;
   /** The stack lines that describe the VM as it is. */
   readonly found: ImportedFields;
   /** Whether the file mentions the address. */

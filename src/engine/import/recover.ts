@@ -6,15 +6,15 @@ import { type Address, kindOf, parseAddress, toAddress } from '../../base/addres
 import type { Clock } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
 import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
-import type { StackState, VmState } from '../../kinds/recorded.ts';
+import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import { retiredAddress } from '../../kinds/template/versions.ts';
 import { sameVm } from '../../kinds/vm/identity.ts';
 import { observeHa } from '../../kinds/vm/observe-ha.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
 import { macsOf } from '../../kinds/vm/parts.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import { knownAddresses } from './known-addresses.ts';
@@ -82,7 +82,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     observeHa(pve, stack, signal),
     readPciMappings(pve, stack.vms, signal),
   ]);
-  const vms: Record<string, VmState> = { ...state.vms };
+  const vms: Record<string, VmRecord> = { ...state.vms };
   const [found, learned]: [Address[], Address[]] = [[], []];
   for (const { isIncomplete, ...subject } of subjects) {
     const { address, observed } = subject;
@@ -112,7 +112,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
 }
 
 /** Another VM, and one of which no address was ever learned, are worth a question. */
-function knowsAddresses(known: VmState | undefined, vm: VmObserved): boolean {
+function knowsAddresses(known: VmRecord | undefined, vm: VmObserved): boolean {
   return known !== undefined && sameVm(known, vm) && Object.values(known.addresses).some((list) => list.length > 0);
 }
 
@@ -147,7 +147,7 @@ function versionAddress(address: Address, vm: VmObserved): Address {
 }
 
 /** Without a recipe it counts as made from another one, and a new version is built beside it. */
-function templateState({ ownership, vm }: Claim): VmState {
+function templateState({ ownership, vm }: Claim): VmRecord {
   const isFinished = vm.template && !ownership.incomplete;
   return {
     vmid: vm.vmid,
@@ -198,7 +198,7 @@ export async function compareWithCluster({ pve, signal }: ClusterInput, state: S
   );
 }
 
-function standingOf(known: VmState, found: Look): Standing['standing'] {
+function standingOf(known: VmRecord, found: Look): Standing['standing'] {
   if (found.kind !== 'present') return found.kind;
   if (known.uuid === undefined) return 'unfinished';
   return sameVm(known, found.vm) ? 'same' : 'another';

@@ -6,7 +6,6 @@ import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { type PciSight, pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
-import type { VmState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import { bareVm } from '../../kinds/vm/bare-vm.ts';
 import { appliedValues, type DesiredConfig } from '../../kinds/vm/desired.ts';
@@ -21,13 +20,14 @@ import { packDesired } from '../../kinds/vm/packed.ts';
 import { macsOf } from '../../kinds/vm/parts.ts';
 import { heldSeed, seedPlace } from '../../kinds/vm/plan/seed-place.ts';
 import { GuestSigns } from '../../kinds/vm/ready/signs.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { vmStep } from '../../kinds/vm/steps.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { RunMemory } from '../run-memory.ts';
 import { runStep } from '../run-step.ts';
 
 interface TakenOver {
-  readonly vm: VmState;
+  readonly vm: VmRecord;
   /** What the file says of the VM, with its ownership line. */
   readonly desired: DesiredConfig;
   /** Fields of the file that are not true of the VM: the next plan shows them. */
@@ -101,7 +101,7 @@ function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, 
 }
 
 /** Its documents are remembered, so that they go with it. */
-function seedHeld({ current, node }: VmObserved): Pick<VmState, 'seed'> {
+function seedHeld({ current, node }: VmObserved): Pick<VmRecord, 'seed'> {
   const volid = heldSeed(current)?.file;
   const digest = /-([0-9a-f]{16})\.iso$/.exec(volid ?? '')?.[1];
   return volid === undefined || digest === undefined ? {} : { seed: { node, volid, digest } };

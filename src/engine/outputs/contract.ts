@@ -3,7 +3,7 @@
  * what is not known yet is null. A renamed output keeps its old name for one version and warns when it is read.
  */
 import { z } from 'zod';
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 
 export const CONTRACT_VERSION = 1;
 
@@ -19,7 +19,7 @@ export interface VmOutput {
 }
 
 /** How far the VM has come; `absent` was not made yet. */
-export type VmStatus = VmState['phase'] | 'absent';
+export type VmStatus = VmRecord['phase'] | 'absent';
 
 type ByName<Value> = Readonly<Record<string, Value>>;
 

@@ -5,9 +5,10 @@ import { closest } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
-import { type StackState, type VmState, vmStateOf } from '../../kinds/recorded.ts';
+import { type StackState, vmRecordOf } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues, type VmStatus } from './contract.ts';
 
 export interface StackOutputs {
@@ -173,10 +174,10 @@ export interface VmView {
 
 /** In the order of the file. VMs that are only remembered have left the stack and its outputs. */
 function vmViews(stack: ResolvedStack, state: StackState): VmView[] {
-  return stack.vms.map((vm) => vmView(vm, vmStateOf(state, vm.address)));
+  return stack.vms.map((vm) => vmView(vm, vmRecordOf(state, vm.address)));
 }
 
-function vmView({ address, group, fields }: ResolvedVm, state: VmState | undefined): VmView {
+function vmView({ address, group, fields }: ResolvedVm, state: VmRecord | undefined): VmView {
   const mentioned = Object.keys(fields.nics ?? {}).filter((slot) => !fields.nics?.[slot]?.remove);
   const slots = [...new Set([...mentioned, ...Object.keys(state?.macs ?? {})])];
   const nics = slots
@@ -208,14 +209,14 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmState | undefin
  * One that the stack fixed and that was read back, else the one that Proxmox gave; one that the stack fixes is known before
  * the VM exists, for reservations.
  */
-function macOf(slot: string, fields: ResolvedVm['fields'], state: VmState | undefined): string | null {
+function macOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
   const applied = state?.lastApplied[`nics.${slot}.mac`];
   const fixed = typeof applied === 'string' ? applied : undefined;
   return (fixed ?? state?.macs[slot] ?? fields.nics?.[slot]?.mac)?.toUpperCase() ?? null;
 }
 
 /** What the guest reported, else what the stack gives it; a VM that does not exist has none. */
-function ipOf(slot: string, fields: ResolvedVm['fields'], state: VmState | undefined): string | null {
+function ipOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
   if (!state) return null;
   return state.addresses[slot]?.[0] ?? staticAddresses(fields.nics?.[slot])[0] ?? null;
 }

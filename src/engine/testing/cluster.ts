@@ -3,12 +3,12 @@ import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
 import { machinesOf } from '../../kinds/machines.ts';
 import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../../kinds/observed.ts';
-import type { VmState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { Secrets } from '../../kinds/template/recipe.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { emptyVm } from '../../kinds/vm/privileges/forecast.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
 
 export const NODE = 'pve1';
@@ -83,7 +83,7 @@ export function candidateAt(vm: VmObserved, more: Partial<TemplateCandidate> = {
   return { vmid: vm.vmid, node: vm.node, name, isTemplate: vm.template, vm: { ok: true, value: vm }, ...more };
 }
 
-export function remembered(vmid: number, more: Partial<VmState> = {}): VmState {
+export function remembered(vmid: number, more: Partial<VmRecord> = {}): VmRecord {
   return {
     vmid,
     uuid: UUID,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { acceptableName, compressionOf, imageVolid, isAcceptableName, isUnpackedByServer } from './file.ts';
-import { type FileMemory, fileKey, isSameFile } from './memory.ts';
+import { type FileRecord, fileKey, isSameFile } from './record.ts';
 
 describe('a name', () => {
   it.each([
@@ -61,7 +61,7 @@ describe('a compression', () => {
 });
 
 describe('a file that is remembered', () => {
-  const memory: FileMemory = { address: 'image.a', node: 'pve1', volid: 'local:iso/a.iso', sizeBytes: 5, ctime: 100 };
+  const recorded: FileRecord = { address: 'image.a', node: 'pve1', volid: 'local:iso/a.iso', sizeBytes: 5, ctime: 100 };
 
   it.each([
     [{ size: 5, ctime: 100 }, true],
@@ -69,9 +69,9 @@ describe('a file that is remembered', () => {
     [{ size: 5, ctime: 101 }, false],
     [{ size: 5 }, true],
     [{}, false],
-  ])('is the same as one listed as %j: %s', (listed, isSame) => expect(isSameFile(memory, listed)).toBe(isSame));
+  ])('is the same as one listed as %j: %s', (listed, isSame) => expect(isSameFile(recorded, listed)).toBe(isSame));
 
   it('and never became whole is the same as none', () => {
-    expect(isSameFile({ ...memory, incomplete: true }, { size: 5, ctime: 100 })).toBe(false);
+    expect(isSameFile({ ...recorded, incomplete: true }, { size: 5, ctime: 100 })).toBe(false);
   });
 });

@@ -1,9 +1,10 @@
 /** Files in a storage: how they are called, which names Proxmox accepts, and who unpacks what. Pure. */
+import type { ImageFields } from './fields.ts';
 
 /** What a storage can hold of ours: disk images to import from, and CD images. */
 export type ImageContent = 'import' | 'iso';
 
-export const COMPRESSIONS = ['gz', 'xz', 'zst', 'bz2', 'lzo'] as const;
+const COMPRESSIONS = ['gz', 'xz', 'zst', 'bz2', 'lzo'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
 /** What the server unpacks, and only for CD images (pve-storage Storage.pm decompressor_info). */
@@ -62,4 +63,37 @@ export function isUnpackedByServer(content: ImageContent, compression: Compressi
 function withoutCompression(file: string): string {
   const compression = compressionOf(file);
   return compression === undefined ? file : file.slice(0, -(compression.length + 1));
+}
+
+type Source = Pick<ImageFields, 'url' | 'path' | 'file' | 'compression'>;
+
+/** How the source is packed, by what the file says or else by the ending of its name. */
+export function imageCompression(source: Source): Compression | undefined {
+  if (source.compression !== undefined) return source.compression === 'none' ? undefined : source.compression;
+  return compressionOf(sourceName(source));
+}
+
+/** Name in the storage; empty where neither the file nor the source gives one. Whether Proxmox takes it is not asked. */
+export function imageFileName(source: Source): string {
+  if (source.file !== undefined) return source.file;
+  const name = sourceName(source);
+  const ending = imageCompression(source) === undefined ? undefined : compressionOf(name);
+  const unpacked = ending === undefined ? name : name.slice(0, -(ending.length + 1));
+  // Proxmox does the same to a name that it is given (PVE::Storage::normalize_content_filename).
+  return unpacked.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^[.-]+/, '');
+}
+
+/** The last part of a url or path. */
+function sourceName({ url, path }: Source): string {
+  const whole = url === undefined ? (path ?? '') : urlPath(url);
+  return whole.split(/[/\\]/).at(-1) ?? '';
+}
+
+function urlPath(url: string): string {
+  try {
+    return decodeURIComponent(new URL(url).pathname);
+  } catch {
+    // A stray % is no reason to refuse an address.
+    return url.replace(/[?#].*$/s, '');
+  }
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { LOCAL, NODE, resolvedStack, siteOf } from '../../engine/testing/cluster.ts';
 import type { ImageSite } from '../observed.ts';
-import { emptyState, type FileState } from '../recorded.ts';
+import { emptyState } from '../recorded.ts';
 import { planImages } from './plan.ts';
+import type { FileRecord } from './record.ts';
 
 const SHA256 = 'ab'.repeat(32);
 const SHA512 = 'cd'.repeat(64);
@@ -23,13 +24,13 @@ const fetched = (more = '') => stackOf(`url: "${URL}", content: import, storage:
 interface Case {
   readonly stack?: ReturnType<typeof stackOf>;
   readonly site?: Partial<ImageSite>;
-  readonly remembered?: Partial<FileState>;
+  readonly remembered?: Partial<FileRecord>;
   readonly replace?: readonly string[];
   readonly version?: string;
 }
 
 function planned({ stack = fetched(), site, remembered, replace, version = '9.2.11' }: Case) {
-  const file: FileState = { address: 'image.noble', node: NODE, volid: VOLID, url: URL, sizeBytes: 10, ctime: 7 };
+  const file: FileRecord = { address: 'image.noble', node: NODE, volid: VOLID, url: URL, sizeBytes: 10, ctime: 7 };
   const files = remembered ? { [`${NODE}/${VOLID}`]: { ...file, ...remembered } } : {};
   const state = { ...emptyState('lab'), files };
   return planImages({ sites: [siteOf(stack, site)], state, replace, version: { version } });

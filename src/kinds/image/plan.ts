@@ -9,12 +9,12 @@ import { advice, command, setting } from '../../base/hint.ts';
 import { behaves, type ServerVersion } from '../../pve/compatibility.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
 import type { ImageSite } from '../observed.ts';
-import type { FileState, StackState } from '../recorded.ts';
+import type { StackState } from '../recorded.ts';
 import type { ResolvedImage } from '../stack.ts';
 import type { Step } from '../step.ts';
-import { imageVolid, isUnpackedByServer } from './file.ts';
-import { fileKey, isSameFile } from './memory.ts';
-import { imageCompression } from './names.ts';
+import { imageCompression, imageVolid, isUnpackedByServer } from './file.ts';
+import type { FileRecord } from './record.ts';
+import { fileKey, isSameFile } from './record.ts';
 import { type DeclaredSums, declaredChecksum, type FilePlace, fileStep, type ImageOrigin } from './steps.ts';
 
 export interface ImagePlan {
@@ -83,7 +83,7 @@ function verdictOn(site: ImageSite, version: ServerVersion, state: StackState, i
 }
 
 /** On shared storage another node may have brought it: the one that does the work now need not be the one that did. */
-function rememberedAt({ image, node, isShared }: ImageSite, { files }: StackState): FileState | undefined {
+function rememberedAt({ image, node, isShared }: ImageSite, { files }: StackState): FileRecord | undefined {
   const volid = volumeOf(image);
   const known = files[fileKey(node, volid)];
   return known ?? (isShared ? Object.values(files).find((file) => file.volid === volid) : undefined);
@@ -97,7 +97,7 @@ function isChecked({ fields }: ResolvedImage): boolean {
 /** Completes "… since it was brought"; undefined where nothing did. */
 function changedSince(
   { fields }: ResolvedImage,
-  remembered: FileState,
+  remembered: FileRecord,
   found: { readonly sizeBytes: number | undefined; readonly ctime: number | undefined },
 ): string | undefined {
   const isSent = howOf(fields) === 'image.send';
@@ -114,7 +114,7 @@ function changedSince(
 }
 
 /** Of what we sent, the sum of its bytes is remembered, and beside it what was declared: perhaps that of the packed file. */
-function isDeclaredAnew(fields: ResolvedImage['fields'], { declared, sha256 }: FileState): boolean {
+function isDeclaredAnew(fields: ResolvedImage['fields'], { declared, sha256 }: FileRecord): boolean {
   const now = declaredChecksum(fields as DeclaredSums)?.value; // what is absent there is undefined here
   if (declared !== undefined || imageCompression(fields) !== undefined) return differs(declared, now);
   return differs(sha256, fields.sha256);
@@ -130,7 +130,7 @@ function isEqual(remembered: string | undefined, declared: string | undefined): 
 }
 
 /** Every sum that the file declares is that of what was brought. */
-function isSumKnown({ fields: { sha256, sha512 } }: ResolvedImage, remembered: FileState): boolean {
+function isSumKnown({ fields: { sha256, sha512 } }: ResolvedImage, remembered: FileRecord): boolean {
   return (
     (sha256 === undefined || isEqual(remembered.sha256, sha256)) &&
     (sha512 === undefined || isEqual(remembered.sha512, sha512))

@@ -1,8 +1,10 @@
 /** The steps of a file: what each action is given, as plain JSON data, and how a step is put together. */
 import type { Address } from '../../base/address.ts';
+import type { ImageSource } from '../../base/image-source.ts';
+import type { ActionContext } from '../action.ts';
 import type { Stage, Step } from '../step.ts';
 import { type Compression, type ImageContent, imageVolid, type ServerCompression } from './file.ts';
-import { fileKey } from './memory.ts';
+import { type FileRecord, fileKey } from './record.ts';
 
 export interface FilePlace {
   readonly node: string;
@@ -92,3 +94,17 @@ export function declaredChecksum(
   if (sums.sha512 !== undefined) return { algorithm: 'sha512', value: sums.sha512 };
   return sums.sha256 === undefined ? undefined : { algorithm: 'sha256', value: sums.sha256 };
 }
+
+/** The door to bytes of our own, for any origin. */
+export type ImageSources = (origin: ImageOrigin) => ImageSource;
+
+export interface FileContext extends ActionContext {
+  /** What is remembered of a file right now. */
+  file(key: string): FileRecord | undefined;
+  /** Records a fact about a file; null forgets it. */
+  learnFile(key: string, file: FileRecord | null): Promise<void>;
+  /** The door to bytes of our own. */
+  imageSource(origin: ImageOrigin): ImageSource;
+}
+
+export type FileAction<Input> = (context: FileContext, input: Input) => Promise<void>;

@@ -5,17 +5,18 @@
 import { ProxwrightError } from '../../base/errors.ts';
 import type { DeviceMapping } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { inRounds } from '../vm/actions/rounds.ts';
+import { inRounds } from '../vm/actions/look.ts';
+import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/need.ts';
 import { mappedPaths, nodeOfEntry, type PciMapInput } from './mapping.ts';
 
 export const mapPciDevice: Action<PciMapInput> = (context, input) =>
   inRounds(context, 'make the PCI mapping', async () => {
     const { mapping } = input;
-    const found = await findMapping(context, mapping);
-    const missing = input.map.filter((entry) => !found || !hasEntry(found, entry));
+    const observed = await findMapping(context, mapping);
+    const missing = input.map.filter((entry) => !observed || !hasEntry(observed, entry));
     if (missing.length === 0) return 'done';
     await context.intend({ mapping, map: missing });
-    if (found) await addEntries(context, found, missing);
+    if (observed) await addEntries(context, observed, missing);
     else await create(context, input);
     return 'again';
   });
@@ -45,8 +46,21 @@ async function create(context: ActionContext, { mapping, map, mdev }: PciMapInpu
   log.log('info', `Made the PCI mapping ${mapping}: ${map.join(' and ')}`);
 }
 
-async function addEntries({ pve, signal, log }: ActionContext, found: DeviceMapping, missing: readonly string[]) {
-  const { id, map, digest } = found;
+async function addEntries({ pve, signal, log }: ActionContext, observed: DeviceMapping, missing: readonly string[]) {
+  const { id, map, digest } = observed;
   await pve.cluster.mapping.updatePci(id, { map: [...map, ...missing], digest }, { signal });
   log.log('info', `Added to the PCI mapping ${id}: ${missing.join(' and ')}`);
+}
+
+/** A plan makes one only where it sees that none is there, so the whole folder must be open to the token. */
+const ALL_MAPPINGS: OneOf<AclPath> = [{ path: '/mapping/pci', below: true }];
+
+export function pciMapNeeds(): Need[] {
+  const cause = { field: 'pci' };
+  return [
+    need('Mapping.Modify', ALL_MAPPINGS, cause),
+    need('Mapping.Use', ALL_MAPPINGS, cause),
+    // The ids of the device are read from its node.
+    need(['Sys.Audit', 'Sys.Modify'], on('/'), cause),
+  ];
 }

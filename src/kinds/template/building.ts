@@ -4,11 +4,11 @@ import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
 import type { DesiredConfig } from '../vm/desired.ts';
 import type { VmFields } from '../vm/fields/index.ts';
-import type { TemplateMemory } from '../vm/memory.ts';
 import { type PackedEntry, packDesired } from '../vm/packed.ts';
 import { sizesWanted } from '../vm/plan/creation.ts';
 import { applied, secretKeys, seedStep } from '../vm/plan/desired-vm.ts';
 import { seedSlot } from '../vm/plan/seed-place.ts';
+import type { TemplateRecord } from '../vm/record.ts';
 import { ownDocuments } from '../vm/seed/fields.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';
 import type { TemplateGuest } from './health.ts';
@@ -23,15 +23,15 @@ export interface Building {
   /** How it is made; undefined where it is there already. */
   readonly making: { readonly clone: CloneInput } | { readonly create: CreateInput } | undefined;
   /** What an earlier run has done. */
-  readonly memory: TemplateMemory | undefined;
+  readonly recorded: TemplateRecord | undefined;
   readonly isConverted: boolean;
   /** What it is to be while it is made, after it has installed itself, and in the end. */
-  readonly wishes: { readonly built: DesiredConfig; readonly finalised: DesiredConfig; readonly final: DesiredConfig };
+  readonly desired: { readonly built: DesiredConfig; readonly finalised: DesiredConfig; readonly final: DesiredConfig };
   readonly retire: RetireInput | undefined;
 }
 
 export function stepsOfTemplate(building: Building): Step[] {
-  const { template, vm, first, making, memory, isConverted, wishes, retire } = building;
+  const { template, vm, first, making, recorded, isConverted, desired, retire } = building;
   const { address, fields } = vm;
   const steps: Step[] = [];
   const add = (step: Step) => {
@@ -44,19 +44,19 @@ export function stepsOfTemplate(building: Building): Step[] {
   }
   if (!isConverted) {
     const seed = seedStep(vm);
-    if (memory?.install === undefined) {
+    if (recorded?.install === undefined) {
       if (seed) add(seed);
-      for (const step of configureSteps(vm, wishes.built)) add(step);
+      for (const step of configureSteps(vm, desired.built)) add(step);
     }
     if (template.install) {
-      if (memory?.install !== 'done') add(templateStep(address, 'template.install', template.install));
-      for (const step of writeAndVerify(vm, wishes.finalised, 'finalise')) add(step);
+      if (recorded?.install !== 'done') add(templateStep(address, 'template.install', template.install));
+      for (const step of writeAndVerify(vm, desired.finalised, 'finalise')) add(step);
       if (seed) add(vmStep(address, 'vm.unseed', { all: true }));
     }
     add(templateStep(address, 'template.convert', guestOf(fields)));
   }
   if (retire) add(templateStep(address, 'template.retire', retire));
-  for (const step of publishSteps(template.vm, wishes.final)) add(step);
+  for (const step of publishSteps(template.vm, desired.final)) add(step);
   return steps;
 }
 

@@ -8,13 +8,13 @@ import type { VmObserved } from '../vm/observed.ts';
 import { packDesired } from '../vm/packed.ts';
 import { printPropertyOf } from '../vm/parts.ts';
 import { sizesWanted } from '../vm/plan/creation.ts';
-import { type Owner, wishesOf, written } from '../vm/privileges/forecast.ts';
+import { desiredValuesOf, type Owner, written } from '../vm/privileges/forecast.ts';
 import { configureWrites } from '../vm/writes.ts';
 
 /** Everything as wanted: without its medium, with disks of the size they get. */
 export function finished(vm: VmObserved, desired: DesiredConfig, owner: Owner): VmObserved {
-  const wishes = wishesOf(packDesired(desired.values()), owner, vm);
-  const made = configureWrites(wishes, vm).reduce((each, write) => written(each, write, wishes), vm);
+  const values = desiredValuesOf(packDesired(desired.values()), owner, vm);
+  const made = configureWrites(values, vm).reduce((each, write) => written(each, write, values), vm);
   const current = new Map(made.current);
   for (const { slot, sizeBytes } of sizesWanted(desired)) {
     const text = current.get(slot);

@@ -3,8 +3,8 @@ import type { Kind, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
 import type { ResolvedSecret } from '../vm/desired-config.ts';
 import { isToBeMade, machineToken, volumesUsed } from '../vm/plan/machines.ts';
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
+import { TEMPLATE_ACTIONS } from './actions.ts';
 import { neededTemplates, templateToken, withForeseen } from './in-stack.ts';
-import { TEMPLATE_ACTIONS } from './index.ts';
 import { planTemplate, type TemplatePlan } from './plan.ts';
 import { recipeOf } from './recipe.ts';
 

@@ -11,9 +11,10 @@ import {
   vmAt,
 } from '../../engine/testing/cluster.ts';
 import type { GuestRow, Observed, ObservedVm } from '../observed.ts';
-import { emptyState, type VmState } from '../recorded.ts';
+import { emptyState } from '../recorded.ts';
 import { printOwnership } from '../vm/ownership.ts';
 import type { Findings } from '../vm/plan/checks.ts';
+import type { VmRecord } from '../vm/record.ts';
 import { planTemplate } from './plan.ts';
 import { recipeOf } from './recipe.ts';
 import { retiredAddress } from './versions.ts';
@@ -40,7 +41,7 @@ templates:
 
 interface Case {
   readonly text?: string;
-  readonly state?: Readonly<Record<string, VmState>>;
+  readonly state?: Readonly<Record<string, VmRecord>>;
   readonly observed?: Partial<Observed>;
   readonly replace?: boolean;
 }

@@ -8,7 +8,7 @@ import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
-import type { StackState, VmState } from '../recorded.ts';
+import type { StackState } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
 import type { VmObserved } from '../vm/observed.ts';
@@ -19,7 +19,8 @@ import { pickTemplate } from '../vm/plan/choose-template.ts';
 import { creationDifferences, reserveStep } from '../vm/plan/creation.ts';
 import { seedStep, type VmPlan, type VmPlanInput, wanted } from '../vm/plan/desired-vm.ts';
 import { identityProblem } from '../vm/plan/verdict.ts';
-import { cloned, created, emptyVm, type Owner, UNKNOWN_VMID, wishesOf } from '../vm/privileges/forecast.ts';
+import { cloned, created, desiredValuesOf, emptyVm, type Owner, UNKNOWN_VMID } from '../vm/privileges/forecast.ts';
+import type { VmRecord } from '../vm/record.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';
 import { whereOf } from '../vm/where.ts';
 import { finalFields, guestOf, stepsOfTemplate } from './building.ts';
@@ -91,7 +92,7 @@ function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan 
   return undefined;
 }
 
-function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
+function supersede(input: TemplatePlanInput, old: VmRecord, findings: Findings): TemplatePlan | undefined {
   const former = { address: retiredAddress(input.template.name, old.vmid), vmid: old.vmid };
   const first = templateStep(input.template.vm.address, 'template.set-aside', { as: former.address });
   const reason = `${input.replace ? 'It is made anew, as asked for' : 'Its recipe changed'}: a new version is built beside ${old.vmid}, which stays for its linked clones.`;
@@ -99,7 +100,7 @@ function supersede(input: TemplatePlanInput, old: VmState, findings: Findings): 
 }
 
 /** A half-built one of another recipe, or of which nobody knows what became of it, is worth nothing to anybody. */
-function startOver(input: TemplatePlanInput, old: VmState, findings: Findings): TemplatePlan | undefined {
+function startOver(input: TemplatePlanInput, old: VmRecord, findings: Findings): TemplatePlan | undefined {
   const why = input.replace ? 'As asked for' : 'Its recipe changed before an earlier run had finished it';
   const reason = `${why}: it is built anew.`;
   const former = formerOf(input);
@@ -135,17 +136,17 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
     findings,
   );
   if (findings.problems.length > before) return undefined;
-  const wishes = wishesFor(input, vm);
+  const desired = desiredFor(input, vm);
   const make = source
     ? { clone: cloneInput(vm, source, recipe) }
-    : { create: createInput(vm, withoutSeed(packDesired(wishes.built.values())), recipe) };
+    : { create: createInput(vm, withoutSeed(packDesired(desired.built.values())), recipe) };
   const vmid = expectedId(vm, observed);
   const bare = emptyVm(vmid, vm.fields.node);
   const owner = ownerOf(input);
   const made =
     'clone' in make
       ? cloned(base, make.clone, bare, owner)
-      : created(wishesOf(packDesired(wishes.finalised.values()), owner, bare), bare, owner);
+      : created(desiredValuesOf(packDesired(desired.finalised.values()), owner, bare), bare, owner);
   const faults = templateFaults(made.current, guestOf(vm.fields));
   // What a copy brings along is seen, and checked, when it is there.
   if (!source && faults.length > 0) {
@@ -156,19 +157,19 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
   return {
     change: {
       ...changeOf(template, making.kind, making.reason, vm.fields.vmid),
-      differences: creationDifferences(wishes.finalised, base),
+      differences: creationDifferences(desired.finalised, base),
     },
     steps: stepsOfTemplate({
       template,
       vm,
       first: [...(making.first ? [making.first] : forgetStep(input)), reserveStep(vm, observed, making.freedId)],
       making: make,
-      memory: undefined,
+      recorded: undefined,
       isConverted: false,
-      wishes,
+      desired,
       retire,
     }),
-    foreseen: candidateOf(template, finished(made, wishes.finalised, owner)),
+    foreseen: candidateOf(template, finished(made, desired.finalised, owner)),
   };
 }
 
@@ -187,7 +188,7 @@ const SEEDED = {
 
 function goOn(
   input: TemplatePlanInput,
-  remembered: VmState,
+  remembered: VmRecord,
   actual: VmObserved,
   findings: Findings,
 ): TemplatePlan | undefined {
@@ -199,26 +200,26 @@ function goOn(
   }
   const former = formerOf(input);
   const vm = buildVm(input, former);
-  const wishes = wishesFor(input, vm, actual);
+  const desired = desiredFor(input, vm, actual);
   const steps = stepsOfTemplate({
     template,
     vm,
     first: [],
     making: undefined,
-    memory: remembered.template,
+    recorded: remembered.template,
     isConverted: actual.template,
-    wishes,
+    desired,
     retire: former && retireInput(template, former),
   });
   const change = changeOf(template, 'complete', 'An earlier run did not finish it.', actual.vmid);
-  return { change, steps, foreseen: candidateOf(template, finished(actual, wishes.finalised, ownerOf(input))) };
+  return { change, steps, foreseen: candidateOf(template, finished(actual, desired.finalised, ownerOf(input))) };
 }
 
 function ownerOf({ stackName, template }: TemplatePlanInput): Owner {
   return { stack: stackName, address: template.vm.address };
 }
 
-function wishesFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserved) {
+function desiredFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserved) {
   const { template, stackName, observed, secrets, recipe, state } = input;
   const remembered = state.vms[vm.address];
   // A template is never waited for as a VM is.

@@ -41,12 +41,12 @@ function imagesIn({ vm }: ResolvedTemplate, { images }: Pick<ResolvedStack, 'ima
 /** Templates whose recipe is no longer the one they were made by. */
 export function outdatedTemplates(
   stack: Pick<ResolvedStack, 'images' | 'templates'>,
-  remembered: (address: Address) => { readonly template?: { readonly recipe: string } | undefined } | undefined,
+  recorded: (address: Address) => { readonly template?: { readonly recipe: string } | undefined } | undefined,
   secrets: Secrets,
 ): Address[] {
   return stack.templates.flatMap((template) => {
     const { address } = template.vm;
-    const known = remembered(address)?.template?.recipe;
+    const known = recorded(address)?.template?.recipe;
     return known !== undefined && known !== recipeOf(template, stack, secrets) ? [address] : [];
   });
 }

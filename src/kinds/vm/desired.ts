@@ -60,12 +60,12 @@ export interface DesiredField {
 }
 
 /** A wish without its history: enough to compare and to write. */
-export interface Wish {
+export interface DesiredValue {
   readonly key: string;
   readonly desired: DesiredKey;
 }
 
-export interface DesiredEntry extends Wish {
+export interface DesiredEntry extends DesiredValue {
   readonly fields: readonly DesiredField[];
 }
 

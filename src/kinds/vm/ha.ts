@@ -1,7 +1,6 @@
 /** High availability, wanted and found: what differs, field by field, and what is remembered of it. Pure. */
 import type { HaResource, HaResourceParams } from '../../pve/index.ts';
-import type { ComparedField } from './diff/compared.ts';
-import type { Difference, Recorded } from './diff/diff.ts';
+import type { ComparedField, Difference, Recorded } from './diff/diff.ts';
 import type { HaFields } from './fields/ha.ts';
 
 type Managed = Exclude<HaFields, false>;
@@ -17,79 +16,79 @@ export function isHaPath(path: string): boolean {
 }
 
 /** What the state remembers once it has been brought about: field path → value. */
-export function appliedHa(wish: HaFields | undefined): Record<string, unknown> {
-  if (wish === undefined) return {};
-  if (wish === false) return { ha: false };
-  return Object.fromEntries(namesIn(wish).map((name) => [`ha.${name}`, wish[name]]));
+export function appliedHa(desired: HaFields | undefined): Record<string, unknown> {
+  if (desired === undefined) return {};
+  if (desired === false) return { ha: false };
+  return Object.fromEntries(namesIn(desired).map((name) => [`ha.${name}`, desired[name]]));
 }
 
 /** The part of that which was remembered before, and still is what the file says. */
 export function stillAppliedHa(
-  wish: HaFields | undefined,
+  desired: HaFields | undefined,
   last: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(appliedHa(wish)).filter(([path, value]) => last[path] === value));
+  return Object.fromEntries(Object.entries(appliedHa(desired)).filter(([path, value]) => last[path] === value));
 }
 
-export function isHaRemembered(wish: HaFields | undefined, last: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(appliedHa(wish)).every(([path, value]) => last[path] === value);
+export function isHaRecorded(desired: HaFields | undefined, last: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(appliedHa(desired)).every(([path, value]) => last[path] === value);
 }
 
 export function diffHa(
-  wish: HaFields | undefined,
-  found: HaResource | undefined,
-  lastApplied: Recorded,
+  desired: HaFields | undefined,
+  observed: HaResource | undefined,
+  recorded: Recorded,
 ): readonly Difference[] {
-  return comparedHa(wish, found)
+  return comparedHa(desired, observed)
     .filter(({ equal }) => !equal)
-    .map(({ path, key, wanted, found: before }) => ({
+    .map(({ path, key, wanted: after, found: before }) => ({
       path,
       key,
       before,
-      after: wanted,
-      by: whoChanged(lastApplied?.[path], wanted, before),
+      after,
+      by: whoChanged(recorded?.[path], after, before),
       effect: 'live' as const,
     }));
 }
 
 /** Every field of the file beside what was found. */
-export function comparedHa(wish: HaFields | undefined, found: HaResource | undefined): readonly ComparedField[] {
-  if (wish === undefined) return [];
-  if (wish === false) {
-    const before = found ? { state: foundValue(found, 'state') } : false;
-    return [{ path: 'ha', key: 'ha', wanted: false, found: before, equal: found === undefined }];
+export function comparedHa(desired: HaFields | undefined, observed: HaResource | undefined): readonly ComparedField[] {
+  if (desired === undefined) return [];
+  if (desired === false) {
+    const before = observed ? { state: observedValue(observed, 'state') } : false;
+    return [{ path: 'ha', key: 'ha', wanted: false, found: before, equal: observed === undefined }];
   }
-  return namesIn(wish).map((name) => {
-    const actual = found ? foundValue(found, name) : null;
-    return { path: `ha.${name}`, key: 'ha', wanted: wish[name], found: actual, equal: actual === wish[name] };
+  return namesIn(desired).map((name) => {
+    const actual = observed ? observedValue(observed, name) : null;
+    return { path: `ha.${name}`, key: 'ha', wanted: desired[name], found: actual, equal: actual === desired[name] };
   });
 }
 
 /** A resource in the words of a file; `false` where there is none. */
-export function writtenHa(found: HaResource | undefined): Readonly<Record<string, unknown>> | false {
-  if (!found) return false;
-  const parts = NAMES.map((name) => [name, foundValue(found, name)] as const);
+export function writtenHa(observed: HaResource | undefined): Readonly<Record<string, unknown>> | false {
+  if (!observed) return false;
+  const parts = NAMES.map((name) => [name, observedValue(observed, name)] as const);
   return Object.fromEntries(parts.filter(([, value]) => value !== null));
 }
 
 /** What has to be sent so that a resource becomes what is wanted; nothing that is so already. */
-export function haChanges(wish: Managed, found: HaResource | undefined): HaResourceParams {
-  const names = namesIn(wish).filter((name) => !found || foundValue(found, name) !== wish[name]);
-  return Object.fromEntries(names.map((name) => [name, wish[name]]));
+export function haChanges(desired: Managed, observed: HaResource | undefined): HaResourceParams {
+  const names = namesIn(desired).filter((name) => !observed || observedValue(observed, name) !== desired[name]);
+  return Object.fromEntries(names.map((name) => [name, desired[name]]));
 }
 
-function namesIn(wish: Managed): Name[] {
-  return NAMES.filter((name) => wish[name] !== undefined);
+function namesIn(desired: Managed): Name[] {
+  return NAMES.filter((name) => desired[name] !== undefined);
 }
 
-function foundValue(found: HaResource, name: Name): unknown {
+function observedValue(observed: HaResource, name: Name): unknown {
   // `enabled` is the old word for it.
-  if (name === 'state' && found.state === 'enabled') return 'started';
-  return found[name] ?? DEFAULTS[name] ?? null;
+  if (name === 'state' && observed.state === 'enabled') return 'started';
+  return observed[name] ?? DEFAULTS[name] ?? null;
 }
 
-function whoChanged(applied: unknown, wanted: unknown, before: unknown): Difference['by'] {
+function whoChanged(applied: unknown, after: unknown, before: unknown): Difference['by'] {
   if (applied === undefined) return 'file';
-  if (applied === wanted) return 'others';
+  if (applied === after) return 'others';
   return applied === before ? 'file' : 'both';
 }

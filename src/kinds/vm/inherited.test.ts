@@ -4,11 +4,11 @@ import { vmFieldsSchema } from './fields/index.ts';
 import { inheritedDevices } from './inherited.ts';
 import { CLOUD_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
 
-const wanted = (fields: object) => desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), {});
+const desiredOf = (fields: object) => desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), {});
 
 describe('inherited devices', () => {
   it('are the disks and cards of the template that the stack does not mention', () => {
-    const desired = wanted({ disks: { scsi0: { size: '100GiB' } }, nics: { net1: { remove: true } } });
+    const desired = desiredOf({ disks: { scsi0: { size: '100GiB' } }, nics: { net1: { remove: true } } });
     expect(inheritedDevices(desired, RICH_TEMPLATE.values)).toEqual([
       { key: 'ide2', kind: 'cdrom', summary: 'CD drive with local:iso/debian.iso' },
       { key: 'net0', kind: 'nic', summary: 'virtio on vmbr0' },
@@ -18,7 +18,7 @@ describe('inherited devices', () => {
   });
 
   it('do not include a cloud-init drive that the stack asks for in another slot', () => {
-    const keys = (fields: object) => inheritedDevices(wanted(fields), CLOUD_TEMPLATE.values).map(({ key }) => key);
+    const keys = (fields: object) => inheritedDevices(desiredOf(fields), CLOUD_TEMPLATE.values).map(({ key }) => key);
     expect(keys({})).toContain('ide0');
     expect(keys({ cloud_init: { storage: 'tank' } })).not.toContain('ide0');
   });

@@ -10,20 +10,20 @@ import { isNotFound } from '../../pve/errors/kinds.ts';
 import type { ObserveContext } from '../kind.ts';
 import { machinesOf } from '../machines.ts';
 import type { GuestRow, Observed, ObservedVm, Readable, TemplateCandidate } from '../observed.ts';
-import type { StackState, VmState } from '../recorded.ts';
+import type { StackState } from '../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
 import { observeHa } from './observe-ha.ts';
-import type { VmObserved } from './observed.ts';
+import { readVm, type VmObserved } from './observed.ts';
 import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
-import { readVm } from './read.ts';
+import type { VmRecord } from './record.ts';
 
 /** VMs and templates alike: a template is a VM until it is converted, and recorded as one. */
 export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
   const { pve, stack, state, signal, replace, secrets, nodes, guests } = context;
-  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmState][];
+  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmRecord][];
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
   const vms = await readKnown(pve, known, guests, running, signal);
   const rebuilt = [...replace, ...templatesToBuild(stack, state, secrets)];
@@ -62,7 +62,7 @@ function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<
 
 /** Nodes that hold VMs of ours: one list each tells which of them run. */
 function nodesOf(
-  known: readonly (readonly [Address, VmState])[],
+  known: readonly (readonly [Address, VmRecord])[],
   guests: ReadonlyMap<number, GuestRow>,
   nodes: ReadonlyMap<string, { online: boolean }>,
 ): string[] {
@@ -86,7 +86,7 @@ async function runningByNode(
 
 async function readKnown(
   pve: Pve,
-  known: readonly (readonly [Address, VmState])[],
+  known: readonly (readonly [Address, VmRecord])[],
   guests: ReadonlyMap<number, GuestRow>,
   running: ReadonlySet<number>,
   signal: AbortSignal | undefined,

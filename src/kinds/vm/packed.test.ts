@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
-import type { DesiredKey, Wish } from './desired.ts';
+import type { DesiredKey, DesiredValue } from './desired.ts';
 import { packDesired, unpackDesired } from './packed.ts';
 
 const SECRET = new Secret('hunter2');
@@ -13,7 +13,7 @@ const UNPACKING = {
 };
 const LINE = `proxwright: stack=lab address=vm.web vmid=101 uuid=${UNPACKING.uuid}`;
 
-const WISHES: readonly DesiredKey[] = [
+const DESIRED: readonly DesiredKey[] = [
   { kind: 'value', text: '8192' },
   { kind: 'absent' },
   { kind: 'cloud-init-drive', storage: 'local' },
@@ -25,18 +25,18 @@ const WISHES: readonly DesiredKey[] = [
   { kind: 'disk', set: { ssd: '1' }, sizeBytes: undefined, storage: 'tank', format: undefined, create: 'tank:8' },
 ];
 
-const throughJson = (wishes: readonly Wish[]) =>
-  unpackDesired(JSON.parse(JSON.stringify(packDesired(wishes))), UNPACKING);
+const throughJson = (desired: readonly DesiredValue[]) =>
+  unpackDesired(JSON.parse(JSON.stringify(packDesired(desired))), UNPACKING);
 
 describe('packed wishes', () => {
-  it.each(WISHES)('survive a plan file: %j', (desired) => {
+  it.each(DESIRED)('survive a plan file: %j', (desired) => {
     expect(throughJson([{ key: 'x', desired }])).toEqual([{ key: 'x', desired }]);
   });
 
   it('leave the value of a secret behind and find it again', () => {
-    const wish: Wish = { key: 'cipassword', desired: { kind: 'secret', value: SECRET, digest: 'd' } };
-    expect(JSON.stringify(packDesired([wish]))).not.toContain('hunter2');
-    expect(throughJson([wish])).toEqual([wish]);
+    const value: DesiredValue = { key: 'cipassword', desired: { kind: 'secret', value: SECRET, digest: 'd' } };
+    expect(JSON.stringify(packDesired([value]))).not.toContain('hunter2');
+    expect(throughJson([value])).toEqual([value]);
   });
 
   it('leave out a secret that nobody has the value of', () => {
@@ -44,7 +44,7 @@ describe('packed wishes', () => {
   });
 
   it('fill in the ownership line with what is known by then', () => {
-    const [wish] = throughJson([{ key: 'description', desired: { kind: 'notes', text: undefined, line: 'planned' } }]);
-    expect(wish?.desired).toMatchObject({ line: LINE });
+    const [value] = throughJson([{ key: 'description', desired: { kind: 'notes', text: undefined, line: 'planned' } }]);
+    expect(value?.desired).toMatchObject({ line: LINE });
   });
 });

@@ -4,13 +4,13 @@
  * are known only once it has been made.
  */
 import type { Secret } from '../../base/secret.ts';
-import type { DesiredKey, SubKeys, Wish } from './desired.ts';
+import type { DesiredKey, DesiredValue, SubKeys } from './desired.ts';
 import { printOwnership, recipeIn, saysIncomplete } from './ownership.ts';
 
 type PackedSubKeys = Readonly<Record<string, string | null>>;
 
 /** Of the ownership line: none, one, or one that says that the VM is not complete. */
-type OwnershipWish = 'none' | 'complete' | 'incomplete';
+type DesiredOwnership = 'none' | 'complete' | 'incomplete';
 
 type Plain<Kind extends DesiredKey['kind']> = Extract<DesiredKey, { readonly kind: Kind }>;
 
@@ -23,7 +23,7 @@ export type PackedKey =
   | {
       readonly kind: 'notes';
       readonly text: string | null;
-      readonly ownership: OwnershipWish;
+      readonly ownership: DesiredOwnership;
       /** Of a template. */
       readonly recipe?: string;
     }
@@ -55,7 +55,7 @@ export interface Unpacking {
   secret(key: string): Secret | undefined;
 }
 
-export function packDesired(entries: Iterable<Wish>): PackedEntry[] {
+export function packDesired(entries: Iterable<DesiredValue>): PackedEntry[] {
   return [...entries].map(({ key, desired }) => ({ key, desired: packKey(desired) }));
 }
 
@@ -69,8 +69,8 @@ function packKey(desired: DesiredKey): PackedKey {
       return {
         kind: 'notes',
         text: desired.text ?? null,
-        ownership: ownershipWish(desired.line),
-        ...recipeWish(desired.line),
+        ownership: desiredOwnership(desired.line),
+        ...desiredRecipe(desired.line),
       };
     case 'cdrom':
       return { kind: 'cdrom', set: packSet(desired.set), file: desired.file, ...(desired.seed && { seed: true }) };
@@ -94,7 +94,7 @@ export function withoutSeed(entries: readonly PackedEntry[]): PackedEntry[] {
 }
 
 /** A secret whose value is not at hand is left out: it cannot be written, and its presence alone proves nothing. */
-export function unpackDesired(entries: readonly PackedEntry[], unpacking: Unpacking): Wish[] {
+export function unpackDesired(entries: readonly PackedEntry[], unpacking: Unpacking): DesiredValue[] {
   return entries.flatMap(({ key, desired }) => {
     const unpacked = unpackKey(key, desired, unpacking);
     return unpacked ? [{ key, desired: unpacked }] : [];
@@ -134,24 +134,24 @@ function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): Desire
   }
 }
 
-function ownershipWish(line: string | undefined): OwnershipWish {
+function desiredOwnership(line: string | undefined): DesiredOwnership {
   if (line === undefined) return 'none';
   return saysIncomplete(line) ? 'incomplete' : 'complete';
 }
 
-function recipeWish(line: string | undefined): { recipe?: string } {
+function desiredRecipe(line: string | undefined): { recipe?: string } {
   const recipe = line === undefined ? undefined : recipeIn(line);
   return recipe === undefined ? {} : { recipe };
 }
 
 function lineOf(
-  wish: OwnershipWish,
+  desired: DesiredOwnership,
   recipe: string | undefined,
   { stack, address, vmid, uuid, nonce }: Unpacking,
 ): string | undefined {
-  if (wish === 'none') return undefined;
+  if (desired === 'none') return undefined;
   const line = { stack, address, vmid, uuid, recipe };
-  return printOwnership(wish === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
+  return printOwnership(desired === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
 }
 
 function packSet(set: SubKeys): PackedSubKeys {

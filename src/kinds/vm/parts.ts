@@ -63,12 +63,12 @@ export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyVal
     if (text === undefined) entries.delete(part);
     else entries.set(part, text);
   }
-  const wanted = new PropertyValue(entries, actual.bare);
-  if (canonicalProperty(format, wanted) === canonicalProperty(format, actual)) return true;
+  const desired = new PropertyValue(entries, actual.bare);
+  if (canonicalProperty(format, desired) === canonicalProperty(format, actual)) return true;
   // A machine type is asked for by family and may come back with a version.
   return (
     format.name === 'machine' &&
-    compareConfigValue(key, printProperty(format, wanted), printProperty(format, actual)) === 'equal'
+    compareConfigValue(key, printProperty(format, desired), printProperty(format, actual)) === 'equal'
   );
 }
 

@@ -79,11 +79,11 @@ describe('a VM after its configuration was written', () => {
       fc.property(cases, ({ around, desired }) => {
         const now = applied(around.values, desired);
         for (const [key, before] of around.values) {
-          const wish = desired.get(key)?.desired;
+          const value = desired.get(key)?.desired;
           // The server adds CD drives to the order, and takes removed devices out of it.
           if (key === 'boot') continue;
-          if (wish === undefined) expect(now.get(key), key).toBe(before);
-          if (wish?.kind === 'property' || wish?.kind === 'disk') expectKept(key, before, now.get(key), wish.set);
+          if (value === undefined) expect(now.get(key), key).toBe(before);
+          if (value?.kind === 'property' || value?.kind === 'disk') expectKept(key, before, now.get(key), value.set);
         }
       }),
       { numRuns: RUNS },
@@ -135,14 +135,14 @@ describe('a property string', () => {
       fc.property(
         cases.chain(({ around, desired }) => {
           const now = applied(around.values, desired);
-          const spelled = [...desired.values()].flatMap(({ key, desired: wish }) => {
+          const spelled = [...desired.values()].flatMap(({ key, desired: value }) => {
             const text = now.get(key);
             const format = formatOfKey(key);
-            if (wish.kind !== 'property' || text === undefined || format === undefined) return [];
+            if (value.kind !== 'property' || text === undefined || format === undefined) return [];
             return [
               fc.record({
                 key: fc.constant(key),
-                wish: fc.constant(wish),
+                value: fc.constant(value),
                 text: spellingOf(format, propertyOf(key, text)),
               }),
             ];
@@ -150,7 +150,7 @@ describe('a property string', () => {
           return fc.tuple(...spelled);
         }),
         (all) => {
-          for (const { key, wish, text } of all) expect(isSatisfied(key, wish, text), `${key}=${text}`).toBe(true);
+          for (const { key, value, text } of all) expect(isSatisfied(key, value, text), `${key}=${text}`).toBe(true);
         },
       ),
       { numRuns: RUNS },
@@ -160,11 +160,11 @@ describe('a property string', () => {
   it('does not change by being merged a second time', () => {
     fc.assert(
       fc.property(cases, ({ around, desired }) => {
-        for (const { key, desired: wish } of desired.values()) {
+        for (const { key, desired: value } of desired.values()) {
           const format = formatOfKey(key);
-          if (wish.kind !== 'property' || format === undefined) continue;
-          const once = mergedText(key, wish, around.values.get(key)) ?? '';
-          const twice = mergedText(key, wish, once) ?? '';
+          if (value.kind !== 'property' || format === undefined) continue;
+          const once = mergedText(key, value, around.values.get(key)) ?? '';
+          const twice = mergedText(key, value, once) ?? '';
           expect(canonicalProperty(format, propertyOf(key, twice))).toBe(
             canonicalProperty(format, propertyOf(key, once)),
           );

@@ -14,12 +14,12 @@ const VALUES = new Map([
   ['scsi1', 'tank:vm-101-disk-1,size=8G'],
 ]);
 
-function wishes(fields: Partial<VmFieldsInput>, context: DesiredContext = {}) {
+function desiredOf(fields: Partial<VmFieldsInput>, context: DesiredContext = {}) {
   return desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context).values();
 }
 
 function writes(fields: Partial<VmFieldsInput>, more: Partial<VmObserved> = {}, values = VALUES) {
-  return configureWrites(wishes(fields), observedVm(values, more));
+  return configureWrites(desiredOf(fields), observedVm(values, more));
 }
 
 describe('the configuration writes', () => {
@@ -47,7 +47,7 @@ describe('the configuration writes', () => {
   it('leave growing to a resize', () => {
     const fields = { disks: { scsi0: { size: '100GiB' } } };
     expect(writes(fields)).toEqual([]);
-    expect(resizesNeeded(wishes(fields), observedVm(VALUES))).toEqual([{ disk: 'scsi0', sizeBytes: 100 * 2 ** 30 }]);
+    expect(resizesNeeded(desiredOf(fields), observedVm(VALUES))).toEqual([{ disk: 'scsi0', sizeBytes: 100 * 2 ** 30 }]);
   });
 
   it('destroy the volume of a removed disk and shorten a boot order that names a removed device', () => {
@@ -100,14 +100,14 @@ describe('the configuration writes', () => {
     const pending = new Map([['scsi0', 'tank:vm-101-disk-0,size=32G,ssd=1']]);
     const fields = { disks: { scsi0: { size: '40GiB', ssd: true } } };
     expect(writes(fields, { running: true, pending }, values)[0]?.set).toEqual({ scsi0: 'tank:vm-101-disk-0,ssd=1' });
-    expect(resizesNeeded(wishes(fields), observedVm(values, { running: true, pending }))).toEqual([]);
+    expect(resizesNeeded(desiredOf(fields), observedVm(values, { running: true, pending }))).toEqual([]);
   });
 
   it('tell which new disks must grow once they are made', () => {
     const made = { storage: 'tank', import_from: 'local:import/a.qcow2', size: '20GiB' };
     const disks = { scsi2: made, sata0: made, scsi3: { storage: 'tank', size: '1GiB' }, scsi0: { size: '99GiB' } };
     const grown = (running: boolean) =>
-      resizesAfterMaking(wishes({ disks }), observedVm(VALUES, { running })).map(({ disk }) => disk);
+      resizesAfterMaking(desiredOf({ disks }), observedVm(VALUES, { running })).map(({ disk }) => disk);
     expect(grown(false)).toEqual(['scsi2', 'sata0']);
     expect(grown(true)).toEqual(['scsi2']);
   });
@@ -117,11 +117,11 @@ describe('the configuration writes', () => {
     const context = { secrets: new Map([['cloud_init.password', { value, digest: 'd' }]]) };
     const fields = { cloud_init: { password: { env: 'P' } } };
     const set = observedVm(new Map([...VALUES, ['cipassword', '**********']]));
-    expect(configureWrites(wishes(fields, context), set)).toEqual([]);
-    expect(configureWrites(wishes(fields, context), set, new Set(['cipassword']))[0]?.set).toEqual({
+    expect(configureWrites(desiredOf(fields, context), set)).toEqual([]);
+    expect(configureWrites(desiredOf(fields, context), set, new Set(['cipassword']))[0]?.set).toEqual({
       cipassword: value,
     });
-    expect(configureWrites(wishes(fields, context), observedVm(VALUES))[0]?.set).toEqual({ cipassword: value });
+    expect(configureWrites(desiredOf(fields, context), observedVm(VALUES))[0]?.set).toEqual({ cipassword: value });
   });
 
   it('unset what the file empties', () => {
@@ -144,7 +144,7 @@ describe('a VM from nothing', () => {
       cloud_init: { storage: 'tank', dns: { servers: ['9.9.9.9', '1.1.1.1'] } },
       boot: ['scsi0'],
     };
-    expect(creationValues(wishes(fields))).toEqual({
+    expect(creationValues(desiredOf(fields))).toEqual({
       name: 'web',
       memory: '2048',
       boot: 'order=scsi0',

@@ -4,9 +4,9 @@
  */
 import type { Secret } from '../../base/secret.ts';
 import { parseBootOrder, printBootOrder } from '../../pve/wire/index.ts';
-import type { Wish } from './desired.ts';
+import type { DesiredValue } from './desired.ts';
 import { effectOf, isProtected } from './diff/effects.ts';
-import { actualOf, mergedText, openWishes } from './diff/merge.ts';
+import { actualOf, mergedText, unsatisfied } from './diff/merge.ts';
 import { isDriveKey, isFixedDrive, parseDrive } from './disks.ts';
 import { effectiveValues, staleSizes, type VmObserved } from './observed.ts';
 
@@ -30,21 +30,21 @@ export interface Resize {
 
 /** The writes in their order; none where everything is as wanted. `secretKeys`: values to be sent though they cannot be compared. */
 export function configureWrites(
-  wishes: Iterable<Wish>,
+  desired: Iterable<DesiredValue>,
   observed: VmObserved,
   secretKeys: ReadonlySet<string> = new Set(),
 ): readonly ConfigWrite[] {
   const values = effectiveValues(observed);
-  const all = [...wishes];
-  const open = new Set(openWishes(all, values));
+  const all = [...desired];
+  const open = new Set(unsatisfied(all, values));
   const stale = staleSizes(observed);
   const set = new Map<string, string | Secret>();
   const deletes: string[] = [];
-  for (const wish of all) {
-    if (!open.has(wish) && !secretKeys.has(wish.key) && !stale.has(wish.key)) continue;
-    const change = stale.has(wish.key) ? resent(wish, values) : changeOf(wish, actualOf(wish, values));
-    if (change === 'delete') deletes.push(wish.key);
-    else if (change !== 'nothing') set.set(wish.key, change.text);
+  for (const value of all) {
+    if (!open.has(value) && !secretKeys.has(value.key) && !stale.has(value.key)) continue;
+    const change = stale.has(value.key) ? resent(value, values) : changeOf(value, actualOf(value, values));
+    if (change === 'delete') deletes.push(value.key);
+    else if (change !== 'nothing') set.set(value.key, change.text);
   }
   const ownBoot = all.find(({ key }) => key === 'boot')?.desired;
   const boot = ownBoot === undefined ? bootAfter(values, deletes) : set.get('boot');
@@ -65,41 +65,42 @@ export function configureWrites(
 }
 
 /** The parameters of a VM that is made from nothing. */
-export function creationValues(wishes: Iterable<Wish>): Readonly<Record<string, string | Secret>> {
-  const values = [...wishes].flatMap((wish) => {
-    const change = changeOf(wish, undefined);
-    return typeof change === 'string' ? [] : [[wish.key, change.text] as const];
+export function creationValues(desired: Iterable<DesiredValue>): Readonly<Record<string, string | Secret>> {
+  const values = [...desired].flatMap((value) => {
+    const change = changeOf(value, undefined);
+    return typeof change === 'string' ? [] : [[value.key, change.text] as const];
   });
   return Object.fromEntries(values);
 }
 
 /** Disks that must grow; absolute sizes, so that asking twice is asking once. A disk that waits for a restart cannot yet. */
-export function resizesNeeded(wishes: Iterable<Wish>, observed: VmObserved): readonly Resize[] {
+export function resizesNeeded(desired: Iterable<DesiredValue>, observed: VmObserved): readonly Resize[] {
   const values = effectiveValues(observed);
-  return [...wishes].flatMap(({ key, desired: wish }) => {
+  return [...desired].flatMap(({ key, desired: value }) => {
     const text = values.get(key);
-    if (wish.kind !== 'disk' || wish.sizeBytes === undefined || text === undefined) return [];
+    if (value.kind !== 'disk' || value.sizeBytes === undefined || text === undefined) return [];
     const drive = parseDrive(key, text);
-    const isSmaller = drive.kind === 'disk' && (drive.sizeBytes ?? 0) < wish.sizeBytes;
-    return isSmaller && observed.current.has(key) ? [{ disk: key, sizeBytes: wish.sizeBytes }] : [];
+    const isSmaller = drive.kind === 'disk' && (drive.sizeBytes ?? 0) < value.sizeBytes;
+    return isSmaller && observed.current.has(key) ? [{ disk: key, sizeBytes: value.sizeBytes }] : [];
   });
 }
 
 /** Disks that will be made from an image and must grow after that; those that wait for a restart cannot yet. */
-export function resizesAfterMaking(wishes: Iterable<Wish>, observed: VmObserved): readonly Resize[] {
+export function resizesAfterMaking(desired: Iterable<DesiredValue>, observed: VmObserved): readonly Resize[] {
   const { current, running } = observed;
   const values = effectiveValues(observed);
-  return [...wishes].flatMap(({ key, desired: wish }) => {
-    if (wish.kind !== 'disk' || wish.sizeBytes === undefined || wish.create === undefined || values.has(key)) return [];
-    if (!wish.create.includes(',import-from=')) return [];
-    const { effect } = effectOf({ key, before: undefined, after: wish.create, running, current });
-    return effect === 'live' ? [{ disk: key, sizeBytes: wish.sizeBytes }] : [];
+  return [...desired].flatMap(({ key, desired: value }) => {
+    if (value.kind !== 'disk' || value.sizeBytes === undefined || value.create === undefined || values.has(key))
+      return [];
+    if (!value.create.includes(',import-from=')) return [];
+    const { effect } = effectOf({ key, before: undefined, after: value.create, running, current });
+    return effect === 'live' ? [{ disk: key, sizeBytes: value.sizeBytes }] : [];
   });
 }
 
 type KeyWrite = { readonly text: string | Secret } | 'delete' | 'nothing';
 
-function changeOf({ key, desired }: Wish, actual: string | undefined): KeyWrite {
+function changeOf({ key, desired }: DesiredValue, actual: string | undefined): KeyWrite {
   if (desired.kind === 'secret') return { text: desired.value };
   const text = mergedText(key, desired, actual);
   if (text === undefined || text === '') return actual === undefined ? 'nothing' : 'delete';
@@ -109,7 +110,7 @@ function changeOf({ key, desired }: Wish, actual: string | undefined): KeyWrite 
 }
 
 /** The server measures a volume whenever its drive is written: that renews a size it remembers wrongly. */
-function resent({ key, desired }: Wish, values: ReadonlyMap<string, string>): KeyWrite {
+function resent({ key, desired }: DesiredValue, values: ReadonlyMap<string, string>): KeyWrite {
   const text = desired.kind === 'disk' ? mergedText(key, desired, values.get(key)) : undefined;
   return text === undefined ? 'nothing' : { text };
 }

@@ -1,8 +1,9 @@
 /** Bringing an image to its place, by the engine, and what is remembered of it then. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { fileKey } from '../../kinds/image/memory.ts';
+import type { FileRecord } from '../../kinds/image/record.ts';
+import { fileKey } from '../../kinds/image/record.ts';
 import { type FilePlace, keyOf, volidOf } from '../../kinds/image/steps.ts';
-import { emptyState, type FileState, type StackState } from '../../kinds/recorded.ts';
+import { emptyState, type StackState } from '../../kinds/recorded.ts';
 import type { VolumeEntry } from '../../pve/index.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { carryOut } from '../run/outcome.ts';
@@ -19,14 +20,14 @@ export interface Bringing {
   readonly wanted: WantedImage;
   readonly place: FilePlace;
   /** What is known of a file that is there already. */
-  readonly remembered: FileState | undefined;
+  readonly remembered: FileRecord | undefined;
   /** Whatever is there, and is not the right file, may go. */
   readonly replace: boolean;
 }
 
 export interface Brought {
   /** Undefined where something is wrong. */
-  readonly file: FileState | undefined;
+  readonly file: FileRecord | undefined;
   readonly shared: boolean;
   /** Problems, or warnings about what could not be checked. */
   readonly diagnostics: readonly ProviderDiagnostic[];
@@ -53,7 +54,7 @@ export async function bring(
   );
 }
 
-export function stateWith({ work }: Surroundings, file: FileState | undefined): StackState {
+export function stateWith({ work }: Surroundings, file: FileRecord | undefined): StackState {
   const files = file ? { [fileKey(file.node, file.volid)]: file } : {};
   return { ...emptyState(ownerName(work)), files };
 }
@@ -63,12 +64,12 @@ async function asFound(
   { work, signal }: Surroundings,
   wanted: WantedImage,
   place: FilePlace,
-): Promise<FileState | undefined> {
+): Promise<FileRecord | undefined> {
   const entry = await findFile(work, place, signal);
   return entry && fileOf(wanted, place, entry);
 }
 
-export function fileOf({ image }: WantedImage, place: FilePlace, { size, ctime }: VolumeEntry): FileState {
+export function fileOf({ image }: WantedImage, place: FilePlace, { size, ctime }: VolumeEntry): FileRecord {
   const { url, sha256, sha512 } = image.fields;
   return {
     address: image.address,

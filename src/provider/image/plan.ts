@@ -1,6 +1,6 @@
 /** `PlanResourceChange` of an image: what it will be, and whether that can work. */
 import { ProxwrightError } from '../../base/errors.ts';
-import { imageCompression } from '../../kinds/image/names.ts';
+import { imageCompression } from '../../kinds/image/file.ts';
 import { type FilePlace, volidOf } from '../../kinds/image/steps.ts';
 import type { ImageSite, Observed } from '../../kinds/observed.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';

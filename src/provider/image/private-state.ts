@@ -1,13 +1,13 @@
 /** What the host keeps for an image without showing it: what the storage told of the file when it was brought. */
 import { z } from 'zod';
-import { fileStateSchema } from '../../kinds/recorded.ts';
+import { fileRecordSchema } from '../../kinds/image/record.ts';
 import type { PrivateState } from '../provider.ts';
 
 const VERSION = 1;
 
 const schema = z.object({
   version: z.literal(VERSION),
-  file: fileStateSchema,
+  file: fileRecordSchema,
   /** It was not there before; only then it goes with its resource. */
   brought: z.boolean(),
   /** All nodes see the same storage. */

@@ -1,6 +1,6 @@
 /** `ReadResource` of an image: whether its file is there, and still the one that was brought. */
 import { placeOfVolume } from '../../kinds/image/file.ts';
-import { isSameFile } from '../../kinds/image/memory.ts';
+import { isSameFile } from '../../kinds/image/record.ts';
 import type { FilePlace } from '../../kinds/image/steps.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';
 import type { ReadRequest, ReadResult } from '../provider.ts';

@@ -1,5 +1,5 @@
 /** What the host is told of an image. */
-import type { FileState } from '../../kinds/recorded.ts';
+import type { FileRecord } from '../../kinds/image/record.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { type ImagePrivate, writePrivate } from './private-state.ts';
@@ -27,6 +27,6 @@ export function finished(
 }
 
 /** The engine takes what it did not bring in this very run for somebody else's; that an earlier one did, we know. */
-function asOurs({ foreign: _, ...file }: FileState): FileState {
+function asOurs({ foreign: _, ...file }: FileRecord): FileRecord {
   return file;
 }

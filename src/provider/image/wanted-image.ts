@@ -1,6 +1,6 @@
 /** A configuration of the host as an image the engine can work with. */
 
-import { imageFileName } from '../../kinds/image/names.ts';
+import { imageFileName } from '../../kinds/image/file.ts';
 import { type FilePlace, placeOf } from '../../kinds/image/steps.ts';
 import type { ResolvedImage, Rollout } from '../../kinds/stack.ts';
 import { type Located, scalar, unknownAt } from '../../spec/located.ts';

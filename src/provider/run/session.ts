@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { Address } from '../../base/address.ts';
 import { Session } from '../../engine/session.ts';
-import type { ImageSources } from '../../kinds/image/context.ts';
+import type { ImageSources } from '../../kinds/image/steps.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack, Rollout } from '../../kinds/stack.ts';
 import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';

@@ -1,7 +1,7 @@
 /** Building a template, or a new version of one, by the engine: from nothing, or from where an earlier process stopped. */
 
-import type { VmState } from '../../kinds/recorded.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { carryOut } from '../run/outcome.ts';
 import { stackOf, withEngineRun } from '../run/session.ts';
@@ -20,14 +20,14 @@ export interface Job {
   readonly secrets: VmSecrets;
   readonly recipe: string;
   /** The version that the host knows, and those before it. */
-  readonly current: VmState | undefined;
+  readonly current: VmRecord | undefined;
   readonly retired: readonly RetiredVersion[];
 }
 
 export interface Built {
   readonly problems: readonly ProviderDiagnostic[];
   /** What is there now, finished or not. */
-  readonly current: VmState | undefined;
+  readonly current: VmRecord | undefined;
   readonly retired: readonly RetiredVersion[];
   /** Whose it is, where somebody else made it. */
   readonly owner?: string;
@@ -56,7 +56,7 @@ export async function build(context: VmContext, surroundings: Surroundings, job:
   return run(context, surroundings, job, { current: memoryOfLeftover(left), retired });
 }
 
-function finishedMemory({ vmid, uuid, node, current }: VmObserved, recipe: string): VmState {
+function finishedMemory({ vmid, uuid, node, current }: VmObserved, recipe: string): VmRecord {
   return {
     vmid,
     ...(uuid !== undefined && { uuid }),
@@ -105,7 +105,7 @@ const LOOK_MS = 1_000;
 const WORKERS_MS = 2_500;
 
 /** The list of the cluster lags by some seconds, and whoever clones the template by its name looks for it there. */
-async function untilListed(surroundings: Surroundings, made: VmState, name: string): Promise<void> {
+async function untilListed(surroundings: Surroundings, made: VmRecord, name: string): Promise<void> {
   const { work, clock, signal, log } = surroundings;
   const deadline = clock.now() + LISTED_MS;
   while (!isListed(await work.cluster.resources({ type: 'vm' }, { signal }), made, name)) {
@@ -121,7 +121,7 @@ async function untilListed(surroundings: Surroundings, made: VmState, name: stri
 type Rows = Awaited<ReturnType<Surroundings['work']['cluster']['resources']>>;
 
 /** Under its name, and it alone: its predecessor has given it up. */
-function isListed(rows: Rows, { vmid, node }: VmState, name: string): boolean {
+function isListed(rows: Rows, { vmid, node }: VmRecord, name: string): boolean {
   const named = rows.filter((row) => row.name === name && row.node === node);
   return named.length === 1 && named[0]?.vmid === vmid && named[0].template === true;
 }

@@ -1,8 +1,8 @@
 /** Removing a template with its earlier versions. Those that linked clones still rest on stay, and are named. */
 import type { Address } from '../../base/address.ts';
-import type { VmState } from '../../kinds/recorded.ts';
 import { emptyState } from '../../kinds/recorded.ts';
 import { retiredAddress } from '../../kinds/template/versions.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, PrivateState, ProviderDiagnostic } from '../provider.ts';
 import { carryOut } from '../run/outcome.ts';
@@ -50,7 +50,7 @@ async function destroyOne(
   surroundings: Surroundings,
   { timeouts }: WantedTemplate,
   address: Address,
-  remembered: VmState,
+  remembered: VmRecord,
 ): Promise<readonly ProviderDiagnostic[]> {
   await context.leftovers().settle(remembered, surroundings.signal);
   const stack = stackOf(surroundings, {}, timeouts);

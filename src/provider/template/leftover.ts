@@ -3,11 +3,10 @@
  * that it had finished and could not tell the host of. Both are recognised by that line, and neither is built again.
  */
 import { ProxwrightError } from '../../base/errors.ts';
-import type { VmState } from '../../kinds/recorded.ts';
 import type { ResolvedTemplate } from '../../kinds/stack.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { isMark, type ListedVm } from '../vm/incomplete.ts';
@@ -93,7 +92,7 @@ function isFinished(line: Ownership, vm: VmObserved, recipe: string): boolean {
 }
 
 /** What the run that left it would remember of it. */
-export function memoryOfLeftover({ vm, nonce, recipe }: Unfinished): VmState {
+export function memoryOfLeftover({ vm, nonce, recipe }: Unfinished): VmRecord {
   const { vmid, node, uuid, current } = vm;
   return {
     vmid,

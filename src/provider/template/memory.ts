@@ -1,7 +1,8 @@
 /** What the engine would remember of a template and its earlier versions, out of what the host keeps of them. */
 import type { Address } from '../../base/address.ts';
-import { emptyState, type StackState, type VmState } from '../../kinds/recorded.ts';
+import { emptyState, type StackState } from '../../kinds/recorded.ts';
 import { retiredAddress } from '../../kinds/template/versions.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { textOf, vmidOf } from '../vm/memory.ts';
@@ -13,7 +14,7 @@ const EMPTY = { lastApplied: {}, secrets: {}, macs: {}, addresses: {} };
 /** One whose recipe is not known was made from another one. */
 const NO_RECIPE = 'none';
 
-export function memoryOfState(state: CtyObject, kept: TemplatePrivate): VmState {
+export function memoryOfState(state: CtyObject, kept: TemplatePrivate): VmRecord {
   const uuid = textOf(state, 'uuid');
   return {
     ...EMPTY,
@@ -27,11 +28,11 @@ export function memoryOfState(state: CtyObject, kept: TemplatePrivate): VmState 
   };
 }
 
-export function memoryOfVersion({ vmid, uuid, node }: RetiredVersion, name: string): VmState {
+export function memoryOfVersion({ vmid, uuid, node }: RetiredVersion, name: string): VmRecord {
   return { ...EMPTY, vmid, uuid, node, name, phase: 'complete', template: { recipe: NO_RECIPE, finished: true } };
 }
 
-export function versionOf({ vmid, uuid, node }: VmState): RetiredVersion[] {
+export function versionOf({ vmid, uuid, node }: VmRecord): RetiredVersion[] {
   return uuid === undefined ? [] : [{ vmid, uuid, node }];
 }
 
@@ -39,12 +40,12 @@ export interface Versions {
   readonly address: Address;
   readonly name: string;
   /** The one that is, or is being made. */
-  readonly current: VmState | undefined;
+  readonly current: VmRecord | undefined;
   readonly retired: readonly RetiredVersion[];
 }
 
 export function stateOf({ work }: Surroundings, { address, name, current, retired }: Versions): StackState {
-  const earlier = retired.map((version): [string, VmState] => [
+  const earlier = retired.map((version): [string, VmRecord] => [
     retiredAddress(name, version.vmid),
     memoryOfVersion(version, name),
   ]);

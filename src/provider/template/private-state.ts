@@ -1,5 +1,6 @@
 /** What the host keeps for a template without showing it: what was applied, and earlier versions that still stand. */
 import { z } from 'zod';
+import { appliedSchema } from '../../kinds/vm/record.ts';
 import type { PrivateState } from '../provider.ts';
 
 const VERSION = 1;
@@ -11,7 +12,7 @@ const schema = z.object({
   /** Dotted paths of attributes that the configuration set when it was last applied. */
   managed: z.array(z.string()),
   /** Field path → value, as the engine remembers it. */
-  applied: z.record(z.string(), z.json()),
+  applied: appliedSchema,
   /** Versions before this one. */
   retired: z.array(versionSchema),
   /** Somebody else made it, from the same recipe: whose it is, it stays. */

@@ -1,5 +1,5 @@
 /** What the host is told of a template. */
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { managedPaths } from '../values/planned.ts';
@@ -10,7 +10,7 @@ import { TEMPLATE_SCHEMA, USER_ATTRIBUTES } from './schema.ts';
 export interface FinishedTemplate extends Pick<Built, 'retired' | 'owner'> {
   readonly planned: CtyObject;
   readonly config: CtyObject;
-  readonly current: VmState;
+  readonly current: VmRecord;
   readonly recipe: string;
 }
 

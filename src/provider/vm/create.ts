@@ -4,8 +4,8 @@
  * the next create goes on where this one stopped.
  */
 
-import type { VmState } from '../../kinds/recorded.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ApplyResult, ProviderDiagnostic } from '../provider.ts';
 import { carryOut, problemFrom } from '../run/outcome.ts';
@@ -48,7 +48,7 @@ export async function createVm(context: VmContext, planned: CtyObject, config: C
 /** Filled in on the way, so that a failure can say what stands. */
 interface Made {
   problems: readonly ProviderDiagnostic[];
-  state: VmState | undefined;
+  state: VmRecord | undefined;
 }
 
 async function make(surroundings: Surroundings, context: VmContext, solo: SoloVm, made: Made): Promise<void> {
@@ -67,7 +67,7 @@ function marked(vm: ResolvedVm): ResolvedVm {
   return { ...vm, fields: { ...vm.fields, ownership: 'line' } };
 }
 
-function failed(problems: readonly ProviderDiagnostic[], left?: VmState): ApplyResult {
+function failed(problems: readonly ProviderDiagnostic[], left?: VmRecord): ApplyResult {
   const note: ProviderDiagnostic[] =
     left === undefined || problems.length === 0
       ? []

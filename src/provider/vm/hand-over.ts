@@ -4,10 +4,9 @@
  */
 import { RunMemory } from '../../engine/run-memory.ts';
 import { runStep } from '../../engine/run-step.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership } from '../../kinds/vm/ownership.ts';
 import type { PackedEntry } from '../../kinds/vm/packed.ts';
-import { readVm } from '../../kinds/vm/read.ts';
 import { vmStep } from '../../kinds/vm/steps.ts';
 import { JournalWriter } from '../../state/journal.ts';
 import { MemoryStore } from '../../state/memory-store.ts';

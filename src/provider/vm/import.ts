@@ -1,7 +1,6 @@
 /** Taking over a VM by `node/vmid`, `vmid` or name. Nothing of it is changed. */
 import { ProxwrightError } from '../../base/errors.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { type CtyValue, objectOf } from '../cty/value.ts';
 import type { ImportResult, MoveRequest, ReadRequest, ReadResult } from '../provider.ts';
 import type { Surroundings } from '../surroundings.ts';

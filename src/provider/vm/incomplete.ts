@@ -4,9 +4,9 @@
  * without that mark is ever taken over.
  */
 import { ProxwrightError } from '../../base/errors.ts';
-import type { VmState } from '../../kinds/recorded.ts';
+import { readVm } from '../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership } from '../../kinds/vm/ownership.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { isNotFound, type Pve } from '../../pve/index.ts';
 import { ownerName } from './owner.ts';
 
@@ -105,6 +105,6 @@ export function isMark(line: Ownership, vmid: number, owner: string): line is Ma
 }
 
 /** What a run that was making it would remember: settling it is the first thing the next run does. */
-export function memoryOfIncomplete({ vmid, node, name, nonce }: IncompleteVm): VmState {
+export function memoryOfIncomplete({ vmid, node, name, nonce }: IncompleteVm): VmRecord {
   return { vmid, node, name, nonce, phase: 'creating', lastApplied: {}, secrets: {}, macs: {}, addresses: {} };
 }

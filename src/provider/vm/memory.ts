@@ -1,5 +1,5 @@
 /** What the engine would remember of a VM, out of what the host keeps of it, and the other way round. */
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { type CtyObject, type CtyValue, isObject } from '../cty/value.ts';
 import type { VmPrivate } from './private-state.ts';
 
@@ -13,7 +13,7 @@ export function vmidOf(object: CtyObject): number | undefined {
 }
 
 /** Where the file wants a VM and whether it runs act only when they change, so what they were comes from the state. */
-export function memoryOfState(state: CtyObject, kept: VmPrivate): VmState {
+export function memoryOfState(state: CtyObject, kept: VmPrivate): VmRecord {
   const node = textOf(state, 'node') ?? '';
   const power = kept.switchedOff ? 'stopped' : (textOf(state, 'power') ?? 'running');
   const uuid = textOf(state, 'id');

@@ -5,8 +5,8 @@ import type { PlanResult } from '../../engine/plan.ts';
 import { planDestroy } from '../../engine/plan.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { Observed } from '../../kinds/observed.ts';
-import type { VmState } from '../../kinds/recorded.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { attribute } from '../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { PlanRequest, PlanResponse, PrivateState, ProviderDiagnostic } from '../provider.ts';
@@ -74,7 +74,7 @@ async function creationFindings(
   if (leftover) findings.push(completionNote(leftover));
   // Whether it is finished cannot be seen while a task works on it; apply waits for that.
   if (leftover?.lock !== undefined) return findings;
-  const remembered: VmState | undefined =
+  const remembered: VmRecord | undefined =
     leftover?.uuid === undefined
       ? undefined
       : { ...memoryOfIncomplete(leftover), uuid: leftover.uuid, phase: 'incomplete' };
@@ -157,7 +157,7 @@ async function planRemoval(
   return { ...response, diagnostics };
 }
 
-function soloOf(wanted: WantedVm, remembered: VmState | undefined): SoloVm {
+function soloOf(wanted: WantedVm, remembered: VmRecord | undefined): SoloVm {
   return { vm: wanted.vm, timeouts: wanted.timeouts, remembered, secrets: new Map() };
 }
 

@@ -3,7 +3,7 @@
  * what was applied. Secrets are in it as digests only.
  */
 import { z } from 'zod';
-import { vmPatchSchema } from '../../kinds/recorded.ts';
+import { appliedSchema, vmPatchSchema } from '../../kinds/vm/record.ts';
 import type { PrivateState } from '../provider.ts';
 
 const VERSION = 1;
@@ -17,7 +17,7 @@ const schema = z.object({
   /** Dotted paths of attributes. */
   managed: z.array(z.string()),
   /** Field path → value, as the engine remembers it. */
-  applied: z.record(z.string(), z.json()),
+  applied: appliedSchema,
   /** The volume with documents of one's own, and others of the VM that may still be there. */
   seed: vmPatchSchema.shape.seed,
   oldSeeds: vmPatchSchema.shape.oldSeeds,

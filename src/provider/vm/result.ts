@@ -1,9 +1,9 @@
 /** What the host is told of a VM after something was done to it. */
 
-import type { VmState } from '../../kinds/recorded.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
-import { readVm } from '../../kinds/vm/read.ts';
+import { readVm } from '../../kinds/vm/observed.ts';
 import { managedNic } from '../../kinds/vm/ready/checks.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ApplyResult } from '../provider.ts';
 import type { Surroundings } from '../surroundings.ts';
@@ -20,7 +20,7 @@ export interface Applied {
   readonly planned: CtyObject;
   readonly config: CtyObject;
   readonly vm: ResolvedVm;
-  readonly state: VmState;
+  readonly state: VmRecord;
   readonly secrets: VmSecrets;
 }
 
@@ -82,7 +82,7 @@ export async function halfDone(surroundings: Surroundings, applied: Applied, pri
   return { state: filledIn(shown, computed), private: keptOf(applied, isOff), diagnostics: [] };
 }
 
-function powerOf(state: VmState, prior: CtyObject): CtyValue {
+function powerOf(state: VmRecord, prior: CtyObject): CtyValue {
   const power = state.lastApplied.power;
   // What nobody said before is not said now.
   return typeof power === 'string' && prior.power !== null ? power : (prior.power ?? null);

@@ -1,15 +1,16 @@
 /** A run of the engine on one VM. */
 import type { Session } from '../../engine/session.ts';
-import { emptyState, type StackState, type VmState } from '../../kinds/recorded.ts';
+import { emptyState, type StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm, Rollout } from '../../kinds/stack.ts';
 import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { stackOf, withEngineRun } from '../run/session.ts';
 import type { Surroundings } from '../surroundings.ts';
 
 export interface SoloVm {
   readonly vm: ResolvedVm;
   /** Undefined for a VM that is to be made. */
-  readonly remembered: VmState | undefined;
+  readonly remembered: VmRecord | undefined;
   /** By field path. */
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
   readonly timeouts: Partial<Rollout['timeouts']>;

@@ -2,12 +2,12 @@
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import {
   acceptableName,
+  imageCompression,
   imageVolid,
   isAcceptableName,
   isUnpackedByServer,
   MOST_CHARACTERS,
 } from '../../kinds/image/file.ts';
-import { imageCompression } from '../../kinds/image/names.ts';
 import type { ResolvedImage } from '../../kinds/stack.ts';
 import type { Complaint, ImageRule } from './rule.ts';
 

@@ -1,6 +1,6 @@
 /** Random but valid histories of a run: what the laws of fold, journal and state file are tried on. */
 import fc from 'fast-check';
-import type { VmState } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { JOURNAL_FORMAT, openSteps, type RunEvent, type VmPatch } from '../events.ts';
 
 export const ADDRESSES = ['vm.web', 'vm.worker[1]', 'vm.worker[2]', 'vm.gpu["0000:01:00"]'] as const;
@@ -18,7 +18,7 @@ const facts = {
   uuid: fc.uuid(),
   node: fc.constantFrom('pve1', 'pve2'),
   name: fc.constantFrom('web', 'worker-1', 'worker-2'),
-  phase: fc.constantFrom<VmState['phase']>('creating', 'incomplete', 'complete'),
+  phase: fc.constantFrom<VmRecord['phase']>('creating', 'incomplete', 'complete'),
   nonce: fc.string({ minLength: 1 }),
   lastApplied: fc.dictionary(fc.constantFrom('memory', 'cpu.cores', 'nics.net0.vlan'), json),
   secrets: fc.dictionary(fc.constant('cloud_init.password'), fc.record({ salt: fc.string(), sha256: fc.string() })),
@@ -28,7 +28,7 @@ const facts = {
 };
 
 /** A VM of the state, with every fact or only the necessary ones. */
-export const vmState: fc.Arbitrary<VmState> = fc
+export const vmState: fc.Arbitrary<VmRecord> = fc
   .record(facts, {
     requiredKeys: ['vmid', 'node', 'name', 'phase', 'lastApplied', 'secrets', 'macs', 'addresses'],
     noNullPrototype: true,

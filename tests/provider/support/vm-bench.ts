@@ -6,7 +6,7 @@ import { Secret } from '../../../src/base/secret.ts';
 import type { Transport } from '../../../src/base/transport.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { RunLimits } from '../../../src/engine/limits.ts';
-import type { ImageSources } from '../../../src/kinds/image/context.ts';
+import type { ImageSources } from '../../../src/kinds/image/steps.ts';
 import type { Rollout } from '../../../src/kinds/stack.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';

@@ -8,13 +8,13 @@ import type { Logger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { DEFAULT_RETRY, type RetryPolicy, retryWhileBusy } from '../../../src/base/retry.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import type { ActionContext, ActionTimeouts, OpenAct, Sight } from '../../../src/kinds/action.ts';
+import type { ActionContext, ActionTimeouts, LastObserved, OpenAct } from '../../../src/kinds/action.ts';
 import { VM_ACTIONS } from '../../../src/kinds/vm/actions/index.ts';
 import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
-import type { VmMemory } from '../../../src/kinds/vm/memory.ts';
 import { type PackedEntry, packDesired } from '../../../src/kinds/vm/packed.ts';
 import { GuestSigns } from '../../../src/kinds/vm/ready/signs.ts';
+import type { VmRecord } from '../../../src/kinds/vm/record.ts';
 import type { VmActionName, VmInputs } from '../../../src/kinds/vm/steps.ts';
 import type { Pve } from '../../../src/pve/index.ts';
 import type { FaultPlan, FaultRuleInput } from '../../../src/simulator/index.ts';
@@ -27,7 +27,7 @@ export const PASSWORD = 'correct horse battery';
 
 /** What one address has been through, as a journal would have it. */
 interface Record {
-  memory: VmMemory | undefined;
+  recorded: VmRecord | undefined;
   open: OpenAct | undefined;
 }
 
@@ -51,7 +51,7 @@ export class Bench extends MortalBench {
     lockMs: 300_000,
   };
   abort = new AbortController();
-  #sights = new Map<Address, Sight>();
+  #observed = new Map<Address, LastObserved>();
 
   constructor(faults: FaultPlan | readonly FaultRuleInput[] = [], seed = 'actions') {
     super(faults, seed);
@@ -60,11 +60,11 @@ export class Bench extends MortalBench {
 
   context(address: Address = WEB): ActionContext {
     const record = this.#recordOf(address);
-    const sight: Sight = this.#sights.get(address) ?? { last: undefined };
-    this.#sights.set(address, sight);
+    const observed: LastObserved = this.#observed.get(address) ?? { last: undefined };
+    this.#observed.set(address, observed);
     const random = seededRandom(`context ${address}`);
     const log: Logger = { log: (level, message) => this.logs.push({ level, message }) };
-    const patch = (memory: Partial<VmMemory>) => {
+    const patch = (recorded: Partial<VmRecord>) => {
       const fresh = {
         vmid: 0,
         node: '',
@@ -72,9 +72,10 @@ export class Bench extends MortalBench {
         phase: 'creating',
         lastApplied: {},
         macs: {},
+        secrets: {},
         addresses: {},
       } as const;
-      record.memory = { ...(record.memory ?? fresh), ...memory };
+      record.recorded = { ...(record.recorded ?? fresh), ...recorded };
     };
     return {
       pve: this.pve,
@@ -85,36 +86,36 @@ export class Bench extends MortalBench {
       address,
       stack: 'lab',
       ids: this.ids,
-      sight,
+      observed,
       timeouts: this.timeouts,
       secret: (key) => (key === 'cipassword' ? new Secret(PASSWORD) : undefined),
-      memory: () => record.memory,
-      memoryOf: (other) => this.records.get(other)?.memory,
-      intend: (intent, memory) =>
+      recorded: () => record.recorded,
+      recordedOf: (other) => this.records.get(other)?.recorded,
+      intend: (intent, recorded) =>
         this.journal(() => {
           record.open = {
             action: record.open?.action ?? '',
             intent: JSON.parse(JSON.stringify(intent)),
             upid: undefined,
           };
-          if (memory) patch(memory);
-          sight.acted = true;
+          if (recorded) patch(recorded);
+          observed.acted = true;
         }),
       attach: (upid) =>
         this.journal(() => {
           if (record.open) record.open = { ...record.open, upid };
         }),
-      learn: (memory) => this.journal(() => patch(memory)),
+      learn: (recorded) => this.journal(() => patch(recorded)),
       whileBusy: (subject, work) =>
         retryWhileBusy(this.retry, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
       forget: () =>
         this.journal(() => {
-          record.memory = undefined;
+          record.recorded = undefined;
         }),
       moveRecord: (from, to) =>
         this.journal(() => {
-          this.#recordOf(to).memory = this.#recordOf(from).memory;
-          this.#recordOf(from).memory = undefined;
+          this.#recordOf(to).recorded = this.#recordOf(from).recorded;
+          this.#recordOf(from).recorded = undefined;
         }),
       warn: async ({ detail }) => {
         this.logs.push({ level: 'warn', message: detail });
@@ -146,7 +147,7 @@ export class Bench extends MortalBench {
   /** A new process: nothing of the old one is left but what was written down. */
   revive(): void {
     this.abort = new AbortController();
-    this.#sights.clear();
+    this.#observed.clear();
     this.pve = this.#connect();
     this.ids = new IdReservations();
   }
@@ -181,7 +182,7 @@ export class Bench extends MortalBench {
   }
 
   #recordOf(address: Address): Record {
-    const record = this.records.get(address) ?? { memory: undefined, open: undefined };
+    const record = this.records.get(address) ?? { recorded: undefined, open: undefined };
     this.records.set(address, record);
     return record;
   }

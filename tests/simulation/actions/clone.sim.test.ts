@@ -5,15 +5,15 @@ import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
 import type { VmInputs } from '../../../src/kinds/vm/steps.ts';
 import { Bench, CLONE, WEB } from './bench.ts';
 
-const memoryOf = (bench: Bench) => bench.records.get(WEB)?.memory;
+const recordedOf = (bench: Bench) => bench.records.get(WEB)?.recorded;
 
 describe('vm.clone', () => {
   it('makes the VM and remembers who it is', async () => {
     const bench = new Bench();
     await bench.run('vm.clone', CLONE);
     const uuid = /uuid=([^,]+)/.exec(bench.config('smbios1') ?? '')?.[1];
-    expect(memoryOf(bench)).toMatchObject({ vmid: 101, node: 'pve1', name: 'web', phase: 'incomplete', uuid });
-    expect(memoryOf(bench)?.macs.net0).toBe(/virtio=([^,]+)/.exec(bench.config('net0') ?? '')?.[1]);
+    expect(recordedOf(bench)).toMatchObject({ vmid: 101, node: 'pve1', name: 'web', phase: 'incomplete', uuid });
+    expect(recordedOf(bench)?.macs.net0).toBe(/virtio=([^,]+)/.exec(bench.config('net0') ?? '')?.[1]);
     expect(bench.sent()).toEqual(['POST /nodes/pve1/qemu/9000/clone', 'GET /nodes/pve1/qemu/101/pending']);
   });
 
@@ -22,7 +22,7 @@ describe('vm.clone', () => {
     await bench.run('vm.clone', { ...CLONE, notes: 'Made by hand.' });
     const notes = bench.config('description') ?? '';
     expect(notes).toMatch(/^Made by hand\.\n\nproxwright: /);
-    expect(findOwnership(notes)).toMatchObject({ address: 'vm.web', vmid: 101, nonce: memoryOf(bench)?.nonce });
+    expect(findOwnership(notes)).toMatchObject({ address: 'vm.web', vmid: 101, nonce: recordedOf(bench)?.nonce });
   });
 
   it('writes down id and nonce before it sends anything', async () => {
@@ -30,7 +30,7 @@ describe('vm.clone', () => {
     bench.killAt = 3;
     await bench.mortally(() => bench.step('vm.clone', CLONE));
     expect(bench.writes()).toEqual([]);
-    expect(memoryOf(bench)).toMatchObject({
+    expect(recordedOf(bench)).toMatchObject({
       phase: 'creating',
       vmid: 101,
       nonce: expect.stringMatching(/^[0-9a-f]+$/),
@@ -64,7 +64,7 @@ describe('the id of a clone', () => {
     const bench = new Bench();
     await bench.run('vm.create', { node: 'pve1', name: 'other', vmid: 101, desired: [] }, vmAddress('other'));
     await bench.run('vm.clone', { source: CLONE.source, name: 'web', mode: 'full', vmids: [101, 102, 103] });
-    expect(memoryOf(bench)?.vmid).toBe(102);
+    expect(recordedOf(bench)?.vmid).toBe(102);
   });
 
   it('is the next free one where nothing is said, and siblings keep out of each other’s way', async () => {
@@ -72,7 +72,7 @@ describe('the id of a clone', () => {
     const addresses = [1, 2, 3, 4].map((number) => vmAddress('worker', number));
     const input = { source: CLONE.source, name: 'worker', mode: 'linked' } as const;
     await bench.clock.run(() => Promise.all(addresses.map((address) => bench.step('vm.clone', input, address))));
-    const ids = addresses.map((address) => bench.records.get(address)?.memory?.vmid);
+    const ids = addresses.map((address) => bench.records.get(address)?.recorded?.vmid);
     expect([...ids].sort()).toEqual([100, 101, 102, 103]);
     expect(bench.tasks('qmclone')).toEqual(['OK', 'OK', 'OK', 'OK']);
   });
@@ -88,7 +88,7 @@ describe('the id of a clone', () => {
   it('is another one when a stranger was faster and it was free to choose', async () => {
     const bench = new Bench([{ kind: 'stranger-id', at: 1 }]);
     await bench.run('vm.clone', { source: CLONE.source, name: 'web', mode: 'full', vmids: [101, 102] });
-    expect(memoryOf(bench)?.vmid).toBe(102);
+    expect(recordedOf(bench)?.vmid).toBe(102);
     expect(bench.config('name')).toBe('somebody-elses-101');
   });
 
@@ -109,7 +109,7 @@ describe('a clone whose answer was lost', () => {
     const bench = new Bench([{ kind, match: { method: 'POST', path: 'clone' }, at: 1 }]);
     await bench.run('vm.clone', CLONE);
     expect(bench.tasks('qmclone')).toEqual(['OK']);
-    expect(memoryOf(bench)).toMatchObject({ vmid: 101, phase: 'incomplete' });
+    expect(recordedOf(bench)).toMatchObject({ vmid: 101, phase: 'incomplete' });
   });
 
   it('is found among the clones of its siblings', async () => {
@@ -127,7 +127,7 @@ describe('a clone whose answer was lost', () => {
       { kind: 'cut-before', match: { method: 'POST', path: 'clone' }, at: 1 },
     ]);
     expect(await bench.failure('vm.clone', CLONE)).toMatchObject({ code: 'VMID_TAKEN' });
-    expect(memoryOf(bench)?.uuid).toBeUndefined();
+    expect(recordedOf(bench)?.uuid).toBeUndefined();
   });
 });
 
@@ -189,7 +189,7 @@ describe('a clone that is not waited for to its end', () => {
     bench.timeouts = { ...bench.timeouts, cloneMs: 600_000 };
     await bench.run('vm.clone', slow);
     expect(bench.tasks('qmclone')).toEqual(['OK']);
-    expect(memoryOf(bench)).toMatchObject({ phase: 'incomplete', vmid: 101 });
+    expect(recordedOf(bench)).toMatchObject({ phase: 'incomplete', vmid: 101 });
   });
 
   it('because somebody stopped the run goes on, and the next run takes it up', async () => {

@@ -57,7 +57,7 @@ describe('vm.configure', () => {
   it('replaces the nonce in the notes by the ownership line', async () => {
     const bench = await cloned();
     await bench.run('vm.configure', { desired: DESIRED });
-    const uuid = bench.records.get(WEB)?.memory?.uuid;
+    const uuid = bench.records.get(WEB)?.recorded?.uuid;
     expect(bench.config('description')).toBe(`proxwright: stack=lab address=vm.web vmid=101 uuid=${uuid}`);
   });
 
@@ -206,7 +206,7 @@ describe('a configuration write that goes wrong', () => {
     bench.requests.length = 0;
     const error = await bench.failure('vm.configure', { desired: DESIRED });
     expect(error.code).toBe('NOT_OURS');
-    expect(error.diagnostic.detail).toContain(bench.records.get(WEB)?.memory?.uuid);
+    expect(error.diagnostic.detail).toContain(bench.records.get(WEB)?.recorded?.uuid);
     expect(bench.config('memory')).toBe('512');
   });
 });
@@ -257,7 +257,7 @@ describe('vm.verify', () => {
     const bench = await cloned();
     await bench.run('vm.configure', { desired: DESIRED });
     await bench.run('vm.verify', { desired: DESIRED, applied: { memory: '8GiB' } });
-    expect(bench.records.get(WEB)?.memory).toMatchObject({ phase: 'complete', lastApplied: { memory: '8GiB' } });
+    expect(bench.records.get(WEB)?.recorded).toMatchObject({ phase: 'complete', lastApplied: { memory: '8GiB' } });
   });
 
   it('lists what is not as wanted, and does not declare the VM complete', async () => {
@@ -266,7 +266,7 @@ describe('vm.verify', () => {
     retag(bench, 'x', { memory: '2048' });
     const error = await bench.failure('vm.verify', { desired: DESIRED, applied: {} });
     expect(error.diagnostic.detail).toContain('memory: found 2048, wanted 8192');
-    expect(bench.records.get(WEB)?.memory?.phase).toBe('incomplete');
+    expect(bench.records.get(WEB)?.recorded?.phase).toBe('incomplete');
   });
 });
 

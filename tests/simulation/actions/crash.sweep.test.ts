@@ -82,7 +82,7 @@ describe('a kill while a VM is made', () => {
       expect(bench.tasks('resize'), `point ${killAt}`).toEqual(['OK']);
       if (mac !== undefined) expect(bench.config('net0'), `point ${killAt}`).toContain(mac);
       expect([...bench.world.vms.keys()].filter((vmid) => vmid < 9000)).toEqual([101]);
-      expect(bench.records.get(WEB)?.memory?.phase).toBe('complete');
+      expect(bench.records.get(WEB)?.recorded?.phase).toBe('complete');
     }
   });
 });
@@ -171,7 +171,7 @@ describe.each(STORIES)('a kill while a VM is $name', ({ prepare, work, once }) =
       });
       expect(picture(bench), `point ${killAt}`).toEqual(picture(whole));
       for (const type of once) expect(bench.tasks(type), `point ${killAt}`).toEqual(['OK']);
-      expect(bench.records.get(WEB)?.memory?.phase, `point ${killAt}`).toBe('complete');
+      expect(bench.records.get(WEB)?.recorded?.phase, `point ${killAt}`).toBe('complete');
     }
   });
 });

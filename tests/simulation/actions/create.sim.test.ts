@@ -37,7 +37,7 @@ describe('vm.create', () => {
     expect(bench.config('memory')).toBe('4096');
     expect(bench.config('scsi0')).toMatch(/^local-lvm:vm-101-disk-0,.*ssd=1/);
     expect(bench.vm().process).toBeUndefined();
-    const memory = bench.records.get(WEB)?.memory;
+    const memory = bench.records.get(WEB)?.recorded;
     expect(memory).toMatchObject({ phase: 'incomplete', uuid: expect.any(String), vmid: 101 });
     expect(findOwnership(bench.config('description') ?? '')?.nonce).toBe(memory?.nonce);
     expect(JSON.stringify([...bench.records.values(), bench.logs])).not.toContain(PASSWORD);
@@ -49,14 +49,14 @@ describe('vm.create', () => {
     await bench.run('vm.configure', { desired: INPUT.desired });
     await bench.run('vm.verify', { desired: INPUT.desired, applied: {} });
     expect(bench.writes()).toEqual(['POST /nodes/pve1/qemu', 'PUT /nodes/pve1/qemu/101/config']);
-    expect(bench.records.get(WEB)?.memory?.phase).toBe('complete');
+    expect(bench.records.get(WEB)?.recorded?.phase).toBe('complete');
   });
 
   it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('after %s is made exactly once', async (kind) => {
     const bench = new Bench([{ kind, match: { method: 'POST', path: '/nodes/*/qemu' }, at: 1 }]);
     await bench.run('vm.create', INPUT);
     expect(bench.tasks('qmcreate')).toEqual(['OK']);
-    expect(bench.records.get(WEB)?.memory?.uuid).toBeDefined();
+    expect(bench.records.get(WEB)?.recorded?.uuid).toBeDefined();
   });
 
   it('is refused when a stranger has the id', async () => {
@@ -69,7 +69,7 @@ describe('vm.create', () => {
     const bench = new Bench([{ kind: 'stranger-id', at: 1 }]);
     const { vmid: _fixed, ...free } = INPUT;
     await bench.run('vm.create', { ...free, vmids: [101, 102] });
-    expect(bench.records.get(WEB)?.memory?.vmid).toBe(102);
+    expect(bench.records.get(WEB)?.recorded?.vmid).toBe(102);
   });
 
   it('is tried again while the storage is locked', async () => {

@@ -79,7 +79,7 @@ describe('vm.start', () => {
 
   it('never starts a stranger', async () => {
     const bench = await ready();
-    bench.context().sight.last = undefined;
+    bench.context().observed.last = undefined;
     await recycle(bench);
     expect(await bench.failure('vm.start', {})).toMatchObject({ code: 'NOT_OURS' });
     expect(bench.vm().process).toBeUndefined();
@@ -224,7 +224,7 @@ describe('vm.migrate', () => {
     const bench = await ready();
     await bench.run('vm.migrate', { target: 'pve2' });
     expect(bench.vm().node).toBe('pve2');
-    expect(bench.records.get(WEB)?.memory?.node).toBe('pve2');
+    expect(bench.records.get(WEB)?.recorded?.node).toBe('pve2');
   });
 
   it('does nothing where somebody moved it already', async () => {
@@ -236,7 +236,7 @@ describe('vm.migrate', () => {
     bench.requests.length = 0;
     await bench.run('vm.migrate', { target: 'pve2' });
     expect(bench.writes()).toEqual([]);
-    expect(bench.records.get(WEB)?.memory?.node).toBe('pve2');
+    expect(bench.records.get(WEB)?.recorded?.node).toBe('pve2');
   });
 
   it.each(LOST)('after %s is there, moved once', async (kind) => {

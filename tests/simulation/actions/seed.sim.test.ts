@@ -48,12 +48,12 @@ const unseed = (bench: Bench, input: UnseedInput = {}) => step(bench, 'vm.unseed
 
 /** Puts what is remembered into the drive. */
 async function attach(bench: Bench): Promise<void> {
-  const file = memory(bench)?.seed?.volid ?? '';
+  const file = recorded(bench)?.seed?.volid ?? '';
   await bench.step('vm.configure', { desired: wishes({ ide0: { kind: 'cdrom', set: {}, file } }) });
 }
 
-function memory(bench: Bench) {
-  return bench.records.get(WEB)?.memory;
+function recorded(bench: Bench) {
+  return bench.records.get(WEB)?.recorded;
 }
 
 /** Seeds that lie in any storage of any node. */
@@ -82,12 +82,12 @@ describe('vm.seed', () => {
       'POST /nodes/pve1/storage/local/upload',
     ]);
     expect(files(bench)).toEqual([expect.stringMatching(/^local:iso\/proxwright-web-[0-9a-f]{16}\.iso$/)]);
-    expect(memory(bench)?.seed).toEqual({
+    expect(recorded(bench)?.seed).toEqual({
       node: 'pve1',
       volid: files(bench)[0],
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect(memory(bench)?.oldSeeds).toEqual([]);
+    expect(recorded(bench)?.oldSeeds).toEqual([]);
   });
 
   it('sends nothing a second time', async () => {
@@ -121,7 +121,7 @@ describe('vm.seed', () => {
     const bench = await cloned([{ kind, match: UPLOAD, at: 1 }]);
     await bench.clock.run(() => seed(bench));
     expect(bench.faults.strikes).toHaveLength(1);
-    expect(files(bench)).toEqual([memory(bench)?.seed?.volid]);
+    expect(files(bench)).toEqual([recorded(bench)?.seed?.volid]);
   });
 
   it('says what the server says where it may not', async () => {
@@ -136,7 +136,7 @@ describe('vm.seed', () => {
     const failure = await bench.clock.run(() => seed(bench)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ProxwrightError);
     expect(failure).toMatchObject({ code: 'PRIVILEGE_MISSING' });
-    expect(memory(bench)?.seed).toBeUndefined();
+    expect(recorded(bench)?.seed).toBeUndefined();
   });
 });
 
@@ -148,19 +148,19 @@ describe('a seed that has changed', () => {
       await attach(bench);
       await seed(bench, SECOND);
     });
-    const [first, second] = [memory(bench)?.oldSeeds?.[0]?.volid, memory(bench)?.seed?.volid];
+    const [first, second] = [recorded(bench)?.oldSeeds?.[0]?.volid, recorded(bench)?.seed?.volid];
     expect(files(bench).sort()).toEqual([first, second].sort());
 
     await bench.clock.run(() => unseed(bench));
     expect(files(bench)).toHaveLength(2);
-    expect(memory(bench)?.oldSeeds).toHaveLength(1);
+    expect(recorded(bench)?.oldSeeds).toHaveLength(1);
 
     await bench.clock.run(async () => {
       await attach(bench);
       await unseed(bench);
     });
     expect(files(bench)).toEqual([second]);
-    expect(memory(bench)?.oldSeeds).toEqual([]);
+    expect(recorded(bench)?.oldSeeds).toEqual([]);
   });
 
   it('back to what it was uses the first file again', async () => {
@@ -172,9 +172,9 @@ describe('a seed that has changed', () => {
       await seed(bench);
     });
     expect(bench.writes()).toEqual([]);
-    expect(files(bench)).toContain(memory(bench)?.seed?.volid);
-    expect(memory(bench)?.oldSeeds).toHaveLength(1);
-    expect(memory(bench)?.oldSeeds?.[0]?.volid).not.toBe(memory(bench)?.seed?.volid);
+    expect(files(bench)).toContain(recorded(bench)?.seed?.volid);
+    expect(recorded(bench)?.oldSeeds).toHaveLength(1);
+    expect(recorded(bench)?.oldSeeds?.[0]?.volid).not.toBe(recorded(bench)?.seed?.volid);
   });
 });
 
@@ -196,7 +196,7 @@ describe('vm.unseed', () => {
       await seed(bench, SECOND);
       await unseed(bench);
     });
-    const kept = memory(bench)?.oldSeeds?.[0]?.volid;
+    const kept = recorded(bench)?.oldSeeds?.[0]?.volid;
     expect(files(bench)).toContain(kept);
     expect(bench.logs.filter(({ level }) => level === 'warn').map((line) => line.message)).toEqual([
       expect.stringContaining(`On pve1: pvesm free ${kept}`),
@@ -211,8 +211,8 @@ describe('vm.unseed', () => {
       await unseed(bench);
     });
     expect(bench.faults.strikes).toHaveLength(1);
-    expect(files(bench)).toEqual([memory(bench)?.seed?.volid]);
-    expect(memory(bench)?.oldSeeds).toEqual([]);
+    expect(files(bench)).toEqual([recorded(bench)?.seed?.volid]);
+    expect(recorded(bench)?.oldSeeds).toEqual([]);
   });
 });
 
@@ -264,7 +264,7 @@ describe('a kill at any point', () => {
         await bench.takeUp();
         await life(bench);
       });
-      expect(files(bench), `point ${killAt}`).toEqual([memory(bench)?.seed?.volid]);
+      expect(files(bench), `point ${killAt}`).toEqual([recorded(bench)?.seed?.volid]);
       expect(bench.config('ide0'), `point ${killAt}`).toContain(files(bench)[0]);
     }
   });
@@ -287,7 +287,7 @@ describe('a kill at any point', () => {
       bench.killAt = killAt;
       await bench.mortally(() => end(bench));
       await bench.clock.run(async () => {
-        if ((await bench.takeUp()) !== 'gone' && memory(bench)) await end(bench);
+        if ((await bench.takeUp()) !== 'gone' && recorded(bench)) await end(bench);
       });
       expect(bench.world.vms.has(101), `point ${killAt}`).toBe(false);
       expect(files(bench), `point ${killAt}`).toEqual([]);

@@ -11,7 +11,7 @@ describe('settling an open step', () => {
     bench.requests.length = 0;
     expect(await bench.clock.run(() => bench.takeUp())).toBe('made');
     expect(bench.writes()).toEqual([]);
-    expect(bench.records.get(WEB)?.memory).toMatchObject({ phase: 'incomplete', uuid: expect.any(String) });
+    expect(bench.records.get(WEB)?.recorded).toMatchObject({ phase: 'incomplete', uuid: expect.any(String) });
   });
 
   it('says that nothing was done where the request was never sent', async () => {
@@ -19,7 +19,7 @@ describe('settling an open step', () => {
     bench.killAt = 3;
     await bench.mortally(() => bench.step('vm.clone', CLONE));
     expect(await bench.clock.run(() => bench.takeUp())).toBe('nothing');
-    expect(bench.records.get(WEB)?.memory).toBeUndefined();
+    expect(bench.records.get(WEB)?.recorded).toBeUndefined();
   });
 
   it('does not take a stranger for ours who got the id meanwhile', async () => {

@@ -86,7 +86,7 @@ describe('a storm', () => {
     bench.revive();
     expect(await bench.clock.run(() => run(bench))).toBe('done');
 
-    const vmid = bench.records.get(WEB)?.memory?.vmid ?? 0;
+    const vmid = bench.records.get(WEB)?.recorded?.vmid ?? 0;
     expect(bench.config('memory', vmid)).toBe('8192');
     expect(bench.config('net0', vmid)).toContain('tag=20');
     expect(bench.vm(vmid).process).toBeDefined();

@@ -10,13 +10,12 @@ import { fieldRows } from '../../../src/kinds/fields/field-table.ts';
 import type { ResolvedVm } from '../../../src/kinds/stack.ts';
 import { appliedValues, type DesiredConfig } from '../../../src/kinds/vm/desired.ts';
 import { desiredConfig } from '../../../src/kinds/vm/desired-config.ts';
-import { isSatisfied, openWishes } from '../../../src/kinds/vm/diff/merge.ts';
+import { isSatisfied, unsatisfied } from '../../../src/kinds/vm/diff/merge.ts';
 import { type VmFields, vmFieldsSchema } from '../../../src/kinds/vm/fields/index.ts';
 import { appliedHa, isHaPath } from '../../../src/kinds/vm/ha.ts';
 import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
 import { printPropertyOf, propertyOf } from '../../../src/kinds/vm/parts.ts';
-import { foreignHaChanges, haArbitrary } from '../../../src/kinds/vm/testing/arbitrary-ha.ts';
-import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
+import { foreignHaChanges, haArbitrary, vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { type ForeignChange, foreignChanges } from '../../../src/kinds/vm/testing/foreign-changes.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
 import { byDepth, IS_SAMPLE } from '../../support/depth.ts';
@@ -120,7 +119,7 @@ function unmetInWorld(fields: VmFields, vm: Vm | undefined): string[] {
   const [{ address }] = stackOf(fields).vms as [ResolvedVm]; // a stack of one
   const ownershipLine = printOwnership({ stack: 'lab', address, vmid: vm.vmid, uuid });
   const wanted = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
-  return openWishes(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
+  return unsatisfied(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
 }
 
 describe('a VM that was applied', () => {

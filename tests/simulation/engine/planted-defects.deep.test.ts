@@ -61,10 +61,10 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /status\/start though it was not as wanted|passed for compared though/,
     // What was written is believed to be there.
     plant: () =>
-      replacing<typeof import('../../../src/kinds/vm/actions/verify.ts')>(`${ACTIONS}/verify.ts`, () => ({
+      replacing<typeof import('../../../src/kinds/vm/actions/configure.ts')>(`${ACTIONS}/configure.ts`, () => ({
         verifyVm: async (context, { desired, applied }) => {
-          const { wishesOf } = await import('../../../src/kinds/vm/actions/configure.ts');
-          const notes = wishesOf(context, desired).find(({ key }) => key === 'description')?.desired;
+          const { desiredValuesOf } = await import('../../../src/kinds/vm/actions/configure.ts');
+          const notes = desiredValuesOf(context, desired).find(({ key }) => key === 'description')?.desired;
           const ownership = notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
           await context.learn({ phase: 'complete', lastApplied: { ...applied, ...ownership } });
         },

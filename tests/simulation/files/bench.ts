@@ -11,9 +11,8 @@ import { DEFAULT_RETRY, retryWhileBusy } from '../../../src/base/retry.ts';
 import type { OpenAct } from '../../../src/kinds/action.ts';
 import { FILE_ACTIONS } from '../../../src/kinds/image/actions/index.ts';
 import { settleFile } from '../../../src/kinds/image/actions/settle.ts';
-import type { FileContext } from '../../../src/kinds/image/context.ts';
-import type { FileMemory } from '../../../src/kinds/image/memory.ts';
-import type { FileActionName, FileInputs } from '../../../src/kinds/image/steps.ts';
+import type { FileRecord } from '../../../src/kinds/image/record.ts';
+import type { FileActionName, FileContext, FileInputs } from '../../../src/kinds/image/steps.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
 import { GuestSigns } from '../../../src/kinds/vm/ready/signs.ts';
 import type { Pve } from '../../../src/pve/index.ts';
@@ -69,7 +68,7 @@ export class FileBench extends MortalBench {
   pve: Pve;
   readonly logs: string[] = [];
   readonly progress: [string, number | undefined][] = [];
-  files = new Map<string, FileMemory>();
+  files = new Map<string, FileRecord>();
   open: OpenAct | undefined;
   source: ImageSource = bytesSource();
   timeouts: FileContext['timeouts'];
@@ -99,11 +98,11 @@ export class FileBench extends MortalBench {
       address: IMAGE,
       stack: 'lab',
       ids: new IdReservations(),
-      sight: { last: undefined },
+      observed: { last: undefined },
       timeouts: this.timeouts,
       secret: () => undefined,
-      memory: () => undefined,
-      memoryOf: () => undefined,
+      recorded: () => undefined,
+      recordedOf: () => undefined,
       intend: (intent) =>
         this.journal(() => {
           this.open = { action: this.open?.action ?? '', intent: JSON.parse(JSON.stringify(intent)), upid: undefined };
@@ -120,7 +119,7 @@ export class FileBench extends MortalBench {
       learnFile: (key, file) =>
         this.journal(() => {
           if (file === null) this.files.delete(key);
-          else this.files.set(key, JSON.parse(JSON.stringify(file)) as FileMemory);
+          else this.files.set(key, JSON.parse(JSON.stringify(file)) as FileRecord);
         }),
       imageSource: () => this.source,
       forget: async () => {},

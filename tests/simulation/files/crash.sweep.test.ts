@@ -4,7 +4,7 @@
  * remembered, and no two tasks ever worked on it at once.
  */
 import { describe, expect, it } from 'vitest';
-import { fileKey } from '../../../src/kinds/image/memory.ts';
+import { fileKey } from '../../../src/kinds/image/record.ts';
 import { pointsOf } from '../../support/depth.ts';
 import { BYTES, FileBench, PLACE, SHA256, URL_OF_IMAGE, VOLID } from './bench.ts';
 

@@ -1,7 +1,7 @@
 /** Health of the storages that the stack uses, and room for the sum of what is to be made. */
 
 import { type Address, kindOf } from '../../../base/address.ts';
-import { imageCompression } from '../../../kinds/image/names.ts';
+import { imageCompression } from '../../../kinds/image/file.ts';
 import { siteAddress } from '../../../kinds/image/plan.ts';
 import { machinesOf } from '../../../kinds/machines.ts';
 import type { ImageSite, StorageRow } from '../../../kinds/observed.ts';

@@ -1,8 +1,9 @@
 /** Small stacks and what is remembered of them, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
-import { emptyState, type StackState, type VmState } from '../../../kinds/recorded.ts';
+import { emptyState, type StackState } from '../../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../kinds/stack.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../../../kinds/vm/fields/index.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
 
 export function vm(group: string, number: number, fields: Partial<VmFieldsInput>): ResolvedVm {
   const name = `lab-${group}-${number}`;
@@ -22,7 +23,7 @@ export function stackOf(vms: readonly ResolvedVm[], outputs: ResolvedStack['outp
   return { name: 'lab', vms, outputs } as ResolvedStack;
 }
 
-export const known = (vmid: number, more: Partial<VmState> = {}): VmState => ({
+export const known = (vmid: number, more: Partial<VmRecord> = {}): VmRecord => ({
   vmid,
   uuid: 'u',
   node: 'pve1',
@@ -35,7 +36,7 @@ export const known = (vmid: number, more: Partial<VmState> = {}): VmState => ({
   ...more,
 });
 
-export function stateOf(vms: Readonly<Record<string, VmState>>): StackState {
+export function stateOf(vms: Readonly<Record<string, VmRecord>>): StackState {
   return { ...emptyState('lab'), vms };
 }
 

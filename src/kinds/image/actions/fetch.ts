@@ -7,14 +7,19 @@ import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
-import type { FileAction, FileContext } from '../context.ts';
-import { type FileMemory, isSameFile } from '../memory.ts';
-import { declaredChecksum, type FetchImageInput, keyOf, placeOf, volidOf } from '../steps.ts';
-import { hasEnded, isOver } from './endings.ts';
-import { differs, explained } from './explain.ts';
-import { lookAfter, lookFor, remember, runningDownloads } from './look.ts';
+import { type FileRecord, isSameFile } from '../record.ts';
+import {
+  declaredChecksum,
+  type FetchImageInput,
+  type FileAction,
+  type FileContext,
+  keyOf,
+  placeOf,
+  volidOf,
+} from '../steps.ts';
+import { differs, explained, hasEnded, isOver } from './failures.ts';
+import { inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile, runningDownloads } from './look.ts';
 import { eraseFile } from './remove.ts';
-import { inFileRounds, type RoundsSoFar } from './rounds.ts';
 
 /** What one run of the step has done so far. */
 interface Course {
@@ -38,20 +43,20 @@ async function round(
   course: Course,
   soFar: RoundsSoFar,
 ): Promise<'done' | 'again'> {
-  const memory = context.file(keyOf(input));
-  const hasArrived = memory?.incomplete || soFar.mayBeUnderWay ? await awaitRunning(context, input) : false;
+  const recorded = context.file(keyOf(input));
+  const hasArrived = recorded?.incomplete || soFar.mayBeUnderWay ? await awaitRunning(context, input) : false;
   const entry = await lookFor(context, input);
   if (!entry) return send(context, input, course, 'absent');
   const mustGo = input.replace === true && !course.removedOld;
   const isChecked = isComparable(input);
-  if (hasArrived && memory?.incomplete && isFromSame(memory, input)) return arrived(context, input, entry);
-  const isOurs = memory !== undefined && isSameFile(memory, entry);
-  if (isOurs && isFromSame(memory, input) && (!mustGo || isChecked)) return 'done';
+  if (hasArrived && recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
+  const isOurs = recorded !== undefined && isSameFile(recorded, entry);
+  if (isOurs && isFromSame(recorded, input) && (!mustGo || isChecked)) return 'done';
   // The server reads it and compares; nothing is downloaded.
-  if (isChecked) return send(context, input, course, memory?.incomplete ? 'ours' : 'there');
-  if (memory?.incomplete && isFromSame(memory, input)) return arrived(context, input, entry);
-  if (mustGo || memory?.incomplete) return replaceOld(context, input, course);
-  if (isOurs) throw differs(context, input, `It was fetched from ${memory.url ?? 'elsewhere'}.`);
+  if (isChecked) return send(context, input, course, recorded?.incomplete ? 'ours' : 'there');
+  if (recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
+  if (mustGo || recorded?.incomplete) return replaceOld(context, input, course);
+  if (isOurs) throw differs(context, input, `It was fetched from ${recorded.url ?? 'elsewhere'}.`);
   return adopt(context, input, entry);
 }
 
@@ -61,9 +66,9 @@ function isComparable(input: FetchImageInput): boolean {
 }
 
 /** The same bytes from elsewhere are the same file. */
-function isFromSame(memory: FileMemory, input: FetchImageInput): boolean {
-  if (declaredChecksum(input) === undefined) return memory.url === input.url;
-  return isSameSum(memory.sha256, input.sha256) && isSameSum(memory.sha512, input.sha512);
+function isFromSame(recorded: FileRecord, input: FetchImageInput): boolean {
+  if (declaredChecksum(input) === undefined) return recorded.url === input.url;
+  return isSameSum(recorded.sha256, input.sha256) && isSameSum(recorded.sha512, input.sha512);
 }
 
 const isSameSum = (ours: string | undefined, asked: string | undefined) =>
@@ -103,7 +108,7 @@ async function send(
     return afterFailure(context, input, course, before, error);
   }
   const isForeign = before === 'there' && (known?.foreign ?? !known);
-  await remember(context, input, await lookAfter(context, input), { ...input, ...(isForeign && { foreign: true }) });
+  await recordFile(context, input, await lookAfter(context, input), { ...input, ...(isForeign && { foreign: true }) });
   return 'done';
 }
 
@@ -149,13 +154,13 @@ async function adopt(context: FileContext, input: FetchImageInput, entry: Volume
     'warn',
     `${context.address}: ${volidOf(input)} was there already and is taken as it is: ${why}. To fetch it anew: proxwright apply --replace ${context.address}`,
   );
-  await remember(context, input, entry, { ...input, foreign: true });
+  await recordFile(context, input, entry, { ...input, foreign: true });
   return 'done';
 }
 
 /** Nothing had the name when we began, and the server checks a download before it gets its name. */
 async function arrived(context: FileContext, input: FetchImageInput, entry: VolumeEntry): Promise<'done'> {
-  await remember(context, input, entry, input);
+  await recordFile(context, input, entry, input);
   return 'done';
 }
 
@@ -174,7 +179,7 @@ async function awaitRunning(context: FileContext, input: FetchImageInput): Promi
   return endedWell;
 }
 
-function begun(context: FileContext, input: FetchImageInput): FileMemory {
+function begun(context: FileContext, input: FetchImageInput): FileRecord {
   const { url, sha256, sha512 } = input;
   return {
     address: context.address,

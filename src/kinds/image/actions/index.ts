@@ -1,7 +1,6 @@
 /** The actions of a file, by name. */
 import type { ActionDefinition, Occupancy } from '../../action.ts';
-import type { FileContext } from '../context.ts';
-import type { FileActionName, FileInputs, FilePlace } from '../steps.ts';
+import type { FileActionName, FileContext, FileInputs, FilePlace } from '../steps.ts';
 import { fetchImage } from './fetch.ts';
 import { removeImage } from './remove.ts';
 import { sendImage } from './send.ts';

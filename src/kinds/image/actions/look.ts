@@ -1,11 +1,11 @@
 /** Looking before acting: what the storage lists under the name, and what of our own still works on it. */
 import { ProxwrightError } from '../../../base/errors.ts';
+import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
-import { patiently } from '../../vm/actions/rounds.ts';
+import { patienceOf, patiently } from '../../vm/actions/look.ts';
 import { runningTasks } from '../../vm/actions/tasks.ts';
-import type { FileContext } from '../context.ts';
-import type { FileMemory } from '../memory.ts';
-import { type FilePlace, keyOf, volidOf } from '../steps.ts';
+import type { FileRecord } from '../record.ts';
+import { type FileContext, type FilePlace, keyOf, volidOf } from '../steps.ts';
 
 export async function lookFor(context: FileContext, place: FilePlace): Promise<VolumeEntry | undefined> {
   const { node, storage, content } = place;
@@ -23,11 +23,11 @@ export async function lookAfter(context: FileContext, place: FilePlace): Promise
   throw notListed(context, place);
 }
 
-export async function remember(
+export async function recordFile(
   context: FileContext,
   place: FilePlace,
   entry: VolumeEntry,
-  source: Pick<FileMemory, 'url' | 'sha256' | 'sha512' | 'declared' | 'foreign'>,
+  source: Pick<FileRecord, 'url' | 'sha256' | 'sha512' | 'declared' | 'foreign'>,
 ): Promise<void> {
   const { url, sha256, sha512, declared, foreign } = source;
   await context.learnFile(keyOf(place), {
@@ -55,13 +55,13 @@ export async function runningDownloads(context: FileContext, { node, file }: Fil
  * for, and have no id: only their logs tell what they copy.
  */
 export async function runningImports(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
-  const found = new Set<Upid>();
+  const tasks = new Set<Upid>();
   for (const place of new Set(['localhost', node])) {
     const upids = await patiently(context, () => runningTasks(context, { node: place, type: 'imgcopy' }));
-    for (const upid of upids) found.add(upid);
+    for (const upid of upids) tasks.add(upid);
   }
   const ours: Upid[] = [];
-  for (const upid of found) if (await copiesTo(context, upid, file)) ours.push(upid);
+  for (const upid of tasks) if (await copiesTo(context, upid, file)) ours.push(upid);
   return ours;
 }
 
@@ -82,5 +82,48 @@ function notListed(context: FileContext, place: FilePlace): ProxwrightError {
     detail: `The task ended well, but storage "${place.storage}" does not list ${volidOf(place)} on ${place.node}: somebody removed it, or ${context.pve.principal} may not see it.`,
     where: { address: context.address },
     hint: `Reading the list takes Datastore.Audit or Datastore.AllocateSpace on /storage/${place.storage}.`,
+  });
+}
+
+/** What a round knows of those before it. */
+export interface RoundsSoFar {
+  /** A request was sent and what came of it was not told: something of ours may be at work. */
+  mayBeUnderWay: boolean;
+}
+
+export async function inFileRounds(
+  context: FileContext,
+  what: string,
+  round: (soFar: RoundsSoFar) => Promise<'done' | 'again'>,
+): Promise<void> {
+  await context.whileBusy(`${what} ${context.address}`, async () => {
+    const patience = patienceOf(context);
+    const soFar: RoundsSoFar = { mayBeUnderWay: false };
+    const rounds = new Attempts(RETRIES.fileRound, context);
+    // A doubt is looked into for as long as an image may take; a round that did something has its own bounds.
+    const deadline = context.clock.now() + context.timeouts.imageMs;
+    for (;;) {
+      let failure: ProxwrightError;
+      try {
+        if ((await round(soFar)) === 'done') return;
+        failure = restless(context, what);
+      } catch (error) {
+        if (await patience.survives(error)) continue;
+        if (!(error instanceof ProxwrightError) || context.clock.now() >= deadline) throw error;
+        soFar.mayBeUnderWay = true;
+        failure = error;
+      }
+      if (rounds.next(failure) === undefined) throw failure;
+      context.log.log('debug', `${context.address}: ${what}: looking again`, { round: rounds.failed });
+    }
+  });
+}
+
+function restless(context: FileContext, what: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'CONFIG_CHANGED',
+    detail: `${what}: after ${RETRIES.fileRound.attempts} rounds the file still is not as desired; another client keeps changing it.`,
+    where: { address: context.address },
+    hint: 'Find out who else brings files into this storage, then apply again.',
   });
 }

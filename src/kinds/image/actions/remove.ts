@@ -4,25 +4,31 @@
  */
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
-import type { FileAction, FileContext } from '../context.ts';
-import { isSameFile } from '../memory.ts';
-import { type FilePlace, keyOf, placeOf, type RemoveImageInput, volidOf } from '../steps.ts';
-import { lookFor } from './look.ts';
-import { inFileRounds } from './rounds.ts';
+import { isSameFile } from '../record.ts';
+import {
+  type FileAction,
+  type FileContext,
+  type FilePlace,
+  keyOf,
+  placeOf,
+  type RemoveImageInput,
+  volidOf,
+} from '../steps.ts';
+import { inFileRounds, lookFor } from './look.ts';
 
 const REMOVE_MS = 10 * 60_000;
 
 export const removeImage: FileAction<RemoveImageInput> = (context, input) =>
   inFileRounds(context, 'remove', async () => {
-    const memory = context.file(keyOf(input));
-    const entry = memory?.foreign ? undefined : await lookFor(context, input);
-    if (entry && memory && !memory.incomplete && !isSameFile(memory, entry)) throw notOurs(context, input);
-    if (entry && !memory) throw notOurs(context, input);
+    const recorded = context.file(keyOf(input));
+    const entry = recorded?.foreign ? undefined : await lookFor(context, input);
+    if (entry && recorded && !recorded.incomplete && !isSameFile(recorded, entry)) throw notOurs(context, input);
+    if (entry && !recorded) throw notOurs(context, input);
     if (entry) {
       await eraseFile(context, input);
       return 'again';
     }
-    if (memory) await context.learnFile(keyOf(input), null);
+    if (recorded) await context.learnFile(keyOf(input), null);
     return 'done';
   });
 

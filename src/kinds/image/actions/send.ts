@@ -5,14 +5,19 @@
 import type { ReadyImage } from '../../../base/image-source.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/tasks.ts';
-import type { FileAction, FileContext } from '../context.ts';
-import { type FileMemory, isSameFile } from '../memory.ts';
-import { declaredChecksum, type FilePlace, keyOf, placeOf, type SendImageInput, volidOf } from '../steps.ts';
-import { bounded } from './bounded.ts';
-import { hasEnded, isOver } from './endings.ts';
-import { differs, explained } from './explain.ts';
-import { lookAfter, lookFor, remember, runningImports } from './look.ts';
-import { inFileRounds, type RoundsSoFar } from './rounds.ts';
+import { type FileRecord, isSameFile } from '../record.ts';
+import {
+  declaredChecksum,
+  type FileAction,
+  type FileContext,
+  type FilePlace,
+  keyOf,
+  placeOf,
+  type SendImageInput,
+  volidOf,
+} from '../steps.ts';
+import { bounded, differs, explained, hasEnded, isOver } from './failures.ts';
+import { inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile, runningImports } from './look.ts';
 
 export const sendImage: FileAction<SendImageInput> = async (context, input) => {
   const { origin } = input;
@@ -55,7 +60,7 @@ async function sendBytes(
 /** What one run of the step has done so far. */
 interface Course {
   /** What had the name, and what was remembered of it, before something was written over it on request. */
-  before: { readonly entry: VolumeEntry; readonly memory: FileMemory | undefined } | undefined;
+  before: { readonly entry: VolumeEntry; readonly recorded: FileRecord | undefined } | undefined;
 }
 
 async function round(
@@ -65,15 +70,15 @@ async function round(
   options: SendOptions,
   soFar: RoundsSoFar & { readonly course: Course },
 ): Promise<'done' | 'again'> {
-  const memory = context.file(keyOf(place));
-  if (memory?.incomplete || soFar.mayBeUnderWay) await awaitRunning(context, place);
+  const recorded = context.file(keyOf(place));
+  if (recorded?.incomplete || soFar.mayBeUnderWay) await awaitRunning(context, place);
   const entry = await lookFor(context, place);
-  switch (entry ? verdictOn(memory, entry, image, options) : 'send') {
+  switch (entry ? verdictOn(recorded, entry, image, options) : 'send') {
     case 'right':
       return 'done';
     case 'arrived':
       if (entry)
-        await remember(context, place, entry, { url: options.url, declared: options.declared, sha256: image.sha256 });
+        await recordFile(context, place, entry, { url: options.url, declared: options.declared, sha256: image.sha256 });
       return 'done';
     case 'like ours':
       if (entry) await adopt(context, place, entry, image, options);
@@ -81,7 +86,7 @@ async function round(
     case 'other':
       throw differs(context, place, `It has ${entry?.size ?? 'unknown'} bytes, and ${image.sizeBytes} are to be sent.`);
     case 'send':
-      if (entry && !memory?.incomplete) soFar.course.before ??= { entry, memory };
+      if (entry && !recorded?.incomplete) soFar.course.before ??= { entry, recorded };
       await send(context, place, image, options);
       return 'done';
   }
@@ -90,18 +95,18 @@ async function round(
 type Verdict = 'right' | 'arrived' | 'like ours' | 'other' | 'send';
 
 function verdictOn(
-  memory: FileMemory | undefined,
+  recorded: FileRecord | undefined,
   entry: VolumeEntry,
   image: ReadyImage,
   { replace }: SendOptions,
 ): Verdict {
   const isSameSize = entry.size === image.sizeBytes;
-  if (memory?.incomplete) {
+  if (recorded?.incomplete) {
     // The name was free when we began. Copies grow from the front, so one of full length is whole.
-    return isSameSize && memory.sha256 === image.sha256 ? 'arrived' : 'send';
+    return isSameSize && recorded.sha256 === image.sha256 ? 'arrived' : 'send';
   }
-  if (memory && isSameFile(memory, entry)) {
-    if (memory.sha256 === image.sha256) return 'right';
+  if (recorded && isSameFile(recorded, entry)) {
+    if (recorded.sha256 === image.sha256) return 'right';
     return replace ? 'send' : 'other';
   }
   if (replace) return 'send';
@@ -137,7 +142,7 @@ async function send(
   await follow(context, upid, { what: 'copy into the storage', timeoutMs: timeouts.imageMs });
   const entry = await lookAfter(context, place);
   if (entry.size !== sizeBytes) throw differs(context, place, arrivedOtherwise(entry, sizeBytes));
-  await remember(context, place, entry, { sha256, url, declared });
+  await recordFile(context, place, entry, { sha256, url, declared });
 }
 
 /**
@@ -145,11 +150,11 @@ async function send(
  * that was refused leaves that alone. True when an old file is gone.
  */
 async function undone(context: FileContext, place: FilePlace, before: Course['before']): Promise<boolean> {
-  const memory = context.file(keyOf(place));
-  if (!memory?.incomplete) return false;
+  const recorded = context.file(keyOf(place));
+  if (!recorded?.incomplete) return false;
   const entry = await lookFor(context, place);
   if (!entry) await context.learnFile(keyOf(place), null);
-  else if (before && isUntouched(before.entry, entry)) await context.learnFile(keyOf(place), before.memory ?? null);
+  else if (before && isUntouched(before.entry, entry)) await context.learnFile(keyOf(place), before.recorded ?? null);
   return before !== undefined && !entry;
 }
 
@@ -182,7 +187,7 @@ async function adopt(
     'warn',
     `${context.address}: ${volidOf(place)} was there already with the same length and is taken as it is; its content was not compared. To send it anew: proxwright apply --replace ${context.address}`,
   );
-  await remember(context, place, entry, { sha256: image.sha256, url, declared, foreign: true });
+  await recordFile(context, place, entry, { sha256: image.sha256, url, declared, foreign: true });
 }
 
 /** A copy of an earlier run, or one whose answer was lost. How it ended shows in the storage. */

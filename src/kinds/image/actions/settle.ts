@@ -6,9 +6,8 @@ import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, parseUpid, type Upid } from '../../../pve/index.ts';
 import type { OpenAct } from '../../action.ts';
 import { follow } from '../../vm/actions/tasks.ts';
-import type { FileContext } from '../context.ts';
-import { type FilePlace, keyOf } from '../steps.ts';
-import { lookFor, remember, runningDownloads, runningImports } from './look.ts';
+import { type FileContext, type FilePlace, keyOf } from '../steps.ts';
+import { lookFor, recordFile, runningDownloads, runningImports } from './look.ts';
 
 /** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
 const ON_ITS_WAY_MS = 30_000;
@@ -29,14 +28,14 @@ export async function settleFile(context: FileContext, step: OpenAct): Promise<S
     ? await waitForEnd(context, step.upid)
     : await waitForRunning(context, step, intent);
   const entry = await lookFor(context, intent);
-  const memory = context.file(keyOf(intent));
+  const recorded = context.file(keyOf(intent));
   if (!entry) {
-    if (memory) await context.learnFile(keyOf(intent), null);
+    if (recorded) await context.learnFile(keyOf(intent), null);
     return { outcome: 'nothing' };
   }
-  if (!memory?.incomplete || !endedWell) return { outcome: 'ended' };
+  if (!recorded?.incomplete || !endedWell) return { outcome: 'ended' };
   const isWhole = intent.sizeBytes === undefined || intent.sizeBytes === entry.size;
-  if (isWhole) await remember(context, intent, entry, memory);
+  if (isWhole) await recordFile(context, intent, entry, recorded);
   return { outcome: isWhole ? 'made' : 'ended' };
 }
 

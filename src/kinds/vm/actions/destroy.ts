@@ -8,9 +8,8 @@ import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
-import { forgetSight, lookIfThere } from './look.ts';
+import { forgetObserved, inRounds, lookIfThere, type RoundEnd } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
-import { inRounds, type RoundEnd } from './rounds.ts';
 import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
@@ -18,7 +17,7 @@ const DESTROY_MS = 10 * 60_000;
 
 export const destroyVm: Action<DestroyInput> = async (context, input) => {
   // Forgotten already: a run that died right after it.
-  if (context.memory() === undefined) return;
+  if (context.recorded() === undefined) return;
   try {
     await removeVm(context, input);
   } catch (error) {
@@ -68,7 +67,7 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
         .destroy({ purge: true, 'destroy-unreferenced-disks': true }, { signal: context.signal }),
   });
   if (result?.outcome === 'warnings') nameVolumes(context, vm);
-  forgetSight(context);
+  forgetObserved(context);
 }
 
 /** The server removes the VM even where it could not remove a volume, and nobody would ever look for that again. */

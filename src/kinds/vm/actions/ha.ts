@@ -6,16 +6,15 @@ import type { HaFields } from '../fields/ha.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import { vmName } from '../identity.ts';
 import type { HaInput } from '../steps.ts';
-import { knownVm, look } from './look.ts';
-import { inRounds } from './rounds.ts';
+import { inRounds, knownVm, look } from './look.ts';
 
 export const manageHa: Action<HaInput> = (context, { ha }) =>
   inRounds(context, 'ha', async () => {
     const vm = await look(context);
-    const found = await findResource(context, vm.vmid);
-    const isChanged = await bringAbout(context, vm.vmid, ha, found);
+    const observed = await findResource(context, vm.vmid);
+    const isChanged = await bringAbout(context, vm.vmid, ha, observed);
     context.log.log('debug', `${context.address}: ${vmName(vm)} ${isChanged ? 'is now' : 'was'} as HA should have it`);
-    await remember(context, ha);
+    await record(context, ha);
     return 'done';
   });
 
@@ -31,10 +30,10 @@ export async function releaseFromHa(context: ActionContext, vmid: number): Promi
     // Destroying it with everything that mentions it takes the resource away as well, and needs no such privilege.
     if (!isUnprivileged(error)) throw error;
   }
-  await remember(context, undefined);
+  await record(context, undefined);
 }
 
-async function remember(context: ActionContext, ha: HaFields | undefined): Promise<void> {
+async function record(context: ActionContext, ha: HaFields | undefined): Promise<void> {
   const others = Object.entries(knownVm(context).lastApplied).filter(([path]) => !isHaPath(path));
   await context.learn({ lastApplied: { ...Object.fromEntries(others), ...appliedHa(ha) } });
 }
@@ -42,33 +41,33 @@ async function remember(context: ActionContext, ha: HaFields | undefined): Promi
 async function bringAbout(
   context: ActionContext,
   vmid: number,
-  wish: HaFields,
-  found: HaResource | 'unknown' | undefined,
+  desired: HaFields,
+  observed: HaResource | 'unknown' | undefined,
 ): Promise<boolean> {
   const { ha } = context.pve.cluster;
   const { signal } = context;
-  if (wish === false) {
-    if (!found) return false;
+  if (desired === false) {
+    if (!observed) return false;
     await context.intend({ vmid, ha: false });
     context.progress('ha');
     await remove(context, vmid);
     return true;
   }
-  const existing = found === 'unknown' ? undefined : found;
-  const changes = haChanges(wish, existing);
+  const existing = observed === 'unknown' ? undefined : observed;
+  const changes = haChanges(desired, existing);
   if (existing && Object.keys(changes).length === 0) return false;
   await context.intend({ vmid, ha: { ...changes } });
   context.progress('ha');
   if (existing) await ha.update(vmid, changes, { signal });
-  else await create(context, vmid, wish);
+  else await create(context, vmid, desired);
   return true;
 }
 
 /** Somebody else may have been faster, or the resource was there and could not be seen. */
-async function create(context: ActionContext, vmid: number, wish: Exclude<HaFields, false>): Promise<void> {
+async function create(context: ActionContext, vmid: number, desired: Exclude<HaFields, false>): Promise<void> {
   const { ha } = context.pve.cluster;
   const { signal } = context;
-  const params = haChanges(wish, undefined);
+  const params = haChanges(desired, undefined);
   try {
     await ha.create(vmid, params, { signal });
   } catch (error) {

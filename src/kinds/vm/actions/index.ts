@@ -1,19 +1,15 @@
 /** The actions of a VM, by name: what each step does, what becomes of it when its run dies, and what it occupies. */
 import type { ActionDefinition, Occupancy } from '../../action.ts';
 import type { CloneInput, VmActionName, VmInputs } from '../steps.ts';
-import { cloneVm } from './clone.ts';
-import { configure } from './configure.ts';
-import { createVm } from './create.ts';
+import { configure, resizeDisk, verifyVm } from './configure.ts';
 import { destroyVm } from './destroy.ts';
 import { manageHa } from './ha.ts';
+import { cloneVm, createVm } from './make.ts';
 import { migrateVm } from './migrate.ts';
-import { restartVm, startVm, stopVm } from './power.ts';
-import { awaitReady } from './ready.ts';
+import { awaitReady, restartVm, startVm, stopVm } from './power.ts';
 import { forgetVm, reserveId, takeFrom } from './records.ts';
-import { resizeDisk } from './resize.ts';
 import { removeSeeds, sendSeed } from './seed.ts';
 import { settleChange, settleMaking } from './settle.ts';
-import { verifyVm } from './verify.ts';
 
 export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
   'vm.take-from': { label: 'prepare', run: takeFrom },

@@ -1,28 +1,24 @@
 /** Looking before acting. Whether the VM is still ours is checked on the very read that the next act rests on. */
 import { invariant } from '../../../base/assert.ts';
-import { ProxwrightError } from '../../../base/errors.ts';
+import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
+import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { notOurs, sameVm, vmName } from '../identity.ts';
-import type { VmMemory } from '../memory.ts';
-import type { VmObserved } from '../observed.ts';
-import { observedOf } from '../read.ts';
+import { observedOf, type VmObserved } from '../observed.ts';
+import type { VmRecord } from '../record.ts';
 
-export type KnownVm = VmMemory & { readonly uuid: string };
+type KnownVm = VmRecord & { readonly uuid: string };
 
 /** The memory of a VM that has been read back once; anything else here is a plan in the wrong order. */
 export function knownVm(context: ActionContext): KnownVm {
-  const memory = context.memory();
-  invariant(memory?.uuid !== undefined, `${context.address} has not been made yet.`);
-  return { ...memory, uuid: memory.uuid };
+  const recorded = context.recorded();
+  invariant(recorded?.uuid !== undefined, `${context.address} has not been made yet.`);
+  return { ...recorded, uuid: recorded.uuid };
 }
 
 /** One read of a VM's configuration; undefined where that node has no such VM. Whether it runs is not asked. */
-export async function readConfiguration(
-  context: ActionContext,
-  node: string,
-  vmid: number,
-): Promise<VmObserved | undefined> {
+async function readConfiguration(context: ActionContext, node: string, vmid: number): Promise<VmObserved | undefined> {
   try {
     const entries = await context.pve.node(node).vm(vmid).pending({ signal: context.signal });
     return observedOf(node, vmid, entries, false);
@@ -45,16 +41,16 @@ export async function findVm(context: ActionContext, node: string, vmid: number)
 /** A fresh read of our VM, or undefined where it is gone. Refuses a stranger under its id. */
 export async function lookIfThere(context: ActionContext): Promise<VmObserved | undefined> {
   const known = knownVm(context);
-  context.sight.last = undefined;
+  context.observed.last = undefined;
   const vm = await findVm(context, known.node, known.vmid);
   if (!vm) return undefined;
   // While it is being destroyed nothing but the lock is left of a configuration, so there is no uuid to compare.
   if (vm.lock === 'destroyed' && vm.uuid === undefined) return vm;
   if (!sameVm(known, vm)) {
-    throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.sight.acted });
+    throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.observed.acted });
   }
   if (vm.node !== known.node) await context.learn({ node: vm.node });
-  context.sight.last = vm;
+  context.observed.last = vm;
   return vm;
 }
 
@@ -73,10 +69,72 @@ export async function look(context: ActionContext): Promise<VmObserved> {
 
 /** The last read of this run, or a fresh one. Only for acts that carry its digest, or that follow a read at once. */
 export async function lastLook(context: ActionContext): Promise<VmObserved> {
-  return context.sight.last ?? look(context);
+  return context.observed.last ?? look(context);
 }
 
 /** What we did has outdated every earlier read. */
-export function forgetSight(context: ActionContext): void {
-  context.sight.last = undefined;
+export function forgetObserved(context: ActionContext): void {
+  context.observed.last = undefined;
+}
+
+/** `again`: something was done and something is left. `stuck`: nothing that waiting would mend. */
+export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
+
+export async function inRounds(context: ActionContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
+  const end = await context.whileBusy(`${what} ${context.address}`, async () => {
+    const patience = patienceOf(context);
+    const rounds = new Attempts(RETRIES.round, context);
+    for (;;) {
+      try {
+        const outcome = await round();
+        if (outcome !== 'again') return outcome;
+        const stuck = restless(context, what);
+        if (rounds.next(stuck) === undefined) return { stuck };
+      } catch (error) {
+        forgetObserved(context);
+        if (await patience.survives(error)) continue;
+        if (rounds.next(error) === undefined) throw error;
+        context.log.log('debug', `${context.address}: ${what}: looking again`, {
+          round: rounds.failed,
+          code: toDiagnostic(error).code,
+        });
+      }
+    }
+  });
+  // Thrown out here, because in there a lock would be waited for.
+  if (typeof end === 'object') throw end.stuck;
+}
+
+/** A question that is asked again while the daemon behind the server is away. */
+export async function patiently<T>(context: ActionContext, ask: () => Promise<T>): Promise<T> {
+  const patience = patienceOf(context);
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(await patience.survives(error))) throw error;
+    }
+  }
+}
+
+/** Requests that certainly did nothing, because the daemon behind the server is away or slow, are worth some patience. */
+export function patienceOf(context: ActionContext): { survives(error: unknown): Promise<boolean> } {
+  const attempts = new Attempts({ ...RETRIES.daemon, budgetMs: context.timeouts.lockMs }, context);
+  return {
+    survives: (error) =>
+      attempts.again(error, (pauseMs) =>
+        context.log.log('debug', `${context.address}: ${toDiagnostic(error).code}, trying again in ${pauseMs} ms`, {
+          pauseMs,
+        }),
+      ),
+  };
+}
+
+function restless(context: ActionContext, what: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'CONFIG_CHANGED',
+    detail: `${what}: after ${RETRIES.round.attempts} rounds the configuration still is not as desired; another client keeps changing it.`,
+    where: { address: context.address },
+    hint: 'Find out who else manages this VM, then make a new plan.',
+  });
 }

@@ -9,22 +9,24 @@ import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { printDuration } from '../../../base/units.ts';
-import { isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
-import type { ActionContext } from '../../action.ts';
+import { type FormParams, isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
+import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
+import { unpackDesired } from '../packed.ts';
 import { macsOf } from '../parts.ts';
-import { chooseId, type IdWish } from './choose-id.ts';
-import { knownVm, look } from './look.ts';
+import type { CloneInput, CreateInput } from '../steps.ts';
+import { creationValues } from '../writes.ts';
+import { knownVm, look, patienceOf } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
-import { patienceOf } from './rounds.ts';
+import { chooseId, type DesiredId } from './records.ts';
 import { follow, isTaskLost } from './tasks.ts';
 
-export interface MakingJob {
+interface MakingJob {
   readonly what: 'clone' | 'create';
   readonly name: string;
-  readonly ids: IdWish;
+  readonly ids: DesiredId;
   /** Node that runs the task. */
   readonly node: string;
   /** Of a template: what it is made from. */
@@ -36,8 +38,8 @@ export interface MakingJob {
 
 const NONCE_DIGITS = 24;
 
-export async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
-  if (context.memory()?.uuid !== undefined) {
+async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
+  if (context.recorded()?.uuid !== undefined) {
     // Made already, by an earlier call: seeing it is all there is to do.
     await look(context);
     return;
@@ -45,7 +47,7 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
   const startedAt = context.clock.now();
   let making = await takenUp(context, job);
   await context.whileBusy(`${job.what} ${context.address}`, async () => {
-    if (context.memory()?.uuid !== undefined) return;
+    if (context.recorded()?.uuid !== undefined) return;
     const patience = patienceOf(context);
     let isInterrupted = false;
     const tries = new Attempts(RETRIES.make, context);
@@ -74,35 +76,35 @@ export async function makeVm(context: ActionContext, job: MakingJob): Promise<vo
 
 /** What an earlier run wrote down before it died: first see what came of it, then go on with the same id and nonce. */
 async function takenUp(context: ActionContext, job: MakingJob): Promise<Making | undefined> {
-  const memory = context.memory();
-  if (memory?.nonce === undefined) return undefined;
-  const making = { node: memory.node, vmid: memory.vmid, nonce: memory.nonce };
+  const recorded = context.recorded();
+  if (recorded?.nonce === undefined) return undefined;
+  const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
   const occupant = await settledOccupant(context, making);
   if (occupant.kind === 'ours') {
-    await rememberMade(context, occupant.vm);
+    await recordMade(context, occupant.vm);
     return making;
   }
   const { vmid, vmids } = job.ids;
-  const isWanted = vmid === undefined ? (vmids?.includes(making.vmid) ?? true) : vmid === making.vmid;
+  const isDesired = vmid === undefined ? (vmids?.includes(making.vmid) ?? true) : vmid === making.vmid;
   const isOpen = occupant.kind === 'nobody' && context.ids.reserve(making.vmid, context.address);
-  return isWanted && isOpen ? { ...making, node: job.node } : undefined;
+  return isDesired && isOpen ? { ...making, node: job.node } : undefined;
 }
 
 async function isMade(context: ActionContext, making: Making): Promise<boolean> {
   const occupant = await settledOccupant(context, making);
-  if (occupant.kind === 'ours') await rememberMade(context, occupant.vm);
+  if (occupant.kind === 'ours') await recordMade(context, occupant.vm);
   return occupant.kind === 'ours';
 }
 
 /** The id that a step before chose; it was never asked for under another nonce. */
 function reservedId(context: ActionContext): number | undefined {
-  const recorded = context.memory();
+  const recorded = context.recorded();
   const vmid = recorded?.nonce === undefined ? recorded?.vmid : undefined;
   return vmid !== undefined && context.ids.reserve(vmid, context.address) ? vmid : undefined;
 }
 
 function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making {
-  const nonce = context.memory()?.nonce ?? randomHex(context.random, NONCE_DIGITS);
+  const nonce = context.recorded()?.nonce ?? randomHex(context.random, NONCE_DIGITS);
   return { node: job.node, vmid, nonce };
 }
 
@@ -128,7 +130,7 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   }
   const occupant = await occupantOf(context, making);
   if (occupant.kind !== 'ours') throw lostAfterSuccess(context, making, occupant.kind);
-  await rememberMade(context, occupant.vm);
+  await recordMade(context, occupant.vm);
   return 'made';
 }
 
@@ -148,7 +150,7 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
   context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
   switch (occupant.kind) {
     case 'ours':
-      await rememberMade(context, occupant.vm);
+      await recordMade(context, occupant.vm);
       if (isDoubtful || isRace || isFamily(error, 'busy')) return 'made';
       throw error;
     case 'stranger':
@@ -162,7 +164,7 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
 }
 
 /** From here on the VM is known by its uuid. */
-export async function rememberMade(context: ActionContext, vm: VmObserved): Promise<void> {
+export async function recordMade(context: ActionContext, vm: VmObserved): Promise<void> {
   invariant(vm.uuid !== undefined, `${vmName(vm)} has no uuid in smbios1.`);
   const name = vm.current.get('name');
   await context.learn({
@@ -173,21 +175,76 @@ export async function rememberMade(context: ActionContext, vm: VmObserved): Prom
     macs: macsOf(vm.current),
     ...(name !== undefined && { name }),
   });
-  context.sight.last = vm;
+  context.observed.last = vm;
 }
 
 function nameOf(name: string | undefined): string | undefined {
   return name === undefined ? undefined : `the VM "${name}"`;
 }
 
-function lostAfterSuccess(context: ActionContext, making: Making, found: string): ProxwrightError {
+function lostAfterSuccess(context: ActionContext, making: Making, occupant: string): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_OURS',
     detail:
-      found === 'nobody'
+      occupant === 'nobody'
         ? `VM ${making.vmid} was made for ${context.address} and is gone again: another client removed it at once.`
         : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): another client replaced it. What is there now is left alone.`,
     where: { address: context.address },
     hint: advice`Make a new plan: ${command('plan')}`,
   });
+}
+
+export const cloneVm: Action<CloneInput> = async (context, input) => {
+  const { source, target } = input;
+  const isFull = input.mode === 'full';
+  const sourceId =
+    source.address === undefined ? source.vmid : (context.recordedOf(source.address)?.vmid ?? source.vmid);
+  await makeVm(context, {
+    what: 'clone',
+    name: input.name,
+    ids: input,
+    node: source.node,
+    recipe: input.recipe,
+    notes: input.notes,
+    send: (newid, description) =>
+      context.pve
+        .node(source.node)
+        .vm(sourceId)
+        .clone(
+          {
+            newid,
+            name: input.name,
+            description,
+            full: isFull,
+            pool: input.pool,
+            // A linked clone lives where its template does, and the server refuses to be told so.
+            ...(isFull && { storage: input.storage, format: input.format }),
+            ...(target !== undefined && target !== source.node && { target }),
+          },
+          { signal: context.signal },
+        ),
+  });
+};
+
+export const createVm: Action<CreateInput> = async (context, input) => {
+  const { node, name, pool } = input;
+  const notes = input.desired.find(({ desired }) => desired.kind === 'notes')?.desired;
+  await makeVm(context, {
+    what: 'create',
+    name,
+    ids: input,
+    node,
+    recipe: input.recipe,
+    notes: notes?.kind === 'notes' ? (notes.text ?? undefined) : undefined,
+    send: (vmid, description) => {
+      const params = { ...creationParams(context, input, vmid), vmid, name, description, pool };
+      return context.pve.node(node).vms.create(params, { signal: context.signal });
+    },
+  });
+};
+
+function creationParams(context: ActionContext, input: CreateInput, vmid: number): FormParams {
+  const { stack, address } = context;
+  const secret = (key: string) => context.secret(key);
+  return creationValues(unpackDesired(input.desired, { stack, address, vmid, uuid: undefined, secret }));
 }

@@ -49,9 +49,9 @@ function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
     clock,
     address: vmAddress('web'),
     log: { log: () => {} },
-    sight: { last: undefined },
+    observed: { last: undefined },
     timeouts: { cloneMs: CLONE_MS, lockMs: 1_000 },
-    memory: () => ({ vmid: 101, uuid: UUID, node }),
+    recorded: () => ({ vmid: 101, uuid: UUID, node }),
     learn: async (patch: { node?: string }) => {
       node = patch.node ?? node;
     },

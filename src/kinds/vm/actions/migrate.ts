@@ -4,9 +4,8 @@ import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetSight, look } from './look.ts';
+import { forgetObserved, inRounds, look, patiently } from './look.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
-import { inRounds, patiently } from './rounds.ts';
 import { runTask } from './tasks.ts';
 
 const HA_POLL_MS = 2_000;
@@ -32,7 +31,7 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
           .vm(vmid)
           .migrate({ target, online, 'with-local-disks': true }, { signal: context.signal }),
     });
-    forgetSight(context);
+    forgetObserved(context);
     if (isOnlyFiled(result)) await untilThere(context, target);
     return 'again';
   });

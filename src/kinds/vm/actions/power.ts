@@ -7,9 +7,10 @@ import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
-import type { RestartInput, StartInput, StopInput } from '../steps.ts';
-import { forgetSight, knownVm, lastLook, look } from './look.ts';
-import { inRounds, patiently } from './rounds.ts';
+import { readyTarget } from '../ready/checks.ts';
+import { waitUntilReady } from '../ready/wait.ts';
+import type { ReadyInput, RestartInput, StartInput, StopInput } from '../steps.ts';
+import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
 /** What the server itself may add to a shutdown: the lock's wait, and the agent's ping. */
@@ -38,7 +39,7 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
       if (!hasCode(error, 'ALREADY_RUNNING')) throw error;
       context.log.log('debug', `${context.address}: runs already`, { vmid });
     }
-    forgetSight(context);
+    forgetObserved(context);
     return 'done';
   });
 };
@@ -112,7 +113,7 @@ export async function switchOff(context: ActionContext, vm: VmObserved, how: Sto
   } catch (error) {
     throw how === 'shutdown' && isFamily(error, 'task') ? stubborn(context, vm, error) : error;
   }
-  forgetSight(context);
+  forgetObserved(context);
 }
 
 interface PowerRequest {
@@ -155,3 +156,10 @@ function stubborn(context: ActionContext, vm: VmObserved, error: ProxwrightError
     hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or pull its plug: qm stop ${vm.vmid}`,
   });
 }
+
+export const awaitReady: Action<ReadyInput> = async (context, { checks, nics }) => {
+  const vm = knownVm(context);
+  const target = readyTarget(context.address, { nics }, vm);
+  const { addresses } = await waitUntilReady(context, target, checks);
+  await context.learn({ addresses, lastApplied: { ...knownVm(context).lastApplied, power: 'running' } });
+};

@@ -8,14 +8,12 @@ import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';
-import type { SeedFile } from '../memory.ts';
 import type { VmObserved } from '../observed.ts';
 import { macsOf } from '../parts.ts';
-import type { SeedSource } from '../seed/documents.ts';
+import type { SeedFile } from '../record.ts';
+import { type SeedSource, seedBytes, seedOf } from '../seed/documents.ts';
 import type { SeedFields } from '../seed/fields.ts';
-import { seedBytes, seedOf } from '../seed/seed.ts';
-import { look, lookIfThere } from './look.ts';
-import { inRounds } from './rounds.ts';
+import { inRounds, look, lookIfThere } from './look.ts';
 import { follow } from './tasks.ts';
 
 export interface SeedInput {
@@ -41,10 +39,10 @@ export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
     const bytes = seedBytes(seed.documents);
     const file: SeedFile = { node, volid: `${storage}:iso/${seed.fileName}` };
     if ((await sizeOf(context, file)) !== bytes.length) {
-      await context.intend({ vmid: vm.vmid, ...file }, { oldSeeds: joined(context.memory()?.oldSeeds, file) });
+      await context.intend({ vmid: vm.vmid, ...file }, { oldSeeds: joined(context.recorded()?.oldSeeds, file) });
       await send(context, file, seed.fileName, bytes);
     }
-    await remember(context, { ...file, digest: seed.digest });
+    await record(context, { ...file, digest: seed.digest });
     return 'done';
   });
 
@@ -52,7 +50,7 @@ export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
 export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
   const vm = await lookIfThere(context);
   const held = vm ? heldVolumes(vm) : new Set<string>();
-  const { seed, oldSeeds } = context.memory() ?? {};
+  const { seed, oldSeeds } = context.recorded() ?? {};
   const old = joined(oldSeeds, all && seed);
   if (old.length === 0) return;
   await context.intend({ unseed: old.map(({ volid }) => volid) });
@@ -66,8 +64,8 @@ export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
 
 /** Of a VM that is gone: all of them. */
 export async function removeAllSeeds(context: ActionContext): Promise<void> {
-  const memory = context.memory();
-  for (const file of joined(memory?.oldSeeds, memory?.seed)) await removeFile(context, file);
+  const recorded = context.recorded();
+  for (const file of joined(recorded?.oldSeeds, recorded?.seed)) await removeFile(context, file);
 }
 
 function sourceOf(context: ActionContext, fields: SeedFields, vm: VmObserved): SeedSource {
@@ -96,8 +94,8 @@ async function send(context: ActionContext, file: SeedFile, filename: string, by
 }
 
 /** The one before is still in a drive; it goes once it is not. */
-async function remember(context: ActionContext, seed: SeedFile & { readonly digest: string }): Promise<void> {
-  const { seed: before, oldSeeds = [] } = context.memory() ?? {};
+async function record(context: ActionContext, seed: SeedFile & { readonly digest: string }): Promise<void> {
+  const { seed: before, oldSeeds = [] } = context.recorded() ?? {};
   const old = joined(oldSeeds, before).filter((file) => !isSame(file, seed));
   const isKnown = before?.digest === seed.digest && isSame(before, seed) && old.length === oldSeeds.length;
   if (!isKnown) await context.learn({ seed, oldSeeds: old });
@@ -130,8 +128,8 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
 async function sizeOf(context: ActionContext, { node, volid }: SeedFile): Promise<number | undefined> {
   const { content } = context.pve.node(node).storage(storageOf(volid));
   const listed = await content.list({ content: 'iso' }, { signal: context.signal });
-  const found = listed.find((volume) => volume.volid === volid);
-  return found && (found.size ?? 0);
+  const volume = listed.find((volume) => volume.volid === volid);
+  return volume && (volume.size ?? 0);
 }
 
 /** What its drives hold, or will. */

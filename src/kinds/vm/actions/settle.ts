@@ -7,7 +7,7 @@ import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/er
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext, OpenAct, Settled } from '../../action.ts';
 import { lookIfThere } from './look.ts';
-import { rememberMade } from './make.ts';
+import { recordMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
 import { isRunning } from './power.ts';
 import { removeAllSeeds } from './seed.ts';
@@ -28,7 +28,7 @@ export async function settleMaking(context: ActionContext, open: OpenAct): Promi
 export async function settleChange(context: ActionContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
-    if (context.memory()?.uuid === undefined) return nothingLeft(context);
+    if (context.recorded()?.uuid === undefined) return nothingLeft(context);
     await waitForOwnTasks(context);
     const vm = await lookIfThere(context);
     if (!vm) {
@@ -49,7 +49,7 @@ async function orLeftLocked(context: ActionContext, settle: () => Promise<Settle
     return await settle();
   } catch (error) {
     if (!isFamily(error, 'busy') || error.code !== 'GUEST_LOCKED') throw error;
-    context.log.log('warn', `${context.address}: ${error.diagnostic.detail} ${error.diagnostic.hint ?? ''}`);
+    context.log.log('warn', `${context.address}: ${error.diagnostic.detail} ${error.diagnostic.hint?.text ?? ''}`);
     return { outcome: 'locked' };
   }
 }
@@ -64,14 +64,14 @@ async function nothingLeft(context: ActionContext): Promise<Settled> {
  * is needed, because it was written before the request.
  */
 export async function settleCreation(context: ActionContext, sentAt?: Instant): Promise<Settled> {
-  const memory = context.memory();
-  if (memory?.uuid !== undefined) {
-    if (memory.phase === 'creating') await context.learn({ phase: 'incomplete' });
+  const recorded = context.recorded();
+  if (recorded?.uuid !== undefined) {
+    if (recorded.phase === 'creating') await context.learn({ phase: 'incomplete' });
     return { outcome: 'made' };
   }
   // It died before it had said what it was about to do, and so before it did anything.
-  if (memory?.nonce === undefined) return nothingLeft(context);
-  const making = { node: memory.node, vmid: memory.vmid, nonce: memory.nonce };
+  if (recorded?.nonce === undefined) return nothingLeft(context);
+  const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
   let occupant = await settledOccupant(context, making);
   const onItsWayMs = sentAt === undefined ? 0 : sentAt + ON_ITS_WAY_MS - context.clock.now();
   if (occupant.kind === 'nobody' && onItsWayMs > 0) {
@@ -80,7 +80,7 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
     occupant = await settledOccupant(context, making);
   }
   if (occupant.kind !== 'ours') return nothingLeft(context);
-  await rememberMade(context, occupant.vm);
+  await recordMade(context, occupant.vm);
   return { outcome: 'made' };
 }
 
@@ -92,9 +92,9 @@ function sentAtOf(intent: unknown): Instant | undefined {
 
 /** A request may have been sent without its task's name reaching the journal. */
 async function waitForOwnTasks(context: ActionContext): Promise<void> {
-  const memory = context.memory();
-  if (!memory) return;
-  const upids = await runningTasks(context, { node: memory.node, id: memory.vmid });
+  const recorded = context.recorded();
+  if (!recorded) return;
+  const upids = await runningTasks(context, { node: recorded.node, id: recorded.vmid });
   for (const upid of upids) await waitForEnd(context, upid);
 }
 

@@ -30,11 +30,11 @@ export async function runTask(context: ActionContext, request: TaskRequest): Pro
     context.log.log('debug', `${context.address}: the answer to ${request.what} was lost`, { upid: upid ?? null });
     if (upid === undefined) throw error;
   }
-  return upid && followFound(context, upid, request);
+  return upid && followListed(context, upid, request);
 }
 
 /** A node that does not know the task may still list it as running: then it is waited for, and nothing is sent again. */
-async function followFound(context: ActionContext, upid: Upid, request: TaskRequest): Promise<TaskResult> {
+async function followListed(context: ActionContext, upid: Upid, request: TaskRequest): Promise<TaskResult> {
   try {
     return await follow(context, upid, request);
   } catch (error) {

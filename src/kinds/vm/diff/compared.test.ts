@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { desiredConfig } from '../desired-config.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
 import { observedVm } from '../testing/server.ts';
-import { comparedFields } from './compared.ts';
+import { comparedFields } from './diff.ts';
 
 const fields = vmFieldsSchema.parse({
   name: 'web',

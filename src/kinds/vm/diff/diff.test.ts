@@ -3,7 +3,7 @@ import { Secret } from '../../../base/secret.ts';
 import { appliedValues } from '../desired.ts';
 import { type DesiredContext, desiredConfig } from '../desired-config.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
-import { secretDigest } from '../secret-digest.ts';
+import { secretDigest } from '../secret-values.ts';
 import { observedVm } from '../testing/server.ts';
 import { diffVm, verifyVm } from './diff.ts';
 
@@ -17,7 +17,7 @@ const VALUES = new Map([
   ['tags', 'a;b'],
 ]);
 
-function wanted(fields: Partial<VmFieldsInput>, context: DesiredContext = {}) {
+function desiredOf(fields: Partial<VmFieldsInput>, context: DesiredContext = {}) {
   return desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), context);
 }
 
@@ -34,7 +34,7 @@ function differencesOf(
   options: { applied?: Record<string, unknown>; values?: Map<string, string>; running?: boolean },
 ) {
   const vm = observedVm(options.values ?? VALUES, { running: options.running ?? true });
-  return diffVm(wanted(fields), vm, options.applied).differences;
+  return diffVm(desiredOf(fields), vm, options.applied).differences;
 }
 
 describe('the differences of a VM', () => {
@@ -90,8 +90,8 @@ describe('the differences of a VM', () => {
 
   it('refuse what cannot be had, with the reason', () => {
     const disks = { scsi0: { size: '16GiB', storage: 'local' }, scsi1: { ssd: true } };
-    const found = differencesOf({ disks }, {});
-    expect(found.map(({ path, effect, reason }) => [path, effect, reason])).toEqual([
+    const observed = differencesOf({ disks }, {});
+    expect(observed.map(({ path, effect, reason }) => [path, effect, reason])).toEqual([
       ['disks.scsi0.storage', 'impossible', 'scsi0 lies on tank; disks are not moved between storages.'],
       ['disks.scsi0.size', 'impossible', 'scsi0 has 32GiB already; disks can only grow.'],
       [
@@ -139,7 +139,7 @@ describe('a secret', () => {
   const secret = new Secret('correct horse');
   const digest = secretDigest('salt', secret);
   const context = { secrets: new Map([['cloud_init.password', { value: secret, digest }]]) };
-  const desired = wanted({ cloud_init: { password: { env: 'P' } } }, context);
+  const desired = desiredOf({ cloud_init: { password: { env: 'P' } } }, context);
   const set = new Map([...VALUES, ['cipassword', '**********']]);
 
   it('is told to have changed by its digest, and never shown', () => {
@@ -175,9 +175,9 @@ describe('a change that waits for a restart', () => {
       pending: new Map([['memory', '8192']]),
       pendingDeletes: new Set(['net0']),
     });
-    const diff = diffVm(wanted({ memory: '8GiB', nics: { net0: { remove: true } } }), vm, undefined);
+    const diff = diffVm(desiredOf({ memory: '8GiB', nics: { net0: { remove: true } } }), vm, undefined);
     expect(diff).toMatchObject({ differences: [], restartPending: ['memory', 'nics.net0.remove'] });
-    expect(diffVm(wanted({ memory: '2GiB' }), vm, undefined).differences).toMatchObject([{ before: '8GiB' }]);
+    expect(diffVm(desiredOf({ memory: '2GiB' }), vm, undefined).differences).toMatchObject([{ before: '8GiB' }]);
   });
 
   it('does not hide that its disk has grown since', () => {
@@ -191,14 +191,14 @@ describe('a change that waits for a restart', () => {
         pending: new Map([['scsi0', 'tank:vm-101-disk-0,size=32G,ssd=1']]),
       },
     );
-    const diff = diffVm(wanted({ disks: { scsi0: { size: '40GiB', ssd: true } } }), vm, undefined);
+    const diff = diffVm(desiredOf({ disks: { scsi0: { size: '40GiB', ssd: true } } }), vm, undefined);
     expect(diff).toMatchObject({ differences: [], restartPending: ['disks.scsi0.ssd'] });
   });
 
   it('includes growing a disk that is not plugged in yet', () => {
     const vm = observedVm(VALUES, { running: true, pending: new Map([['sata1', 'tank:vm-101-disk-1,size=1G']]) });
     const disks = { sata1: { storage: 'tank', size: '8GiB', import_from: 'local:import/a.qcow2' } };
-    const diff = diffVm(wanted({ disks }), vm, undefined);
+    const diff = diffVm(desiredOf({ disks }), vm, undefined);
     expect(diff.differences).toEqual([]);
     expect(diff.restartPending).toContain('disks.sata1.size');
   });
@@ -208,7 +208,7 @@ describe('a field that left the file', () => {
   it('is unmanaged from now on, and said so once', () => {
     const applied = { name: 'web', memory: '2GiB', 'disks.scsi1.size': '1GiB', 'disks.scsi2.remove': true };
     const fields = { disks: { scsi1: { remove: true as const } } };
-    expect(diffVm(wanted(fields), observedVm(VALUES), applied)).toMatchObject({
+    expect(diffVm(desiredOf(fields), observedVm(VALUES), applied)).toMatchObject({
       differences: [],
       unmanaged: ['memory'],
     });

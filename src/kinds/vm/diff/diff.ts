@@ -28,7 +28,7 @@ export interface Difference {
   readonly secret?: true;
 }
 
-export interface VmDiff {
+interface VmDiff {
   readonly differences: readonly Difference[];
   /** Fields whose value is set but waits for a restart. */
   readonly restartPending: readonly string[];
@@ -223,4 +223,47 @@ function unmanagedPaths(desired: DesiredConfig, recorded: Recorded): string[] {
     .filter(([path, value]) => !managed.has(path) && value !== null && !path.endsWith('.remove'))
     .map(([path]) => path)
     .filter((path) => !removed.some((owner) => path.startsWith(owner)));
+}
+
+export interface ComparedField {
+  /** Field of the file: `nics.net0.vlan`. */
+  readonly path: string;
+  /** Proxmox's key. */
+  readonly key: string;
+  /** Both in the words of the file; secrets as masks. */
+  readonly wanted: unknown;
+  readonly found: unknown;
+  readonly equal: boolean;
+  /** It is set, and waits for a restart. */
+  readonly restartPending?: true;
+}
+
+export function comparedFields(
+  desired: DesiredConfig,
+  observed: VmObserved,
+  recorded: Recorded,
+): readonly ComparedField[] {
+  const { differences, restartPending } = diffVm(desired, observed, recorded);
+  const open = new Map(differences.map((difference) => [difference.path, difference]));
+  const values = effectiveValues(observed);
+  const fields = [...desired.values()].flatMap((entry) =>
+    entry.fields.map((field): ComparedField => {
+      const difference = open.get(field.path);
+      return {
+        path: field.path,
+        key: entry.key,
+        wanted: desiredValue(field),
+        found: difference ? difference.before : shownValue(entry, field, actualOf(entry, values)),
+        equal: difference === undefined,
+        ...(restartPending.includes(field.path) && { restartPending: true }),
+      };
+    }),
+  );
+  const said = new Set(fields.map(({ path }) => path));
+  // A device that the file only names has no field of its own.
+  const devices = differences.filter(({ path }) => !said.has(path));
+  return [
+    ...fields,
+    ...devices.map(({ path, key, before, after }) => ({ path, key, wanted: after, found: before, equal: false })),
+  ];
 }

@@ -5,7 +5,7 @@
  */
 import { assertNever } from '../../../base/assert.ts';
 import { compareConfigValue, describeConfigKey, equalDescription } from '../../../pve/wire/index.ts';
-import type { DesiredEntry, DesiredField, DesiredKey, Wish } from '../desired.ts';
+import type { DesiredEntry, DesiredField, DesiredKey, DesiredValue } from '../desired.ts';
 import {
   findCloudInitDrive,
   isCdromPartSatisfied,
@@ -80,8 +80,8 @@ export function isFieldSatisfied(entry: DesiredEntry, field: DesiredField, actua
   switch (desired.kind) {
     case 'property': {
       if (actual === undefined && isDevice(key)) return false;
-      const found = propertyOf(key, actual);
-      return field.parts.every((part) => isPartSatisfied(key, part, desired.set[part], found));
+      const observed = propertyOf(key, actual);
+      return field.parts.every((part) => isPartSatisfied(key, part, desired.set[part], observed));
     }
     case 'disk':
       return actual !== undefined && field.parts.every((part) => isDiskPartSatisfied(key, desired, part, actual));
@@ -95,16 +95,19 @@ export function isFieldSatisfied(entry: DesiredEntry, field: DesiredField, actua
 }
 
 /** What an entry is compared with: its own key, except for a cloud-init drive, which may be in any slot. */
-export function actualOf(wish: Wish, values: ReadonlyMap<string, string>): string | undefined {
-  const own = values.get(wish.key);
-  if (wish.desired.kind !== 'cloud-init-drive') return own;
+export function actualOf(one: DesiredValue, values: ReadonlyMap<string, string>): string | undefined {
+  const own = values.get(one.key);
+  if (one.desired.kind !== 'cloud-init-drive') return own;
   const drive = findCloudInitDrive(values);
   return drive === undefined ? own : values.get(drive.key);
 }
 
 /** The wishes that these values do not fulfil; empty after a write that worked. */
-export function openWishes<Any extends Wish>(wishes: Iterable<Any>, values: ReadonlyMap<string, string>): Any[] {
-  return [...wishes].filter((wish) => !isSatisfied(wish.key, wish.desired, actualOf(wish, values)));
+export function unsatisfied<Any extends DesiredValue>(
+  desired: Iterable<Any>,
+  values: ReadonlyMap<string, string>,
+): Any[] {
+  return [...desired].filter((one) => !isSatisfied(one.key, one.desired, actualOf(one, values)));
 }
 
 export function isDevice(key: string): boolean {
@@ -128,11 +131,11 @@ function hasLine(desired: DesiredNotes, actual = ''): boolean {
 
 /** The uuid in it is a VM's identity: a value given without one must not take it away. */
 function keepingUuid(text: string, actual: string | undefined): string {
-  const wanted = propertyOf('smbios1', text);
+  const desired = propertyOf('smbios1', text);
   const uuid = propertyOf('smbios1', actual).get('uuid');
-  return wanted.get('uuid') !== undefined || uuid === undefined
+  return desired.get('uuid') !== undefined || uuid === undefined
     ? text
-    : printPropertyOf('smbios1', wanted.with('uuid', uuid));
+    : printPropertyOf('smbios1', desired.with('uuid', uuid));
 }
 
 /** Proxmox VE 8 knows only the older name of this option, 9 knows both. */

@@ -3,13 +3,13 @@
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
-import type { VmState } from '../../recorded.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../desired.ts';
 import { desiredConfig, type ResolvedSecret } from '../desired-config.ts';
 import { printOwnership } from '../ownership.ts';
 import { readyChecks } from '../ready/checks.ts';
+import type { VmRecord } from '../record.ts';
 import { seedFieldsOf } from '../seed/fields.ts';
 import { vmStep } from '../steps.ts';
 import { seedPlace } from './seed-place.ts';
@@ -17,7 +17,7 @@ import { seedPlace } from './seed-place.ts';
 export interface VmPlanInput {
   readonly stackName: string;
   readonly vm: ResolvedVm;
-  readonly recorded: VmState | undefined;
+  readonly recorded: VmRecord | undefined;
   readonly observed: Observed;
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
   /** How long a started guest may take until it is ready, where the VM itself does not say. */

@@ -4,17 +4,17 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
-import type { VmState } from '../../recorded.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { heldVolumes } from '../actions/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../desired.ts';
 import { type Difference, diffVm, type Recorded } from '../diff/diff.ts';
-import { appliedHa, diffHa, isHaPath, isHaRemembered, stillAppliedHa } from '../ha.ts';
+import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha.ts';
 import { inheritedDevices } from '../inherited.ts';
 import { comparableHa, foundHa } from '../observe-ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { packDesired, withoutSeed } from '../packed.ts';
+import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import { resizesAfterMaking, resizesNeeded } from '../writes.ts';
@@ -23,7 +23,7 @@ import { applied, readyStep, secretKeys, seedStep, type VmPlan, type VmPlanInput
 
 export function planExisting(
   input: VmPlanInput,
-  remembered: VmState,
+  remembered: VmRecord,
   actual: VmObserved,
   findings: Findings,
 ): VmPlan | undefined {
@@ -72,15 +72,15 @@ function behind(last: Step | undefined, step: Step): Step {
 }
 
 /** Started by this plan, or by a run that died before it had seen the guest. */
-function isToBeAwaited({ fields: { power } }: ResolvedVm, { lastApplied }: VmState, steps: readonly Step[]): boolean {
+function isToBeAwaited({ fields: { power } }: ResolvedVm, { lastApplied }: VmRecord, steps: readonly Step[]): boolean {
   const isStarted = steps.some(({ action }) => action === 'vm.start' || action === 'vm.restart');
   return isStarted || (power === 'running' && lastApplied.power !== 'running');
 }
 
 /** Also where only the memory of it is missing: whether there is something to do the step finds out. */
-function haStep(vm: ResolvedVm, remembered: VmState, differs: boolean): Step | undefined {
+function haStep(vm: ResolvedVm, remembered: VmRecord, differs: boolean): Step | undefined {
   const { ha } = vm.fields;
-  const isDone = remembered.phase === 'complete' && isHaRemembered(ha, remembered.lastApplied);
+  const isDone = remembered.phase === 'complete' && isHaRecorded(ha, remembered.lastApplied);
   return ha === undefined || (isDone && !differs) ? undefined : vmStep(vm.address, 'vm.ha', { ha });
 }
 
@@ -135,7 +135,7 @@ function impossibleProblem(vm: ResolvedVm, difference: Difference): Diagnostic {
 
 function existingSteps(
   input: VmPlanInput,
-  remembered: VmState,
+  remembered: VmRecord,
   actual: VmObserved,
   desired: DesiredConfig,
   differences: readonly Difference[],
@@ -210,7 +210,7 @@ function existingSteps(
 }
 
 /** A run that died before it could remove them; what no run can remove was said then, and is no reason to go on trying. */
-function hasOldSeeds({ oldSeeds = [] }: VmState, actual: VmObserved): boolean {
+function hasOldSeeds({ oldSeeds = [] }: VmRecord, actual: VmObserved): boolean {
   const held = heldVolumes(actual);
   return oldSeeds.some(({ volid, stuck }) => !stuck && !held.has(volid));
 }

@@ -1,7 +1,8 @@
 /** VMs that changed their address because their group was renamed: `formerly`. Pure. */
 import type { Address } from '../../../base/address.ts';
-import type { StackState, VmState } from '../../recorded.ts';
+import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
+import type { VmRecord } from '../record.ts';
 
 /** Addresses that a VM had before its group was renamed, as far as the state still uses them. */
 export function movesOf(stack: ResolvedStack, state: StackState): { from: Address; to: Address }[] {
@@ -14,7 +15,7 @@ export function movesOf(stack: ResolvedStack, state: StackState): { from: Addres
 
 /** The state with every VM under the address that the file gives it now. */
 export function withMoves(stack: ResolvedStack, state: StackState): StackState {
-  const vms: Record<string, VmState> = { ...state.vms };
+  const vms: Record<string, VmRecord> = { ...state.vms };
   for (const { from, to } of movesOf(stack, state)) {
     const moved = vms[from];
     delete vms[from];

@@ -7,10 +7,11 @@ import { type Change, UNDETAILED } from '../../change.ts';
 import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import { machinesOf } from '../../machines.ts';
 import type { ObservedVm } from '../../observed.ts';
-import type { StackState, VmState } from '../../recorded.ts';
+import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { notOurs, sameVm } from '../identity.ts';
+import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
 import { movesOf } from './moves.ts';
@@ -66,8 +67,8 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
   return { resources, problems, warnings };
 }
 
-function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmState][] {
-  return Object.entries(vms).flatMap(([key, vm]): [Address, VmState][] => {
+function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmRecord][] {
+  return Object.entries(vms).flatMap(([key, vm]): [Address, VmRecord][] => {
     const prefix = kindOf(key);
     return prefix && prefixes.includes(prefix) ? [[key as Address, vm]] : []; // keys of the state are addresses
   });
@@ -78,9 +79,9 @@ function orderOfRemoval(
   stack: ResolvedStack,
   state: StackState,
   prefixes: readonly AddressKind[],
-): [Address, VmState][] {
+): [Address, VmRecord][] {
   const place = new Map(waitOrder(stack.vms).map((address, index) => [address, index]));
-  const placeOf = ([address]: [Address, VmState]) => place.get(address) ?? Number.POSITIVE_INFINITY;
+  const placeOf = ([address]: [Address, VmRecord]) => place.get(address) ?? Number.POSITIVE_INFINITY;
   return recordedOf(state, prefixes)
     .reverse()
     .sort((a, b) => compare(placeOf(b), placeOf(a)));
@@ -90,7 +91,7 @@ function compare(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
 
-function changeOf(address: Address, { name, node, vmid }: VmState, found: ObservedVm | undefined): Change {
+function changeOf(address: Address, { name, node, vmid }: VmRecord, found: ObservedVm | undefined): Change {
   const isGone = found?.kind === 'gone';
   const reason = isGone ? 'It is gone already. Proxwright forgets it.' : 'The stack is destroyed.';
   return { address, kind: isGone ? 'forget' : 'delete', name, node, vmid, reason, ...UNDETAILED };
@@ -122,7 +123,7 @@ function inReverse(
   });
 }
 
-function refusal(address: Address, remembered: VmState, found: ObservedVm | undefined): Diagnostic | undefined {
+function refusal(address: Address, remembered: VmRecord, found: ObservedVm | undefined): Diagnostic | undefined {
   if (remembered.uuid === undefined) {
     return new ProxwrightError({
       code: 'GUEST_LOCKED',

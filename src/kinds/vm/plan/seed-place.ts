@@ -8,8 +8,8 @@ import { CLOUD_INIT_SLOTS, type ResolvedSecret, type SeedPlace } from '../desire
 import { type Drive, drivesOf } from '../disks.ts';
 import type { VmFields } from '../fields/index.ts';
 import { macsOf } from '../parts.ts';
+import { seedOf } from '../seed/documents.ts';
 import { OWN_DOCUMENTS, type SeedFields, seedFieldsOf } from '../seed/fields.ts';
-import { seedOf } from '../seed/seed.ts';
 
 export interface SeedSubject {
   readonly fields: VmFields;

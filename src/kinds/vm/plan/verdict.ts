@@ -2,9 +2,9 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { ObservedVm } from '../../observed.ts';
-import type { VmState } from '../../recorded.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { notOurs, sameVm } from '../identity.ts';
+import type { VmRecord } from '../record.ts';
 import { whereOf } from '../where.ts';
 import type { Findings } from './checks.ts';
 import { planCreation } from './creation.ts';
@@ -34,7 +34,7 @@ export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefin
 }
 
 /** A VM id is not an identity: it can be recycled. */
-export function identityProblem(vm: ResolvedVm, remembered: VmState, found: ObservedVm): Diagnostic | undefined {
+export function identityProblem(vm: ResolvedVm, remembered: VmRecord, found: ObservedVm): Diagnostic | undefined {
   if (found.kind === 'hidden') {
     return new ProxwrightError({
       code: 'PRIVILEGE_MISSING',

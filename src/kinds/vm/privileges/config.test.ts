@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { agentPrivileges } from './agent.ts';
 import { type ConfigSubject, creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
 import type { Need, PrivilegeRules } from './need.ts';
+import { agentPrivileges } from './readiness.ts';
 
 const NEWEST: PrivilegeRules = {
   agent: 'VM.GuestAgent',

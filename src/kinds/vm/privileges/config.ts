@@ -1,13 +1,21 @@
 /** What writing a configuration needs, key by key: for a VM that is there, for one that is created, for one that is cloned. */
-
 import type { Secret } from '../../../base/secret.ts';
 import { splitList } from '../../../pve/wire/index.ts';
 import { isDriveKey } from '../disks.ts';
 import type { ConfigWrite } from '../writes.ts';
-import { bridgeNeeds, cpuModelNeeds, hostDeviceNeeds, isHostDevice, mappingNeeds, serialNeeds } from './devices.ts';
-import { copyNeeds, driveClassNeeds, removalNeeds, volumeNeeds } from './drives.ts';
-import { keyNeeds } from './keys.ts';
-import { type AclPath, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
+import {
+  bridgeNeeds,
+  copyNeeds,
+  cpuModelNeeds,
+  driveClassNeeds,
+  hostDeviceNeeds,
+  isHostDevice,
+  mappingNeeds,
+  removalNeeds,
+  serialNeeds,
+  volumeNeeds,
+} from './devices.ts';
+import { type AclPath, type Need, need, type OneOf, on, type PrivilegeRules, rootOnly } from './need.ts';
 
 export interface ConfigSubject {
   readonly vmid: number;
@@ -104,4 +112,51 @@ function stateStorageNeeds(key: string, text: string): Need[] {
 /** What a secret is does not matter here. */
 function textOf(value: string | Secret): string {
   return typeof value === 'string' ? value : '';
+}
+
+interface KeyClass {
+  readonly keys: RegExp;
+  readonly privileges: OneOf<string>;
+}
+
+const CLASSES: readonly KeyClass[] = [
+  { keys: /^(cores|sockets|vcpus|cpu|cpulimit|cpuunits|numa\d*|smp)$/, privileges: ['VM.Config.CPU'] },
+  { keys: /^(memory|balloon|shares|allow-ksm)$/, privileges: ['VM.Config.Memory'] },
+  {
+    keys: /^(acpi|audio0|hotplug|kvm|machine|rng0|scsihw|smbios1|tablet|vga|watchdog)$/,
+    privileges: ['VM.Config.HWType'],
+  },
+  {
+    keys: /^(agent|autostart|bios|description|keyboard|localtime|migrate_(downtime|speed)|name|onboot|ostype|protection|reboot|startdate|startup|tags|tdf|template)$/,
+    privileges: ['VM.Config.Options'],
+  },
+  { keys: /^freeze$/, privileges: ['VM.PowerMgmt'] },
+  { keys: /^(boot|bootdisk|vmstatestorage)$/, privileges: ['VM.Config.Disk'] },
+  { keys: /^net\d+$/, privileges: ['VM.Config.Network'] },
+  {
+    keys: /^(cicustom|cipassword|citype|ciupgrade|ciuser|ipconfig\d+|nameserver|searchdomain|sshkeys)$/,
+    privileges: ['VM.Config.Cloudinit', 'VM.Config.Network'],
+  },
+];
+
+/** Their value says what they ask for. */
+const BY_VALUE = /^((ide|sata|scsi|virtio|efidisk|tpmstate|unused|serial|usb|hostpci|virtiofs)\d+)$/;
+
+const INSTEAD: Readonly<Record<string, string>> = {
+  args: 'Most of what is passed to QEMU this way has a field of its own; without one, root sets it on the node: qm set.',
+  hookscript: 'Root sets it on the node, or on the template that is cloned: clones keep it.',
+};
+const INSTEAD_OF_OTHERS =
+  'Leave it out of the file and have root set it on the node (qm set), or on the template that is cloned: clones keep it.';
+
+/** For a key that is set or deleted; `paths` stand for the VM. */
+function keyNeeds(key: string, paths: OneOf<AclPath>): Need[] {
+  if (BY_VALUE.test(key)) return [];
+  const cause = { key };
+  const rule = CLASSES.find(({ keys }) => keys.test(key));
+  // The server has a list of what it allows, so whatever it does not know is for root as well.
+  if (!rule) return [rootOnly(cause, INSTEAD[key] ?? INSTEAD_OF_OTHERS)];
+  const own = need(rule.privileges, paths, cause);
+  // The order in which VMs start is the host's business, too.
+  return key === 'startup' ? [own, need('Sys.Modify', on('/'), cause)] : [own];
 }

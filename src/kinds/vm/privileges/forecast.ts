@@ -3,7 +3,7 @@
  * not. Good enough to tell what the next step will write; nothing is ever written from it.
  */
 import { Secret } from '../../../base/secret.ts';
-import type { Wish } from '../desired.ts';
+import type { DesiredValue } from '../desired.ts';
 import { isDriveKey, parseDrive } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
@@ -49,7 +49,11 @@ export interface Owner {
 }
 
 /** The wishes of a step as its action will see them, but for the secrets. */
-export function wishesOf(desired: readonly PackedEntry[], { stack, address }: Owner, vm: VmObserved): Wish[] {
+export function desiredValuesOf(
+  desired: readonly PackedEntry[],
+  { stack, address }: Owner,
+  vm: VmObserved,
+): DesiredValue[] {
   const { vmid, uuid } = vm;
   return unpackDesired(desired, { stack, address, vmid, uuid, secret: () => new Secret('') });
 }
@@ -90,24 +94,24 @@ function notes(text: string | undefined, { stack, address }: Owner, { vmid }: Vm
   return appendOwnership(text ?? '', printOwnership({ stack, address, vmid, nonce: 'unknown', incomplete: true }));
 }
 
-export function created(wishes: readonly Wish[], vm: VmObserved, owner: Owner): VmObserved {
-  const values = Object.entries(creationValues(wishes));
-  const current = new Map(values.map(([key, value]) => [key, stored(key, value, wishes, vm.vmid)]));
-  const text = wishes.find(({ desired }) => desired.kind === 'notes')?.desired;
+export function created(desiredValues: readonly DesiredValue[], vm: VmObserved, owner: Owner): VmObserved {
+  const values = Object.entries(creationValues(desiredValues));
+  const current = new Map(values.map(([key, value]) => [key, stored(key, value, desiredValues, vm.vmid)]));
+  const text = desiredValues.find(({ desired }) => desired.kind === 'notes')?.desired;
   current.set('description', notes(text?.kind === 'notes' ? text.text : undefined, owner, vm));
   return { ...vm, current };
 }
 
 /** After a write, with everything in effect: what the next write and the resizes are about. */
-export function written(vm: VmObserved, write: ConfigWrite, wishes: readonly Wish[]): VmObserved {
+export function written(vm: VmObserved, write: ConfigWrite, desiredValues: readonly DesiredValue[]): VmObserved {
   const current = new Map(vm.current);
-  for (const [key, value] of Object.entries(write.set)) current.set(key, stored(key, value, wishes, vm.vmid));
+  for (const [key, value] of Object.entries(write.set)) current.set(key, stored(key, value, desiredValues, vm.vmid));
   for (const key of write.delete) current.delete(key);
   return { ...vm, current };
 }
 
 /** A request for a volume comes back as the volume; an import's size is its image's, which nobody knows here. */
-function stored(key: string, value: string | Secret, wishes: readonly Wish[], vmid: number): string {
+function stored(key: string, value: string | Secret, desiredValues: readonly DesiredValue[], vmid: number): string {
   if (typeof value !== 'string') return '';
   if (!isDriveKey(key)) return value;
   const { volume, value: parts } = parseDrive(key, value);
@@ -116,7 +120,7 @@ function stored(key: string, value: string | Secret, wishes: readonly Wish[], vm
   }
   if (volume?.kind !== 'new' || volume.storage === undefined) return value;
   const isImport = parts.get('import-from') !== undefined;
-  const desired = wishes.find((wish) => wish.key === key)?.desired;
+  const desired = desiredValues.find((one) => one.key === key)?.desired;
   const sizeBytes = desired?.kind === 'disk' && !isImport ? desired.sizeBytes : undefined;
   const volumeParts = parts
     .without('import-from', 'format')

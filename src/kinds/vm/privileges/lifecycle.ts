@@ -9,8 +9,8 @@ import type { SeedInput } from '../actions/seed.ts';
 import { mergedText } from '../diff/merge.ts';
 import type { ConfigureInput } from '../steps.ts';
 import { writeNeeds } from './config.ts';
-import { growthNeeds } from './drives.ts';
-import { type VmForecast, wishesOf } from './forecast.ts';
+import { growthNeeds } from './devices.ts';
+import { desiredValuesOf, type VmForecast } from './forecast.ts';
 import { type Need, need, on } from './need.ts';
 import { STEP_PRIVILEGES, type StepSurroundings } from './steps.ts';
 
@@ -52,7 +52,7 @@ function documentNeeds(steps: readonly Step[]): Need[] {
 /** Every wish is written once more, whatever stands there. */
 function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, around: StepSurroundings): Need[] {
   const subject = { vmid: vm.vmid, paths, rules: around.rules };
-  return wishesOf(input.desired, around.owner, vm).flatMap(({ key, desired }) => {
+  return desiredValuesOf(input.desired, around.owner, vm).flatMap(({ key, desired }) => {
     const text = desired.kind === 'secret' ? '' : mergedText(key, desired, vm.current.get(key));
     if (text === undefined) return [];
     const write = { set: { [key]: text }, delete: [], destroysVolumes: false, touchesDrives: false };

@@ -1,11 +1,9 @@
 /** What waiting for a guest needs: the map is total, so that a new check says what it asks of the agent. */
-
 import { managedNic, type ReadyChecks, staticAddresses } from '../ready/checks.ts';
 import type { ReadyInput } from '../steps.ts';
-import { type AgentRequest, agentPrivileges } from './agent.ts';
 import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from './need.ts';
 
-export interface ReadinessInput extends ReadyInput {
+interface ReadinessInput extends ReadyInput {
   /** Network cards it will have. */
   readonly slots: readonly string[];
   readonly paths: OneOf<AclPath>;
@@ -48,4 +46,22 @@ export function readinessNeeds(input: ReadinessInput): Need[] {
 function isPromised({ nics, slots }: ReadinessInput): boolean {
   const slot = managedNic({ nics }, slots);
   return slot !== undefined && staticAddresses(nics?.[slot]).length > 0;
+}
+
+export type AgentRequest =
+  /** Whether it is there, and what the guest is like. */
+  | 'question'
+  | 'file-read'
+  /** A program in the guest. */
+  | 'exec';
+
+const RIGHTS: Readonly<Record<AgentRequest, OneOf<string>>> = {
+  question: ['VM.GuestAgent.Audit', 'VM.GuestAgent.Unrestricted'],
+  'file-read': ['VM.GuestAgent.FileRead', 'VM.GuestAgent.Unrestricted'],
+  exec: ['VM.GuestAgent.Unrestricted'],
+};
+
+/** Before Proxmox VE 9 one privilege covered it all. */
+export function agentPrivileges(request: AgentRequest, { agent }: PrivilegeRules): OneOf<string> {
+  return agent === 'VM.Monitor' ? ['VM.Monitor'] : RIGHTS[request];
 }

@@ -7,8 +7,8 @@ import { effectiveValues } from '../observed.ts';
 import type { ConfigureInput, VmActionName, VmInputs } from '../steps.ts';
 import { type ConfigWrite, configureWrites, creationValues } from '../writes.ts';
 import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
-import { growthNeeds } from './drives.ts';
-import { ANY_VM, cloned, created, emptyVm, type Owner, type VmForecast, wishesOf, written } from './forecast.ts';
+import { growthNeeds } from './devices.ts';
+import { ANY_VM, cloned, created, desiredValuesOf, emptyVm, type Owner, type VmForecast, written } from './forecast.ts';
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
 import { readinessNeeds } from './readiness.ts';
 
@@ -63,12 +63,12 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       const paths = withPool(before.paths, input.pool);
       const subject = { vmid: before.vm.vmid, paths, rules };
       // Name and notes are sent with every creation.
-      const values = { ...creationValues(wishesOf(input.desired, owner, before.vm)), name: '', description: '' };
+      const values = { ...creationValues(desiredValuesOf(input.desired, owner, before.vm)), name: '', description: '' };
       return [need('VM.Allocate', paths, WHOLE), look(paths), ...creationNeeds(subject, values, before.paths)];
     },
     after: (input, before, { owner }) => ({
       paths: withPool(before.paths, input.pool),
-      vm: created(wishesOf(input.desired, owner, before.vm), before.vm, owner),
+      vm: created(desiredValuesOf(input.desired, owner, before.vm), before.vm, owner),
     }),
   },
   'vm.configure': {
@@ -79,9 +79,9 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       return [look(paths), ...writes.flatMap((write) => writeNeeds(subject, write, vm.current))];
     },
     after: (input, before, around) => {
-      const wishes = wishesOf(input.desired, around.owner, before.vm);
+      const desiredValues = desiredValuesOf(input.desired, around.owner, before.vm);
       const writes = writesOf(input, before, around);
-      return { ...before, vm: writes.reduce((vm, write) => written(vm, write, wishes), before.vm) };
+      return { ...before, vm: writes.reduce((vm, write) => written(vm, write, desiredValues), before.vm) };
     },
   },
   'vm.resize': {
@@ -135,5 +135,5 @@ function withPool(paths: OneOf<AclPath>, pool: string | undefined): OneOf<AclPat
 }
 
 function writesOf(input: ConfigureInput, { vm }: VmForecast, { owner }: StepSurroundings): readonly ConfigWrite[] {
-  return configureWrites(wishesOf(input.desired, owner, vm), vm, new Set(input.secrets ?? []));
+  return configureWrites(desiredValuesOf(input.desired, owner, vm), vm, new Set(input.secrets ?? []));
 }

@@ -47,7 +47,7 @@ interface Reported {
 }
 
 function addressesOf(nic: NicIdentity, interfaces: readonly GuestInterface[]): string[] {
-  const found = interfaces
+  const reported = interfaces
     // A bridge or VLAN of the guest on top of the card has the card's MAC; docker0 and cni0 have others.
     .filter((entry) => entry['hardware-address']?.toLowerCase() === nic.mac.toLowerCase())
     .flatMap((entry) => entry['ip-addresses'] ?? [])
@@ -55,7 +55,7 @@ function addressesOf(nic: NicIdentity, interfaces: readonly GuestInterface[]): s
       const ip = parseIp(entry['ip-address']);
       return ip && isUsable(ip) ? [{ text: entry['ip-address'], ip, length: entry.prefix }] : [];
     });
-  const sorted = found.toSorted((a, b) => preference(nic, a) - preference(nic, b));
+  const sorted = reported.toSorted((a, b) => preference(nic, a) - preference(nic, b));
   return [...new Set(sorted.map(({ text }) => text))];
 }
 

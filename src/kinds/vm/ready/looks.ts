@@ -4,14 +4,15 @@
  */
 import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, type Hint, setting } from '../../../base/hint.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PortProbe } from '../../../base/port-probe.ts';
+import { printDuration } from '../../../base/units.ts';
 import { type CallOptions, type GuestExecStatus, isConnectionTrouble, type Pve } from '../../../pve/index.ts';
 import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';
 import type { GuestCommand, ReadyChecks, ReadyTarget } from './checks.ts';
-import { agentSwitchedOff, type Miss } from './failure.ts';
 
-export interface LookParts {
+interface LookParts {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly log: Logger;
@@ -22,18 +23,18 @@ export interface LookParts {
 }
 
 /** Undefined: it is so. */
-export type Verdict = Miss | undefined;
+type Verdict = Miss | undefined;
 
 export interface Look {
   /** For people: what is being waited for. */
-  readonly wanted: string;
+  readonly awaited: string;
   /** How a wait that ends here is called. */
   readonly code: Miss['code'];
   look(): Promise<Verdict>;
 }
 
 /** What the looks have learned about the guest. */
-export interface Seen {
+interface GuestObserved {
   addresses: NicAddresses;
 }
 
@@ -51,27 +52,27 @@ export interface Looks {
   readonly firstQuestion: Look | undefined;
   /** Whether it still lives. */
   readonly pulse: Look;
-  readonly seen: Seen;
+  readonly guest: GuestObserved;
 }
 
 export function looksFor(parts: LookParts): Looks {
   const { checks, target } = parts;
-  const seen: Seen = { addresses: expectedAddresses(target.nics) };
+  const guest: GuestObserved = { addresses: expectedAddresses(target.nics) };
   const asksAgent = checks.agentPings > 0;
   const running = runningLook(parts);
   const looks = [
     running,
     ...(asksAgent ? [pingLook(parts, checks.agentPings)] : []),
-    ...(asksAgent || needsAddress(parts) ? [addressLook(parts, seen)] : []),
+    ...(asksAgent || needsAddress(parts) ? [addressLook(parts, guest)] : []),
     ...(checks.osInfo ? [osInfoLook(parts)] : []),
-    ...checks.ports.map((port) => portLook(parts, seen, port, 'always')),
-    ...checks.portsIfAddressed.map((port) => portLook(parts, seen, port, 'if addressed')),
+    ...checks.ports.map((port) => portLook(parts, guest, port, 'always')),
+    ...checks.portsIfAddressed.map((port) => portLook(parts, guest, port, 'if addressed')),
     ...(checks.cloudInit ? [cloudInitLook(parts)] : []),
     ...(checks.agentService ? [agentServiceLook(parts)] : []),
     ...checks.commands.map((command) => commandLook(parts, command)),
   ];
   const firstQuestion = asksAgent ? looks[1] : undefined;
-  return { looks, firstQuestion, pulse: asksAgent ? pingLook(parts, 1) : running, seen };
+  return { looks, firstQuestion, pulse: asksAgent ? pingLook(parts, 1) : running, guest };
 }
 
 function runningLook(parts: LookParts): Look {
@@ -84,8 +85,8 @@ function runningLook(parts: LookParts): Look {
 }
 
 function pingLook(parts: LookParts, count: number): Look {
-  const wanted = count === 1 ? 'its guest agent to answer' : `its guest agent to answer ${count} times in a row`;
-  return asking(parts, wanted, 'AGENT_SILENT', async () => {
+  const awaited = count === 1 ? 'its guest agent to answer' : `its guest agent to answer ${count} times in a row`;
+  return asking(parts, awaited, 'AGENT_SILENT', async () => {
     // One after the other without a pause: whether it lasts is what `settle` is for.
     for (let answered = 0; answered < count; answered++) await vmOf(parts).agent.ping(options(parts));
     return undefined;
@@ -98,19 +99,19 @@ function needsAddress({ checks, target }: LookParts): boolean {
   return (checks.address || checks.ports.length > 0) && !isPromised;
 }
 
-function addressLook(parts: LookParts, seen: Seen): Look {
+function addressLook(parts: LookParts, guest: GuestObserved): Look {
   const { checks, target } = parts;
-  const isWanted = checks.address || checks.ports.length > 0;
+  const isAwaited = checks.address || checks.ports.length > 0;
   const nic = target.nics.find(({ slot }) => slot === target.managedNic);
-  const wanted = nic
+  const awaited = nic
     ? `${nic.expected.length > 0 ? `the address ${nic.expected.join(' or ')}` : 'an address'} on ${nic.slot}`
     : 'an address';
-  return asking(parts, wanted, 'NO_ADDRESS', async (miss) => {
-    seen.addresses = reportedAddresses(target.nics, await vmOf(parts).agent.networkGetInterfaces(options(parts)));
-    if (!isWanted) return undefined;
+  return asking(parts, awaited, 'NO_ADDRESS', async (miss) => {
+    guest.addresses = reportedAddresses(target.nics, await vmOf(parts).agent.networkGetInterfaces(options(parts)));
+    if (!isAwaited) return undefined;
     if (!nic) return miss('The VM has no NIC that could have one.');
-    if (hasAddress(nic, seen.addresses)) return undefined;
-    const others = seen.addresses[nic.slot] ?? [];
+    if (hasAddress(nic, guest.addresses)) return undefined;
+    const others = guest.addresses[nic.slot] ?? [];
     return miss(`The guest reports ${others.length > 0 ? others.join(', ') : 'none'} on ${nic.slot} (${nic.mac}).`);
   });
 }
@@ -123,9 +124,9 @@ function osInfoLook(parts: LookParts): Look {
   });
 }
 
-function portLook(parts: LookParts, seen: Seen, port: number, when: 'always' | 'if addressed'): Look {
+function portLook(parts: LookParts, guest: GuestObserved, port: number, when: 'always' | 'if addressed'): Look {
   return asking(parts, `port ${port} to answer`, 'PORT_CLOSED', async (miss) => {
-    const [address] = seen.addresses[parts.target.managedNic ?? ''] ?? [];
+    const [address] = guest.addresses[parts.target.managedNic ?? ''] ?? [];
     if (address === undefined) return when === 'always' ? miss('No address is known to ask.') : undefined;
     const { signal } = parts;
     const isOpen = await parts.ports.isOpen(address, port, { timeoutMs: PROBE_TIMEOUT_MS, signal });
@@ -191,37 +192,85 @@ async function execution(parts: LookParts, command: GuestCommand): Promise<Guest
 const endOf = ({ exitcode, signal }: GuestExecStatus) =>
   exitcode === undefined ? `signal ${signal ?? 'unknown'}` : `${exitcode}`;
 
-type MissWith = (found: string) => Miss;
+type MissWith = (observed: string) => Miss;
 
 /** A look whose question may fail for now; what can never succeed is thrown on. */
-function asking(parts: LookParts, wanted: string, code: Miss['code'], ask: (miss: MissWith) => Promise<Verdict>): Look {
+function asking(
+  parts: LookParts,
+  awaited: string,
+  code: Miss['code'],
+  ask: (miss: MissWith) => Promise<Verdict>,
+): Look {
   return {
-    wanted,
+    awaited,
     code,
     look: async () => {
       try {
-        return await ask((found) => ({ code, wanted, found }));
+        return await ask((observed) => ({ code, awaited, observed }));
       } catch (error) {
         // A question cut short by the end of the wait has no answer, whatever error it ended with.
         throwIfCanceled(parts.signal);
         if (!(error instanceof ProxwrightError)) throw error;
-        return { ...missOf(error, wanted, code), cause: error };
+        return { ...missOf(error, awaited, code), cause: error };
       }
     },
   };
 }
 
-function missOf(error: ProxwrightError, wanted: string, code: Miss['code']): Miss {
+function missOf(error: ProxwrightError, awaited: string, code: Miss['code']): Miss {
   if (error.code === 'AGENT_UNAVAILABLE') {
-    return { code: 'AGENT_SILENT', wanted, found: 'Its guest agent does not answer.', lost: 'agent' };
+    return { code: 'AGENT_SILENT', awaited, observed: 'Its guest agent does not answer.', lost: 'agent' };
   }
-  if (error.code === 'NOT_RUNNING') return { code: 'NOT_RUNNING', wanted, found: 'It is stopped.', lost: 'guest' };
+  if (error.code === 'NOT_RUNNING') return { code: 'NOT_RUNNING', awaited, observed: 'It is stopped.', lost: 'guest' };
   // The agent's own refusals come as these: a file that is not there yet, a command that it does not know.
   if (error.code === 'SERVER_FAULT' || isConnectionTrouble(error)) {
-    return { code, wanted, found: error.diagnostic.detail };
+    return { code, awaited, observed: error.diagnostic.detail };
   }
   throw error;
 }
 
 const vmOf = ({ pve, target }: LookParts) => pve.node(target.node).vm(target.vmid);
 const options = ({ signal }: LookParts): CallOptions => ({ signal });
+
+type ReadyCode = 'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED' | 'NOT_RUNNING';
+
+/** Something that is not so yet. */
+export interface Miss {
+  readonly code: ReadyCode;
+  /** What is waited for: `an address on net0`. */
+  readonly awaited: string;
+  /** What was found instead, as a sentence. */
+  readonly observed: string;
+  /** Nobody is there: whatever was seen of the guest before counts no more. */
+  readonly lost?: 'guest' | 'agent' | undefined;
+  readonly cause?: ProxwrightError | undefined;
+}
+
+const HINTS: Readonly<Record<ReadyCode, Hint | string>> = {
+  AGENT_SILENT: advice`Look at the console of the VM; check that qemu-guest-agent is installed and running in it. Where no agent is meant to answer: ${setting('ready', { agent: false })}`,
+  NO_ADDRESS: advice`Check bridge, VLAN and DHCP of that NIC, or give it an address of its own: nics.<slot>.ipv4. To go on without one: ${setting('ready', { address: false })}`,
+  PORT_CLOSED: 'Check that the service listens in the guest and that no firewall stands between it and here.',
+  CHECK_FAILED: 'Look into the guest: the check itself is what did not hold.',
+  NOT_RUNNING: 'Look at the last tasks of the VM and its console: something switched it off.',
+};
+
+export function notReady(target: ReadyTarget, miss: Miss, waitedMs: number): ProxwrightError {
+  const { code, awaited, observed, cause } = miss;
+  const init = {
+    where: { address: target.address, step: 'ready' },
+    detail: `VM ${target.vmid} on ${target.node}: waited ${printDuration(waitedMs)} for ${awaited}. ${observed} The VM is kept.`,
+    hint: HINTS[code],
+    ...(cause && { cause }),
+  };
+  return code === 'NOT_RUNNING' ? new ProxwrightError({ ...init, code }) : new ProxwrightError({ ...init, code });
+}
+
+/** Waiting would be in vain: QEMU was started without the device the agent talks through. */
+function agentSwitchedOff(target: ReadyTarget): ProxwrightError {
+  return new ProxwrightError({
+    code: 'AGENT_SILENT',
+    where: { address: target.address, step: 'ready' },
+    detail: `VM ${target.vmid} on ${target.node} has no guest agent switched on, so none can answer. The VM is kept.`,
+    hint: advice`Switch it on (${setting('agent', { enabled: true })}), or do not wait for it: ${setting('ready', { agent: false })}`,
+  });
+}

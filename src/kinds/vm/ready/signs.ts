@@ -9,7 +9,7 @@ import type { Pve } from '../../../pve/index.ts';
 /** However many wait, no node is asked more often than this. */
 const FRESH_MS = 400;
 
-interface Sight {
+interface SenderList {
   readonly at: Instant;
   readonly senders: Promise<ReadonlySet<number>>;
 }
@@ -17,7 +17,7 @@ interface Sight {
 export class GuestSigns {
   readonly #pve: Pve;
   readonly #clock: Clock;
-  readonly #sights = new Map<string, Sight>();
+  readonly #sights = new Map<string, SenderList>();
 
   constructor(pve: Pve, clock: Clock) {
     this.#pve = pve;
@@ -28,9 +28,9 @@ export class GuestSigns {
   async hasSent(node: string, vmid: number): Promise<boolean> {
     const known = this.#sights.get(node);
     const now = this.#clock.now();
-    const sight = known && now - known.at < FRESH_MS ? known : { at: now, senders: this.#senders(node) };
-    this.#sights.set(node, sight);
-    return (await sight.senders).has(vmid);
+    const list = known && now - known.at < FRESH_MS ? known : { at: now, senders: this.#senders(node) };
+    this.#sights.set(node, list);
+    return (await list.senders).has(vmid);
   }
 
   /** Without anybody's signal: who leaves must not take the answer away from the others. */

@@ -12,8 +12,7 @@ import { printDuration } from '../../../base/units.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { NicAddresses } from './addresses.ts';
 import type { ReadyChecks, ReadyTarget } from './checks.ts';
-import { type Miss, notReady } from './failure.ts';
-import { type Look, type Looks, looksFor } from './looks.ts';
+import { type Look, type Looks, looksFor, type Miss, notReady } from './looks.ts';
 import type { GuestSigns } from './signs.ts';
 
 export interface ReadyContext {
@@ -64,7 +63,7 @@ export async function waitUntilReady(
   return wait.run();
 }
 
-type Aim = Pick<Miss, 'wanted' | 'code'>;
+type Aim = Pick<Miss, 'awaited' | 'code'>;
 
 class Wait {
   readonly #context: ReadyContext;
@@ -109,14 +108,14 @@ class Wait {
   async #untilItHolds(signal: AbortSignal): Promise<Readiness> {
     const { clock, log } = this.#context;
     const all = looksFor({ ...this.#context, target: this.#target, checks: this.#checks, signal });
-    const { looks, pulse, seen } = all;
+    const { looks, pulse, guest } = all;
     for (;;) {
       await this.#untilSeen(all, signal);
       if (this.#checks.settleMs === 0 || (await this.#hasSettled(looks, pulse, signal))) break;
     }
     const waitedMs = clock.now() - this.#startedAt;
     log.log('info', `${this.#target.address}: ready after ${printDuration(waitedMs)}`);
-    return { addresses: seen.addresses, waitedMs };
+    return { addresses: guest.addresses, waitedMs };
   }
 
   /** Looks at one thing after the other. A guest that falls silent is watched from the beginning again. */
@@ -144,7 +143,7 @@ class Wait {
   async #hasSettled(looks: readonly Look[], pulse: Look, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#context;
     const { settleMs } = this.#checks;
-    this.#say({ code: pulse.code, wanted: `everything to hold for ${printDuration(settleMs)}` });
+    this.#say({ code: pulse.code, awaited: `everything to hold for ${printDuration(settleMs)}` });
     for (let leftMs = settleMs; leftMs > 0; ) {
       const sleptMs = Math.min(PULSE_MS, leftMs);
       await clock.sleep(sleptMs, signal);
@@ -161,19 +160,19 @@ class Wait {
   }
 
   #say(aim: Aim): void {
-    if (this.#aim?.wanted !== aim.wanted) this.#context.progress?.(`waiting for ${aim.wanted}`);
+    if (this.#aim?.awaited !== aim.awaited) this.#context.progress?.(`waiting for ${aim.awaited}`);
     this.#aim = aim;
   }
 
   /** Told to the log when it is something new, and every tenth time. */
   #missed(miss: Miss): void {
     const { clock, log } = this.#context;
-    const isNew = miss.found !== this.#lastMiss?.found;
+    const isNew = miss.observed !== this.#lastMiss?.observed;
     this.#misses = isNew ? 0 : this.#misses + 1;
     this.#lastMiss = miss;
     if (this.#misses % MISSES_PER_LOG_LINE === 0) {
       const waitedMs = clock.now() - this.#startedAt;
-      log.log('debug', `${this.#target.address}: waiting for ${miss.wanted}. ${miss.found}`, { waitedMs });
+      log.log('debug', `${this.#target.address}: waiting for ${miss.awaited}. ${miss.observed}`, { waitedMs });
     }
     if (miss.lost !== 'guest') {
       this.#stoppedSince = undefined;
@@ -182,8 +181,8 @@ class Wait {
     this.#stoppedSince ??= clock.now();
     const stoppedMs = clock.now() - this.#stoppedSince;
     if (stoppedMs >= STOPPED_FOR_GOOD_MS) {
-      const found = `It is stopped, and has been for ${printDuration(stoppedMs)}.`;
-      throw notReady(this.#target, { ...miss, found }, clock.now() - this.#startedAt);
+      const observed = `It is stopped, and has been for ${printDuration(stoppedMs)}.`;
+      throw notReady(this.#target, { ...miss, observed }, clock.now() - this.#startedAt);
     }
   }
 
@@ -221,9 +220,9 @@ class Wait {
   }
 
   #tooLate() {
-    const aim: Aim = this.#aim ?? { code: 'NOT_RUNNING', wanted: 'the VM to run' };
-    const miss = this.#lastMiss?.wanted === aim.wanted ? this.#lastMiss : undefined;
+    const aim: Aim = this.#aim ?? { code: 'NOT_RUNNING', awaited: 'the VM to run' };
+    const miss = this.#lastMiss?.awaited === aim.awaited ? this.#lastMiss : undefined;
     const waitedMs = this.#context.clock.now() - this.#startedAt;
-    return notReady(this.#target, miss ?? { ...aim, found: 'Then the time was up.' }, waitedMs);
+    return notReady(this.#target, miss ?? { ...aim, observed: 'Then the time was up.' }, waitedMs);
   }
 }

@@ -1,13 +1,37 @@
-/**
- * The documents of a NoCloud volume, out of the fields of a VM and what its stack brings itself. One's own are passed on
- * as they are; what the fields say stands below them, as vendor data, which cloud-init lets user data overrule.
- */
+/** A seed: the volume that tells a guest what it is to be. Its name follows its contents, so a changed one is another file. */
+
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
+import { invariant } from '../../../base/assert.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { OwnDocument, SeedFields } from './fields.ts';
-import { networkConfig } from './network-config.ts';
+import { writeIso } from './iso9660.ts';
 import { passwordHash } from './password-hash.ts';
+
+interface Seed {
+  /** Of the documents and the VM they are for. */
+  readonly digest: string;
+  readonly fileName: string;
+  readonly documents: SeedDocuments;
+}
+
+/** By which cloud-init and Talos find the volume. */
+const LABEL = 'cidata';
+/** Any fixed instant does; guests do not look at it. */
+const AT = new Date('2000-01-01T00:00:00Z');
+const NAME_DIGITS = 16;
+
+export function seedOf(source: SeedSource): Seed {
+  const documents = seedDocuments(source);
+  const digest = digestOf([source.uuid], documents);
+  const name = source.fields.name.replace(/[^A-Za-z0-9.-]/g, '-');
+  return { digest, fileName: `proxwright-${name}-${digest.slice(0, NAME_DIGITS)}.iso`, documents };
+}
+
+export function seedBytes(documents: SeedDocuments): Uint8Array {
+  const files = Object.entries(documents).map(([name, text]) => ({ name, bytes: new TextEncoder().encode(text) }));
+  return writeIso({ label: LABEL, files, at: AT });
+}
 
 export interface SeedSource {
   readonly fields: SeedFields;
@@ -18,10 +42,10 @@ export interface SeedSource {
   readonly secrets: Readonly<Partial<Record<OwnDocument | 'password', Secret>>>;
 }
 
-export type DocumentName = 'meta-data' | 'user-data' | 'vendor-data' | 'network-config';
+type DocumentName = 'meta-data' | 'user-data' | 'vendor-data' | 'network-config';
 
 /** Contents are secret: one's own may hold anything. */
-export type SeedDocuments = Readonly<Partial<Record<DocumentName, string>>>;
+type SeedDocuments = Readonly<Partial<Record<DocumentName, string>>>;
 
 const INSTANCE_ID_DIGITS = 40;
 
@@ -77,7 +101,7 @@ function metaData({ fields: { name, dns, guest }, uuid }: SeedSource, others: Se
 }
 
 /** Over names, lengths and contents, so that nothing can move from one document into the next unseen. */
-export function digestOf(about: readonly string[], documents: SeedDocuments): string {
+function digestOf(about: readonly string[], documents: SeedDocuments): string {
   const hash = createHash('sha256');
   const parts = Object.entries(documents).sort(([left], [right]) => (left < right ? -1 : 1));
   for (const part of [...about, ...parts.flat()]) hash.update(`${Buffer.byteLength(part)}:`).update(part);
@@ -109,4 +133,72 @@ export function userDataProblem(guest: SeedFields['guest'], text: string): strin
     case 'plain':
       return undefined;
   }
+}
+
+interface Subnet {
+  readonly type: 'dhcp4' | 'dhcp6' | 'static' | 'static6' | 'ipv6_dhcpv6-stateful' | 'ipv6_slaac';
+  readonly address?: string;
+  readonly gateway?: string;
+}
+
+type Nic = SeedFields['nics'][string];
+type Macs = Readonly<Record<string, string>>;
+
+/** Undefined where the guest's own way, DHCP on its first card, is all that is wanted. */
+function networkConfig({ guest, nics, dns }: SeedFields, macs: Macs): object | undefined {
+  const slots = Object.keys(nics).sort((left, right) => numberOf(left) - numberOf(right));
+  const given = slots.filter((slot) => nics[slot]?.ipv4 !== undefined || nics[slot]?.ipv6 !== undefined);
+  const hasDns = (dns?.servers ?? []).length > 0 || dns?.domain !== undefined;
+  // Talos asks for the document, and without cards in it still uses DHCP on all of them.
+  if (guest !== 'talos' && given.length === 0 && !hasDns) return undefined;
+  // The two words for the same: some renderers of cloud-init know only the one, and Talos only the other.
+  const dhcp6 = guest === 'talos' ? 'ipv6_dhcpv6-stateful' : 'dhcp6';
+  const card = (slot: string, nic: Nic) => cardOf(slot, nic, macs, dhcp6);
+  // A document without cards would leave cloud-init without a network.
+  const fallback = guest !== 'talos' && given.length === 0 ? slots.slice(0, 1) : [];
+  return {
+    version: 1,
+    config: [
+      ...given.map((slot) => card(slot, nics[slot] ?? {})),
+      ...fallback.map((slot) => card(slot, { ipv4: 'dhcp' })),
+      ...(hasDns ? [nameServers(dns)] : []),
+    ],
+  };
+}
+
+function cardOf(slot: string, { ipv4, ipv6 }: Nic, macs: Macs, dhcp6: Subnet['type']): object {
+  const mac = macs[slot];
+  invariant(mac !== undefined, `${slot} has no MAC address yet, and a seed tells cards apart by theirs.`);
+  return {
+    type: 'physical',
+    name: `eth${numberOf(slot)}`,
+    mac_address: mac.toLowerCase(),
+    subnets: [...(ipv4 === undefined ? [] : [subnet4(ipv4)]), ...(ipv6 === undefined ? [] : [subnet6(ipv6, dhcp6)])],
+  };
+}
+
+function subnet4(ipv4: NonNullable<Nic['ipv4']>): Subnet {
+  return ipv4 === 'dhcp' ? { type: 'dhcp4' } : { type: 'static', ...place(ipv4) };
+}
+
+function subnet6(ipv6: NonNullable<Nic['ipv6']>, dhcp6: Subnet['type']): Subnet {
+  if (ipv6 === 'auto') return { type: 'ipv6_slaac' };
+  return ipv6 === 'dhcp' ? { type: dhcp6 } : { type: 'static6', ...place(ipv6) };
+}
+
+function place({ address, gateway }: { readonly address: string; readonly gateway?: string | undefined }) {
+  return { address, ...(gateway !== undefined && { gateway }) };
+}
+
+function nameServers(dns: SeedFields['dns']): object {
+  const { servers = [], domain } = dns ?? {};
+  return {
+    type: 'nameserver',
+    address: servers,
+    ...(domain !== undefined && { search: [domain] }),
+  };
+}
+
+function numberOf(slot: string): number {
+  return Number(slot.replace(/^net/, ''));
 }

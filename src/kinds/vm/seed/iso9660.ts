@@ -5,13 +5,20 @@
 import { Buffer } from 'node:buffer';
 import { invariant } from '../../../base/assert.ts';
 import {
+  both16,
+  both32,
   type DirectoryPlace,
   jolietDirectory,
+  longDate,
+  NO_DATE,
   type PlacedFile,
+  paddedToSectors,
   rockRidgeDirectory,
   rootRecord,
+  SECTOR_BYTES,
+  sectorsOf,
+  ucs2,
 } from './iso-directory.ts';
-import { both16, both32, longDate, NO_DATE, paddedToSectors, SECTOR_BYTES, sectorsOf, ucs2 } from './iso-fields.ts';
 
 export interface IsoFile {
   readonly name: string;

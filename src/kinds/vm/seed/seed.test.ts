@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../base/secret.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
-import type { SeedSource } from './documents.ts';
+import { type SeedSource, seedBytes, seedOf } from './documents.ts';
 import { seedFieldsOf } from './fields.ts';
-import { seedBytes, seedOf } from './seed.ts';
 import { readIso } from './testing/read-iso.ts';
 
 const FIELDS = vmFieldsSchema.parse({

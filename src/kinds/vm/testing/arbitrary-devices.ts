@@ -1,5 +1,8 @@
 /** Random PCI, USB and serial devices and graphics. */
+
 import fc from 'fast-check';
+import { printByteSize } from '../../../base/units.ts';
+import { type Drive, drivesOf } from '../disks.ts';
 import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -45,4 +48,155 @@ export function deviceFields({ pciMappings, usbMappings }: Surroundings): fc.Arb
     ...(ports && { serial: ports }),
     ...(graphics && { vga: graphics }),
   }));
+}
+
+type NicInput = NonNullable<VmFieldsInput['nics']>[string];
+
+const NEW_NIC_SLOTS = ['net3', 'net4'];
+
+export function nicSlots({ values, bridges }: Surroundings): fc.Arbitrary<Record<string, NicInput>> {
+  const inherited = [...values.keys()].filter((key) => /^net\d+$/.test(key));
+  const plain = fc.constantFrom(...bridges.map(({ name }) => name));
+  // Trunks need a bridge that knows VLANs, so they come with one.
+  const aware = bridges.filter(({ vlanAware }) => vlanAware).map(({ name }) => name);
+  const slots = [...inherited, ...NEW_NIC_SLOTS.filter((slot) => !values.has(slot))];
+  const model = slots.map((slot): [string, fc.Arbitrary<NicInput>] => {
+    // And so do those of a template, which stay.
+    const keepsTrunks = aware.length > 0 && /,trunks=/.test(values.get(slot) ?? '');
+    const bridge = keepsTrunks ? fc.constantFrom(...aware) : plain;
+    const card = nic(Number(slot.slice('net'.length)), bridge, aware, inherited.includes(slot) ? [] : ['bridge']);
+    const gone = fc.constant({ remove: true as const });
+    return [
+      slot,
+      inherited.includes(slot) ? fc.oneof({ weight: 5, arbitrary: card }, { weight: 1, arbitrary: gone }) : card,
+    ];
+  });
+  const record = fc.record(Object.fromEntries(model), { requiredKeys: [] });
+  return record as fc.Arbitrary<Record<string, NicInput>>; // left out, never undefined
+}
+
+function nic(
+  index: number,
+  bridge: fc.Arbitrary<string>,
+  vlanAware: readonly string[],
+  required: 'bridge'[],
+): fc.Arbitrary<NicInput> {
+  const host = fc.integer({ min: 2, max: 250 });
+  const ipv4 = fc.oneof(
+    fc.constant('dhcp' as const),
+    host.map((last) => ({ address: `10.0.2${index}.${last}/24` })),
+    host.map((last) => ({ address: `10.0.2${index}.${last}/24`, gateway: `10.0.2${index}.1` })),
+  );
+  const ipv6 = fc.oneof(
+    fc.constantFrom('dhcp' as const, 'auto' as const),
+    host.map((last) => ({ address: `fd00:${index}::${last.toString(16)}/64`, gateway: `fd00:${index}::1` })),
+  );
+  const flag = fc.boolean();
+  const card = fc.record(
+    {
+      model: fc.constantFrom('virtio' as const, 'e1000' as const, 'vmxnet3' as const),
+      mac: fc.constantFrom('BC:24:11:aa:00:0', 'bc:24:11:AB:00:0').map((start) => `${start}${index}`),
+      bridge,
+      vlan: fc.oneof(fc.constant(false as const), fc.integer({ min: 1, max: 4094 })),
+      firewall: flag,
+      rate: fc.constantFrom(0, 12.5, 100),
+      mtu: fc.constantFrom(1, 1400),
+      queues: fc.integer({ min: 1, max: 8 }),
+      link_down: flag,
+      ipv4,
+      ipv6,
+    },
+    { requiredKeys: required },
+  ) as fc.Arbitrary<NicInput>; // left out, never undefined
+  if (vlanAware.length === 0) return card;
+  const trunked = fc
+    .tuple(card, fc.subarray([10, 20, 4094]), fc.constantFrom(...vlanAware))
+    .map(([given, trunks, name]) => ({ ...given, trunks, bridge: name }));
+  return fc.oneof({ weight: 3, arbitrary: card }, { weight: 1, arbitrary: trunked });
+}
+
+type DiskInput = NonNullable<VmFieldsInput['disks']>[string];
+
+const GIB = 1024 ** 3;
+const NEW_DISK_SLOTS = ['scsi5', 'scsi7', 'virtio3', 'sata1', 'ide3'];
+
+export function diskSlots(surroundings: Surroundings): fc.Arbitrary<Record<string, DiskInput>> {
+  const { values } = surroundings;
+  const inherited = drivesOf(values).filter(({ key }) => /^(ide|sata|scsi|virtio)/.test(key));
+  const model: Record<string, fc.Arbitrary<DiskInput>> = {};
+  for (const drive of inherited) {
+    if (drive.kind === 'disk') model[drive.key] = inheritedDisk(drive);
+    if (drive.kind === 'cdrom')
+      model[drive.key] = fc.oneof(cdDrive(surroundings), fc.constant({ remove: true as const }));
+  }
+  for (const slot of NEW_DISK_SLOTS) if (!values.has(slot)) model[slot] = newDrive(slot, surroundings);
+  return fc.record(model, { requiredKeys: [] }) as fc.Arbitrary<Record<string, DiskInput>>; // left out, never undefined
+}
+
+function inheritedDisk(drive: Drive): fc.Arbitrary<DiskInput> {
+  const sizeBytes = drive.sizeBytes ?? GIB;
+  const grown = fc.constantFrom(0, 1, 7).map((more) => printByteSize(sizeBytes + more * GIB));
+  const changed = fc
+    .tuple(fc.option(grown, { nil: undefined }), options(drive.key))
+    .map(([size, others]): DiskInput => ({ ...others, ...(size !== undefined && { size }) }));
+  return fc.oneof({ weight: 5, arbitrary: changed }, { weight: 1, arbitrary: fc.constant({ remove: true as const }) });
+}
+
+function newDrive(slot: string, surroundings: Surroundings): fc.Arbitrary<DiskInput> {
+  const { storages, imports } = surroundings;
+  const place = fc
+    .constantFrom(...storages)
+    .chain(({ id, formats }) =>
+      formats.length > 1
+        ? fc.option(fc.constantFrom(...formats), { nil: undefined }).map((format) => ({ id, format }))
+        : fc.constant({ id, format: undefined }),
+    );
+  const source =
+    imports.length === 0 ? fc.constant(undefined) : fc.option(fc.constantFrom(...imports), { nil: undefined });
+  const size = fc.constantFrom('1GiB', '2560MiB', '32GiB');
+  const disk = fc.tuple(place, source, size, fc.boolean(), options(slot)).map(
+    ([{ id, format }, from, bytes, sized, others]): DiskInput => ({
+      ...others,
+      storage: id,
+      ...(format !== undefined && { format }),
+      ...(from !== undefined && { import_from: from }),
+      // An imported disk is as large as its source; it can only grow.
+      ...((from === undefined || sized) && { size: from === undefined ? bytes : '32GiB' }),
+    }),
+  );
+  const canBeCd = !slot.startsWith('virtio');
+  return canBeCd ? fc.oneof({ weight: 3, arbitrary: disk }, { weight: 1, arbitrary: cdDrive(surroundings) }) : disk;
+}
+
+function cdDrive({ isos }: Surroundings): fc.Arbitrary<DiskInput> {
+  return fc.constantFrom<string | false>(false, ...isos).map((iso) => ({ iso }));
+}
+
+/** What the bus knows: IDE has no threads, virtio no SSD flag. */
+function options(slot: string): fc.Arbitrary<DiskInput> {
+  const flag = fc.boolean();
+  const onQueues = /^(scsi|virtio)/.test(slot);
+  return fc.record(
+    {
+      cache: fc.constantFrom('none' as const, 'writeback' as const),
+      aio: fc.constantFrom('native' as const, 'threads' as const, 'io_uring' as const),
+      discard: flag,
+      detect_zeroes: flag,
+      ...(!slot.startsWith('virtio') && { ssd: flag }),
+      ...(onQueues && { io_thread: flag, read_only: flag }),
+      backup: flag,
+      replicate: flag,
+      serial: fc.constantFrom('SN-1', 'disk_2.x'),
+      limits: fc.record(
+        {
+          read_mbps: fc.constantFrom(100, 0.5),
+          write_mbps: fc.constantFrom(50, 12.25),
+          read_iops: fc.integer({ min: 1, max: 5000 }),
+          write_iops: fc.integer({ min: 1, max: 5000 }),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<DiskInput>; // left out, never undefined
 }

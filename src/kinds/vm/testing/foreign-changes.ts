@@ -68,9 +68,9 @@ function reappeared(key: string, field: DesiredField): string | undefined {
   return { tags: 'others', nameserver: '8.8.8.8', sshkeys: 'ssh-ed25519%20AAAA' }[key];
 }
 
-function otherValue(key: string, text: string, wanted: string): string | undefined {
+function otherValue(key: string, text: string, desired: string): string | undefined {
   const candidates = ['0', '1', '3', '77', 'others', 'order=net9', 'network', 'socket', '/dev/null', `${text}x`];
-  return candidates.find((each) => each !== wanted && compareConfigValue(key, wanted, each) === 'different');
+  return candidates.find((each) => each !== desired && compareConfigValue(key, desired, each) === 'different');
 }
 
 /** One sub-key changed; of a disk perhaps its volume. */

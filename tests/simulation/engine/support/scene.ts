@@ -17,7 +17,7 @@ import type { DestroyInput } from '../../../../src/engine/plan.ts';
 import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import type { Plan } from '../../../../src/kinds/change.ts';
-import type { ImageSources } from '../../../../src/kinds/image/context.ts';
+import type { ImageSources } from '../../../../src/kinds/image/steps.ts';
 import { machinesOf } from '../../../../src/kinds/machines.ts';
 import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';

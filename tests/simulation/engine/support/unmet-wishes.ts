@@ -3,12 +3,11 @@ import { type Address, kindOf } from '../../../../src/base/address.ts';
 import { machinesOf } from '../../../../src/kinds/machines.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../../src/kinds/stack.ts';
 import { desiredConfig, type ResolvedSecret } from '../../../../src/kinds/vm/desired-config.ts';
-import { actualOf, openWishes } from '../../../../src/kinds/vm/diff/merge.ts';
-import { effectiveValues } from '../../../../src/kinds/vm/observed.ts';
+import { actualOf, unsatisfied } from '../../../../src/kinds/vm/diff/merge.ts';
+import { effectiveValues, observedOf } from '../../../../src/kinds/vm/observed.ts';
 import { printOwnership } from '../../../../src/kinds/vm/ownership.ts';
 import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
 import { seedPlace } from '../../../../src/kinds/vm/plan/seed-place.ts';
-import { observedOf } from '../../../../src/kinds/vm/read.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
 import type { Unmet } from './carelessness.ts';
 
@@ -39,7 +38,7 @@ export function unmetWishes(
     const seed = seedPlace({ fields: vm.fields, secrets: own, base: values, uuid });
     const wanted = desiredConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
     // Which mapping stands for the address of a PCI device is known to whoever made the world, not here.
-    const open = openWishes(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
+    const open = unsatisfied(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
     return [...open.map((wish) => `${wish.key} was ${actualOf(wish, values) ?? 'not there'}`), ...plainly(vm, values)];
   };
 }

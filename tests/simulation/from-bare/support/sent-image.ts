@@ -1,6 +1,6 @@
 /** An image that is sent from here, because the node has no way to it. */
 import { createHash } from 'node:crypto';
-import type { ImageSources } from '../../../../src/kinds/image/context.ts';
+import type { ImageSources } from '../../../../src/kinds/image/steps.ts';
 import { type CloudOptions, cloudStack } from './stacks.ts';
 
 /** Small, and for the server a qcow2 image of 2 GiB. */

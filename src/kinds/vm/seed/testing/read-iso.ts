@@ -42,12 +42,12 @@ export function readIso(image: Uint8Array, names: 'rock-ridge' | 'joliet' | 'sho
 }
 
 function descriptorsOf(bytes: Buffer): Buffer[] {
-  const found: Buffer[] = [];
+  const records: Buffer[] = [];
   for (let sector = 16; ; sector++) {
     const descriptor = bytes.subarray(sector * SECTOR, (sector + 1) * SECTOR);
     if (descriptor.subarray(1, 6).toString('latin1') !== 'CD001') throw new Error(`sector ${sector} is no descriptor`);
-    if (descriptor[0] === 255) return found;
-    found.push(descriptor);
+    if (descriptor[0] === 255) return records;
+    records.push(descriptor);
   }
 }
 
@@ -59,7 +59,7 @@ function checkPathTables(bytes: Buffer, descriptor: Buffer, root: number): void 
 }
 
 function recordsOf(bytes: Buffer, directory: DirectoryRecord): DirectoryRecord[] {
-  const found: DirectoryRecord[] = [];
+  const records: DirectoryRecord[] = [];
   const end = directory.sector * SECTOR + directory.sizeBytes;
   for (let offset = directory.sector * SECTOR; offset < end; ) {
     const length = bytes.readUInt8(offset);
@@ -68,10 +68,10 @@ function recordsOf(bytes: Buffer, directory: DirectoryRecord): DirectoryRecord[]
       continue;
     }
     if (Math.floor(offset / SECTOR) !== Math.floor((offset + length - 1) / SECTOR)) throw new Error('a record is cut');
-    found.push(recordAt(bytes, offset));
+    records.push(recordAt(bytes, offset));
     offset += length;
   }
-  return found;
+  return records;
 }
 
 function recordAt(bytes: Buffer, offset: number): DirectoryRecord {

@@ -22,7 +22,7 @@ function fieldsWith(part: object = {}): VmFields {
   });
 }
 
-function wanted(fields: VmFields, seed: { slot?: string; file?: string; digest?: string; displaced?: string } = {}) {
+function desiredOf(fields: VmFields, seed: { slot?: string; file?: string; digest?: string; displaced?: string } = {}) {
   const { slot = 'ide2', file = FILE, digest = 'd1', displaced } = seed;
   return desiredConfig(fields, { seed: { slot, file, digest, displaced } });
 }
@@ -46,47 +46,47 @@ const STANDING = { name: 'web', net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr0', i
 
 describe('documents of one’s own', () => {
   it('are the only thing that tells the guest anything', () => {
-    expect([...wanted(fieldsWith()).keys()].sort()).toEqual(['ide2', 'name', 'net0']);
+    expect([...desiredOf(fieldsWith()).keys()].sort()).toEqual(['ide2', 'name', 'net0']);
   });
 
   it('take the place of Proxmox’s own drive, in its slot or in another', () => {
     const values = observed({ ...STANDING, ide2: 'tank:vm-101-cloudinit,media=cdrom' });
-    expect(configureWrites(wanted(fieldsWith()).values(), values)).toEqual([
+    expect(configureWrites(desiredOf(fieldsWith()).values(), values)).toEqual([
       { set: { ide2: `${FILE},media=cdrom` }, delete: [], destroysVolumes: false, touchesDrives: true },
     ]);
     const displaced = observed({ ...STANDING, ide2: 'none,media=cdrom', ide0: 'tank:vm-101-cloudinit,media=cdrom' });
-    const [write] = configureWrites(wanted(fieldsWith(), { displaced: 'ide0' }).values(), displaced);
+    const [write] = configureWrites(desiredOf(fieldsWith(), { displaced: 'ide0' }).values(), displaced);
     expect(write?.delete).toEqual(['ide0']);
   });
 
   it('are shown as a change of what changed in them, and of nothing else', () => {
-    const last = appliedValues(wanted(fieldsWith()));
+    const last = appliedValues(desiredOf(fieldsWith()));
     const moved = fieldsWith({
       nics: { net0: { bridge: 'vmbr0', ipv4: { address: '10.0.0.6/24', gateway: '10.0.0.1' } } },
     });
-    const { differences } = diffVm(wanted(moved, { file: OTHER }), observed(STANDING), last);
+    const { differences } = diffVm(desiredOf(moved, { file: OTHER }), observed(STANDING), last);
     expect(differences.map(({ path, before, after, by }) => [path, before, after, by])).toEqual([
       ['nics.net0.ipv4.address', '10.0.0.5/24', '10.0.0.6/24', 'file'],
     ]);
-    const rewritten = diffVm(wanted(fieldsWith(), { file: OTHER, digest: 'd2' }), observed(STANDING), last);
+    const rewritten = diffVm(desiredOf(fieldsWith(), { file: OTHER, digest: 'd2' }), observed(STANDING), last);
     expect(rewritten.differences.map(({ path, after, by, secret }) => [path, after, by, secret])).toEqual([
       ['cloud_init.user_data', '•••', 'file', true],
     ]);
   });
 
   it('that somebody else has taken out are put back', () => {
-    const last = appliedValues(wanted(fieldsWith()));
-    const { differences } = diffVm(wanted(fieldsWith()), observed({ ...STANDING, ide2: 'none,media=cdrom' }), last);
+    const last = appliedValues(desiredOf(fieldsWith()));
+    const { differences } = diffVm(desiredOf(fieldsWith()), observed({ ...STANDING, ide2: 'none,media=cdrom' }), last);
     expect(differences.map(({ path, by }) => [path, by])).toEqual([['cloud_init.user_data', 'others']]);
   });
 
   it('are no difference where they are in their drive', () => {
-    const desired = wanted(fieldsWith());
+    const desired = desiredOf(fieldsWith());
     expect(diffVm(desired, observed(STANDING), appliedValues(desired)).differences).toEqual([]);
   });
 
   it('are named by the step that made them, whatever the plan expected', () => {
-    const packed = packDesired(wanted(fieldsWith()).values());
+    const packed = packDesired(desiredOf(fieldsWith()).values());
     expect(JSON.stringify(packed)).not.toContain('#cloud-config');
     const known = { stack: 's', address: 'vm.web', vmid: 101, uuid: 'u', secret: () => new Secret('') };
     const [drive] = unpackDesired(packed, { ...known, seedVolume: OTHER }).filter(({ key }) => key === 'ide2');

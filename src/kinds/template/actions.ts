@@ -1,27 +1,34 @@
-/**
- * `template.install`: the VM is started from its ISO, installs itself and switches itself off. That it was started is
- * written down before it is waited for: found switched off later, it has done its work and is not started again.
- */
+/** The actions of a template, by name; everything before them is made by the actions of a VM. */
+
 import { invariant } from '../../base/assert.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/units.ts';
-import type { Action, ActionContext } from '../action.ts';
-import { knownVm, look } from '../vm/actions/look.ts';
+import type { Action, ActionContext, ActionDefinition } from '../action.ts';
+import { findVm, forgetObserved, inRounds, knownVm, look, patiently } from '../vm/actions/look.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
-import { patiently } from '../vm/actions/rounds.ts';
-import { vmName } from '../vm/identity.ts';
-import type { TemplateMemory } from '../vm/memory.ts';
-import type { VmObserved } from '../vm/observed.ts';
+import { settleChange } from '../vm/actions/settle.ts';
+import { runTask } from '../vm/actions/tasks.ts';
+import { notOurs, sameVm, vmName } from '../vm/identity.ts';
+import { effectiveValues, type VmObserved } from '../vm/observed.ts';
 import { propertyOf } from '../vm/parts.ts';
-import type { InstallInput } from './steps.ts';
+import type { TemplateRecord } from '../vm/record.ts';
+import { templateFaults } from './health.ts';
+import type {
+  ConvertInput,
+  InstallInput,
+  RetireInput,
+  SetAsideInput,
+  TemplateActionName,
+  TemplateInputs,
+} from './steps.ts';
 
 /** An installation lasts minutes; to see its end some seconds late costs nothing. */
 const POLL_MS = 5_000;
 
-export const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => {
-  if (memoryOf(context).install === 'done') return;
-  if (memoryOf(context).install === undefined) {
+const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => {
+  if (templateRecordOf(context).install === 'done') return;
+  if (templateRecordOf(context).install === undefined) {
     if (!(await wasStarted(context))) await startOnce(context);
     await learnInstall(context, 'running');
   }
@@ -89,14 +96,14 @@ function madeAt({ current }: VmObserved): number {
   return Number(propertyOf('meta', current.get('meta')).get('ctime') ?? Number.POSITIVE_INFINITY);
 }
 
-function memoryOf(context: ActionContext): TemplateMemory {
+function templateRecordOf(context: ActionContext): TemplateRecord {
   const { template } = knownVm(context);
   invariant(template, `${context.address} is not being built as a template.`);
   return template;
 }
 
-async function learnInstall(context: ActionContext, install: TemplateMemory['install']): Promise<void> {
-  await context.learn({ template: { ...memoryOf(context), install } });
+async function learnInstall(context: ActionContext, install: TemplateRecord['install']): Promise<void> {
+  await context.learn({ template: { ...templateRecordOf(context), install } });
 }
 
 function stillRunning(context: ActionContext, vm: { vmid: number; node: string }, timeoutMs: number): ProxwrightError {
@@ -107,3 +114,66 @@ function stillRunning(context: ActionContext, vm: { vmid: number; node: string }
     hint: advice`Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by ${setting('install', { timeout: '…' })}. To begin anew: ${command('apply', '--replace', context.address)}`,
   });
 }
+
+const convertToTemplate: Action<ConvertInput> = async (context, expected) => {
+  await inRounds(context, 'convert', async () => {
+    const vm = await look(context);
+    if (vm.template) return 'done';
+    assertFit(context, vm, expected);
+    const { node, vmid } = vm;
+    await context.intend({ vmid, node, template: true });
+    context.progress('convert to a template');
+    await runTask(context, {
+      what: 'convert to a template',
+      type: 'qmtemplate',
+      node,
+      vmid,
+      timeoutMs: context.timeouts.cloneMs,
+      send: () => context.pve.node(node).vm(vmid).template({ signal: context.signal }),
+    });
+    forgetObserved(context);
+    return 'again';
+  });
+};
+
+function assertFit(context: ActionContext, vm: VmObserved, expected: ConvertInput): void {
+  const faults = templateFaults(effectiveValues(vm), expected);
+  const [first] = faults;
+  if (!first) return;
+  throw new ProxwrightError({
+    code: 'CHECK_FAILED',
+    detail: `${vmName(vm)} is not fit to be a template. ${faults.map(({ detail }) => detail).join(' ')}`,
+    where: { address: context.address, field: first.field },
+    hint: first.hint,
+  });
+}
+
+const setAside: Action<SetAsideInput> = async (context, { as }) => {
+  if (context.recorded() !== undefined && context.recordedOf(as) === undefined) {
+    await context.moveRecord(context.address, as);
+  }
+};
+
+const retireTemplate: Action<RetireInput> = async (context, { former, name }) => {
+  const known = context.recordedOf(former);
+  invariant(known?.uuid !== undefined, `${former} is not remembered.`);
+  await inRounds(context, 'retire', async () => {
+    const vm = await findVm(context, known.node, known.vmid);
+    if (!vm || vm.current.get('name') === name) return 'done';
+    if (!sameVm(known, vm)) {
+      const where = { address: context.address };
+      throw notOurs({ address: former, recorded: known, observed: vm, acted: context.observed.acted, where });
+    }
+    await context.intend({ former, vmid: vm.vmid, node: vm.node, name });
+    context.progress(`${vm.vmid} becomes ${name}`);
+    await context.pve.node(vm.node).vm(vm.vmid).config.put({ name, digest: vm.digest }, { signal: context.signal });
+    return 'again';
+  });
+};
+
+export const TEMPLATE_ACTIONS: { readonly [Name in TemplateActionName]: ActionDefinition<TemplateInputs[Name]> } = {
+  'template.set-aside': { label: 'prepare', run: setAside },
+  'template.install': { label: 'install', run: installTemplate, settle: settleChange },
+  'template.convert': { label: 'convert', run: convertToTemplate, settle: settleChange },
+  'template.retire': { label: 'configure', run: retireTemplate, settle: settleChange },
+};

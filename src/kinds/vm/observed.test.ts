@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { errorOf, testClient } from '../../pve/testing/client.ts';
 import { ok } from '../../pve/testing/scripted-transport.ts';
-import { effectiveValues } from './observed.ts';
-import { readVm } from './read.ts';
+import { effectiveValues, readVm } from './observed.ts';
 
 const ENTRIES = [
   { key: 'digest', value: 'd1' },

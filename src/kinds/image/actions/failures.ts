@@ -1,10 +1,12 @@
 /** What the server says of a file, with what only the step knows: which file, and what to type next. */
-import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
-import type { FileContext } from '../context.ts';
-import { type FilePlace, volidOf } from '../steps.ts';
+import { printDuration } from '../../../base/units.ts';
+import { isOutcomeUnknown } from '../../../pve/index.ts';
+import { isTaskLost, isTaskUnended } from '../../vm/actions/tasks.ts';
+import { type FileContext, type FilePlace, volidOf } from '../steps.ts';
 
-export interface Told {
+interface Told {
   /** The file that had the name before was removed by this step. */
   readonly removedOld?: boolean;
   /** How it comes in: over the network of the node, or from here. */
@@ -50,4 +52,46 @@ function noSpaceHint({ storage, node }: FilePlace, way: Told['way']): string {
   return way === 'fetch'
     ? free
     : `${free} An upload also needs room for a whole copy in /var/tmp of the node that the endpoint names: df -h /var/tmp`;
+}
+
+/** The server has said its last word: nothing of ours is at work any more. */
+export function isOver(error: unknown): boolean {
+  if (isOutcomeUnknown(error) || isTaskUnended(error)) return false;
+  return isFamily(error, 'file', 'api', 'auth', 'task');
+}
+
+/** A task has ended badly, or nobody knows how: what came of it shows in the storage. */
+export function hasEnded(error: unknown): boolean {
+  return isOver(error) || isTaskLost(error);
+}
+
+/** The signal given to `work` fires when the time for images is over, or the run is stopped. */
+export async function bounded<T>(
+  context: FileContext,
+  what: string,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, signal, timeouts } = context;
+  const over = new AbortController();
+  const ended = new AbortController();
+  clock.sleep(timeouts.imageMs, ended.signal).then(
+    () => over.abort(tooLong(context, what)),
+    () => {},
+  );
+  try {
+    return await work(AbortSignal.any([signal, over.signal]));
+  } catch (error) {
+    throw over.signal.aborted && !signal.aborted ? over.signal.reason : error;
+  } finally {
+    ended.abort();
+  }
+}
+
+function tooLong(context: FileContext, what: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `It took longer than ${printDuration(context.timeouts.imageMs)} to ${what}, the whole time allowed.`,
+    where: { address: context.address },
+    hint: advice`Apply again: a download goes on where it was. Or allow more time: ${setting('rollout.timeouts.image')}`,
+  });
 }

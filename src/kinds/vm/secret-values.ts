@@ -1,9 +1,17 @@
-/** Documents that their guest would pass over without a word are refused before anything is made. */
+/** What is remembered of a secret: enough to see that it changed, useless to whoever finds it. */
+import { scryptSync } from 'node:crypto';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { userDataProblem } from './seed/documents.ts';
 import { whereOf } from './where.ts';
+
+const DIGEST_BYTES = 24;
+
+/** Slow on purpose, because passwords can be guessed; compute it once per secret and salt. */
+export function secretDigest(salt: string, secret: Secret): string {
+  return `scrypt:${scryptSync(secret.reveal(), salt, DIGEST_BYTES).toString('base64url')}`;
+}
 
 /** `path` is the field that the value was read for. */
 export function refuseUnread(vm: ResolvedVm, path: string, value: Secret): void {
