@@ -6,7 +6,7 @@ if (tests === undefined) throw new Error('Run `npm run mutation`; it names the t
 
 export default defineConfig({
   test: {
-    include: tests.split(','),
+    include: JSON.parse(tests),
     // A mutant that loops is stopped by Stryker.
     testTimeout: 600_000,
     hookTimeout: 600_000,

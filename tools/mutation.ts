@@ -61,7 +61,7 @@ for (const [name, area] of Object.entries(AREAS)) {
 
 /** Percent killed in one area; its survivors are printed, where they stand and what they became. */
 async function mutate(name: string, { mutate, tests }: Area): Promise<number> {
-  process.env.PROXWRIGHT_MUTATION_TESTS = tests.join(',');
+  process.env.PROXWRIGHT_MUTATION_TESTS = JSON.stringify(tests);
   const results = await new Stryker({
     mutate: [...(values.files?.split(',') ?? mutate), '!**/*.test.ts', '!**/testing/**'],
     jsonReporter: { fileName: `build/mutation/${name}.json` },

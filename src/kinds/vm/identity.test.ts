@@ -38,6 +38,14 @@ describe('the refusal of another VM', () => {
     ]);
   });
 
+  it('says where a VM has neither name nor uuid, or ours had none', () => {
+    const bare = { vmid: 101, node: 'pve2', uuid: undefined, current: new Map<string, string>() };
+    const { detail } = notOurs({ address: 'vm.web', recorded: { vmid: 101 }, observed: bare }).diagnostic;
+    expect(detail).toMatch(
+      /^VM 101 on pve2 is another VM: its uuid is missing, and the one made for vm\.web had none\./,
+    );
+  });
+
   it('does not say that nothing was changed once the run has acted', () => {
     const { detail } = notOurs({ address: 'vm.web', recorded: OURS, observed, acted: true }).diagnostic;
     expect(detail).not.toContain('Nothing was changed');

@@ -63,7 +63,8 @@ describe('the ownership line', () => {
 });
 
 describe('an ownership line that people or programs have touched', () => {
-  const line = printOwnership(OWN);
+  // As `printOwnership` writes it; built here, a defect in it would keep these tests from being collected.
+  const line = `proxwright: stack=k3s-dev address=vm.worker[2] vmid=112 uuid=${UUID}`;
 
   it.each(['stack', 'address', 'vmid'])('is none without its %s', (name) => {
     expect(parseOwnership(line.replace(new RegExp(` ${name}=\\S+`), ''))).toBeUndefined();
