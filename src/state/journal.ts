@@ -2,6 +2,7 @@
 import { invariant } from '../base/assert.ts';
 import type { Clock, Instant } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import { type Random, randomHex } from '../base/random.ts';
 import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';
 import { parseOldEvent, upgradeJournal } from './old-journal.ts';
@@ -132,12 +133,14 @@ export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
   return (await readRuns(store)).filter(({ events }) => events.at(-1)?.event !== 'runEnded');
 }
 
+const REBUILD = advice`Restore the directory from a backup, or move the file away and rebuild: ${command('state recover')}`;
+
 function damaged(file: string, line: number): never {
   throw new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file, line },
     detail: 'This line of the journal is not an event of a run.',
-    hint: 'Restore the directory from a backup, or move the file away and rebuild: proxwright state recover',
+    hint: REBUILD,
   });
 }
 
@@ -146,7 +149,7 @@ function impossible(file: string, line: number, problem: string): never {
     code: 'STATE_DAMAGED',
     where: { file, line },
     detail: `This line of the journal records ${problem}, which cannot happen: the file was edited or damaged.`,
-    hint: 'Restore the directory from a backup, or move the file away and rebuild: proxwright state recover',
+    hint: REBUILD,
   });
 }
 

@@ -65,7 +65,7 @@ describe('the recorded world', () => {
   const clock = new VirtualClock(base.recordedAt * 1000);
   const world = recordedWorld({ now: clock.now() });
   const simulator = createSimulator({ world, clock, random: seededRandom('base-world') });
-  const binding = new Binding(() => clock.now());
+  const binding = new Binding(() => clock.now(), { exactTime: true });
 
   async function ask(path: string): Promise<Answer> {
     const request = {

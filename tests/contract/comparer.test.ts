@@ -70,7 +70,7 @@ function examine(scenario: Scenario): Verdict {
   const clock = new VirtualClock();
   const password = RECORDED_CREDENTIALS.login.password;
   const inventor = new Inventor(clock, scenario, password);
-  const binding = new Binding(() => clock.now());
+  const binding = new Binding(() => clock.now(), { exactTime: true });
   binding.set('password', password);
   const specimens = scenario.steps.flatMap((step) => specimensOf(step, inventor, binding));
   const verdicts = specimens.map((specimen) => examineSpecimen(specimen, scenario.scenario));

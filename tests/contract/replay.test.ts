@@ -32,7 +32,7 @@ describe('the replayer', () => {
     const scenario = loadScenario(name);
     const transport = recordedTransport(scenario, clock, RECORDED_CREDENTIALS.login.password);
     const result = await clock.run(() =>
-      replayScenario(scenario, { transport, clock, credentials: RECORDED_CREDENTIALS, strictPolls: true }),
+      replayScenario(scenario, { transport, clock, credentials: RECORDED_CREDENTIALS, exactTime: true }),
     );
     expect(formatResult(result)).toBe(`ok   ${name} ${scenario.steps.length}/${scenario.steps.length}`);
   });

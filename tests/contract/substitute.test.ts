@@ -45,7 +45,7 @@ describe('the substitution', () => {
     const clock = new VirtualClock();
     const transport = recordedTransport(substituted, clock, RECORDED_CREDENTIALS.login.password);
     const result = await clock.run(() =>
-      replayScenario(substituted, { transport, clock, credentials: RECORDED_CREDENTIALS, strictPolls: true }),
+      replayScenario(substituted, { transport, clock, credentials: RECORDED_CREDENTIALS, exactTime: true }),
     );
     expect(formatResult(result)).toBe(`ok   ${name} ${scenario.steps.length}/${scenario.steps.length}`);
   });

@@ -2,7 +2,7 @@
  * The same scenarios over the simulator's HTTPS server: bytes, headers, reason phrases and encodings are real.
  * Server and replayer share a clock that runs faster than ours. PROXWRIGHT_CONTRACT_SPEED sets how much faster,
  * PROXWRIGHT_CONTRACT_TLS=all replays everything; otherwise those whose recording took more than a few seconds are
- * left to the in-process run. Polls are not strict here, because on a fast clock the first answer may come late.
+ * left to the in-process run. Time is not exact here, because on a fast clock an answer may come late.
  */
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
@@ -39,7 +39,7 @@ describe('the simulator over HTTPS', () => {
           transport,
           clock,
           credentials: RECORDED_CREDENTIALS,
-          strictPolls: false,
+          exactTime: false,
         });
         expect(complaintsAbout(result, known).join('\n')).toBe('');
       } finally {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Binding } from './binding.ts';
 
 const NOW_SECONDS = 1_800_000_000;
-const fresh = () => new Binding(() => NOW_SECONDS * 1000);
+const fresh = () => new Binding(() => NOW_SECONDS * 1000, { exactTime: true });
 
 describe('a binding', () => {
   it('holds a placeholder to the first value it stood for', () => {
@@ -37,6 +37,17 @@ describe('a binding', () => {
     expect(binding.match('ctime=${time:1}', `ctime=${NOW_SECONDS + 15}`)).toBeUndefined();
     expect(binding.match('${time:1}', NOW_SECONDS - 15)).toBeUndefined();
     expect(binding.match('${time:1}', NOW_SECONDS + 16)).toBeDefined();
+  });
+
+  it('adds the time since the first sighting where the clock does not wait for the replay', () => {
+    let now = NOW_SECONDS;
+    const binding = new Binding(() => now * 1000, { exactTime: false });
+    expect(binding.match('${time:1}', NOW_SECONDS)).toBeUndefined();
+    expect(binding.match('${time:1}', NOW_SECONDS + 16)).toBeDefined();
+    now += 20;
+    expect(binding.match('${time:1}', NOW_SECONDS + 35)).toBeUndefined();
+    expect(binding.match('${time:1}', NOW_SECONDS + 36)).toBeDefined();
+    expect(binding.match('${time:1}', NOW_SECONDS - 16)).toBeDefined();
   });
 
   it('refuses a new time that is hours away from now', () => {

@@ -30,10 +30,14 @@ interface Misfit {
 
 export class Binding {
   readonly #nowMs: () => number;
+  readonly #exactTime: boolean;
   #values = new Map<string, string>();
+  /** When a time was bound: what happens later in the replay may be later by as much. */
+  readonly #boundAtMs = new Map<string, number>();
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, { exactTime }: { readonly exactTime: boolean }) {
     this.#nowMs = nowMs;
+    this.#exactTime = exactTime;
   }
 
   get(key: string): string | undefined {
@@ -101,13 +105,18 @@ export class Binding {
   }
 
   #bindTime(key: string, bound: string | undefined, value: string): Misfit | undefined {
+    const nowMs = this.#nowMs();
     const seconds = Number(value);
-    const reference = bound === undefined ? this.#nowMs() / 1000 : Number(bound);
+    const reference = bound === undefined ? nowMs / 1000 : Number(bound);
     const tolerance = bound === undefined ? NEW_TIME_WINDOW_SECONDS : TIME_TOLERANCE_SECONDS;
-    if (Math.abs(seconds - reference) > tolerance) {
+    const late = this.#exactTime ? 0 : Math.ceil((nowMs - (this.#boundAtMs.get(key) ?? nowMs)) / 1000);
+    if (seconds < reference - tolerance || seconds > reference + tolerance + late) {
       return { expected: `\${${key}} within ${tolerance} s of ${reference}`, got: value };
     }
-    if (bound === undefined) this.#values.set(key, value);
+    if (bound === undefined) {
+      this.#values.set(key, value);
+      this.#boundAtMs.set(key, nowMs);
+    }
     return undefined;
   }
 

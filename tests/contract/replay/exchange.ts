@@ -9,7 +9,7 @@ export interface Replay {
   readonly session: Session;
   readonly clock: Clock;
   readonly binding: Binding;
-  readonly strictPolls: boolean;
+  readonly exactTime: boolean;
 }
 
 /** Sends a request with its placeholders filled in. */

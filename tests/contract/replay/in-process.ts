@@ -19,7 +19,7 @@ export async function replayInProcess(
   const clock = new VirtualClock(recordedAtMs);
   try {
     const transport = serverFor(clock);
-    const options = { transport, clock, credentials: RECORDED_CREDENTIALS, strictPolls: true };
+    const options = { transport, clock, credentials: RECORDED_CREDENTIALS, exactTime: true };
     return await clock.run(() => replayScenario(scenario, options));
   } catch (error) {
     const failure = { step: 'all', request: 'replay', mismatches: [whole('an end of the scenario', error)] };

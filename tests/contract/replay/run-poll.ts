@@ -15,7 +15,7 @@ export async function replayPoll(step: PollStep, replay: Replay): Promise<readon
   const deadline = clock.now() + step.timeout_ms;
   for (let count = 0; ; count++) {
     const answer = await sendFilled(step.request, replay);
-    if (replay.strictPolls && count === 0 && recorded.length > 1)
+    if (replay.exactTime && count === 0 && recorded.length > 1)
       early.push(...compareFirst(step, first, answer, replay));
     const allowed = step.allowedFinal ?? [];
     const mismatches = compareAnswer({ ...step.request, response: final, allowed }, answer, replay.binding);

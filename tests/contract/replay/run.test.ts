@@ -10,7 +10,7 @@ import type { Json, PollStep, RequestStep, Step } from './types.ts';
 const UPID = (serial: number) => `UPID:pve1:0000000${serial}:00000001:00000001:qmstart:100:root@pam:`;
 
 /** Replays `steps` against a server that gives `answers` one after the other, and the last one for ever. */
-async function replay(steps: readonly Step[], answers: readonly Json[], strictPolls = true) {
+async function replay(steps: readonly Step[], answers: readonly Json[], exactTime = true) {
   const clock = new VirtualClock();
   const start = clock.now();
   const requests: WireRequest[] = [];
@@ -23,7 +23,7 @@ async function replay(steps: readonly Step[], answers: readonly Json[], strictPo
     close: async () => {},
   };
   const scenario = { scenario: 'made-up', covers: '', pve: '', steps };
-  const options = { transport, clock, credentials: RECORDED_CREDENTIALS, strictPolls };
+  const options = { transport, clock, credentials: RECORDED_CREDENTIALS, exactTime };
   const result = await clock.run(() => replayScenario(scenario, options));
   return { result, requests, elapsedMs: clock.now() - start };
 }

@@ -28,8 +28,11 @@ describe('a device named by its address', () => {
     const end = await apply(ONE);
     expect(failuresOf(end)).toEqual([]);
     if (end.kind !== 'ended') throw new Error('not applied');
-    expect(end.plan.steps.map(({ id }) => id).slice(0, 2)).toEqual([`pci.${MAPPING}/map`, 'vm.gpu/reserve']);
-    expect(end.plan.steps[1]?.needs).toEqual([`pci.${MAPPING}/map`]);
+    expect(end.plan.steps.slice(0, 3).map(({ id, needs }) => [id, needs])).toEqual([
+      [`pci.${MAPPING}/map`, []],
+      ['vm.gpu/reserve', [`pci.${MAPPING}/map`]],
+      ['vm.gpu/clone', ['vm.gpu/reserve']],
+    ]);
     expect(rest.mappings()).toEqual({ [MAPPING]: [entry('pve1')] });
     expect(rest.scene.world.vms.get(401)).toMatchObject({ process: expect.anything() });
     expect(rest.scene.world.vms.get(401)?.config.current.get('hostpci0')).toBe(`mapping=${MAPPING},pcie=1`);
