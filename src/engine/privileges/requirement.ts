@@ -1,4 +1,4 @@
-/** What a plan needs of its token, once for each set of privileges and paths, with everything in the stack that asks for it. */
+/** What a plan needs, once for each set of privileges and paths, with the lines of the stack file that need it. */
 
 import { type Address, covers } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
@@ -18,21 +18,20 @@ export interface Because {
 }
 
 export interface Requirement {
-  /** Any one of them is enough. */
+  /** One of these is enough. */
   readonly privileges: OneOf<string>;
-  /** On any one of these. */
+  /** On one of these. */
   readonly paths: OneOf<AclPath>;
   readonly because: OneOf<Because>;
-  /** Whoever has all of these needs it not. */
+  /** Not needed if all of these are granted. */
   readonly instead?: OneOf<Pick<Requirement, 'privileges' | 'paths'>>;
-  /** More than a VM's own affairs: it reaches into the hosts, or into the guest as its administrator. */
+  /** Reaches beyond the VM: into the hosts, or into the guest as its administrator. */
   readonly strong?: true;
 }
 
-/** A privilege for each of these is worth a second thought. */
 const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'Datastore.Allocate', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
 
-/** The same need, said by many, is one requirement. */
+/** Merges equal needs into one requirement. */
 export class RequirementList {
   readonly #byKey = new Map<string, Requirement>();
 
@@ -59,7 +58,7 @@ export class RequirementList {
 
 const isSame = (a: Where, b: Where) => a.address === b.address && a.field === b.field;
 
-/** `/vms/101`; `/vms/…` where everything below is meant. */
+/** `/vms/101`, or `/vms/…` for everything below. */
 export function printPath({ path, below }: AclPath): string {
   return below ? `${path}/…` : path;
 }
@@ -68,17 +67,17 @@ export interface FieldFinder {
   whereOf(cause: Cause): Where;
 }
 
-/** `vm` is undefined where it has left the file: then only its address is known. */
+/** Finds the line of the file that needs a key of the configuration. `vm` is undefined if it is no longer in the file. */
 export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observed: Observed): FieldFinder {
   if (!vm) return { whereOf: () => ({ address }) };
-  const wanted = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
+  const desired = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
   return {
     whereOf: (cause) => {
       if ('field' in cause) return whereOf(vm, cause.field);
       const { key, part } = cause;
-      const fields = wanted.get(key)?.fields ?? [];
+      const fields = desired.get(key)?.fields ?? [];
       const field = fields.find(({ parts }) => part !== undefined && parts.includes(part)) ?? fields[0];
-      // Secrets are left out above, because their values are nobody's business here.
+      // `desired` has no secrets, so their fields are named here.
       return whereOf(
         vm,
         field?.path ?? (key === 'cipassword' ? 'cloud_init.password' : OWNERS[key.replace(/\d+$/, '')]),
@@ -87,7 +86,7 @@ export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observ
   };
 }
 
-/** Of an image, wherever it is brought to. */
+/** For an image, on any of its nodes. */
 export function imageFinder({ images }: Pick<ResolvedStack, 'images'>, address: Address): FieldFinder {
   const image = images.find((each) => covers(each.address, address));
   const positions = image?.positions ?? {};
@@ -99,7 +98,7 @@ export function imageFinder({ images }: Pick<ResolvedStack, 'images'>, address: 
   };
 }
 
-/** Keys that are written because of a field with another name. */
+/** Fields of keys that have another name. */
 const OWNERS: Readonly<Record<string, string>> = {
   net: 'nics',
   scsi: 'disks',
@@ -108,7 +107,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   virtio: 'disks',
 };
 
-/** What a release asks for where releases differ. */
+/** What depends on the release. */
 export function privilegeRules(server: ServerVersion): PrivilegeRules {
   return {
     agent: privilegesOf(server).has('VM.Monitor') ? 'VM.Monitor' : 'VM.GuestAgent',
