@@ -8,7 +8,7 @@ import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { listBackups, readState, writeState } from '../state/state-file.ts';
 import { describeRun } from './run-record.ts';
-import { type EditDoors, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
+import { type EditDeps, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
 
 const VM: VmRecord = {
   vmid: 401,
@@ -22,7 +22,7 @@ const VM: VmRecord = {
   addresses: {},
 };
 
-async function scene(): Promise<EditDoors & { readonly store: MemoryStore; readonly clock: VirtualClock }> {
+async function scene(): Promise<EditDeps & { readonly store: MemoryStore; readonly clock: VirtualClock }> {
   const store = new MemoryStore();
   await writeState(store, { ...emptyState('lab'), vms: { 'vm.web': VM, 'vm.db': { ...VM, vmid: 402 } } });
   const owner = { who: 'operator', host: 'here', pid: 1, command: 'state mv' };
@@ -44,7 +44,7 @@ async function leaveUnfinishedRun({ store, clock }: Awaited<ReturnType<typeof sc
 }
 
 describe('moving an address', () => {
-  it('keeps everything known of the VM, a backup of the state, and a run that tells of it', async () => {
+  it('keeps the recorded values, a backup of the state, and a journal', async () => {
     const doors = await scene();
     await moveAddress(doors, 'vm.web', 'vm.site[1]');
     const { vms, serial } = await readState(doors.store, 'lab');
@@ -55,7 +55,7 @@ describe('moving an address', () => {
     expect(describeRun(await readRun(doors.store, runId))).toMatchObject({ command: 'state mv', outcome: 'done' });
   });
 
-  it('refuses an address that is unknown or taken, and changes nothing', async () => {
+  it('rejects an unknown or taken address without changes', async () => {
     const doors = await scene();
     await expect(moveAddress(doors, 'vm.wed', 'vm.site')).rejects.toMatchObject({
       code: 'MISSING_REFERENCE',
@@ -65,13 +65,13 @@ describe('moving an address', () => {
     expect((await readState(doors.store, 'lab')).serial).toBe(1);
   });
 
-  it('waits until an unfinished run has been taken up: its journal would undo the move', async () => {
+  it('is rejected until an unfinished run is resumed, because its journal would undo the move', async () => {
     const doors = await scene();
     await leaveUnfinishedRun(doors);
     await expect(moveAddress(doors, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
   });
 
-  it('is refused while a run lives, and leaves the lock free behind itself', async () => {
+  it('is rejected during a run, and releases the lock', async () => {
     const doors = await scene();
     const lock = await doors.store.lock({ ...doors.owner, runId: 'other', since: 'now' });
     await expect(moveAddress(doors, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
@@ -82,7 +82,7 @@ describe('moving an address', () => {
 });
 
 describe('forgetting an address', () => {
-  it('takes it out of the state and out of an unfinished run', async () => {
+  it('removes it from the state and from an unfinished run', async () => {
     const doors = await scene();
     await leaveUnfinishedRun(doors);
     expect(await forgetAddress(doors, 'vm.web')).toEqual(VM);
@@ -96,13 +96,13 @@ describe('forgetting an address', () => {
     ]);
   });
 
-  it('refuses an address nobody knows', async () => {
+  it('rejects an unknown address', async () => {
     await expect(forgetAddress(await scene(), 'vm.nobody')).rejects.toMatchObject({ code: 'MISSING_REFERENCE' });
   });
 });
 
-describe('replacing a state', () => {
-  it('goes on counting, and keeps what was there even if it was damaged', async () => {
+describe('replacing the state', () => {
+  it('increments the serial, and keeps a backup even of a damaged state', async () => {
     const doors = await scene();
     await doors.store.write('state.json', '{"version": 1, "sta');
     await replaceState(doors, { ...emptyState('lab'), serial: 7, vms: { 'vm.web': VM } });

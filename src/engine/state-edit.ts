@@ -1,6 +1,6 @@
 /**
- * Changes of the state that are not applies: import, move, forget, recover, restore. Each is a small run of its own: it
- * holds the lock, stands in the journal, and leaves a backup of what was there before.
+ * Changes of the state other than an apply: import, move, forget, recover, restore. Each is a small run of its own: it holds
+ * the lock, writes a journal, and leaves a backup of the previous state.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -16,7 +16,7 @@ import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
 import { RunMemory, recordEdit } from './run-memory.ts';
 
-export interface EditDoors {
+export interface EditDeps {
   readonly store: StateStore;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,21 +26,21 @@ export interface EditDoors {
 
 export interface EditOptions {
   /**
-   * An unfinished run is folded into the state by the next apply, over whatever was changed meanwhile. So it has to be
-   * taken up first, unless the edit is made for just that case.
+   * The next apply folds an unfinished run into the state and would overwrite the edit. So an apply must resume the run
+   * first, unless the edit handles unfinished runs itself.
    */
   readonly unfinished?: 'refuse' | 'allow';
-  /** What the edit starts from, instead of the state file. */
+  /** The state to start from, instead of the state file. */
   readonly state?: StackState;
 }
 
-/** Works on the memory of a run; what it holds in the end is written. */
+/** Edits the state in a run of its own and writes the result. */
 export async function editState<Result>(
-  doors: EditDoors,
+  deps: EditDeps,
   edit: (memory: RunMemory, runId: string) => Promise<Result>,
   options: EditOptions = {},
 ): Promise<Result> {
-  const { store, clock, random, owner, stackName } = doors;
+  const { store, clock, random, owner, stackName } = deps;
   const since = new Date(clock.now()).toISOString();
   const runId = await nextRunId(store, clock.now(), random);
   const lock = await store.lock({ ...owner, runId, since });
@@ -63,16 +63,16 @@ export async function editState<Result>(
   }
 }
 
-/** The VM at `from` is called `to` from now on; the cluster is not asked. */
-export async function moveAddress(doors: EditDoors, from: string, to: string): Promise<VmRecord> {
-  return editState(doors, async (memory) => {
+/** Renames `from` to `to` in the state; makes no requests. */
+export async function moveAddress(deps: EditDeps, from: string, to: string): Promise<VmRecord> {
+  return editState(deps, async (memory) => {
     const vm = knownVm(memory.state, from);
     const taken = memory.state.vms[to];
     if (taken) {
       throw new ProxwrightError({
         code: 'BAD_VALUE',
-        detail: `"${to}" is VM ${taken.vmid} (${taken.name}) already.`,
-        hint: advice`Move that one away first, or forget it: ${command('state forget', to)}`,
+        detail: `"${to}" is already VM ${taken.vmid} (${taken.name}).`,
+        hint: advice`Move that VM first, or forget it: ${command('state forget', to)}`,
       });
     }
     await memory.recordEdit('state/mv', to, [{ event: 'moved', from, to }]);
@@ -81,30 +81,30 @@ export async function moveAddress(doors: EditDoors, from: string, to: string): P
 }
 
 /**
- * The VM stays as it is, but is no longer ours; what an unfinished run began on it is left alone, too. Undefined where
- * only such a run knew it. `letGo` is called while it is still known; where it fails, nothing is forgotten.
+ * Removes a VM from the state and from unfinished runs; the VM itself stays as it is. Returns undefined if only an
+ * unfinished run knew the VM. `release` runs before that; if it fails, the VM stays in the state.
  */
 export async function forgetAddress(
-  doors: EditDoors,
+  deps: EditDeps,
   address: string,
-  letGo?: (memory: RunMemory) => Promise<void>,
+  release?: (memory: RunMemory) => Promise<void>,
 ): Promise<VmRecord | undefined> {
-  const { store, clock } = doors;
+  const { store, clock } = deps;
   return editState(
-    doors,
+    deps,
     async (memory, ownRun) => {
       const unfinished = (await unfinishedRuns(store)).filter(({ runId }) => runId !== ownRun);
       const isBegun = unfinished.some(({ events }) => openSteps(events).some((open) => open.address === address));
       const vm = memory.state.vms[address];
       if (!isBegun) knownVm(memory.state, address);
-      await letGo?.(memory);
+      await release?.(memory);
       const forget = { event: 'learned', patch: { address, vm: null } } as const;
       for (const { runId, events } of unfinished) {
         const journal = new JournalWriter(store, clock, runId, events);
         for (const { step } of openSteps(events).filter((open) => open.address === address)) {
           await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
         }
-        // The next apply folds it into the state: nothing of the VM may come back with it.
+        // The next apply folds this journal into the state, and must not bring the VM back.
         await recordEdit((event) => journal.write(event), `state/forget/${ownRun}`, address, [forget]);
       }
       await memory.recordEdit('state/forget', address, [forget]);
@@ -114,9 +114,9 @@ export async function forgetAddress(
   );
 }
 
-/** Replaces what is remembered as a whole; the serial goes on, and the old state stays as a backup. */
-export async function replaceState(doors: EditDoors, state: StackState): Promise<void> {
-  await editState(doors, async () => {}, { unfinished: 'allow', state });
+/** Replaces the whole state; the serial keeps counting, and the old state is kept as a backup. */
+export async function replaceState(deps: EditDeps, state: StackState): Promise<void> {
+  await editState(deps, async () => {}, { unfinished: 'allow', state });
 }
 
 async function refuseUnfinished(store: StateStore): Promise<void> {
@@ -124,12 +124,12 @@ async function refuseUnfinished(store: StateStore): Promise<void> {
   if (!run) return;
   throw new ProxwrightError({
     code: 'STATE_LOCKED',
-    detail: `The run ${run.runId} did not end: what it began has to be taken up before the state is changed by hand.`,
-    hint: advice`Let it be taken up: ${command('apply')}`,
+    detail: `The run ${run.runId} did not finish. It must be resumed before the state can be edited.`,
+    hint: advice`Resume it: ${command('apply')}`,
   });
 }
 
-/** A state that may be damaged, for those who are about to replace it. */
+/** Reads the state before it is replaced; empty if it is damaged. */
 export async function readStateIfSound(store: StateStore, stackName: string): Promise<StackState> {
   try {
     return await readState(store, stackName);
@@ -146,11 +146,11 @@ export function knownVm(state: StackState, address: string): VmRecord {
   const guess = closest(address, known);
   throw new ProxwrightError({
     code: 'MISSING_REFERENCE',
-    detail: `The state knows no "${address}".`,
+    detail: `The state has no "${address}".`,
     hint: guess
       ? `Did you mean '${guess}'?`
       : known.length === 0
-        ? advice`It is empty. Make the VMs: ${command('apply')}. If it was lost: ${command('state recover')}`
-        : `It knows ${known.join(', ')}.`,
+        ? advice`The state is empty. Create the VMs: ${command('apply')}. If the state was lost: ${command('state recover')}`
+        : `It has ${known.join(', ')}.`,
   });
 }

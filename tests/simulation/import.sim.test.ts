@@ -174,8 +174,8 @@ vms:
     await lab.run(async () => {
       const { remarks } = await lab.import(file, 150);
       expect(remarks).toEqual([
-        'The file places it on pve2; it is on pve1 and stays there. Write node: pve1, or move it yourself.',
-        'The file says power: running; it is stopped and stays so. Write power: stopped, or start it yourself.',
+        'The VM is on pve1 and stays there, but the file says pve2. Set node: pve1, or migrate the VM.',
+        'The VM stays stopped, but the file says power: running. Set power: stopped, or start the VM.',
       ]);
       expect(isEmpty(await lab.plan(file))).toBe(true);
       await lab.pve.tasks.wait(await lab.pve.node('pve1').vm(150).status.start());
@@ -214,7 +214,9 @@ vms:
       await lab.store.remove('state.json');
       await expect(lab.import(elsewhere, 150)).rejects.toMatchObject({
         code: 'NOT_OURS',
-        diagnostic: { detail: 'VM 150 belongs to vm.web of the stack "lab", as a line in its notes says.' },
+        diagnostic: {
+          detail: 'VM 150 belongs to vm.web of the stack "lab", according to the ownership line in its notes.',
+        },
       });
       expect((await lab.state('prod')).vms).toEqual({});
     });

@@ -76,7 +76,7 @@ describe('recovering a state from the cluster', () => {
       expect(first.found).toEqual(['vm.web[1]', 'vm.web[2]']);
       expect(first.state.vms['vm.web[1]']?.addresses).toEqual({});
       expect(first.remarks[0]).toMatch(
-        /^vm\.web\[1\]: no address is known on net0: its guest agent did not answer at once\. .*proxwright state recover/,
+        /^vm\.web\[1\]: no address is known on net0: its guest agent did not answer within 5 seconds\. .*proxwright state recover/,
       );
       await lab.clock.sleep(900_000);
       const second = await recover(first.state);
@@ -149,7 +149,7 @@ vms:
       expect(found).toEqual(['vm.web[1]', 'vm.web[2]']);
       expect(state.vms['vm.web[1]']?.vmid).toBe(401);
       expect(remarks).toHaveLength(1);
-      expect(remarks[0]).toMatch(/^VM 500 has a line of vm\.web\[1\] that was made for VM 401/);
+      expect(remarks[0]).toMatch(/^VM 500 has an ownership line of vm\.web\[1\] that was written for VM 401/);
     });
   });
 

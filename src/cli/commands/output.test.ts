@@ -142,7 +142,7 @@ describe('other formats', () => {
   });
 
   it.each(['k3s-script', 'rancher-script'])('%s is rejected if no VM fits it', async (format) => {
-    await expect(output(undefined, { format })).rejects.toThrow('No VM of this stack is a server of a K3s cluster');
+    await expect(output(undefined, { format })).rejects.toThrow('This stack has no K3s server');
   });
 
   it('are listed if you ask for one that does not exist', async () => {

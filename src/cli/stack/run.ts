@@ -8,7 +8,7 @@ import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
-import type { EditDoors } from '../../engine/state-edit.ts';
+import type { EditDeps } from '../../engine/state-edit.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
@@ -118,7 +118,7 @@ export function conclusionOf(
 }
 
 /** What a command needs that edits the state. */
-export function editDeps({ stack, store }: OpenedStack, deps: CommandDeps, command: string): EditDoors {
+export function editDeps({ stack, store }: OpenedStack, deps: CommandDeps, command: string): EditDeps {
   return {
     store: announceTakeover(store, deps.terminal),
     clock: deps.clock,

@@ -33,7 +33,7 @@ describe('the findings of the doctor', () => {
   it('put a title above commands for an administrator, so that they can be copied', () => {
     const script: Finding = { ...GOOD, verdict: 'bad', remedy: 'pveum role add A\npveum acl modify / --roles A' };
     expect(renderFindings([script], plainPaint).slice(1, 4)).toEqual([
-      '               → Type on a node, as root:',
+      '               → Run as root on a node:',
       '                 pveum role add A',
       '                 pveum acl modify / --roles A',
     ]);

@@ -1,7 +1,7 @@
 /** What the doctor found, on one screen: a mark, the subject, one sentence, and the remedy below it. */
 import { counted } from '../../base/count.ts';
 import type { CheckName, Finding, Verdict } from '../../engine/doctor/finding.ts';
-import { TO_TYPE } from '../../engine/privileges/report.ts';
+import { RUN_AS_ROOT } from '../../engine/privileges/report.ts';
 import type { Paint, Style } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
@@ -64,7 +64,7 @@ function renderFinding({ check, verdict, words, details = [], remedy, where }: F
 function renderRemedy(remedy: string | undefined, paint: Paint): string[] {
   const lines = (remedy ?? '').split('\n').filter((line) => line !== '');
   const isScript = lines.length > 0 && lines.every((line) => line.startsWith('pveum '));
-  return [...(isScript ? [TO_TYPE] : []), ...lines].map(
+  return [...(isScript ? [RUN_AS_ROOT] : []), ...lines].map(
     (line, index) => `${MARGIN}${paint('cyan', index === 0 ? '→ ' : '  ')}${line}`,
   );
 }

@@ -1,4 +1,4 @@
-/** All checks over one examination, in the order in which people want to read them. Pure. */
+/** Runs all checks on one examination, in the order in which they are shown. Pure. */
 import { checkCapacity, checkDevices } from './checks/capacity.ts';
 import {
   checkCertificate,
@@ -18,7 +18,6 @@ import type { Finding } from './finding.ts';
 
 type Check = (examination: Examination) => readonly Finding[];
 
-/** A further capability of the stack adds its check here. */
 const ALL: readonly Check[] = [
   checkEndpoint,
   checkCertificate,
@@ -38,7 +37,7 @@ const ALL: readonly Check[] = [
 ];
 
 export function diagnose(examination: Examination): Finding[] {
-  // Whoever may see nothing should read that first, and not what follows from it.
+  // A token without privileges sees an empty cluster: report that first, and nothing that follows from it.
   if (!examination.rights.hasAny && examination.rights.check.missing.length > 0) return diagnoseBlind(examination);
   return [...ALL.flatMap((check) => check(examination)), ...unsaid(examination)];
 }
@@ -54,8 +53,8 @@ function diagnoseBlind(examination: Examination): Finding[] {
       check: 'plan',
       verdict: 'unknown',
       words:
-        'Template, storages, bridges, memory, other VMs and quorum: not checked, the token may look at nothing yet.',
-      remedy: 'Type the commands above on a node, then: proxwright doctor',
+        'Templates, storages, bridges, memory, other VMs and quorum: not checked, because the token cannot read anything yet.',
+      remedy: 'Run the commands above on a node, then: proxwright doctor',
     },
   ];
 }

@@ -3,8 +3,8 @@ import { VirtualClock } from '../../base/virtual-clock.ts';
 import { median, WireWatch } from './examination.ts';
 import { roughSize } from './finding.ts';
 
-describe('a watch on the wire', () => {
-  it('tells how long answers took, and how far the clocks are apart', async () => {
+describe('WireWatch', () => {
+  it('measures response times and clock skew', async () => {
     const clock = new VirtualClock();
     const watch = new WireWatch(clock);
     const start = clock.now();
@@ -23,19 +23,19 @@ describe('a watch on the wire', () => {
     expect(watch.skewsMs).toEqual([Date.parse(date) - (start + 100)]);
   });
 
-  it('has no middle where nothing was seen', () => {
+  it('has no median without responses', () => {
     expect(median([])).toBeUndefined();
     expect(median([9, 1, 5])).toBe(5);
   });
 });
 
-describe('a size for people', () => {
+describe('roughSize', () => {
   it.each([
     [0, '0 B'],
     [512 * 1024 ** 2, '512 MiB'],
     [833_584 * 1024 ** 2, '814 GiB'],
     [2.5 * 1024 ** 4, '2.5 TiB'],
-  ])('of %i bytes is %s', (bytes, text) => {
+  ])('prints %i bytes as %s', (bytes, text) => {
     expect(roughSize(bytes)).toBe(text);
   });
 });

@@ -1,4 +1,4 @@
-/** Everything the doctor's checks look at, as plain data: read once by examine.ts, judged without asking again. */
+/** What the doctor's checks look at, as plain data: examine.ts reads it once, and the checks make no further requests. */
 import type { Address } from '../../base/address.ts';
 import type { Clock, Instant } from '../../base/clock.ts';
 import type { Transport } from '../../base/transport.ts';
@@ -15,10 +15,10 @@ import type { PlanResult } from '../plan.ts';
 import type { Guess } from '../privileges/assumed.ts';
 import type { PrivilegeCheck } from '../privileges/check.ts';
 
-/** How the server's certificate is believed. */
+/** How the server's certificate is verified. */
 export interface TrustSeen {
   readonly kind: 'system' | 'ca' | 'fingerprint' | 'none';
-  /** The one that is pinned. */
+  /** The pinned one. */
   readonly fingerprint?: string;
 }
 
@@ -31,52 +31,52 @@ export interface Examination {
   readonly stack: ResolvedStack;
   readonly state: StackState;
   readonly observed: Observed;
-  /** With the templates that the stack will have built. */
+  /** `observed` with the templates that the plan will build. */
   readonly foreseen: Observed;
-  /** Problems with what the token may not see taken into account. */
+  /** Problems already say if the token lacks the privilege to see something. */
   readonly result: PlanResult;
   readonly rights: RightsSeen;
-  /** The token's own entry in the list of its user; undefined for a login with a password. */
+  /** The token's entry in the list of its user; undefined for a login with a password. */
   readonly token: Readable<TokenEntry | undefined>;
   readonly cluster: Readable<readonly ClusterStatusEntry[]>;
-  /** Nodes that the stack names, as far as they exist and answer. */
+  /** Nodes of the stack that exist and are online. */
   readonly nodes: ReadonlyMap<string, NodeSight>;
-  /** VMs of others that may be read. */
+  /** VMs that are not part of the stack. */
   readonly neighbours: Neighbours;
   /** Volumes of templates by `node/storage/vmid`. */
   readonly volumes: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
-  /** What web servers say of images that are to be fetched, by address. */
+  /** What web servers report about images to download, by address. */
   readonly downloads: ReadonlyMap<Address, DownloadSight>;
 }
 
 export type DownloadSight =
   | { readonly kind: 'there'; readonly sizeBytes: number | undefined }
   | { readonly kind: 'hidden'; readonly needs: string }
-  /** In the words of the node. */
+  /** The node's message. */
   | { readonly kind: 'failed'; readonly words: string };
 
 export interface RightsSeen {
   readonly check: PrivilegeCheck;
-  /** Whether anything is granted to the token anywhere. */
+  /** Whether the token has any privilege on any path. */
   readonly hasAny: boolean;
-  /** The plan itself, or what the file would need if everything it names were there. */
+  /** Computed from the plan or, if there is none, from the file, assuming that everything it refers to exists. */
   readonly basis: 'plan' | 'assumed';
   readonly guesses: readonly Guess[];
 }
 
 export interface NodeSight {
   readonly status: Readable<NodeStatus>;
-  /** Only those the token may see. */
+  /** Only those that the token may see. */
   readonly vms: readonly VmEntry[];
-  /** Read only where the stack passes devices on. */
+  /** Read only if the stack passes devices through. */
   readonly devices?: Readable<readonly PciHardware[]>;
 }
 
 export interface Neighbours {
   readonly vms: ReadonlyMap<number, VmObserved>;
-  /** Seen in the list and not read: too many, or not allowed. */
+  /** Listed but not read: too many, or not allowed. */
   readonly unread: number;
-  /** Whether the token sees everybody's VMs. */
+  /** Whether the token sees all VMs of the cluster. */
   readonly isComplete: boolean;
 }
 
@@ -84,7 +84,7 @@ export function volumeKey({ node, vmid }: Pick<TemplateCandidate, 'node' | 'vmid
   return `${node}/${storage}/${vmid}`;
 }
 
-/** The VM as it stands, else its template; nothing where neither is known. */
+/** Configuration of the VM or, if it does not exist yet, of its template; empty if neither is known. */
 export function baseOf(vm: ResolvedVm, observed: Observed): ReadonlyMap<string, string> {
   const found = observed.vms.get(vm.address);
   if (found?.kind === 'present') return found.vm.current;
@@ -101,7 +101,7 @@ export function isThere(vm: ResolvedVm, observed: Observed): boolean {
   return kind === 'present' || kind === 'hidden';
 }
 
-/** Names of storages that its disks lie on or will lie on. */
+/** Storages that its disks are on or will be on. */
 export function storagesOf(vm: ResolvedVm, observed: Observed): Set<string> {
   const { clone, disks = {}, efi, tpm, cloud_init } = vm.fields;
   const inherited = drivesOf(baseOf(vm, observed)).flatMap(({ volume }) => (volume && storageOfVolume(volume)) ?? []);
@@ -115,9 +115,9 @@ export function storagesOf(vm: ResolvedVm, observed: Observed): Set<string> {
 }
 
 export interface WireTimes {
-  /** Of every answer so far. */
+  /** One duration for every response. */
   readonly tookMs: readonly number[];
-  /** Server minus here, by the `Date` of each answer; it is given in whole seconds. */
+  /** Server time minus local time, from the `Date` header of each response, which has whole seconds. */
   readonly skewsMs: readonly number[];
 }
 
@@ -151,7 +151,6 @@ function parseHttpDate(text: string | undefined): Instant | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** The middle one; undefined of none. */
 export function median(numbers: readonly number[]): number | undefined {
   const sorted = numbers.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)];

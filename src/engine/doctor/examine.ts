@@ -1,4 +1,4 @@
-/** Reads what the doctor's checks look at. A refusal for lack of rights is an answer; everything else that fails is a failure. */
+/** Reads what the doctor's checks look at. A missing privilege is a result; any other failure ends the examination. */
 import type { Address } from '../../base/address.ts';
 import type { Instant } from '../../base/clock.ts';
 import { hasCode, isFamily } from '../../base/errors.ts';
@@ -42,13 +42,13 @@ export interface ExamineInput {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Of a large cluster not everybody's configuration is read. */
+/** Limits the requests in a large cluster. */
 const MOST_NEIGHBOURS = 500;
 
 export async function examine(input: ExamineInput): Promise<Examination> {
   const { pve, stack, signal, now } = input;
   const state = withoutUnfinished(input.state);
-  // Everything is looked at as if it were to be made: also templates and storages that this plan does not need.
+  // Read as if everything were created: also templates and storages that this plan does not need.
   const everything = machinesOf(stack).map(({ address }) => address);
   const observed = await observe({ pve, stack, state, signal, secrets: input.secrets, replace: everything });
   const planning = { stack, state, observed, secrets: input.secrets, now };
@@ -86,7 +86,7 @@ export async function examine(input: ExamineInput): Promise<Examination> {
   };
 }
 
-/** Whether such a VM exists is found out by apply; until then it counts as one to be made. */
+/** Only apply finds out whether such a VM exists; until then it counts as a VM to create. */
 function withoutUnfinished(state: StackState): StackState {
   const known = Object.entries(state.vms).filter(([, { phase }]) => phase !== 'creating');
   return { ...state, vms: Object.fromEntries(known) };
@@ -110,7 +110,7 @@ async function readRights(input: ExamineInput, observed: Observed, result: PlanR
     const check = await checkPrivileges({ ...common, plan: result.plan, observed });
     return { check, hasAny, basis: 'plan', guesses: [] };
   }
-  // Who may do nothing yet gets all that the VMs will ever need at once.
+  // A token without privileges is offered everything that the VMs will ever need.
   const assumed = assumedNeeds({ stack, version, now, observed, lifecycle: !hasAny });
   const needs = assumed.ok ? assumed.needs : { requirements: [], rootOnly: [], tags: [] };
   const check = await checkNeeds(needs, common);
@@ -156,7 +156,7 @@ async function readNeighbours(
       try {
         return await readVm(pve, node, vmid, { running: false, signal });
       } catch (error) {
-        // Gone meanwhile, on a node that does not answer, or not for us.
+        // Deleted in the meantime, on an offline node, or not readable for this token.
         if (isNotFound(error) || hasCode(error, 'PRIVILEGE_MISSING')) return undefined;
         throw error;
       }
@@ -168,7 +168,7 @@ async function readNeighbours(
   return { vms, unread: others.length - vms.size, isComplete };
 }
 
-/** Asked of the node, because it is the one who fetches. */
+/** Asks the node, because the node downloads the image. */
 async function readDownloads(
   { pve, signal }: ExamineInput,
   { images }: Observed,
@@ -193,7 +193,7 @@ async function readDownloads(
   return new Map(await Promise.all(answers));
 }
 
-/** An empty list says nothing, so first it is asked whether the token would see a template's volumes. */
+/** An empty list may also mean that the token cannot see the volumes, so their privileges are checked first. */
 async function readVolumes({ pve, stack, signal }: ExamineInput, observed: Observed, { check }: RightsSeen) {
   const volumes = new Map<string, Readable<ReadonlySet<string>>>();
   const { grants } = check;

@@ -1,13 +1,13 @@
-/** What a check of the doctor says: one line, whether it is well, and one remedy where it is not. */
+/** The result of a doctor check: a verdict, one sentence and, for problems, a remedy. */
 import type { Diagnostic, Where } from '../../base/diagnostics.ts';
 
 export type Verdict =
   | 'good'
-  /** Works, but is worth knowing. */
+  /** Does not prevent an apply. */
   | 'warning'
-  /** Stands in the way. */
+  /** Prevents an apply. */
   | 'bad'
-  /** The token may not look: never taken as fine. */
+  /** Could not be checked for lack of a privilege; never counted as good. */
   | 'unknown';
 
 export const CHECKS = [
@@ -38,14 +38,14 @@ export interface Finding {
   readonly words: string;
   /** Further lines. */
   readonly details?: readonly string[];
-  /** What to do or type, line by line. */
+  /** What to do or run, line by line. */
   readonly remedy?: string;
   readonly where?: Where;
 }
 
 type More = Partial<Pick<Finding, 'details' | 'remedy' | 'where'>>;
 
-/** Sayings of one check. */
+/** Builders for the findings of one check. */
 export function findingsOf(check: CheckName) {
   const say =
     (verdict: Verdict) =>
@@ -82,7 +82,7 @@ export function isHealthy(findings: readonly Finding[]): boolean {
 /** Sizes for people who compare: `814 GiB` says more than 833584MiB. */
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
-/** At most one digit after the point, and none where it would be 0. */
+/** A size for reading: at most one decimal, and none if it is 0. */
 export function roughSize(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
   const number = Math.round((bytes / 1024 ** power) * 10) / 10;

@@ -1,4 +1,4 @@
-/** What a failed run left behind, VM by VM, as far as its own memory knows. Pure. */
+/** The facts of an incident report: the timeline of the run, and what it left behind, VM by VM. Pure. */
 
 import { printDuration } from '../../base/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
@@ -22,7 +22,7 @@ interface StandingInput {
   readonly remaining: readonly Differing[];
 }
 
-/** Those that the run worked on first, in the order of the plan; then the others. */
+/** VMs of the plan first, in its order; then the others. */
 export function standings({ planned, outcomes, vms, remaining }: StandingInput): Stand[] {
   const worked = planned.map(({ address }) => address);
   const addresses = [...new Set([...worked, ...outcomes.keys(), ...Object.keys(vms)])];
@@ -35,7 +35,7 @@ export function standings({ planned, outcomes, vms, remaining }: StandingInput):
       name: vm?.name || plan?.name || '',
       vmid: id ? String(id) : '',
       node: vm?.node || plan?.node || '',
-      words: `${standingOf(outcomes.get(address), vm, plan)}${differs ? '; not as the file says' : ''}`,
+      words: `${standingOf(outcomes.get(address), vm, plan)}${differs ? '; differs from the file' : ''}`,
     };
   });
 }
@@ -49,13 +49,13 @@ function standingOf(
 ): string {
   switch (outcome) {
     case undefined:
-      return plan ? 'not begun' : 'not touched by this run';
+      return plan ? 'not started' : 'not part of this run';
     case 'done':
       return vm || !REMOVING.has(plan?.kind ?? 'none') ? 'done' : 'removed';
     case 'notReady':
-      return 'made and started, not ready in time; kept';
+      return 'created and started, but not ready in time; kept';
     case 'skipped':
-      return vm ? 'not begun; as it was' : 'not begun';
+      return vm ? 'not started; unchanged' : 'not started';
     case 'failed':
     case 'canceled':
       return leftover(vm);
@@ -63,18 +63,18 @@ function standingOf(
 }
 
 function leftover(vm: VmRecord | undefined): string {
-  if (!vm) return 'failed; nothing of it is left';
+  if (!vm) return 'failed; nothing is left of it';
   switch (vm.phase) {
     case 'creating':
-      return 'failed while it was made: whether it exists is found out by the next apply';
+      return 'failed while it was created; the next apply finds out whether it exists';
     case 'incomplete':
-      return 'half made: it exists and is ours; the next apply does the rest';
+      return 'partly created: it exists and belongs to the stack; the next apply completes it';
     case 'complete':
-      return 'exists; the change failed, perhaps in part';
+      return 'exists; the change failed, and part of it may be done';
   }
 }
 
-/** The end says most; of a long run the middle is left out. */
+/** The end matters most, so the middle of a long run is left out. */
 const MOST_MOMENTS = 200;
 const FIRST_MOMENTS = 50;
 

@@ -64,8 +64,8 @@ function incident(part: Partial<IncidentInput> = {}): IncidentInput {
   };
 }
 
-describe('the draft of an incident', () => {
-  it('is this, word by word', () => {
+describe('the incident draft', () => {
+  it('matches this text', () => {
     expect(renderIncident(incident())).toBe(`# INC-2026-02-17-20260217T140300Z-abcdef: apply of lab failed (Task failed)
 
 - **Date:** 2026-02-17
@@ -81,7 +81,7 @@ describe('the draft of an incident', () => {
 
 ## 2. Timeline
 
-From the journal of run 20260217T140300Z-abcdef, which began at 2026-02-17T14:03:00.000Z. All of it: \`proxwright runs show 20260217T140300Z-abcdef\`.
+From the journal of run 20260217T140300Z-abcdef, started at 2026-02-17T14:03:00.000Z. Full journal: \`proxwright runs show 20260217T140300Z-abcdef\`.
 
 | at | address | what |
 | --- | --- | --- |
@@ -98,12 +98,12 @@ From the journal of run 20260217T140300Z-abcdef, which began at 2026-02-17T14:03
 
 - **Five whys:**
   1. **Why did the run fail?** Because step clone of vm.web[1] failed: Task failed (\`TASK_FAILED\`).
-  2. **Why did that fail?** Because the server said \`"clone failed: no space | left"\`.
-  3. **Why did the server say so?** _to be filled in_; the log of its task ends with \`Logical volume "vm-601-disk-0" successfully removed.\`.
-  4. **Why was that so?** _to be filled in_
-  5. **Why was that so?** _to be filled in_
+  2. **Why did that fail?** Because the server answered \`"clone failed: no space | left"\`.
+  3. **Why did the server answer that?** _to be filled in_; the log of its task ends with \`Logical volume "vm-601-disk-0" successfully removed.\`.
+  4. **Why?** _to be filled in_
+  5. **Why?** _to be filled in_
 
-**Technical cause**, in the words of the server:
+**Technical cause**, as reported by the server:
 
 vm.web[1], \`TASK_FAILED\`, at \`vm.web[1], step clone — https://pve1.lab:8006 — task UPID:pve1:1:2:3:qmclone:9000:a:\`:
 
@@ -114,11 +114,11 @@ vm.web[1], \`TASK_FAILED\`, at \`vm.web[1], step clone — https://pve1.lab:8006
 
 ## 4. Resolution
 
-_to be filled in_. What to type next:
+_to be filled in_. Next steps:
 
 - Free some space on local-lvm, then apply again.
-- What would happen now, and why: \`proxwright plan\`
-- Go on from what stands; nothing is made twice: \`proxwright apply --verify\`
+- See what an apply would change now: \`proxwright plan\`
+- Resume; nothing is created twice: \`proxwright apply --verify\`
 
 ## 5. Lessons and prevention
 
@@ -131,19 +131,19 @@ _to be filled in_. What to type next:
 - [ ] Finish vm.web[1]: \`proxwright apply --verify\`.
 - [ ] Set the status to Resolved once the last plan is empty.
 
-## 7. What stands now in the cluster
+## 7. Current state of the cluster
 
-As far as the run knows, at 2026-02-17T14:03:15.000Z. Nothing was undone.
+As recorded by the run at 2026-02-17T14:03:15.000Z. Nothing was rolled back.
 
-| address | name | id | node | stands |
+| address | name | id | node | state |
 | --- | --- | --- | --- | --- |
-| vm.web[1] | web-1 | 601 | pve1 | half made: it exists and is ours; the next apply does the rest |
+| vm.web[1] | web-1 | 601 | pve1 | partly created: it exists and belongs to the stack; the next apply completes it |
 | vm.db | db | 602 | pve1 | done |
-| vm.mail | db | 7 | pve1 | not touched by this run |
+| vm.mail | db | 7 | pve1 | not part of this run |
 `);
   });
 
-  it('about a last plan that was not empty says what it wanted to change', () => {
+  it('lists what a last plan that is not empty would change', () => {
     const text = renderIncident(
       incident({
         problems: new Map(),
@@ -151,38 +151,40 @@ As far as the run knows, at 2026-02-17T14:03:15.000Z. Nothing was undone.
         remaining: differingOf(planned([{ address: 'vm.db', kind: 'update' }])),
       }),
     );
-    expect(text).toContain(': lab is not as its file says after an apply (1 difference)\n');
+    expect(text).toContain(': lab differs from its file after an apply (1 difference)\n');
     expect(text).toContain('- **Severity:** Low ');
-    expect(text).toContain('1. **Why did the run fail?** Because the last plan wanted to change vm.db.');
+    expect(text).toContain('1. **Why did the run fail?** Because the last plan would still change vm.db.');
     expect(text).toContain(
-      '2. **Why did it?** Because vm.db differs from the file in memory, cpu.cores. The file changed.',
+      '2. **Why was the plan not empty?** Because vm.db differs from the file in memory, cpu.cores. The file changed.',
     );
-    expect(text).toContain('    vm.db: memory is 4GiB, wanted 8GiB\n    vm.db: cpu.cores is (nothing), wanted 2\n');
-    expect(text).toContain('| vm.db | db | 602 | pve1 | done; not as the file says |');
+    expect(text).toContain(
+      '    vm.db: memory is 4GiB, should be 8GiB\n    vm.db: cpu.cores is (nothing), should be 2\n',
+    );
+    expect(text).toContain('| vm.db | db | 602 | pve1 | done; differs from the file |');
   });
 
-  it('about a run that ended as a whole needs no VM to blame', () => {
+  it('describes the failure of a whole run without naming a VM', () => {
     const { where: _, ...problem } = TASK_FAILED;
     const text = renderIncident(incident({ problems: new Map([['', problem]]), outcomes: new Map() }));
     expect(text).toContain('- **Severity:** High ');
     expect(text).toContain('Because the run failed: Task failed (`TASK_FAILED`).');
-    expect(text).toContain('| vm.web[1] | web-1 | 601 | pve1 | not begun |');
+    expect(text).toContain('| vm.web[1] | web-1 | 601 | pve1 | not started |');
   });
 
   it.each([
-    ['failed', undefined, 'failed; nothing of it is left'],
-    ['failed', 'creating', 'failed while it was made: whether it exists is found out by the next apply'],
-    ['failed', 'complete', 'exists; the change failed, perhaps in part'],
-    ['notReady', 'complete', 'made and started, not ready in time; kept'],
-    ['skipped', undefined, 'not begun'],
-    ['skipped', 'complete', 'not begun; as it was'],
+    ['failed', undefined, 'failed; nothing is left of it'],
+    ['failed', 'creating', 'failed while it was created; the next apply finds out whether it exists'],
+    ['failed', 'complete', 'exists; the change failed, and part of it may be done'],
+    ['notReady', 'complete', 'created and started, but not ready in time; kept'],
+    ['skipped', undefined, 'not started'],
+    ['skipped', 'complete', 'not started; unchanged'],
   ] as const)('of a VM that %s and is remembered as %s says: it is %s', (outcome, phase, words) => {
     const vms: Record<string, VmRecord> = phase === undefined ? {} : { 'vm.db': vm({ phase }) };
     const text = renderIncident(incident({ outcomes: new Map([['vm.db', outcome]]), vms }));
     expect(text).toMatch(new RegExp(`\\| vm\\.db \\| .* \\| ${words} \\|`));
   });
 
-  it('does not put into the mouth of the server what went wrong here', () => {
+  it('does not attribute a local problem to the server', () => {
     const problem = {
       severity: 'error',
       code: 'UNREADABLE_FILE',
@@ -191,17 +193,17 @@ As far as the run knows, at 2026-02-17T14:03:15.000Z. Nothing was undone.
       where: { address: 'image.disk', step: 'send' },
     } as const;
     const text = renderIncident(incident({ problems: new Map([['image.disk', problem]]) }));
-    expect(text).toContain('Because of this: `disk.raw cannot be read: there is no such file.`');
+    expect(text).toContain('`disk.raw cannot be read: there is no such file.`');
     expect(text).not.toContain('server');
   });
 
-  it('has a name by its day and its run', () => {
+  it('is named after its day and its run', () => {
     expect(incidentName(incident())).toBe('INC-2026-02-17-20260217T140300Z-abcdef.md');
   });
 });
 
 describe('the timeline', () => {
-  it('leaves out the middle of a long run, and says how much', () => {
+  it('omits the middle of a long run, with the number of lines', () => {
     const notes = Array.from({ length: 500 }, (_, index): RunEvent => {
       return { event: 'note', at: at(index), level: 'info', text: `note ${index}` };
     });

@@ -1,6 +1,6 @@
 /**
- * The draft of an incident report about a run that failed: what the journal, the problems and the state can say is filled
- * in, in the server's words where it spoke; what only people know is left to them. Pure.
+ * The draft of an incident report about a failed run: filled in from the journal, the problems and the state, with the
+ * server's own messages. What only people know is left open. Pure.
  */
 import { counted } from '../../base/count.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -28,26 +28,26 @@ export interface IncidentInput {
   readonly stack: string;
   /** The command as it was typed. */
   readonly typed: string;
-  /** ISO 8601: when the failure was noticed. */
+  /** ISO 8601: when the failure was detected. */
   readonly noticedAt: string;
   readonly versions: { readonly proxwright: string; readonly proxmox: string | undefined };
   readonly endpoint: string;
   readonly run: RunRecord;
-  /** What the run was to work on. */
+  /** What the run was meant to change. */
   readonly planned: readonly Differing[];
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
-  /** By address; what befell the run as a whole is under an empty address. */
+  /** By address; a problem of the whole run has an empty address. */
   readonly problems: ReadonlyMap<string, Diagnostic>;
-  /** What is remembered now. */
+  /** What is recorded now. */
   readonly vms: Readonly<Record<string, VmRecord>>;
-  /** What a last plan still wanted to change, where one was made. */
+  /** What the last plan would still change, if there was one. */
   readonly remaining: readonly Differing[];
 }
 
 const TO_FILL = '_to be filled in_';
 const MOST_NAMES = 8;
 
-/** `incidents/` beside the stack holds files of these names. */
+/** File name in `incidents/` next to the stack file. */
 export function incidentName({ noticedAt, runId }: Pick<IncidentInput, 'noticedAt' | 'runId'>): string {
   return `INC-${noticedAt.slice(0, 10)}-${runId}.md`;
 }
@@ -78,20 +78,20 @@ function head(input: IncidentInput): string[] {
 function title({ stack, problems, remaining }: IncidentInput): string {
   const [first] = problems.values();
   if (first) return `apply of ${stack} failed (${first.summary})`;
-  return `${stack} is not as its file says after an apply (${counted(remaining.length, 'difference')})`;
+  return `${stack} differs from its file after an apply (${counted(remaining.length, 'difference')})`;
 }
 
-/** A first guess from what can be counted. */
+/** A first guess from the outcomes. */
 function severity({ outcomes, problems }: IncidentInput): string {
   const all = [...outcomes.values()];
   const open = all.filter((outcome) => outcome !== 'done').length;
   if (problems.has('') || (all.length > 0 && open === all.length)) {
-    return 'High (nothing of what was asked for was finished; confirm or correct)';
+    return 'High (nothing was finished; confirm or correct)';
   }
   if (all.some((outcome) => outcome === 'failed')) {
     return `Medium (${open} of ${all.length} not finished; confirm or correct)`;
   }
-  return 'Low (everything was made, not everything is as it should be; confirm or correct)';
+  return 'Low (everything exists, but differences remain; confirm or correct)';
 }
 
 const failedAddresses = ({ problems, remaining }: IncidentInput) => {
@@ -105,12 +105,12 @@ function incident(input: IncidentInput): string[] {
   const done = all.filter((outcome) => outcome === 'done').length;
   const count = all.length === 0 ? '' : ` ${done} of ${all.length} done.`;
   const [first] = problems.values();
-  const signal = first ? `it ended with ${codeSpan(first.code)}` : 'the last plan, which has to be empty, was not';
+  const signal = first ? `it ended with ${codeSpan(first.code)}` : 'the last plan was not empty';
   return [
     '## 1. The incident',
     '',
     `- **Summary:** ${codeSpan(typed)} failed.${count}`,
-    `- **Impact:** ${TO_FILL}. Not finished: ${listed(failedAddresses(input), MOST_NAMES) || 'nothing by name'}.`,
+    `- **Impact:** ${TO_FILL}. Not finished: ${listed(failedAddresses(input), MOST_NAMES) || 'no VM in particular'}.`,
     `- **Detection:** by the run itself at ${noticedAt}: ${signal}.`,
   ];
 }
@@ -120,7 +120,7 @@ function course({ run, noticedAt, runId }: IncidentInput): string[] {
   return [
     '## 2. Timeline',
     '',
-    `From the journal of run ${runId}, which began at ${run.startedAt ?? noticedAt}. All of it: ${codeSpan(`proxwright runs show ${runId}`)}.`,
+    `From the journal of run ${runId}, started at ${run.startedAt ?? noticedAt}. Full journal: ${codeSpan(`proxwright runs show ${runId}`)}.`,
     '',
     ...tableHead(['at', 'address', 'what']),
     ...rows.map(({ at, address, what }) => tableRow([at, address, what])),
@@ -128,17 +128,14 @@ function course({ run, noticedAt, runId }: IncidentInput): string[] {
 }
 
 function rootCause(input: IncidentInput): string[] {
-  const whys = [...knownWhys(input), ...Array<Why>(5).fill({ question: 'Why was that so?', answer: TO_FILL })].slice(
-    0,
-    5,
-  );
+  const whys = [...knownWhys(input), ...Array<Why>(5).fill({ question: 'Why?', answer: TO_FILL })].slice(0, 5);
   return [
     '## 3. Root cause',
     '',
     '- **Five whys:**',
     ...whys.map(({ question, answer }, index) => `  ${index + 1}. **${question}** ${answer}`),
     '',
-    `**Technical cause**${[...input.problems.values()].some(isFromServer) ? ', in the words of the server' : ''}:`,
+    `**Technical cause**${[...input.problems.values()].some(isFromServer) ? ', as reported by the server' : ''}:`,
     '',
     ...technicalCause(input),
   ];
@@ -149,7 +146,7 @@ interface Why {
   readonly answer: string;
 }
 
-/** As far as facts reach. The last one of them is never the root: the rest is for people. */
+/** The known causes. The last one is never the root cause; people fill in the rest. */
 function knownWhys({ problems, remaining }: IncidentInput): Why[] {
   const [entry] = problems;
   if (!entry) {
@@ -158,13 +155,13 @@ function knownWhys({ problems, remaining }: IncidentInput): Why[] {
     return [
       {
         question: 'Why did the run fail?',
-        answer: `Because the last plan wanted to change ${listed(
+        answer: `Because the last plan would still change ${listed(
           remaining.map(({ address }) => address),
           MOST_NAMES,
         )}.`,
       },
       {
-        question: 'Why did it?',
+        question: 'Why was the plan not empty?',
         answer:
           `Because ${first?.address ?? 'a VM'} differs from the file${fields.length > 0 ? ` in ${listed(fields, MOST_NAMES)}` : ''}. ${first?.reason ?? ''}`.trim(),
       },
@@ -183,14 +180,14 @@ function knownWhys({ problems, remaining }: IncidentInput): Why[] {
     {
       question: 'Why did that fail?',
       answer: isFromServer(problem)
-        ? `Because the server said ${codeSpan(serverWords(problem))}.`
-        : `Because of this: ${codeSpan(firstLine(problem.detail))}`,
+        ? `Because the server answered ${codeSpan(serverWords(problem))}.`
+        : `${codeSpan(firstLine(problem.detail))}`,
     },
     ...(log === undefined
       ? []
       : [
           {
-            question: 'Why did the server say so?',
+            question: 'Why did the server answer that?',
             answer: `${TO_FILL}; the log of its task ends with ${codeSpan(log)}.`,
           },
         ]),
@@ -198,7 +195,7 @@ function knownWhys({ problems, remaining }: IncidentInput): Why[] {
 }
 
 function technicalCause({ problems, remaining }: IncidentInput): string[] {
-  const told = [...problems].flatMap(([address, problem]) => [
+  const causes = [...problems].flatMap(([address, problem]) => [
     `${address === '' ? 'The run' : address}, ${codeSpan(problem.code)}${problem.where ? `, at ${codeSpan(formatWhere(problem.where))}` : ''}:`,
     '',
     ...codeBlock(problem.detail),
@@ -210,12 +207,12 @@ function technicalCause({ problems, remaining }: IncidentInput): string[] {
       ? codeBlock(`${address}: ${kind}`)
       : codeBlock(
           differing
-            .map(({ path, before, after }) => `${address}: ${path} is ${printed(before)}, wanted ${printed(after)}`)
+            .map(({ path, before, after }) => `${address}: ${path} is ${printed(before)}, should be ${printed(after)}`)
             .join('\n'),
         ),
   );
-  const open = fields.length === 0 ? [] : ['What the last plan wanted to change:', '', ...fields];
-  return [...told, ...open].join('\n').trimEnd().split('\n');
+  const open = fields.length === 0 ? [] : ['What the last plan would still change:', '', ...fields];
+  return [...causes, ...open].join('\n').trimEnd().split('\n');
 }
 
 function resolution({ problems }: IncidentInput): string[] {
@@ -223,11 +220,11 @@ function resolution({ problems }: IncidentInput): string[] {
   return [
     '## 4. Resolution',
     '',
-    `${TO_FILL}. What to type next:`,
+    `${TO_FILL}. Next steps:`,
     '',
     ...hints.flatMap((hint) => [`- ${hint.split('\n').join(' ')}`]),
-    `- What would happen now, and why: ${codeSpan('proxwright plan')}`,
-    `- Go on from what stands; nothing is made twice: ${codeSpan('proxwright apply --verify')}`,
+    `- See what an apply would change now: ${codeSpan('proxwright plan')}`,
+    `- Resume; nothing is created twice: ${codeSpan('proxwright apply --verify')}`,
   ];
 }
 
@@ -244,7 +241,7 @@ function actionItems(input: IncidentInput): string[] {
     '## 6. Action items',
     '',
     '- [ ] Fill in impact, whys, resolution and lessons above.',
-    `- [ ] Finish ${open.length > 0 ? listed(open, MOST_NAMES) : 'what the run began'}: ${codeSpan('proxwright apply --verify')}.`,
+    `- [ ] Finish ${open.length > 0 ? listed(open, MOST_NAMES) : 'the run'}: ${codeSpan('proxwright apply --verify')}.`,
     '- [ ] Set the status to Resolved once the last plan is empty.',
   ];
 }
@@ -252,11 +249,11 @@ function actionItems(input: IncidentInput): string[] {
 function present(input: IncidentInput): string[] {
   const rows = standings(input);
   return [
-    '## 7. What stands now in the cluster',
+    '## 7. Current state of the cluster',
     '',
-    `As far as the run knows, at ${input.noticedAt}. Nothing was undone.`,
+    `As recorded by the run at ${input.noticedAt}. Nothing was rolled back.`,
     '',
-    ...tableHead(['address', 'name', 'id', 'node', 'stands']),
+    ...tableHead(['address', 'name', 'id', 'node', 'state']),
     ...rows.map(({ address, name, vmid, node, words }) => tableRow([address, name, vmid, node, words])),
   ];
 }

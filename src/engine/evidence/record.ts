@@ -1,4 +1,4 @@
-/** One run of the gate as data: circumstances, stages, what differed, what was compared. All of it may be kept. Pure. */
+/** One verified run as data, without secrets: circumstances, stages, differences, and what was compared. Pure. */
 
 import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -14,7 +14,7 @@ import type { PlanInput } from '../plan.ts';
 
 const EVIDENCE_VERSION = 1;
 
-/** In the order in which they are passed; a verification that only reads ends with `plan`. */
+/** In their order; a verification that only reads ends with `plan`. */
 export const APPLY_STAGES = ['validate', 'doctor', 'plan', 'apply', 'last plan'] as const;
 export const VERIFY_STAGES = ['validate', 'doctor', 'plan'] as const;
 
@@ -30,7 +30,7 @@ export interface StageRecord {
   readonly problems: readonly Diagnostic[];
 }
 
-/** A VM that is not, or was not, as the file says. */
+/** A VM that differs or differed from the file. */
 export interface Differing {
   readonly address: string;
   readonly name: string;
@@ -57,15 +57,15 @@ interface ComparedVm extends Partial<VmEvidence> {
 }
 
 export interface EvidenceInput {
-  /** ISO 8601: when it began. */
+  /** ISO 8601: start of the run. */
   readonly time: string;
   readonly tookMs: number;
   readonly command: 'apply' | 'verify';
-  /** As it can be typed again. */
+  /** The command, ready to be run again. */
   readonly typed: string;
   readonly task: string | undefined;
   readonly note: string | undefined;
-  /** Unknown where the file could not be read. */
+  /** Undefined if the file could not be read. */
   readonly stack: string | undefined;
   readonly file: string;
   readonly runId: string | undefined;
@@ -76,22 +76,22 @@ export interface EvidenceInput {
     readonly proxmox: string | undefined;
   };
   readonly server: { readonly endpoint: string; readonly principal: string } | undefined;
-  /** Of the directory of the stack file, where it is in git. */
+  /** Git commit of the directory of the stack file. */
   readonly commit: { readonly id: string; readonly isClean: boolean } | undefined;
   readonly stages: readonly StageRecord[];
-  /** What was to be done. */
+  /** What the run was meant to change. */
   readonly plan: Plan | undefined;
   readonly outcomes: ReadonlyMap<string, ResourceOutcome> | undefined;
-  /** The plan that has to be empty. */
+  /** The plan that must be empty. */
   readonly lastPlan: Plan | undefined;
   readonly compared: ReadonlyMap<string, VmEvidence> | undefined;
-  /** The draft that was written about a failure. */
+  /** The incident draft for a failure. */
   readonly incident: string | undefined;
 }
 
 export type EvidenceRecord = ReturnType<typeof evidenceRecord>;
 
-/** What is not known is null, so that every line has the same keys. */
+/** Unknown values are null, so that every line has the same keys. */
 export function evidenceRecord(input: EvidenceInput) {
   const { command, stack, plan, lastPlan, compared, outcomes, versions, server, commit } = input;
   return {
@@ -138,14 +138,13 @@ export function differingOf({ changes }: Plan): Differing[] {
   }));
 }
 
-/** What left the file and is kept is no difference that an apply would settle. */
+/** An apply would not change a VM that left the file and is kept. */
 const differs = ({ kind }: Change) => kind !== 'none' && kind !== 'keep';
 
 function comparedOf({ changes }: Plan, compared: ReadonlyMap<string, VmEvidence>): ComparedVm[] {
   return changes.map((change) => comparedVm(change, compared));
 }
 
-/** What was found out about one VM. */
 export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvidence>): ComparedVm {
   const { address, name, vmid, node, kind, restartPending } = change;
   return {
@@ -153,19 +152,19 @@ export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvide
     name,
     vmid: vmid ?? null,
     node,
-    verdict: kind === 'none' ? 'as the file says' : kind,
+    verdict: kind === 'none' ? 'matches the file' : kind,
     ...compared.get(address),
     restartPending,
   };
 }
 
 export interface VmEvidence {
-  /** The uuid that is remembered, and the one that was found. */
+  /** `wanted`: the recorded uuid; `found`: the observed one. The names are part of the evidence format. */
   readonly uuid: { readonly wanted: string | null; readonly found: string | null };
   readonly fields: readonly ComparedField[];
 }
 
-/** VMs that are not there, or that may not be read, have nothing to compare. */
+/** Compares each VM that exists and can be read: its identity, and every field of the file. */
 export function evidenceOf({
   stack,
   state,
@@ -173,13 +172,13 @@ export function evidenceOf({
   secrets,
 }: Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets'>): ReadonlyMap<Address, VmEvidence> {
   const entries = stack.vms.flatMap((vm): [Address, VmEvidence][] => {
-    const [remembered, found] = [state.vms[vm.address], observed.vms.get(vm.address)];
-    if (!remembered || found?.kind !== 'present') return [];
+    const [recorded, found] = [state.vms[vm.address], observed.vms.get(vm.address)];
+    if (!recorded || found?.kind !== 'present') return [];
     const { vmid, uuid } = found.vm;
     const input = {
       stackName: stack.name,
       vm,
-      recorded: remembered,
+      recorded,
       observed,
       secrets: secrets.get(vm.address) ?? new Map(),
       mayRestart: false,
@@ -187,16 +186,16 @@ export function evidenceOf({
       readyMs: stack.rollout.timeouts.readyMs,
     };
     const fields = [
-      ...comparedFields(wanted(input, { vmid, uuid }, effectiveValues(found.vm)), found.vm, remembered.lastApplied),
+      ...comparedFields(wanted(input, { vmid, uuid }, effectiveValues(found.vm)), found.vm, recorded.lastApplied),
       ...comparedHa(comparableHa(vm.fields.ha, observed), foundHa(observed, vmid)),
     ];
-    return [[vm.address, { uuid: { wanted: remembered.uuid ?? null, found: uuid ?? null }, fields }]];
+    return [[vm.address, { uuid: { wanted: recorded.uuid ?? null, found: uuid ?? null }, fields }]];
   });
   return new Map(entries);
 }
 
 export function redacted<Value>(value: Value, secrets: readonly Secret[]): Value {
-  return withoutSecrets(value, secrets) as Value; // the same shape, with other words in its texts
+  return withoutSecrets(value, secrets) as Value; // the same shape, with redacted texts
 }
 
 function withoutSecrets(value: unknown, secrets: readonly Secret[]): unknown {

@@ -22,8 +22,8 @@ function cellsOf(row: string): string[] {
 
 const words = fc.string({ unit: fc.constantFrom('|', '\\', '\n', '\r', '`', ' ', 'a', '•') });
 
-describe('a row', () => {
-  it('has six cells on one line whatever is written into it', () => {
+describe('an evidence row', () => {
+  it('has six cells on one line for any text', () => {
     fc.assert(
       fc.property(words, words, words, (task, note, typed) => {
         const row = evidenceRow(evidenceRecord(evidenceInput({ task: `t${task}t`, note, typed })));
@@ -33,7 +33,7 @@ describe('a row', () => {
     );
   });
 
-  it('leaves a file that it was added to with everything that was there before', () => {
+  it('keeps the previous content of the file', () => {
     const row = evidenceRow(evidenceRecord(evidenceInput()));
     const line = fc.constantFrom('', '# Title', '| a | b |', row, '| --- |', 'text');
     fc.assert(
@@ -49,7 +49,7 @@ describe('a row', () => {
 });
 
 describe('a redacted record', () => {
-  it('holds no secret in any of its texts, and is the same otherwise', () => {
+  it('contains no secret in any text, and is otherwise the same', () => {
     const secret = new Secret('hunter22');
     const record = evidenceRecord(evidenceInput({ note: 'it was hunter22', task: 'a "hunter22"' }));
     const text = JSON.stringify(redacted(record, [secret]));

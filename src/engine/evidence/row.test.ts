@@ -8,7 +8,7 @@ const HEAD =
 const rowOf = (part: Parameters<typeof evidenceInput>[0]) => evidenceRow(evidenceRecord(evidenceInput(part)));
 
 describe('the row of a run', () => {
-  it('that passed says what was done, how it can be checked again, and how long each stage took', () => {
+  it('shows the changes, the command, and the duration of each stage', () => {
     expect(rowOf({ task: 'P2-T5', note: 'Phase 2 closed.' })).toBe(
       '| 2026-02-17 | P2-T5 | Create vm.web[1]; Change vm.db (memory 4GiB → 8GiB, cpu.cores (nothing) → 2) ' +
         '| `proxwright apply --var-file prod.yaml --verify --yes` | Complete ' +
@@ -17,7 +17,7 @@ describe('the row of a run', () => {
     );
   });
 
-  it('that failed says where, in the words of the server, and names the draft', () => {
+  it('shows where a run failed, with the message of the server and the incident draft', () => {
     const failed = {
       isComplete: false,
       stages: [stage('apply', 'failed', 41_000, [TASK_FAILED]), stage('last plan', 'failed', 150)],
@@ -37,7 +37,7 @@ describe('the row of a run', () => {
     );
   });
 
-  it('of a verification that found nothing counts what was compared', () => {
+  it('counts what a verification without differences compared', () => {
     const same = planned([{ address: 'vm.web[1]', kind: 'none' }]);
     const row = rowOf({
       command: 'verify',
@@ -49,26 +49,26 @@ describe('the row of a run', () => {
       commit: undefined,
     });
     expect(row).toBe(
-      '| 2026-02-17 | Verify lab | No changes: 1 of 1 as the file says | `proxwright verify` | Complete ' +
+      '| 2026-02-17 | Verify lab | No changes: 1 of 1 match the file | `proxwright verify` | Complete ' +
         '| plan empty; plan 5ms; Proxmox VE 9.2.3 |',
     );
   });
 
-  it('of a verification that found something does not claim to have changed it', () => {
+  it('lists the pending changes of a verification', () => {
     const open = planned([{ address: 'vm.db', kind: 'update' }]);
     const row = rowOf({ command: 'verify', isComplete: false, plan: open, lastPlan: open, stages: [] });
-    expect(row).toContain('| None made. Open: Change vm.db (memory 4GiB → 8GiB, cpu.cores (nothing) → 2) |');
+    expect(row).toContain('| None. Pending: Change vm.db (memory 4GiB → 8GiB, cpu.cores (nothing) → 2) |');
     expect(row).toContain('| Failed | plan not empty: vm.db; ');
   });
 
-  it('names some of many, and says how many more there are', () => {
+  it('shortens long lists, with the number of omitted items', () => {
     const many = planned(Array.from({ length: 9 }, (_, index) => ({ address: `vm.n[${index}]`, kind: 'create' })));
     expect(rowOf({ plan: many })).toContain(
       '| Create vm.n[0], vm.n[1], vm.n[2], vm.n[3], vm.n[4], vm.n[5] and 3 more |',
     );
   });
 
-  it('of a file that could not be read still has all its columns', () => {
+  it('has all columns even if the file could not be read', () => {
     const nothing = {
       stack: undefined,
       plan: undefined,
@@ -82,21 +82,21 @@ describe('the row of a run', () => {
   });
 });
 
-describe('a row that is added to a file', () => {
+describe('appending a row', () => {
   const row = '| a | b | c | d | e | f |';
 
-  it('begins with the head where there is nothing, and never again', () => {
+  it('writes the header once', () => {
     const first = appendedRow('', row);
     expect(first).toBe(`${HEAD}${row}\n`);
     expect(appendedRow(first, row)).toBe(`${row}\n`);
   });
 
-  it('goes on below a table that a person wrote, whatever the case of its columns', () => {
+  it('continues a table with the same columns, in any case', () => {
     const origin = `# Tracker\n\n| Date | Task | Change Summary | Validation Command | Result | Notes |\n|---|---|---|---|---|---|\n${row}\n`;
     expect(appendedRow(origin, row)).toBe(`${row}\n`);
   });
 
-  it('ends a last line that a person left open', () => {
+  it('completes a last line without a line break', () => {
     expect(appendedRow(`${HEAD}${row}`, row)).toBe(`\n${row}\n`);
   });
 

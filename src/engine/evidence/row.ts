@@ -1,4 +1,4 @@
-/** Evidence as a table in Markdown: the row of a run, and what has to be added to a file so that the row stands in it. Pure. */
+/** Evidence as a Markdown table: the row of a run, and the text that appends it to a file. Pure. */
 import { printDuration } from '../../base/units.ts';
 import type { Differing, EvidenceRecord, StageRecord } from './record.ts';
 import { codeSpan, firstLine, listed, printed, serverWords, tableHead, tableRow } from './text.ts';
@@ -19,7 +19,7 @@ export function evidenceRow(record: EvidenceRecord): string {
   ]);
 }
 
-/** What was to be done; what became of it is in the notes. */
+/** The planned changes; their outcome is in the notes. */
 const VERBS = [
   ['Create', ['create', 'complete']],
   ['Change', ['update']],
@@ -31,16 +31,16 @@ function changeSummary({ command, differed, compared }: EvidenceRecord): string 
   if (!differed) return 'Nothing was changed';
   if (differed.length === 0) {
     const number = compared?.length ?? 0;
-    return number === 0 ? 'No changes' : `No changes: ${number} of ${number} as the file says`;
+    return number === 0 ? 'No changes' : `No changes: ${number} of ${number} match the file`;
   }
   const parts = VERBS.flatMap(([verb, kinds]) => {
     const some = differed.filter(({ kind }) => (kinds as readonly string[]).includes(kind));
     return some.length === 0 ? [] : [`${verb} ${listed(some.map(differing), MOST_VMS)}`];
   });
-  return command === 'verify' ? `None made. Open: ${parts.join('; ')}` : parts.join('; ');
+  return command === 'verify' ? `None. Pending: ${parts.join('; ')}` : parts.join('; ');
 }
 
-/** Of a VM that is new every field is; of another one the fields are worth a word. */
+/** Lists the fields of an update; in a new VM every field is new. */
 function differing({ address, kind, fields }: Differing): string {
   if (kind !== 'update' || fields.length === 0) return address;
   const some = fields.map(({ path, before, after }) => `${path} ${printed(before)} → ${printed(after)}`);
@@ -91,8 +91,8 @@ function failure({ stage, words, problems }: StageRecord): string {
 }
 
 /**
- * What is added to the end of `present`. A table that a person ended — by text below it, by another table — is not
- * opened again: the row begins one of its own there.
+ * The text to append to `present`. If the file does not end with an evidence table, for example because somebody added text
+ * below it, the row starts a new table.
  */
 export function appendedRow(present: string, row: string): string {
   const text = present.trimEnd();

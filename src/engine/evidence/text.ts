@@ -1,4 +1,4 @@
-/** Short forms of values and of problems, for evidence and incidents. Pure. */
+/** Text for evidence and incident reports: short forms of values and problems, and Markdown that is safe for any text. Pure. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 
 const MOST_CHARACTERS = 160;
@@ -12,18 +12,18 @@ export function firstLine(text: string): string {
   return shortened(text.split('\n')[0]?.trim() ?? '');
 }
 
-/** A file of ours that cannot be read, for instance, is nothing a server said. */
+/** False for a local problem, such as a file that cannot be read. */
 export function isFromServer({ where, detail }: Pick<Diagnostic, 'where' | 'detail'>): boolean {
   return (where?.endpoint ?? where?.request ?? where?.upid) !== undefined || /"[^"]+"/.test(detail);
 }
 
-/** What the server said stands in quotes; without them it is our own sentence. */
+/** The server's message, which details quote; otherwise the first line of the detail. */
 export function serverWords({ detail, summary }: Pick<Diagnostic, 'detail' | 'summary'>): string {
   const quoted = /"([^"]+)"/.exec(detail)?.[0];
   return shortened(quoted ?? (firstLine(detail) || summary));
 }
 
-/** The last lines of a task's log, as they stand in the detail of its failure. */
+/** The last lines of the task log, from the detail of the failure. */
 export function taskLogLines({ detail }: Pick<Diagnostic, 'detail'>): string[] {
   const lines = detail.split('\n');
   const start = lines.indexOf('Last lines of its log:');
@@ -39,7 +39,7 @@ function shortened(text: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
 }
 
-/** On one line; a bar stays a bar, whatever stands before it. */
+/** One line, with every bar escaped, also after backslashes. */
 function cell(text: string): string {
   return text
     .replace(/\s*[\r\n]+\s*/g, ' ')
@@ -55,12 +55,12 @@ export function tableHead(columns: readonly string[]): string[] {
   return [tableRow(columns), `|${columns.map(() => ' --- |').join('')}`];
 }
 
-/** A span of code cannot hold the sign that ends it. */
+/** A code span cannot contain a backtick. */
 export function codeSpan(text: string): string {
   return `\`${text.replace(/\s+/g, ' ').replaceAll('`', "'")}\``;
 }
 
-/** Indented, because a fence could be ended by what stands in it. */
+/** Indented, because the text could contain the fence. */
 export function codeBlock(text: string): string[] {
   return text.split(/\r?\n/).map((line) => `    ${line}`);
 }

@@ -24,8 +24,8 @@ function madeFrom(values: ReadonlyMap<string, string>, desired: DesiredConfig) {
   return observedVm(now);
 }
 
-describe('the stack lines of a VM', () => {
-  it('are true of it, and say everything that a stack had said', () => {
+describe('the stack lines of an imported VM', () => {
+  it('match the VM, and contain everything that the stack had set', () => {
     fc.assert(
       fc.property(cases, ({ around, desired }) => {
         const vm = madeFrom(around.values, desired);
@@ -49,7 +49,7 @@ describe('the stack lines of a VM', () => {
   });
 });
 
-it('leaves what looks like a reference in the notes what it is', () => {
+it('escapes text in the notes that looks like a reference', () => {
   const notes = `costs $${'{x}'}`;
   const vm = observedVm(new Map([...NO_TEMPLATE.values, ['name', 'web'], ['description', notes]]));
   const { written } = fieldsOfVm(vm);
@@ -57,8 +57,8 @@ it('leaves what looks like a reference in the notes what it is', () => {
   expect(resolveStack(loadStack(text, 'stack.yaml')).stack?.vms[0]?.fields.description).toBe(notes);
 });
 
-describe('the stack lines of a VM, pasted into a file of their own', () => {
-  it('validate as they are', () => {
+describe('the stack lines of an imported VM, pasted into a new file', () => {
+  it('are valid without changes', () => {
     fc.assert(
       fc.property(cases, fc.boolean(), ({ around, desired }, running) => {
         const { written } = fieldsOfVm({ ...madeFrom(around.values, desired), running });

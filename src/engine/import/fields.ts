@@ -1,6 +1,6 @@
 /**
- * The stack fields of a VM that exists already: the field table read backwards, from Proxmox's configuration to the words
- * of the file. What comes out is what a stack may say: it has passed the schema and differs from the VM in nothing.
+ * The stack fields of an existing VM: the field rows in reverse, from Proxmox's configuration to the stack file. The result
+ * is valid according to the schema and has no differences from the VM.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { vmAddress } from '../../base/address.ts';
@@ -31,28 +31,28 @@ import { propertyOf } from '../../kinds/vm/parts.ts';
 import type { HaResource } from '../../pve/index.ts';
 import { violationsOf } from '../../spec/rules/index.ts';
 
-/** A part of a stack file, not checked yet. */
+/** A part of a stack file, not validated yet. */
 type Tree = { [key: string]: unknown };
 
 export interface ImportedFields {
-  /** As a stack file writes them. */
+  /** As written in a stack file. */
   readonly written: Readonly<Tree>;
   readonly fields: VmFields;
-  /** What the VM has and the file cannot say. */
+  /** What the VM has and the file cannot express. */
   readonly leftOut: readonly string[];
 }
 
-/** Proxmox's own book-keeping, identity, and what cannot be read back. */
+/** Proxmox's internal values, identity, and what cannot be read back. */
 const NOT_SETTINGS =
   /^(smbios1|vmgenid|meta|digest|lock|template|parent|snaptime|snapstate|vmstate|runningmachine|runningcpu|running-nets-host-mtu|cipassword|cicustom|unused\d+)$/;
 
-/** With the resource of the HA manager that it is, if it is one. */
+/** `ha`: its HA resource, if it has one. */
 export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedFields {
   const values = effectiveValues(observed);
   const tree: Tree = { name: `vm-${observed.vmid}`, vmid: observed.vmid, node: observed.node };
   const leftOut: string[] = [];
   readRows(tree, VM_ROWS, (row) => values.get(row.family), '');
-  // The one field that must be said beside others; the server leaves it out where it is off.
+  // Required in this block; the server omits it if it is off.
   if (isTree(tree.agent)) tree.agent = { enabled: false, ...tree.agent };
   const notes = stripOwnership(values.get('description') ?? '').trim();
   if (notes !== '') tree.description = notes;
@@ -121,7 +121,7 @@ function readSlot(tree: Tree, key: string, text: string): void {
   }
 }
 
-/** Addresses stand beside the card they are for; those of a card that is not there say nothing. */
+/** Addresses belong to a NIC; those without a NIC have no effect. */
 function readAddresses(tree: Tree, values: ReadonlyMap<string, string>): void {
   for (const [key, text] of values) {
     const slot = /^ipconfig(\d+)$/.exec(key)?.[1];
@@ -141,10 +141,10 @@ function readAddresses(tree: Tree, values: ReadonlyMap<string, string>): void {
   }
 }
 
-/** A file must give a name, and the ownership line is not a value of the file: a plan may well change these two. */
-const ALWAYS_SAID = new Set(['name', 'ownership']);
+/** A name is required and may be generated, and the ownership line is not in the file, so these two may differ. */
+const MAY_DIFFER = new Set(['name', 'ownership']);
 
-/** Takes out what the schema refuses and what would not read back the same, until everything left is true. */
+/** Removes what the schema rejects and what would differ from the VM, until nothing is left to remove. */
 function settled(tree: Tree, observed: VmObserved, leftOut: string[]): ImportedFields {
   if (!vmFieldsSchema.shape.name.safeParse(tree.name).success) tree.name = `vm-${observed.vmid}`;
   for (;;) {
@@ -154,7 +154,7 @@ function settled(tree: Tree, observed: VmObserved, leftOut: string[]): ImportedF
       : parsed.error.issues.map(({ path, message }) => ({ path: path.map(String), why: message }));
     if (parsed.success && !wrong) return { written: escaped(tree), fields: parsed.data, leftOut };
     const { path, why } = wrong ?? { path: [], why: '' };
-    invariant(path[0] !== undefined && path[0] in tree, `${path.join('.')} was never said.`);
+    invariant(path[0] !== undefined && path[0] in tree, `${path.join('.')} is not in the tree.`);
     leftOut.push(`${path.join('.')}: ${JSON.stringify(takeOut(tree, path))} (${why})`);
   }
 }
@@ -167,18 +167,18 @@ interface Misfit {
 
 function untrue(fields: VmFields, observed: VmObserved): Misfit[] {
   return diffVm(desiredConfig(fields, {}), observed, undefined)
-    .differences.filter(({ path }) => !ALWAYS_SAID.has(path))
-    .map(({ path }) => ({ path: path.split('.'), why: 'a file cannot say this as the VM has it' }));
+    .differences.filter(({ path }) => !MAY_DIFFER.has(path))
+    .map(({ path }) => ({ path: path.split('.'), why: 'a stack file cannot express this value' }));
 }
 
-/** What no file may say of a VM that is not cloned, such as an address without a drive that tells the guest. */
+/** Fields that the stack rules reject, such as an address without a cloud-init drive. */
 function refused(fields: VmFields): Misfit[] {
   return violationsOf(bareVm(vmAddress('vm'), fields))
     .filter(({ severity = 'error' }) => severity === 'error')
     .map(({ path, detail }) => ({ path: path.split('.'), why: detail }));
 }
 
-/** Removes the value at `path` or, where nothing stands there, the nearest thing above it: something always goes. */
+/** Removes the value at `path` or, if there is none, the nearest value above it, so that the loop always ends. */
 function takeOut(tree: Tree, path: readonly string[]): unknown {
   const [key = '', ...rest] = path;
   const below = tree[key];
@@ -192,7 +192,7 @@ function takeOut(tree: Tree, path: readonly string[]): unknown {
   return below;
 }
 
-/** In a file, `${` begins a reference. */
+/** In a file, `${` starts a reference. */
 function escaped<Value>(value: Value): Value {
   if (typeof value === 'string') return value.replaceAll('${', () => '$${') as Value & string; // still a text
   if (Array.isArray(value)) return value.map(escaped) as Value & unknown[]; // still a list
@@ -218,16 +218,19 @@ function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What the file, with these lines in it, says of the VM; undefined where it is not valid then. */
+/** The fields of the VM in the file with these lines added; undefined if the file would be invalid. */
 export type ReadLines = (written: Readonly<Tree>) => Promise<VmFields | undefined>;
 
 interface FittedLines {
   readonly written: Readonly<Tree>;
-  /** What the file says of the VM once the lines stand in it. */
+  /** The fields of the VM with the lines added to the file. */
   readonly fields: VmFields;
 }
 
-/** `untruePaths` tells what of some fields is not true of the VM. */
+/**
+ * Fits the lines into the user's file. Defaults of the file apply to every VM; those that do not match this VM are reset by
+ * `null` in its lines, so that the next plan is empty. `untruePaths` returns the fields that differ from the VM.
+ */
 export async function fittedLines(
   found: ImportedFields,
   read: ReadLines,
@@ -243,7 +246,7 @@ export async function fittedLines(
   }
 }
 
-/** Undoes what a default says at `path`, unless the lines themselves speak of it. */
+/** Resets a default at `path`, unless the lines set it themselves. */
 function withNull(tree: Readonly<Tree>, path: string): Readonly<Tree> {
   const [key = '', ...rest] = path.split('.');
   const below = tree[key];

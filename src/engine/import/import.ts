@@ -1,6 +1,6 @@
 /**
- * Takes over a VM that exists already: its identity is recorded, its notes get the ownership line, and nothing else is
- * touched. What the file says and is true of it counts as applied, so the next plan shows only what differs.
+ * Imports an existing VM: records its identity and writes the ownership line into its notes, and changes nothing else.
+ * Fields of the file that match the VM are recorded as applied, so the next plan shows only the differences.
  */
 import type { Address } from '../../base/address.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -21,33 +21,33 @@ import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import type { VmPatch } from '../../state/events.ts';
 import type { RunMemory } from '../run-memory.ts';
-import { type EditDoors, editState } from '../state-edit.ts';
+import { type EditDeps, editState } from '../state-edit.ts';
 import { fieldsOfVm, fittedLines, type ImportedFields, type ReadLines } from './fields.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { type TakeOverInput, takeOver, writeOwnershipNote } from './take-over.ts';
 
-export interface ImportInput extends Omit<EditDoors, 'stackName'> {
+export interface ImportInput extends Omit<EditDeps, 'stackName'> {
   readonly pve: Pve;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly stack: ResolvedStack;
   readonly address: Address;
   readonly vmid: number;
-  /** The user says that the VM under this id is the one of this address, whatever its uuid is now. */
+  /** The user confirms that the VM with this id belongs to the address, whatever its uuid. */
   readonly acceptIdentity?: boolean;
-  /** How the user's file reads, once it has the lines for the VM; they are taken as they are unless given. */
+  /** Reads the user's file with the generated lines added; without it, the lines are used as they are. */
   readonly readLines?: ReadLines;
 }
 
 export interface ImportResult {
   readonly vm: VmRecord;
-  /** The stack lines that describe the VM as it is. */
+  /** The stack lines that describe the VM. */
   readonly found: ImportedFields;
-  /** Whether the file mentions the address. */
+  /** Whether the file contains the address. */
   readonly inFile: boolean;
-  /** What the file says and the VM is not: the next plan shows it. */
+  /** Where the VM differs from the file; the next plan shows it. */
   readonly differences: readonly Difference[];
-  /** What the file says about place and power and is not so, and what could not be learned; no plan shows it. */
+  /** Differences in node and power, and what could not be read; a plan does not show these. */
   readonly remarks: readonly string[];
 }
 
@@ -60,11 +60,11 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
     refuseKnown(input, memory.state);
     const observed = await readExisting(input);
     refuseForeign(input, memory.state, observed);
-    const around = await readAround(input, inFile);
-    const { found, fields } = await describe(input, observed, around, inFile?.fields);
+    const cluster = await readCluster(input, inFile);
+    const { found, fields } = await describe(input, observed, cluster, inFile?.fields);
     const addresses = (await knownAddresses(input, [{ address, fields, observed }])).get(address);
     const taken = takeOver({
-      ...around,
+      ...cluster,
       stackName: stack.name,
       address,
       fields,
@@ -80,20 +80,20 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
       const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...line } };
       await record('complete', vm);
       const differences = taken.differences.filter(({ path }) => path !== 'ownership');
-      const remarks = remarksOn(fields, observed, around.ha, addresses?.unknown);
+      const remarks = remarksOn(fields, observed, cluster.ha, addresses?.unknown);
       return { vm, found, inFile: inFile !== undefined, differences, remarks };
     } catch (error) {
-      // Not taken over after all: the memory is what it was.
+      // The import failed: restore what was recorded before.
       await record('undo', before ?? null);
       throw error;
     }
   });
 }
 
-/** What the cluster knows of the VM beside its configuration; each is one question. */
-type Around = Required<Pick<TakeOverInput, 'pciMappings'>> & { readonly ha: NonNullable<Observed['ha']> };
+/** What the cluster knows about the VM beyond its configuration; one request each. */
+type ClusterFacts = Required<Pick<TakeOverInput, 'pciMappings'>> & { readonly ha: NonNullable<Observed['ha']> };
 
-async function readAround({ pve, signal }: ImportInput, inFile: ResolvedVm | undefined): Promise<Around> {
+async function readCluster({ pve, signal }: ImportInput, inFile: ResolvedVm | undefined): Promise<ClusterFacts> {
   const [ha, pciMappings] = await Promise.all([
     readHa(pve, signal),
     readPciMappings(pve, inFile ? [inFile] : [], signal),
@@ -101,29 +101,29 @@ async function readAround({ pve, signal }: ImportInput, inFile: ResolvedVm | und
   return { ha, pciMappings };
 }
 
-/** What the file says of the VM already, or will say with the lines that are printed for it. */
+/** The fields in the file or, if the file does not contain the VM, those of the generated lines. */
 async function describe(
   { stack, address, readLines }: ImportInput,
   observed: Identified,
-  around: Around,
+  cluster: ClusterFacts,
   inFile: VmFields | undefined,
 ): Promise<{ readonly found: ImportedFields; readonly fields: VmFields }> {
-  const found = fieldsOfVm(observed, around.ha.ok ? around.ha.value.get(observed.vmid) : undefined);
+  const found = fieldsOfVm(observed, cluster.ha.ok ? cluster.ha.value.get(observed.vmid) : undefined);
   if (inFile) return { found, fields: inFile };
   if (!readLines) return { found, fields: found.fields };
   const untruePaths = (fields: VmFields) =>
-    takeOver({ ...around, stackName: stack.name, address, fields, observed, addresses: {} })
+    takeOver({ ...cluster, stackName: stack.name, address, fields, observed, addresses: {} })
       .differences.map(({ path }) => path)
       .filter((path) => path !== 'ownership');
   const { written, fields } = await fittedLines(found, readLines, untruePaths);
   return { found: { ...found, written }, fields };
 }
 
-/** Place and power act when a VM is made or when the file changes them; taking it over is neither. */
+/** An import does not move, start or stop the VM: node and power apply when a VM is created or the file changes. */
 function remarksOn(
   { node, power }: VmFields,
   observed: VmObserved,
-  ha: Around['ha'],
+  ha: ClusterFacts['ha'],
   unknown: string | undefined,
 ): string[] {
   const actual = observed.running ? 'running' : 'stopped';
@@ -131,27 +131,27 @@ function remarksOn(
     ...(node === observed.node
       ? []
       : [
-          `The file places it on ${node}; it is on ${observed.node} and stays there. Write node: ${observed.node}, or move it yourself.`,
+          `The VM is on ${observed.node} and stays there, but the file says ${node}. Set node: ${observed.node}, or migrate the VM.`,
         ]),
     ...(power === actual
       ? []
       : [
-          `The file says power: ${power}; it is ${actual} and stays so. Write power: ${actual}, or ${observed.running ? 'stop' : 'start'} it yourself.`,
+          `The VM stays ${actual}, but the file says power: ${power}. Set power: ${actual}, or ${observed.running ? 'stop' : 'start'} the VM.`,
         ]),
-    ...(ha.ok ? [] : [`Whether it is an HA resource was not checked: the token needs ${ha.needs}.`]),
-    ...(unknown === undefined ? [] : [`No address is known on ${unknown}. The outputs hold null for it.`]),
+    ...(ha.ok ? [] : [`Whether the VM is an HA resource was not checked: the token needs ${ha.needs}.`]),
+    ...(unknown === undefined ? [] : [`No address is known on ${unknown}. The outputs contain null for it.`]),
   ];
 }
 
-/** An address has one VM, and a VM one address. */
+/** An address has one VM, and a VM has one address. */
 function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: StackState): void {
   const known = state.vms[address];
   if (known && known.vmid !== vmid && !acceptIdentity) {
     throw new ProxwrightError({
       code: 'VMID_TAKEN',
       where: { address },
-      detail: `${address} is VM ${known.vmid} (${known.name}) already.`,
-      hint: advice`If VM ${vmid} takes its place, forget the old one first: ${command('state forget', address)}`,
+      detail: `${address} is already VM ${known.vmid} (${known.name}).`,
+      hint: advice`If VM ${vmid} replaces it, forget the old one first: ${command('state forget', address)}`,
     });
   }
   const other = Object.entries(state.vms).find(([each, vm]) => each !== address && vm.vmid === vmid);
@@ -160,7 +160,7 @@ function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: Stac
     code: 'NOT_OURS',
     where: { address },
     detail: `VM ${vmid} belongs to ${other[0]} of this stack.`,
-    hint: advice`To give it another address: ${command('state mv', other[0], address)}`,
+    hint: advice`Move it to the new address: ${command('state mv', other[0], address)}`,
   });
 }
 
@@ -172,7 +172,7 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
     throw refused(
       address,
       `Guest ${vmid} is a container (${row.type}), not a VM.`,
-      'Only VMs are managed; give the id of one.',
+      'Proxwright manages only VMs. Use the id of a VM.',
     );
   }
   const observed = row?.node === undefined ? undefined : await readIfThere(pve, row.node, vmid, signal);
@@ -180,14 +180,14 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
     throw new ProxwrightError({
       code: 'NOT_FOUND',
       where: { address },
-      detail: `There is no VM ${vmid}, or the token may not see it.`,
+      detail: `There is no VM ${vmid}, or the token cannot see it.`,
       hint: `Check the id. The token needs VM.Audit and VM.Config.Options on /vms/${vmid}.`,
     });
   }
   if (observed.template) {
     throw refused(
       address,
-      `${vmid} is a template. Templates are cloned, not managed as VMs.`,
+      `${vmid} is a template. You can clone it, but not manage it as a VM.`,
       advice`Clone it: ${setting('clone', { template: vmid })}`,
     );
   }
@@ -195,8 +195,8 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
   if (uuid === undefined) {
     throw refused(
       address,
-      `VM ${vmid} has no uuid in smbios1, so it could not be recognised.`,
-      `On its node: qm set ${vmid} --smbios1 uuid=$(uuidgen). The guest sees it after the next start.`,
+      `VM ${vmid} has no uuid in smbios1, so Proxwright could not identify it later.`,
+      `On its node: qm set ${vmid} --smbios1 uuid=$(uuidgen). It takes effect in the guest after the next start.`,
     );
   }
   return { ...observed, uuid };
@@ -227,15 +227,15 @@ function refuseForeign(input: ImportInput, state: StackState, vm: Identified): v
   throw new ProxwrightError({
     code: 'NOT_OURS',
     where: { address },
-    detail: `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", as a line in its notes says.`,
+    detail: `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", according to the ownership line in its notes.`,
     hint:
       owner.stack === stack.name
-        ? advice`Take it in under that address: ${command('state recover')}. Then give it this one: ${command('state mv', owner.address, address)}`
-        : advice`Let that stack let go of it: ${command('state forget', owner.address, '--release')}. Or delete that line from the notes.`,
+        ? advice`Recover it under that address: ${command('state recover')}. Then move it to this one: ${command('state mv', owner.address, address)}`
+        : advice`Release it in that stack: ${command('state forget', owner.address, '--release')}. Or delete the line from the notes.`,
   });
 }
 
-/** The one write of an import; not even that where the stack wants no line or it stands there already. */
+/** The only write of an import; skipped if the notes already have the desired line. */
 async function writeOwnership(
   input: ImportInput,
   memory: RunMemory,

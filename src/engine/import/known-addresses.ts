@@ -1,7 +1,6 @@
 /**
- * Addresses of VMs whose start nobody watched: those that were taken over or recovered. A guest that runs is asked once,
- * all of them together within a few seconds; for the rest counts what the file or the VM's own configuration gives. Nothing
- * is waited for: what is not known then stays unknown, and is said.
+ * Addresses of VMs that were imported or recovered, not started by an apply. Asks the guest agents of running VMs once, all
+ * within a few seconds; otherwise the file or the VM's configuration decides. An address that is still unknown is reported.
  */
 import type { Address } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -16,7 +15,7 @@ import { slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
 import type { GuestInterface, Pve } from '../../pve/index.ts';
 import { fromWireBoolean } from '../../pve/wire/index.ts';
 
-export interface AddressDoors {
+export interface AddressDeps {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -24,27 +23,27 @@ export interface AddressDoors {
 
 export interface AddressSubject {
   readonly address: Address;
-  /** What the file says; undefined where it does not mention the VM. */
+  /** From the file; undefined if the file does not contain the VM. */
   readonly fields: VmFields | undefined;
   readonly observed: VmObserved;
 }
 
 export interface KnownAddresses {
-  /** NIC slot → addresses, the one to talk to first; a NIC without one is left out. */
+  /** NIC slot → addresses, the preferred one first; without NICs that have none. */
   readonly addresses: Record<string, string[]>;
-  /** For people: which NICs of a running VM have none, and why; undefined where all are known. */
+  /** Which NICs of a running VM have no address, and why; undefined if all have one. */
   readonly unknown: string | undefined;
 }
 
-/** An agent that lives answers at once; one that does not would hold a worker of the server for seconds. */
+/** A working agent answers at once; a silent one would block a worker of the server for longer. */
 const ANSWER_MS = 5_000;
 
 export async function knownAddresses(
-  doors: AddressDoors,
+  deps: AddressDeps,
   subjects: readonly AddressSubject[],
 ): Promise<Map<Address, KnownAddresses>> {
   const answers = await askAgents(
-    doors,
+    deps,
     subjects.filter(({ observed }) => observed.running && hasAgent(observed)),
   );
   return new Map(subjects.map((subject) => [subject.address, knownOf(subject, answers.get(subject.address))]));
@@ -55,13 +54,13 @@ function knownOf({ fields, observed }: AddressSubject, interfaces: readonly Gues
   const reported = interfaces ? reportedAddresses(nics, interfaces) : {};
   const expected = expectedAddresses(nics);
   const found = nics.map(({ slot }): [string, string[]] => {
-    const told = reported[slot] ?? [];
-    return [slot, [...(told.length > 0 ? told : (expected[slot] ?? []))]];
+    const fromAgent = reported[slot] ?? [];
+    return [slot, [...(fromAgent.length > 0 ? fromAgent : (expected[slot] ?? []))]];
   });
   const missing = found.filter(([, list]) => list.length === 0).map(([slot]) => slot);
   return {
     addresses: Object.fromEntries(found.filter(([, list]) => list.length > 0)),
-    // That a VM which is off has no address is no news.
+    // A stopped VM is not expected to have an address.
     unknown:
       missing.length === 0 || !observed.running
         ? undefined
@@ -78,7 +77,7 @@ function nicsOf(fields: VmFields | undefined, current: ReadonlyMap<string, strin
     .sort((a, b) => slotNumber(a.slot) - slotNumber(b.slot));
 }
 
-/** What cloud-init is told of this NIC, by the drive that tells it. */
+/** What cloud-init configures for this NIC, if the VM has a cloud-init drive. */
 function configuredAddresses(current: ReadonlyMap<string, string>, slot: string): string[] {
   if (!drivesOf(current).some(({ kind }) => kind === 'cloud-init')) return [];
   const key = `ipconfig${slotNumber(slot)}`;
@@ -95,11 +94,11 @@ function hasAgent({ current }: VmObserved): boolean {
 
 function whyUnknown(observed: VmObserved, interfaces: readonly GuestInterface[] | undefined): string {
   if (!hasAgent(observed)) return 'the VM has no guest agent to ask';
-  return interfaces ? 'the guest reports none' : 'its guest agent did not answer at once';
+  return interfaces ? 'the guest reports none' : `its guest agent did not answer within ${ANSWER_MS / 1000} seconds`;
 }
 
 async function askAgents(
-  { pve, clock, signal }: AddressDoors,
+  { pve, clock, signal }: AddressDeps,
   subjects: readonly AddressSubject[],
 ): Promise<Map<Address, readonly GuestInterface[]>> {
   const answers = new Map<Address, readonly GuestInterface[]>();
@@ -116,7 +115,7 @@ async function askAgents(
         answers.set(address, await pve.node(node).vm(vmid).agent.networkGetInterfaces({ signal: within }));
       } catch (error) {
         throwIfCanceled(signal);
-        // Whatever went wrong, there is no answer; it was only a question.
+        // Without an answer the address stays unknown.
         if (!(error instanceof ProxwrightError)) throw error;
       }
     }),

@@ -1,6 +1,6 @@
 /**
- * Rebuilds a lost state from the ownership lines in the cluster's VMs, and compares a state with the cluster. A line
- * counts only where id and uuid in it are those of the VM it stands in: a clone or a restore copies it.
+ * Rebuilds a lost state from the ownership lines in the notes of VMs, and compares a state with the cluster. A line counts
+ * only if its id and uuid are those of the VM, because a clone or a restored backup copies the line.
  */
 import { type Address, kindOf, parseAddress, toAddress } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -28,19 +28,19 @@ export interface ClusterInput {
 export interface RecoverInput extends ClusterInput {
   readonly clock: Clock;
   readonly stack: ResolvedStack;
-  /** What is still known; empty where everything was lost. */
+  /** What is left of the state; empty if everything was lost. */
   readonly state: StackState;
 }
 
 export interface Recovery {
   readonly state: StackState;
-  /** Addresses that the state did not know, or knew as another VM. */
+  /** Addresses that the state did not contain, or had as another VM. */
   readonly found: readonly Address[];
-  /** Addresses of VMs that the state knew, and of whose NICs it knows more now. */
+  /** Addresses of recorded VMs whose network addresses were found. */
   readonly learned: readonly Address[];
-  /** Addresses that the state knew and that stand in no line; they are kept. */
+  /** Recorded addresses without an ownership line; they are kept. */
   readonly notFound: readonly string[];
-  /** VMs with a line that does not count, or that could not be read, and NICs without an address: said, and left alone. */
+  /** VMs whose line does not count or that could not be read, and NICs without an address. */
   readonly remarks: readonly string[];
 }
 
@@ -111,13 +111,13 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
   return { state: { ...state, vms }, found, learned, notFound, remarks };
 }
 
-/** Another VM, and one of which no address was ever learned, are worth a question. */
+/** False for another VM, and for one without any recorded network address. */
 function knowsAddresses(known: VmRecord | undefined, vm: VmObserved): boolean {
   return known !== undefined && sameVm(known, vm) && Object.values(known.addresses).some((list) => list.length > 0);
 }
 
 function noAddress(address: Address, unknown: string): string {
-  return `${address}: no address is known on ${unknown}. The outputs hold null until proxwright state recover finds one, or an apply starts the VM.`;
+  return `${address}: no address is known on ${unknown}. The outputs contain null until proxwright state recover finds one, or an apply starts the VM.`;
 }
 
 function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | undefined {
@@ -125,13 +125,13 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
   if (ownership?.stack !== stackName) return undefined;
   const address = toAddress(ownership.address);
   if (!address) {
-    remarks.push(`VM ${vm.vmid} has a line that names "${ownership.address}", which is no address.`);
+    remarks.push(`VM ${vm.vmid} has an ownership line with "${ownership.address}", which is not a valid address.`);
     return undefined;
   }
   if (vm.uuid === undefined || !ownershipCounts(ownership, vm)) {
     remarks.push(
-      `VM ${vm.vmid} has a line of ${address} that was made for VM ${ownership.vmid} with the uuid ` +
-        `${ownership.uuid ?? '(none)'}: it is a copy or a restored backup, and not taken over. If it is yours: ` +
+      `VM ${vm.vmid} has an ownership line of ${address} that was written for VM ${ownership.vmid} with the uuid ` +
+        `${ownership.uuid ?? '(none)'}: it is a copy or a restored backup, and was not recovered. If it is the right VM: ` +
         `proxwright import '${address}' ${vm.vmid} --accept-identity`,
     );
     return undefined;
@@ -139,14 +139,14 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
   return { address: versionAddress(address, vm), ownership, vm: { ...vm, uuid: vm.uuid } };
 }
 
-/** A template that has given up its name is an earlier version. */
+/** A template with another name is an earlier version. */
 function versionAddress(address: Address, vm: VmObserved): Address {
   const name = parseAddress(address)?.group ?? '';
   const isRetired = kindOf(address) === 'template' && vm.template && vm.current.get('name') !== name;
   return isRetired ? retiredAddress(name, vm.vmid) : address;
 }
 
-/** Without a recipe it counts as made from another one, and a new version is built beside it. */
+/** Without a recipe, the next apply builds a new version of the template. */
 function templateState({ ownership, vm }: Claim): VmRecord {
   const isFinished = vm.template && !ownership.incomplete;
   return {
@@ -163,18 +163,18 @@ function templateState({ ownership, vm }: Claim): VmRecord {
   };
 }
 
-/** Two VMs that both say they are one: neither is believed. */
+/** If several VMs claim one address, none of them is accepted. */
 function isOnly(claim: Claim, claims: readonly Claim[], remarks: string[]): boolean {
   const rivals = claims.filter(({ address }) => address === claim.address);
   if (rivals.length === 1) return true;
   if (rivals[0] === claim) {
     const ids = rivals.map(({ vm }) => vm.vmid).join(' and ');
-    remarks.push(`VMs ${ids} all claim to be ${claim.address}; choose one: proxwright import '${claim.address}' ID`);
+    remarks.push(`VMs ${ids} all claim to be ${claim.address}. Choose one: proxwright import '${claim.address}' ID`);
   }
   return false;
 }
 
-/** What became of a VM that a state knows. */
+/** How a recorded VM compares with the cluster. */
 export interface Standing {
   readonly address: string;
   readonly vmid: number;
@@ -184,7 +184,7 @@ export interface Standing {
   readonly node: string | undefined;
 }
 
-/** Whether each VM of a state is still the one it was; for a state that comes from a backup. */
+/** Compares each VM of a state, for example from a backup, with the cluster. */
 export async function compareWithCluster({ pve, signal }: ClusterInput, state: StackState): Promise<Standing[]> {
   const guests = new Map((await guestsOf({ pve, signal })).map((guest) => [guest.vmid, guest]));
   return Promise.all(

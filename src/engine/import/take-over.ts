@@ -1,4 +1,4 @@
-/** What is remembered of a VM that exists already: its identity, and every field of the file that is true of it. Pure. */
+/** What is recorded for an existing VM (its identity, and the fields of the file that match it), and its ownership line. */
 import type { Address } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
@@ -28,30 +28,30 @@ import { runStep } from '../run-step.ts';
 
 interface TakenOver {
   readonly vm: VmRecord;
-  /** What the file says of the VM, with its ownership line. */
+  /** The desired configuration, with the ownership line. */
   readonly desired: DesiredConfig;
-  /** Fields of the file that are not true of the VM: the next plan shows them. */
+  /** Fields of the file that differ from the VM; the next plan shows them. */
   readonly differences: readonly Difference[];
 }
 
 export interface TakeOverInput {
   readonly stackName: string;
   readonly address: Address;
-  /** What the file says; undefined where it does not mention the VM. */
+  /** From the file; undefined if the file does not contain the VM. */
   readonly fields: VmFields | undefined;
   readonly observed: VmObserved & { readonly uuid: string };
   /** NIC slot → addresses, as far as they are known. */
   readonly addresses: Record<string, string[]>;
-  /** What the HA manager looks after; absent where nobody asked. */
+  /** HA resources; absent if they were not read. */
   readonly ha?: Observed['ha'] | undefined;
-  /** PCI mappings by name; needed where the file names a device by its address. */
+  /** PCI mappings by name; needed if the file refers to a device by its address. */
   readonly pciMappings?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
 export function takeOver(input: TakeOverInput): TakenOver {
   const { fields, observed, addresses, ha } = input;
   const { vmid, uuid, node, current } = observed;
-  const desired: DesiredConfig = fields ? wantedOf(input, fields) : new Map();
+  const desired: DesiredConfig = fields ? desiredOf(input, fields) : new Map();
   const availability = ha?.ok ? fields?.ha : undefined;
   const differences = [
     ...diffVm(desired, observed, undefined).differences,
@@ -61,7 +61,7 @@ export function takeOver(input: TakeOverInput): TakenOver {
   const applied = Object.entries({ ...appliedValues(desired), ...appliedHa(availability) }).filter(
     ([path]) => !open.has(path) && !isSecret(desired, path),
   );
-  // Place and power act when a VM is made or when the file changes them; taking it over is neither.
+  // Node and power apply when a VM is created or the file changes, so they count as applied here.
   const acting = fields ? { node: fields.node, power: fields.power } : {};
   return {
     vm: {
@@ -81,7 +81,7 @@ export function takeOver(input: TakeOverInput): TakenOver {
   };
 }
 
-function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, fields: VmFields): DesiredConfig {
+function desiredOf({ stackName, address, observed, pciMappings }: TakeOverInput, fields: VmFields): DesiredConfig {
   const { vmid, uuid } = observed;
   const sight: PciSight = {
     pciMappings: { ok: true, value: pciMappings ?? new Map() },
@@ -100,7 +100,7 @@ function wantedOf({ stackName, address, observed, pciMappings }: TakeOverInput, 
   });
 }
 
-/** Its documents are remembered, so that they go with it. */
+/** Records its cloud-init file, so that it is deleted together with the VM. */
 function seedHeld({ current, node }: VmObserved): Pick<VmRecord, 'seed'> {
   const volid = heldSeed(current)?.file;
   const digest = /-([0-9a-f]{16})\.iso$/.exec(volid ?? '')?.[1];
@@ -113,7 +113,7 @@ function isSecret(desired: DesiredConfig, path: string): boolean {
   );
 }
 
-interface NoteDoors {
+interface NoteDeps {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly random: Random;
@@ -122,15 +122,15 @@ interface NoteDoors {
   readonly stack: ResolvedStack;
 }
 
-/** The memory knows the VM; without a line the notes are left with the user's own part. */
+/** Changes only the notes of a recorded VM; without a line, removes the ownership line from them. */
 export async function writeOwnershipNote(
-  doors: NoteDoors,
+  deps: NoteDeps,
   memory: RunMemory,
   address: Address,
   line: string | undefined,
   last?: VmObserved,
 ): Promise<void> {
-  const { pve, clock, random, log, stack, signal } = doors;
+  const { pve, clock, random, log, stack, signal } = deps;
   const run = {
     pve,
     clock,
@@ -143,17 +143,17 @@ export async function writeOwnershipNote(
     ports: { isOpen: async () => false },
     secret: () => undefined,
   };
-  // Only the line: a description in the file that differs is for the next plan to show.
-  const wish = { key: 'description', desired: { kind: 'notes', text: undefined, line } } as const;
-  const step = vmStep(address, 'vm.configure', { desired: packDesired([wish]) });
+  // Writes only the line; the next plan shows a description that differs.
+  const change = { key: 'description', desired: { kind: 'notes', text: undefined, line } } as const;
+  const step = vmStep(address, 'vm.configure', { desired: packDesired([change]) });
   await runStep(run, step, { observed: { last }, signs: new GuestSigns(pve, clock), signal });
 }
 
-/** Whether there was a VM of ours to let go; one that is gone, or whose id is another's by now, carries no line of ours. */
-export async function removeOwnershipNote(doors: NoteDoors, memory: RunMemory, address: Address): Promise<boolean> {
+/** Returns false if the VM is gone, or if its id belongs to another VM now. */
+export async function removeOwnershipNote(deps: NoteDeps, memory: RunMemory, address: Address): Promise<boolean> {
   if (memory.vm(address)?.uuid === undefined) return false;
   try {
-    await writeOwnershipNote(doors, memory, address, undefined);
+    await writeOwnershipNote(deps, memory, address, undefined);
     return true;
   } catch (error) {
     const isGone = hasCode(error, 'NOT_FOUND');

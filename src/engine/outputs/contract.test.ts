@@ -7,15 +7,15 @@ import { STACK, STATE, stackOf, stateOf } from './testing/lab.ts';
 const VALUES = stackOutputs(STACK, STATE).values;
 const SCHEMA = JSON.parse(contractJsonSchema());
 
-describe('the schema of the contract', () => {
+describe('the contract schema', () => {
   // Written anew by `proxwright output --format schema`, then formatted. A difference that takes something away from a
   // reader, or changes its shape, needs a new CONTRACT_VERSION.
-  it('is the one that is kept beside it', async () => {
+  it('matches the committed file', async () => {
     const kept = await readFile(new URL('contract.schema.json', import.meta.url), 'utf8');
     expect(SCHEMA).toEqual(JSON.parse(kept));
   });
 
-  it('names and requires every output, and no other', () => {
+  it('contains and requires exactly the outputs', () => {
     expect(Object.keys(SCHEMA.properties)).toEqual(Object.keys(VALUES));
     expect(SCHEMA.required).toEqual(Object.keys(VALUES));
     const [first] = Object.values(VALUES.vms);
@@ -32,21 +32,21 @@ describe('the schema of the contract', () => {
     expect(outputValuesSchema.safeParse(values)).toMatchObject({ success: true });
   });
 
-  it('is not kept without a key, or with another shape', () => {
+  it('rejects a missing key and another shape', () => {
     const { vm_ids: _, ...fewer } = VALUES;
     expect(outputValuesSchema.safeParse(fewer).success).toBe(false);
     expect(outputValuesSchema.safeParse({ ...VALUES, talos_node_ips: { a: 'unknown' } }).success).toBe(false);
     expect(outputValuesSchema.safeParse({ ...VALUES, contract_version: CONTRACT_VERSION + 1 }).success).toBe(false);
   });
 
-  it('marks old names', () => {
+  it('marks deprecated names', () => {
     const marked = Object.entries(SCHEMA.properties).filter(([, value]) => (value as { deprecated?: true }).deprecated);
     expect(marked.map(([name]) => name)).toEqual(Object.keys(DEPRECATED_OUTPUTS));
   });
 });
 
 describe('the contract for Talos', () => {
-  it('has everything but the VMs of other kinds', () => {
+  it('contains everything except other VMs', () => {
     const others = Object.keys(VALUES).filter((name) => !CONTRACTS.talos?.some((each) => each === name));
     expect(others).toEqual(['vms']);
   });

@@ -1,6 +1,6 @@
 /**
- * The output contract: what programs may rely on. Names and shapes are stable within a version; a key is never missing, and
- * what is not known yet is null. A renamed output keeps its old name for one version and warns when it is read.
+ * The output contract that programs may rely on. Names and shapes are stable within a version; every key is present, and
+ * unknown values are null. A renamed output keeps its old name for one version, with a warning when it is read.
  */
 import { z } from 'zod';
 import type { VmRecord } from '../../kinds/vm/record.ts';
@@ -14,11 +14,11 @@ export interface VmOutput {
   readonly status: VmStatus;
   /** By NIC slot. */
   readonly macs: Readonly<Record<string, string | null>>;
-  /** By NIC slot: the address to talk to. */
+  /** By NIC slot: the preferred address. */
   readonly addresses: Readonly<Record<string, string | null>>;
 }
 
-/** How far the VM has come; `absent` was not made yet. */
+/** `absent`: not created yet. */
 export type VmStatus = VmRecord['phase'] | 'absent';
 
 type ByName<Value> = Readonly<Record<string, Value>>;
@@ -49,7 +49,7 @@ export const DEPRECATED_OUTPUTS: Readonly<Partial<Record<OutputName, string>>> =
   vm_ids: 'vms, whose entries have vmid',
 };
 
-/** The part of the outputs that one kind of consumer reads; old names stay in it as long as they exist. */
+/** The outputs for one kind of consumer, including old names as long as they exist. */
 export const CONTRACTS: Readonly<Record<string, readonly OutputName[]>> = {
   talos: [
     'contract_version',
@@ -70,22 +70,22 @@ const byName = <Value extends z.ZodType>(value: Value) => z.record(z.string(), v
 const old = (name: OutputName) => ({ deprecated: true, description: `Old name. Read ${DEPRECATED_OUTPUTS[name]}.` });
 
 const vmOutput = z.looseObject({
-  vmid: vmid().describe('Id in Proxmox; null while the VM does not exist.'),
-  node: z.string().describe('Node that it is on, or will be.'),
-  role: z.string().nullable().describe('As the stack file says.'),
+  vmid: vmid().describe('Id in Proxmox; null until the VM exists.'),
+  node: z.string().describe('Node that the VM is on, or will be on.'),
+  role: z.string().nullable().describe('Role from the stack file.'),
   status: z
     .enum(['creating', 'incomplete', 'complete', 'absent'])
-    .describe('How far it has come; absent: not made yet.'),
-  macs: byName(z.string().nullable()).describe('MAC addresses by card.'),
-  addresses: byName(ip()).describe('By card, the network address to talk to.'),
+    .describe('Progress of the VM; absent: not created yet.'),
+  macs: byName(z.string().nullable()).describe('MAC addresses by NIC.'),
+  addresses: byName(ip()).describe('Preferred network address by NIC.'),
 });
 
-/** Keys may come within a version, so a reader must not mind more of them. */
+/** A version may gain keys, so readers must accept unknown ones. */
 export const outputValuesSchema = z
   .looseObject({
     contract_version: z
       .literal(CONTRACT_VERSION)
-      .describe('Grows when a name goes or a shape changes, not when one is added.'),
+      .describe('Increases when a name is removed or a shape changes, not when one is added.'),
     vms: byName(vmOutput).describe('All VMs of the stack, by name.'),
     talos_control_plane_endpoints: z
       .array(ip())
@@ -93,7 +93,7 @@ export const outputValuesSchema = z
     talos_cluster_endpoint: z
       .url()
       .nullable()
-      .describe('URL of the Kubernetes API: the virtual address, or the first.'),
+      .describe('URL of the Kubernetes API: the virtual address, or the first control plane.'),
     talos_node_ips: byName(ip()).describe('Addresses of the Talos VMs, by name.'),
     talos_node_roles: byName(z.string().nullable()).describe('Roles of the Talos VMs, by name.'),
     talos_vm_ids: byName(vmid()).describe('Ids of the Talos VMs, by name.'),
@@ -103,10 +103,10 @@ export const outputValuesSchema = z
   })
   .meta({
     title: `Outputs of a Proxwright stack, contract version ${CONTRACT_VERSION}`,
-    description: 'A key is never missing; what is not known yet is null.',
+    description: 'Every key is present; unknown values are null.',
   }) satisfies z.ZodType<OutputValues>;
 
-/** For editors and for programs that want to check what they read. */
+/** For editors, and for programs that validate what they read. */
 export function contractJsonSchema(): string {
   return `${JSON.stringify(z.toJSONSchema(outputValuesSchema), undefined, 2)}\n`;
 }

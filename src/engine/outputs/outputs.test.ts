@@ -8,7 +8,7 @@ import { known, STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';
 const OUTPUTS = stackOutputs(STACK, STATE);
 
 describe('the outputs of a stack', () => {
-  it('keep the contract', () => {
+  it('match the contract', () => {
     expect(outputsAsJson(OUTPUTS)).toMatchInlineSnapshot(`
       "{
         "contract_version": 1,
@@ -119,16 +119,21 @@ describe('the outputs of a stack', () => {
     `);
   });
 
-  it('warn about everything that is null', () => {
+  it('warn about every null value', () => {
     expect(
       OUTPUTS.warnings.map(({ severity, code, where, detail }) => [severity, code, where?.address, detail]),
     ).toEqual([
-      ['warning', 'NO_ADDRESS', 'vm.worker[2]', 'No address of lab-worker-2 is known on net0: null in the outputs.'],
-      ['warning', 'NOT_FOUND', 'vm.web[1]', 'lab-web-1 has not been made yet: its id and addresses are null.'],
+      [
+        'warning',
+        'NO_ADDRESS',
+        'vm.worker[2]',
+        'No address of lab-worker-2 is known on net0; the outputs contain null.',
+      ],
+      ['warning', 'NOT_FOUND', 'vm.web[1]', 'lab-web-1 does not exist yet: its id and addresses are null.'],
     ]);
   });
 
-  it('have every key for a stack without VMs and without state', () => {
+  it('have every key for a stack without VMs and state', () => {
     const { values, warnings } = stackOutputs(stackOf([]), emptyState('lab'));
     expect(values).toEqual({
       contract_version: 1,
@@ -145,7 +150,7 @@ describe('the outputs of a stack', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('keep the place of a control plane whose address is not known', () => {
+  it('keep the position of a control plane without a known address', () => {
     const stack = stackOf([vm('control', 1, { role: 'control-plane' }), vm('control', 2, { role: 'controlplane' })]);
     const state: StackState = {
       ...emptyState('lab'),
@@ -157,7 +162,7 @@ describe('the outputs of a stack', () => {
     expect(outputsAsEnvironment({ values })).toContain("TALOS_CONTROL_PLANE_ENDPOINTS='2001:db8::2'\n");
   });
 
-  it('say that the endpoint of the cluster is not known', () => {
+  it('warn about an unknown endpoint of the cluster', () => {
     const stack = stackOf([vm('control', 1, { role: 'control-plane' })]);
     const { values, warnings } = stackOutputs(stack, { ...emptyState('lab'), vms: { 'vm.control[1]': known(101) } });
     expect(values.talos_cluster_endpoint).toBeNull();
@@ -166,7 +171,7 @@ describe('the outputs of a stack', () => {
     );
   });
 
-  it('take addresses by NIC: the managed one counts, wherever the others stand', () => {
+  it('use the address of the managed NIC, whatever its position', () => {
     const nics = { net0: { bridge: 'vmbr1' }, net1: { ipv4: 'dhcp' as const } };
     const stack = stackOf([vm('control', 1, { role: 'control-plane', nics })]);
     const state = {
@@ -176,7 +181,7 @@ describe('the outputs of a stack', () => {
     expect(stackOutputs(stack, state).values.talos_node_ips).toEqual({ 'lab-control-1': '10.2.2.2' });
   });
 
-  it('show no NIC that the stack removes', () => {
+  it('omit NICs that the stack removes', () => {
     const stack = stackOf([vm('control', 1, { nics: { net1: { remove: true } } })]);
     const { values } = stackOutputs(stack, { ...emptyState('lab'), vms: { 'vm.control[1]': known(101) } });
     expect(Object.keys(values.vms['lab-control-1']?.addresses ?? {})).toEqual(['net0']);
@@ -184,11 +189,11 @@ describe('the outputs of a stack', () => {
 });
 
 describe('reading one output', () => {
-  it('gives its value', () => {
+  it('returns its value', () => {
     expect(readOutput(OUTPUTS, 'talos_cluster_endpoint')).toEqual({ value: 'https://10.0.20.10:6443', warnings: [] });
   });
 
-  it.each(['control_plane_ips', 'worker_ips', 'vm_ids'])('still knows %s, and warns', (name) => {
+  it.each(['control_plane_ips', 'worker_ips', 'vm_ids'])('returns the deprecated %s with a warning', (name) => {
     const { value, warnings } = readOutput(OUTPUTS, name);
     expect(value).toEqual(expect.anything());
     expect(warnings[0]).toMatchObject({
@@ -198,12 +203,12 @@ describe('reading one output', () => {
     });
   });
 
-  it('warns about what is null in it, and not about what is null elsewhere', () => {
+  it('warns only about null values in this output', () => {
     expect(readOutput(OUTPUTS, 'talos_node_ips').warnings).toEqual(OUTPUTS.warnings);
     expect(readOutput(OUTPUTS, 'talos_vm_ids').warnings).toEqual([]);
   });
 
-  it('refuses a name that is none, and suggests', () => {
+  it('rejects an unknown name with a suggestion', () => {
     expect(() => readOutput(OUTPUTS, 'talos_node_ip')).toThrow('Did you mean "talos_node_ips"?');
     expect(() => readOutput(OUTPUTS, 'constructor')).toThrow('There is no output "constructor".');
   });
@@ -242,7 +247,7 @@ describe('outputs as text', () => {
     `);
   });
 
-  it('for a shell, which passes them on, whatever they hold', () => {
+  it('for a shell, exported and quoted', () => {
     const endpoint = 'it\'s $(echo here)\n`echo there` "$HOME" \\';
     const text = outputsAsShell({ values: { ...OUTPUTS.values, talos_cluster_endpoint: endpoint } });
     const script = `set -eu\neval "$OUTPUTS"\nexec printenv TALOS_CLUSTER_ENDPOINT TALOS_NODE_IPS`;
@@ -250,7 +255,7 @@ describe('outputs as text', () => {
     expect(stdout).toBe(`${endpoint}\n${JSON.stringify(OUTPUTS.values.talos_node_ips)}\n`);
   });
 
-  it('for people, with a dash where the endpoint of a Talos cluster is not known', () => {
+  it('for people, with a dash for an unknown endpoint of a Talos cluster', () => {
     const outputs = stackOutputs(stackOf([vm('control', 1, { role: 'control-plane' })]), stateOf({}));
     expect(outputsForPeople(outputs)).toMatch(/^talos_cluster_endpoint +—$/m);
     expect(outputsForPeople(stackOutputs(stackOf([]), stateOf({})))).not.toContain('talos');

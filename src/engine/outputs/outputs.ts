@@ -1,4 +1,4 @@
-/** The outputs of a stack after an apply, computed from the file and from what is remembered. Pure. */
+/** The outputs of a stack, computed from the file and the state. Pure. */
 
 import type { Address } from '../../base/address.ts';
 import { closest } from '../../base/closest.ts';
@@ -16,9 +16,9 @@ export interface StackOutputs {
   /** The virtual address that the control planes share. */
   readonly vip: string | null;
   readonly values: OutputValues;
-  /** In the order of the file, for the renderers that want more than the contract. */
+  /** In the order of the file, for formats that need more than the contract. */
   readonly vms: readonly VmView[];
-  /** What is null, and why. */
+  /** One for each value that is null, with the reason. */
   readonly warnings: readonly Diagnostic[];
 }
 
@@ -58,10 +58,7 @@ export function stackOutputs(stack: ResolvedStack, state: StackState): StackOutp
   };
 }
 
-/**
- * One output by its name. Old names still work, with a warning that tells the new one; what is null in the value is
- * warned about.
- */
+/** One output by its name. Warns about an old name, and about values that are null. */
 export function readOutput(
   { values, warnings }: Pick<StackOutputs, 'values' | 'warnings'>,
   name: string,
@@ -71,7 +68,7 @@ export function readOutput(
     throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       detail: `There is no output "${name}".`,
-      hint: guess ? `Did you mean "${guess}"?` : `There are: ${Object.keys(values).join(', ')}`,
+      hint: guess ? `Did you mean "${guess}"?` : `Available outputs: ${Object.keys(values).join(', ')}`,
     });
   }
   const instead = DEPRECATED_OUTPUTS[name];
@@ -80,7 +77,7 @@ export function readOutput(
   return { value, warnings: [...old, ...(hasNull(value) ? warnings : [])] };
 }
 
-/** A role that nobody gave is no gap. */
+/** A role is optional, so a null role is no gap. */
 function hasNull(value: unknown, key?: string): boolean {
   if (value === null) return key !== 'role';
   return typeof value === 'object' && Object.entries(value).some(([name, each]) => hasNull(each, name));
@@ -104,8 +101,8 @@ function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
         new ProxwrightError({
           code: 'NOT_FOUND',
           where: { address },
-          detail: `${name} has not been made yet: its id and addresses are null.`,
-          hint: advice`Make it: ${command('apply')}`,
+          detail: `${name} does not exist yet: its id and addresses are null.`,
+          hint: advice`Create it: ${command('apply')}`,
         }),
       ),
     ];
@@ -117,8 +114,8 @@ function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
       new ProxwrightError({
         code: 'NO_ADDRESS',
         where: { address },
-        detail: `No address of ${name} is known on ${unknown.join(', ')}: null in the outputs.`,
-        hint: 'Give the NIC an address in the stack (nics.<slot>.ipv4), or let the guest run its agent.',
+        detail: `No address of ${name} is known on ${unknown.join(', ')}; the outputs contain null.`,
+        hint: 'Set an address in the stack file (nics.<slot>.ipv4), or run the guest agent in the VM.',
       }),
     ),
   ];
@@ -129,7 +126,7 @@ function unknownEndpoint(): Diagnostic {
     new ProxwrightError({
       code: 'NO_ADDRESS',
       detail: 'talos_cluster_endpoint is null: no address of a control plane is known.',
-      hint: advice`Name the virtual address of the cluster: ${setting('outputs', { talos: { vip: '…' } })}`,
+      hint: advice`Set the virtual address of the cluster: ${setting('outputs', { talos: { vip: '…' } })}`,
     }),
   );
 }
@@ -143,7 +140,7 @@ function deprecated(name: string, instead: string): Diagnostic {
     severity: 'warning',
     code: 'DEPRECATED_OUTPUT',
     summary: 'Deprecated output',
-    detail: `"${name}" is an old name; the contract after version ${CONTRACT_VERSION} will not have it.`,
+    detail: `"${name}" is deprecated and will be removed after contract version ${CONTRACT_VERSION}.`,
     hint: { text: `Read ${instead}.` },
   };
 }
@@ -152,7 +149,7 @@ export interface NicView {
   readonly slot: string;
   readonly mac: string | null;
   readonly ip: string | null;
-  /** Address that the stack gives it, also while the VM does not exist. */
+  /** Static address from the stack, also before the VM exists. */
   readonly expected: string | null;
 }
 
@@ -162,17 +159,17 @@ export interface VmView {
   readonly group: string;
   readonly role: string | null;
   readonly isTalos: boolean;
-  /** Whom cloud-init makes, where the stack says so. */
+  /** User that cloud-init creates, if the stack sets one. */
   readonly user: string | null;
   readonly vmid: number | null;
   readonly node: string;
   readonly status: VmStatus;
   readonly nics: readonly NicView[];
-  /** Of the NIC through which the VM is talked to. */
+  /** Address of the managed NIC. */
   readonly ip: string | null;
 }
 
-/** In the order of the file. VMs that are only remembered have left the stack and its outputs. */
+/** In the order of the file, without recorded VMs that left it. */
 function vmViews(stack: ResolvedStack, state: StackState): VmView[] {
   return stack.vms.map((vm) => vmView(vm, vmRecordOf(state, vm.address)));
 }
@@ -196,7 +193,7 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmRecord | undefi
     role: fields.role ?? null,
     isTalos: fields.guest === 'talos',
     user: fields.cloud_init?.user ?? null,
-    // Zero stands for an id that is not decided yet.
+    // Zero: the id is not assigned yet.
     vmid: state?.vmid || null,
     node: state?.node || fields.node,
     status: state?.phase ?? 'absent',
@@ -206,8 +203,8 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmRecord | undefi
 }
 
 /**
- * One that the stack fixed and that was read back, else the one that Proxmox gave; one that the stack fixes is known before
- * the VM exists, for reservations.
+ * The MAC address that the stack sets, as applied; else the one that Proxmox assigned. One that the stack sets is known
+ * before the VM exists, for DHCP reservations.
  */
 function macOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
   const applied = state?.lastApplied[`nics.${slot}.mac`];
@@ -215,7 +212,7 @@ function macOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | und
   return (fixed ?? state?.macs[slot] ?? fields.nics?.[slot]?.mac)?.toUpperCase() ?? null;
 }
 
-/** What the guest reported, else what the stack gives it; a VM that does not exist has none. */
+/** Reported by the guest, else from the stack; null if the VM does not exist. */
 function ipOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
   if (!state) return null;
   return state.addresses[slot]?.[0] ?? staticAddresses(fields.nics?.[slot])[0] ?? null;

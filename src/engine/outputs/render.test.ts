@@ -13,7 +13,7 @@ const READER = 'ansible-inventory';
 const OUTPUTS = stackOutputs(STACK, STATE);
 
 describe('an Ansible inventory', () => {
-  it('has every VM with what is known of it, and its groups', () => {
+  it('lists every VM with its variables and groups', () => {
     expect(ansibleInventory(OUTPUTS)).toMatchInlineSnapshot(`
       "all:
         vars:
@@ -67,20 +67,20 @@ describe('an Ansible inventory', () => {
     `);
   });
 
-  it('has groups that Ansible accepts', () => {
+  it('has group names that Ansible accepts', () => {
     const stack = stackOf([vm('all', 1, { role: '3-tier' })]);
     const text = ansibleInventory(stackOutputs(stack, stateOf({})));
     expect(text).toContain('group_all:');
     expect(text).toContain('group_3_tier:');
   });
 
-  it('calls no group like a host', () => {
+  it('has no group with the name of a host', () => {
     const stack = stackOf([vm('web', 1, { name: 'web', role: 'lab' })]);
     const text = ansibleInventory(stackOutputs(stack, stateOf({})));
     expect(text).toContain('    group_web:\n      hosts:\n        web: {}\n');
   });
 
-  it('says whom to log in as, and holds no secret', () => {
+  it('sets the user, and contains no secret', () => {
     const cloud_init = { user: 'ops', password: { env: 'WEB_PASSWORD' } };
     const stack = stackOf([vm('web', 1, { guest: 'cloud-init', cloud_init, ...address('10.0.20.31') })]);
     const text = ansibleInventory(stackOutputs(stack, stateOf({ 'vm.web[1]': known(131) })));
@@ -122,23 +122,23 @@ const WITH_CARDS = stackOutputs(
   }),
 );
 
-describe('reservations', () => {
-  it('for dnsmasq: MAC, the address that the stack gives or else the one that is known, and the name', () => {
+describe('DHCP reservations', () => {
+  it('for dnsmasq contain the MAC address, the static or known address, and the name', () => {
     expect(dnsmasqReservations(WITH_CARDS)).toMatchInlineSnapshot(`
       "dhcp-host=bc:24:11:00:00:01,10.0.20.11,lab-control-1
       dhcp-host=bc:24:11:aa:00:01,10.0.20.21,lab-worker-1
-      # lab-worker-2: the MAC address of net0 is not known before the VM exists, unless the stack fixes it (nics.net0.mac).
+      # lab-worker-2: the MAC address of net0 is unknown until the VM exists, unless the stack sets it (nics.net0.mac).
       dhcp-host=bc:24:11:00:00:13,[fd00::13],lab-worker-3
       dhcp-host=bc:24:11:00:00:14,lab-worker-3-net1
       "
     `);
   });
 
-  it('for the DHCP server of ISC', () => {
+  it('for the ISC DHCP server', () => {
     expect(iscReservations(WITH_CARDS)).toMatchInlineSnapshot(`
       "host lab-control-1 { hardware ethernet bc:24:11:00:00:01; fixed-address 10.0.20.11; }
       host lab-worker-1 { hardware ethernet bc:24:11:aa:00:01; fixed-address 10.0.20.21; }
-      # lab-worker-2: the MAC address of net0 is not known before the VM exists, unless the stack fixes it (nics.net0.mac).
+      # lab-worker-2: the MAC address of net0 is unknown until the VM exists, unless the stack sets it (nics.net0.mac).
       host lab-worker-3 { hardware ethernet bc:24:11:00:00:13; fixed-address6 fd00::13; }
       host lab-worker-3-net1 { hardware ethernet bc:24:11:00:00:14; }
       "
@@ -147,7 +147,7 @@ describe('reservations', () => {
 });
 
 describe('the output files', () => {
-  it('are the outputs as a whole, and two for each VM that has an id', () => {
+  it('contain all outputs, and two files for each VM with an id', () => {
     const files = outputFiles(OUTPUTS);
     expect(files.map(({ name }) => name)).toEqual([
       ...['outputs.json', 'outputs.env', 'inventory.yaml', 'dnsmasq.conf', 'talos.sh'],
@@ -180,7 +180,7 @@ describe('the output files', () => {
     `);
   });
 
-  it('have no script where there is nothing to hand over to Talos', () => {
+  it('include no script without Talos VMs', () => {
     const outputs = stackOutputs(stackOf([vm('web', 1, { guest: 'plain', role: 'control-plane' })]), stateOf({}));
     expect(outputFiles(outputs).map(({ name }) => name)).not.toContain('talos.sh');
   });

@@ -1,4 +1,7 @@
-/** Outputs as text: for people, for programs, for shells. Unknown values are an em dash, null and an empty string. */
+/**
+ * Outputs as text: for people, as JSON, for shells, as an Ansible inventory and as DHCP reservations; and the output files.
+ * Unknown values are an em dash, null and an empty string.
+ */
 
 import { stringify } from 'yaml';
 import { shellQuoted } from '../../base/shell.ts';
@@ -10,7 +13,7 @@ export function outputsAsJson({ values }: Pick<StackOutputs, 'values'>): string 
   return `${JSON.stringify(values, undefined, 2)}\n`;
 }
 
-/** A table of the VMs, and below it what else there is; old names are not advertised. */
+/** A table of the VMs, and the other outputs below it, without deprecated names. */
 export function outputsForPeople({ values, vms }: StackOutputs): string {
   const rows = vms.map(({ name, vmid, node, role, status, nics }) => [
     name,
@@ -22,12 +25,12 @@ export function outputsForPeople({ values, vms }: StackOutputs): string {
   ]);
   const hasTalos = vms.some(({ isTalos }) => isTalos);
   const others = Object.entries(values).flatMap(([name, value]) =>
-    isAdvertised(name) && (typeof value !== 'object' || (value === null && hasTalos))
+    isCurrent(name) && (typeof value !== 'object' || (value === null && hasTalos))
       ? [[name, String(value ?? UNKNOWN)]]
       : [],
   );
   const lists = Object.entries(values).flatMap(([name, value]) =>
-    isAdvertised(name) && Array.isArray(value) && value.length > 0
+    isCurrent(name) && Array.isArray(value) && value.length > 0
       ? [[name, value.map((entry) => entry ?? UNKNOWN).join(', ')]]
       : [],
   );
@@ -37,7 +40,7 @@ export function outputsForPeople({ values, vms }: StackOutputs): string {
 const UNKNOWN = '—';
 const HEADINGS = ['VM', 'ID', 'NODE', 'ROLE', 'STATUS', 'ADDRESSES'];
 
-const isAdvertised = (name: string) => DEPRECATED_OUTPUTS[name as OutputName] === undefined; // any text may be looked up
+const isCurrent = (name: string) => DEPRECATED_OUTPUTS[name as OutputName] === undefined; // any text may be used as a key
 
 function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -46,8 +49,8 @@ function columns(rows: readonly (readonly string[])[]): string {
 }
 
 /**
- * For files of variables and for `eval`: the names of the contract in capitals. Lists are separated by blanks and hold what
- * is known, maps are JSON.
+ * For environment files: the names of the contract in capitals. Lists contain the known values, separated by spaces; maps
+ * are JSON.
  */
 export function outputsAsEnvironment({ values }: Pick<StackOutputs, 'values'>): string {
   return assignments(values)
@@ -55,7 +58,7 @@ export function outputsAsEnvironment({ values }: Pick<StackOutputs, 'values'>): 
     .join('');
 }
 
-/** For `eval "$(proxwright output --format shell)"`: the same, and programs that the shell starts see them too. */
+/** For `eval "$(proxwright output --format shell)"`: the same, exported. */
 export function outputsAsShell({ values }: Pick<StackOutputs, 'values'>): string {
   return assignments(values)
     .map((line) => `export ${line}\n`)
@@ -93,7 +96,7 @@ export function ansibleInventory({ stack, vms }: Pick<StackOutputs, 'stack' | 'v
   return stringify(inventory);
 }
 
-/** A host without a known address has no `ansible_host`: Ansible then tries its name, which may well be in DNS. */
+/** Without a known address there is no `ansible_host`, and Ansible uses the name, which may be in DNS. */
 function hostVariables({ ip, user, vmid, node, role, status }: VmView) {
   return {
     ...(ip !== null && { ansible_host: ip }),
@@ -105,7 +108,7 @@ function hostVariables({ ip, user, vmid, node, role, status }: VmView) {
   };
 }
 
-/** Ansible's own groups cannot be ours, its names have no hyphens, and a group is not called like a host. */
+/** Avoids Ansible's own groups, hyphens, and groups with the name of a host. */
 function groupsOf({ role, group }: VmView, hosts: ReadonlySet<string>): Set<string> {
   const names = [role, group].filter((name) => name !== null).map((name) => name.replace(/[^A-Za-z0-9_]/g, '_'));
   return new Set(names.map((name) => (/^(\d|all$|ungrouped$)/.test(name) || hosts.has(name) ? `group_${name}` : name)));
@@ -144,7 +147,7 @@ function lines(vms: StackOutputs['vms'], line: (reservation: Reservation) => str
 }
 
 function unknownMac(name: string, { slot }: NicView): string {
-  return `# ${name}: the MAC address of ${slot} is not known before the VM exists, unless the stack fixes it (nics.${slot}.mac).`;
+  return `# ${name}: the MAC address of ${slot} is unknown until the VM exists, unless the stack sets it (nics.${slot}.mac).`;
 }
 
 export interface OutputFile {
@@ -154,7 +157,7 @@ export interface OutputFile {
   readonly isScript: boolean;
 }
 
-/** The outputs as a whole; for each VM that has an id its address alone, and a summary. */
+/** All outputs in several formats, and for each VM with an id its address and a summary. */
 export function outputFiles(outputs: StackOutputs): OutputFile[] {
   const { vms } = outputs;
   const hasTalos = vms.some((vm) => vm.isTalos && isControlPlane(vm));
@@ -168,7 +171,7 @@ export function outputFiles(outputs: StackOutputs): OutputFile[] {
       vm.vmid === null
         ? []
         : [
-            // Empty while no address is known, so that a script finds the file and sees that there is none.
+            // Empty if no address is known, so that scripts can rely on the file.
             data(`vm_${vm.vmid}_ip.txt`, vm.ip === null ? '' : `${vm.ip}\n`),
             data(`vm_${vm.vmid}_summary.txt`, summary(vm)),
           ],

@@ -27,13 +27,13 @@ const using = (network: string): Requirement => ({
 });
 
 describe('a network that may be a VNet', () => {
-  it('is looked for in every zone that is heard of', async () => {
+  it('is searched for in every visible zone', async () => {
     const { pve, asked } = server();
     expect(await withZones([using('blue/20')], new Grants(pve), pve, undefined)).toEqual([]);
     expect(asked).toContain('/sdn/zones/office/blue/20');
   });
 
-  it('that is called like a bridge is one, and costs no question', async () => {
+  it('counts as a bridge if it is named like one, without a request', async () => {
     const { pve, asked } = server();
     expect(await withZones([using('vmbr0')], new Grants(pve), pve, undefined)).toEqual([using('vmbr0')]);
     expect(asked).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Whether the token may do what a plan is about to do, found out before anything is done: what the steps need, what the
- * server grants, and the difference with its lines and remedies. What cannot be told is said, never taken as fine.
+ * Checks before an apply whether the token may do what the plan does: compares what the steps need with what the server
+ * grants. What cannot be checked is reported and never counts as granted.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { isFamily } from '../../base/errors.ts';
@@ -23,7 +23,7 @@ interface CheckNeedsInput {
   readonly stack: ResolvedStack;
   readonly version: ServerVersion;
   readonly signal?: AbortSignal | undefined;
-  /** Also what only a thorough examination wants to read; a plan does without. */
+  /** Also checks what only the doctor reads. */
   readonly thorough?: boolean;
 }
 
@@ -33,12 +33,12 @@ interface CheckPrivilegesInput extends CheckNeedsInput {
 }
 
 export interface PrivilegeCheck {
-  /** What stands against the plan: errors, with the commands that mend them. */
+  /** Errors that prevent the plan, with the commands that fix them. */
   readonly missing: readonly Diagnostic[];
-  /** What could not be told, and what it would take. */
+  /** What could not be checked, and which privilege that takes. */
   readonly notChecked: readonly Diagnostic[];
   readonly requirements: readonly Requirement[];
-  /** Those of the requirements that the token does not meet. */
+  /** Requirements that the token does not meet. */
   readonly gaps: readonly Requirement[];
   readonly grants: Grants;
 }
@@ -60,7 +60,7 @@ export async function checkNeeds(needs: PlanNeeds, input: CheckNeedsInput): Prom
   const named = gaps.length === 0 ? [] : await report({ requirements, gaps, grants, version }, input);
   const found = [...named, ...needs.rootOnly];
   const notChecked = [...tags.notChecked, ...(input.thorough ? await examine(input.stack, requirements, grants) : [])];
-  // A release that nobody knows may have renamed what is asked for here: whoever demands it all the same never gets on.
+  // An unknown release may have renamed privileges; requiring the old names would block every plan.
   if (supportOf(version) === 'unknown') {
     return { missing: [], notChecked: [...found.map(doubted), ...notChecked], requirements, gaps, grants };
   }
@@ -68,7 +68,7 @@ export async function checkNeeds(needs: PlanNeeds, input: CheckNeedsInput): Prom
 }
 
 function doubted(problem: Diagnostic): Diagnostic {
-  const detail = `${problem.detail}\nThis release of Proxmox VE is newer than all that Proxwright knows, so it may do without.`;
+  const detail = `${problem.detail}\nProxwright does not know this release of Proxmox VE, which may not need this.`;
   return { ...problem, severity: 'warning', detail };
 }
 
@@ -86,7 +86,7 @@ async function report(
   found: { requirements: readonly Requirement[]; gaps: readonly Requirement[]; grants: Grants; version: ServerVersion },
   { pve, signal }: CheckNeedsInput,
 ): Promise<Diagnostic[]> {
-  // Whether something is granted above decides where a new entry belongs.
+  // What is granted on /vms decides where a new entry belongs.
   const [roles, holder] = await Promise.all([
     pve.access.roles({ signal }),
     holderOf(pve, signal),
@@ -95,7 +95,7 @@ async function report(
   return missingPrivileges({ ...found, holder, roles: new Set(roles.map(({ roleid }) => roleid)) });
 }
 
-/** Whether a token is separated from its owner few tokens may read. */
+/** Few tokens may read whether they have privilege separation. */
 export async function holderOf(pve: Pve, signal?: AbortSignal): Promise<Holder> {
   const { principal } = pve;
   const [user = principal, tokenId] = principal.split('!');
@@ -110,7 +110,7 @@ export async function holderOf(pve: Pve, signal?: AbortSignal): Promise<Holder> 
   }
 }
 
-/** Reserved tags take a privilege of the datacenter's; which ones are reserved is not shown to everybody. */
+/** Reserved tags need Sys.Modify on `/`; not every token may read which tags are reserved. */
 async function checkTags(
   { tags }: PlanNeeds,
   grants: Grants,
@@ -132,10 +132,13 @@ async function checkTags(
   return { requirements, notChecked: [notChecked] };
 }
 
-/** What every installation calls its bridges; anything else may be a VNet. */
+/** The usual names of bridges; any other name may be a VNet. */
 const PLAIN_BRIDGE = /^vmbr\d+$/;
 
-/** The same requirements, those about networks that may be VNets with the paths of all zones we hear of. */
+/**
+ * Adds the paths of all visible zones to requirements on networks that may be VNets. A VNet is below its own zone, and only
+ * a token that may read the network knows which one that is.
+ */
 export async function withZones(
   gaps: readonly Requirement[],
   grants: Grants,
@@ -143,7 +146,7 @@ export async function withZones(
   signal: AbortSignal | undefined,
 ): Promise<Requirement[]> {
   if (!gaps.some(mayBeVnet)) return [...gaps];
-  const zones = await zonesHeardOf(pve, signal);
+  const zones = await visibleZones(pve, signal);
   const widened = gaps.map((gap): Requirement => {
     if (!mayBeVnet(gap)) return gap;
     const [{ path }] = gap.paths;
@@ -159,8 +162,8 @@ function mayBeVnet({ paths: [{ path }] }: Requirement): boolean {
   return bridge !== undefined && !PLAIN_BRIDGE.test(bridge);
 }
 
-/** From entries that concern this token, and from the list of resources where it shows zones. */
-async function zonesHeardOf(pve: Pve, signal: AbortSignal | undefined): Promise<string[]> {
+/** From the token's permissions and from the list of resources. */
+async function visibleZones(pve: Pve, signal: AbortSignal | undefined): Promise<string[]> {
   const [permissions, resources] = await Promise.all([
     pve.access.permissions({}, { signal }),
     pve.cluster.resources({}, { signal }),
@@ -173,11 +176,11 @@ async function zonesHeardOf(pve: Pve, signal: AbortSignal | undefined): Promise<
 }
 
 interface Reading extends Requirement {
-  /** What cannot be told without it: `Memory and load of node pve1`. */
+  /** What stays unknown without it: `Memory and load of node pve1`. */
   readonly what: string;
 }
 
-/** `requirements`: what the plan needs, whose storages are looked into as well. */
+/** What the doctor reads beyond what an apply needs, also on the storages of `requirements`. A role can include it. */
 export function readingsOf(stack: ResolvedStack, requirements: readonly Requirement[]): Reading[] {
   const [first] = stack.vms;
   const because: Requirement['because'] = [{ where: first ? whereOf(first) : {}, step: 'checks' }];
@@ -195,7 +198,10 @@ export function readingsOf(stack: ResolvedStack, requirements: readonly Requirem
   return [
     reading('Names, ids and addresses of other VMs', ['VM.Audit'], { path: '/vms', below: true }),
     reading('Quorum, HA and settings of the datacenter', ['Sys.Audit'], { path: '/' }),
-    reading('Bridges beside those that the token may use', ['SDN.Audit', 'SDN.Use'], { path: LOCAL_ZONE, below: true }),
+    reading('Bridges other than those that the token may use', ['SDN.Audit', 'SDN.Use'], {
+      path: LOCAL_ZONE,
+      below: true,
+    }),
     ...[...nodes].map((node) => reading(`Memory and load of node ${node}`, ['Sys.Audit'], { path: `/nodes/${node}` })),
     ...[...storages].map((storage) =>
       reading(`Volumes on storage ${storage}`, ['Datastore.Audit'], { path: `/storage/${storage}` }),
@@ -204,7 +210,7 @@ export function readingsOf(stack: ResolvedStack, requirements: readonly Requirem
   ];
 }
 
-/** What stays unknown, one warning each; their paths must have been asked about. */
+/** One warning for each reading that is not granted; their paths must have been asked before. */
 function notRead(readings: readonly Reading[], grants: Pick<Grants, 'holds'>): Diagnostic[] {
   return readings
     .filter((reading) => !grants.holds(reading))

@@ -11,8 +11,8 @@ const seen = (
   inUse: new Set(more.inUse),
 });
 
-describe('tags, to a token that may read the settings of the datacenter', () => {
-  it('are allowed where everybody may make up new ones, unless they are registered', () => {
+describe('tags, for a token that may read the datacenter settings', () => {
+  it('are allowed if users may create tags, unless they are registered', () => {
     expect(judgeTags(['new'], seen([], { settings: {} }))).toBe('allowed');
     const settings = { 'registered-tags': 'prod;live' };
     expect(judgeTags(['new', 'prod'], seen([], { settings }))).toEqual({ reserved: ['prod'] });
@@ -21,25 +21,22 @@ describe('tags, to a token that may read the settings of the datacenter', () => 
     });
   });
 
-  it.each(['none', 'list', 'existing'])(
-    'are reserved beyond those that are offered, where user-allow is %s',
-    (allow) => {
-      for (const access of [`user-allow=${allow}`, { 'user-allow': allow }]) {
-        const sight = seen(['offered'], { settings: { 'user-tag-access': access } });
-        expect(judgeTags(['offered'], sight)).toBe('allowed');
-        expect(judgeTags(['offered', 'new'], sight)).toEqual({ reserved: ['new'] });
-      }
-    },
-  );
+  it.each(['none', 'list', 'existing'])('are reserved unless listed as allowed, if user-allow is %s', (allow) => {
+    for (const access of [`user-allow=${allow}`, { 'user-allow': allow }]) {
+      const sight = seen(['offered'], { settings: { 'user-tag-access': access } });
+      expect(judgeTags(['offered'], sight)).toBe('allowed');
+      expect(judgeTags(['offered', 'new'], sight)).toEqual({ reserved: ['new'] });
+    }
+  });
 });
 
-describe('tags, to a token that may not', () => {
-  it('are allowed where they are offered, and otherwise not known', () => {
+describe('tags, for a token that may not read the datacenter settings', () => {
+  it('are allowed if listed, and otherwise unknown', () => {
     expect(judgeTags(['offered'], seen(['offered']))).toBe('allowed');
     expect(judgeTags(['offered', 'new'], seen(['offered']))).toEqual({ unknown: ['new'] });
   });
 
-  it('are reserved where a VM in sight has one that is not offered', () => {
+  it('are reserved if a visible VM has them and they are not listed', () => {
     expect(judgeTags(['prod'], seen(['web'], { inUse: ['prod', 'web'] }))).toEqual({ reserved: ['prod'] });
     expect(judgeTags(['web', 'new'], seen(['web'], { inUse: ['prod', 'web'] }))).toEqual({ unknown: ['new'] });
   });

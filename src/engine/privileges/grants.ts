@@ -1,6 +1,6 @@
 /**
- * What the token may do, asked path by path and remembered. A privilege that is named is granted; what comes with it only
- * says whether it is passed on to everything below. The answer already takes token and owner together.
+ * What the token may do, asked path by path and cached, and which tags it may set. A privilege in the answer is granted; its
+ * value says whether it propagates to the paths below. The answer already combines token and user.
  */
 import { setMaxListeners } from 'node:events';
 import type { Pve } from '../../pve/client.ts';
@@ -9,7 +9,7 @@ import { splitList, splitProperty } from '../../pve/wire/index.ts';
 import { type Requirement, RequirementList } from './requirement.ts';
 import type { PlanNeeds } from './requirements.ts';
 
-/** Privilege → whether it is passed on. */
+/** Privilege → whether it propagates. */
 type GrantsOnPath = ReadonlyMap<string, boolean>;
 
 export class Grants {
@@ -21,21 +21,21 @@ export class Grants {
   constructor(pve: Pve, signal?: AbortSignal) {
     this.#pve = pve;
     this.#signal = signal;
-    // Every question listens to it, and many are asked at once; that is no leak to be warned of.
+    // Many requests listen to the signal at once; that is not a leak.
     if (signal) setMaxListeners(0, signal);
   }
 
-  /** All at once; each path is asked for only the first time. The client bounds how many requests are under way. */
+  /** Asks for each path only once. The client limits the number of concurrent requests. */
   async ask(paths: Iterable<string>): Promise<void> {
     await Promise.all([...paths].map((path) => this.#askOnce(path)));
   }
 
-  /** Nothing where nobody asked. */
+  /** Empty for a path that was not asked. */
   on(path: string): GrantsOnPath {
     return this.#known.get(path) ?? new Map();
   }
 
-  /** Everything that was asked about. */
+  /** All paths that were asked. */
   get paths(): readonly string[] {
     return [...this.#known.keys()];
   }
@@ -47,8 +47,8 @@ export class Grants {
   #isGranted({ privileges, paths }: Pick<Requirement, 'privileges' | 'paths'>): boolean {
     return paths.some(({ path, below }) =>
       privileges.some((privilege) => {
-        const isPassedOn = this.on(path).get(privilege);
-        return isPassedOn === true || (isPassedOn === false && !below);
+        const propagates = this.on(path).get(privilege);
+        return propagates === true || (propagates === false && !below);
       }),
     );
   }
@@ -67,32 +67,36 @@ export class Grants {
   }
 }
 
-/** Whoever logs in as root with a password may do everything; a token of root may not. */
+/** root@pam with a password may do everything; its tokens may not. */
 export function isRealRoot({ principal }: Pick<Pve, 'principal'>): boolean {
   return principal === 'root@pam';
 }
 
+/**
+ * Permissions do not cover tags that the datacenter reserves, and few tokens may read its settings. But every token gets a
+ * list of allowed tags, which includes the tags of all visible VMs except reserved ones.
+ */
 type TagVerdict =
   | 'allowed'
-  /** They take Sys.Modify on `/`. */
+  /** They need Sys.Modify on `/`. */
   | { readonly reserved: readonly string[] }
-  /** The settings of the datacenter are not shown to this token. */
+  /** The token may not read the settings of the datacenter. */
   | { readonly unknown: readonly string[] };
 
-interface TagSight {
+interface TagSettings {
   readonly options: ClusterOptions;
-  /** The options are all that there are, not only what everybody may see. */
+  /** The options include the settings that not every token may read. */
   readonly isComplete: boolean;
-  /** Tags of VMs that the token may look at. */
+  /** Tags of VMs that the token may see. */
   readonly inUse: ReadonlySet<string>;
 }
 
-export function judgeTags(tags: readonly string[], { options, isComplete, inUse }: TagSight): TagVerdict {
+export function judgeTags(tags: readonly string[], { options, isComplete, inUse }: TagSettings): TagVerdict {
   const offered = new Set(options['allowed-tags'] ?? []);
   const rest = tags.filter((tag) => !offered.has(tag));
   if (rest.length === 0) return 'allowed';
   if (!isComplete) {
-    // One that is seen in use would be offered if anybody might set it.
+    // A tag in use would be in the list if every token could set it.
     const withheld = rest.filter((tag) => inUse.has(tag));
     return withheld.length > 0 ? { reserved: withheld } : { unknown: rest };
   }
@@ -103,7 +107,7 @@ export function judgeTags(tags: readonly string[], { options, isComplete, inUse 
   return reserved.length === 0 ? 'allowed' : { reserved };
 }
 
-/** A list comes as text or as a list, a property string as text or as an object, depending on the release. */
+/** Depending on the release, a list is a text or an array, and a property string is a text or an object. */
 function listOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.map(String);
   return typeof value === 'string' ? splitList(value) : [];
@@ -117,11 +121,11 @@ function userAllow(access: unknown): string {
 
 interface TagNeeds {
   readonly requirements: readonly Requirement[];
-  /** Those of which nobody could say whether they are reserved. */
+  /** Tags that may be reserved or not. */
   readonly unknown: PlanNeeds['tags'];
 }
 
-/** What tags that come or go take; `grants` are those of whoever `pve` is. */
+/** What adding and removing tags needs; `grants` belong to the token of `pve`. */
 export async function tagNeedsOf(
   tags: PlanNeeds['tags'],
   { pve, grants, signal }: { readonly pve: Pve; readonly grants: Grants; readonly signal?: AbortSignal | undefined },

@@ -1,4 +1,4 @@
-/** Roles and entries as the commands that an administrator types on a node. Pure. */
+/** Grants roles: as `pveum` commands for an administrator, or through the API with an administrator's token. */
 import { shellQuoted } from '../../base/shell.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { AclEntry, CallOptions } from '../../pve/index.ts';
@@ -7,11 +7,11 @@ import type { RoleSet } from './roles.ts';
 export interface Holder {
   /** `user@realm` or `user@realm!token`. */
   readonly principal: string;
-  /** Of a token: whether it needs entries of its own. Unknown counts as yes, which does no harm where it is no. */
+  /** Whether a token has privilege separation and needs its own entries. Treated as true if unknown, which does no harm. */
   readonly isSeparated?: boolean;
 }
 
-/** `existing`: roles that are there already get more privileges instead of being made. */
+/** `existing`: roles that get more privileges instead of being created. */
 export function pveumCommands(
   { roles, acl }: RoleSet,
   holder: Holder,
@@ -29,11 +29,11 @@ export function pveumCommands(
   ];
 }
 
-/** Who has to get an entry: a token with privilege separation has what both it and its owner have. */
+/** Who needs an entry: a token with privilege separation has the privileges that both it and its user have. */
 export function granteesOf({ principal, isSeparated = true }: Holder): { users?: string; tokens?: string } {
   const [user = principal, token] = principal.split('!');
   return {
-    // root@pam has every privilege; its tokens have not.
+    // root@pam has every privilege, unlike its tokens.
     ...(user !== 'root@pam' && { users: user }),
     ...(token !== undefined && isSeparated && { tokens: principal }),
   };
@@ -46,7 +46,7 @@ function holderOptions(holder: Holder): string {
   return [...owner, ...own].join(' ');
 }
 
-/** Commands that take entries away again. */
+/** Commands that remove entries. */
 export function pveumRemovals(entries: readonly AclEntry[]): string[] {
   return entries.map(
     ({ path, type, ugid, roleid }) => `pveum acl delete ${path} --${type}s ${shellQuoted(ugid)} --roles ${roleid}`,
@@ -55,15 +55,15 @@ export function pveumRemovals(entries: readonly AclEntry[]): string[] {
 
 export interface RoleChange {
   readonly name: string;
-  /** All that the role will have. */
+  /** All privileges of the role after the change. */
   readonly privileges: readonly string[];
   readonly isNew: boolean;
   readonly gains: readonly string[];
-  /** What a role that is there has beyond what is needed: kept, because another stack may need it. */
+  /** What an existing role has beyond what is needed; kept, because another stack may need it. */
   readonly keeps: readonly string[];
 }
 
-/** Roles that have all they need already are left out. */
+/** Without roles that already have everything they need. */
 export async function roleChanges(admin: Pve, { roles }: RoleSet, options?: CallOptions): Promise<RoleChange[]> {
   const there = new Map((await admin.access.roles(options)).map(({ roleid, privs }) => [roleid, new Set(privs)]));
   return roles.flatMap(({ name, privileges }): RoleChange[] => {
@@ -76,7 +76,7 @@ export async function roleChanges(admin: Pve, { roles }: RoleSet, options?: Call
   });
 }
 
-/** Roles before the entries that name them; what is there already does no harm. */
+/** Creates roles before the entries that refer to them. Existing entries stay. */
 export async function grantRoles(
   admin: Pve,
   { acl }: RoleSet,

@@ -1,4 +1,4 @@
-/** What is missing, for people: by the paths it is missing on, with the lines that ask for it and the commands that mend it. */
+/** Reports missing privileges by path, with the lines of the file that need them and the commands that grant them. */
 import type { Diagnostic, Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { ServerVersion } from '../../pve/compatibility.ts';
@@ -8,19 +8,19 @@ import { type Because, printPath, type Requirement } from './requirement.ts';
 import { smallestRoles } from './roles.ts';
 
 export interface ReportInput {
-  /** All that the plan needs. */
+  /** Everything the plan needs. */
   readonly requirements: readonly Requirement[];
-  /** Those that do not hold; at least one. */
+  /** The requirements that are not met; at least one. */
   readonly gaps: readonly Requirement[];
   readonly grants: Grants;
   readonly holder: Holder;
   readonly version: ServerVersion;
-  /** Names of the roles there are. */
+  /** Names of existing roles. */
   readonly roles: ReadonlySet<string>;
 }
 
-/** The last line of what is said; the hint below it is nothing but commands. */
-export const TO_TYPE = 'Type on a node, as root:';
+/** The last line of the detail; the hint below it consists of commands only. */
+export const RUN_AS_ROOT = 'Run as root on a node:';
 
 export function missingPrivileges(input: ReportInput): Diagnostic[] {
   const { grants } = input;
@@ -28,14 +28,14 @@ export function missingPrivileges(input: ReportInput): Diagnostic[] {
   return hasAnything ? groupsOf(input.gaps).map((group) => groupDiagnostic(group, input)) : [nothingAtAll(input)];
 }
 
-/** The usual beginning: a token that somebody made, and nobody gave anything. */
+/** The usual start: a new token without any ACL entry. */
 function nothingAtAll(input: ReportInput): Diagnostic {
   const { holder, requirements, gaps } = input;
   const { principal } = holder;
   const isToken = principal.includes('!');
   const why = isToken
-    ? 'A token with privilege separation needs entries for itself and for its user; one of the two, or both, has none.'
-    : 'Nobody gave this user a role.';
+    ? 'A token with privilege separation needs ACL entries for itself and for its user; one or both have none.'
+    : 'This user has no role.';
   const [first] = gaps;
   return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
@@ -43,7 +43,7 @@ function nothingAtAll(input: ReportInput): Diagnostic {
     detail: [
       `${principal} has no privileges at all on what this plan touches. ${why} It needs:`,
       ...groupsOf(gaps).flatMap(({ places, gaps: each }) => each.map((gap) => `  ${gapLine(gap, places)}`)),
-      TO_TYPE,
+      RUN_AS_ROOT,
     ].join('\n'),
     hint: commandsFor(requirements, input, 'each').join('\n'),
   }).diagnostic;
@@ -55,7 +55,7 @@ interface GapGroup {
   readonly gaps: readonly Requirement[];
 }
 
-/** Paths on which the same things are missing are said together: fifty VMs of a group are one message. */
+/** Groups paths on which the same privileges are missing: one message for fifty VMs. */
 function groupsOf(gaps: readonly Requirement[]): GapGroup[] {
   const byPlace = new Map<string, Requirement[]>();
   for (const gap of gaps) {
@@ -80,9 +80,9 @@ function groupDiagnostic({ places, gaps }: GapGroup, input: ReportInput): Diagno
     code: 'PRIVILEGE_MISSING',
     ...(first && { where: first.because[0].where }),
     detail: [
-      `${principal} may not do all that this plan needs:`,
+      `${principal} lacks privileges that this plan needs:`,
       ...gaps.map((gap) => `  ${gapLine(gap, places)}`),
-      TO_TYPE,
+      RUN_AS_ROOT,
     ].join('\n'),
     hint: hintFor(gaps, places, input).join('\n'),
   }).diagnostic;
@@ -107,18 +107,18 @@ function lineOf({ file, line }: Where): string {
 }
 
 /**
- * An entry replaces what its path inherits, so the new role holds everything that is needed there, and what the token has
- * there now. What holds on other paths goes on holding.
+ * An entry replaces what its path inherits, so the new role contains everything that is needed there and what the token
+ * already has there. Other paths stay as they are.
  */
 function hintFor(gaps: readonly Requirement[], places: readonly string[], input: ReportInput): string[] {
   const { requirements, grants } = input;
   const isAboutVms = gaps.some(({ paths }) => paths.every(({ path }) => path.startsWith('/vms')));
-  const passedOn = [...grants.on('/vms')].flatMap(([privilege, isPassedOn]) => (isPassedOn ? [privilege] : []));
-  // An entry of its own keeps from a VM what is given above it.
+  const propagated = [...grants.on('/vms')].flatMap(([privilege, propagates]) => (propagates ? [privilege] : []));
+  // An entry on the VM itself hides what it would inherit.
   const isShadowed = gaps.some(({ paths: [{ path }] }) =>
-    /^\/vms\/\d+$/.test(path) ? passedOn.some((privilege) => !grants.on(path).has(privilege)) : false,
+    /^\/vms\/\d+$/.test(path) ? propagated.some((privilege) => !grants.on(path).has(privilege)) : false,
   );
-  const vms = isAboutVms && !isShadowed && (places.length > 1 || passedOn.length > 0) ? 'all' : 'each';
+  const vms = isAboutVms && !isShadowed && (places.length > 1 || propagated.length > 0) ? 'all' : 'each';
   const paths = new Set(gaps.flatMap((gap) => gap.paths.map(({ path }) => path)));
   const concerns = (requirement: Requirement) =>
     requirement.paths.some(({ path }) => paths.has(path)) ||
@@ -128,12 +128,12 @@ function hintFor(gaps: readonly Requirement[], places: readonly string[], input:
 
 function commandsFor(requirements: readonly Requirement[], input: ReportInput, vms: 'each' | 'all'): string[] {
   const { grants, holder, version, roles } = input;
-  const keep = (path: string) => [...grants.on(path).keys()].filter((privilege) => isAtHome(privilege, path));
+  const keep = (path: string) => [...grants.on(path).keys()].filter((privilege) => fits(privilege, path));
   return pveumCommands(smallestRoles(requirements, { version, vms, granted: grants, keep }), holder, roles);
 }
 
-/** Kinds of privileges that anything at or below a path is ever asked for; of the root only what it is asked for itself. */
-const AT_HOME: Readonly<Record<string, RegExp>> = {
+/** Privileges that make sense at or below a path; for the root, only those that are checked on `/` itself. */
+const FITTING: Readonly<Record<string, RegExp>> = {
   '': /^(Sys|Permissions)\./,
   nodes: /^(Sys|Permissions)\./,
   vms: /^(VM|Permissions)\./,
@@ -143,6 +143,6 @@ const AT_HOME: Readonly<Record<string, RegExp>> = {
   pool: /^(Pool|VM|Datastore|Permissions)\./,
 };
 
-function isAtHome(privilege: string, path: string): boolean {
-  return AT_HOME[path.split('/')[1] ?? '']?.test(privilege) ?? true;
+function fits(privilege: string, path: string): boolean {
+  return FITTING[path.split('/')[1] ?? '']?.test(privilege) ?? true;
 }

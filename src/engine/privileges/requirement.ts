@@ -1,4 +1,4 @@
-/** What a plan needs of its token, once for each set of privileges and paths, with everything in the stack that asks for it. */
+/** What a plan needs, once for each set of privileges and paths, with the lines of the stack file that need it. */
 
 import type { Where } from '../../base/diagnostics.ts';
 import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
@@ -11,21 +11,20 @@ export interface Because {
 }
 
 export interface Requirement {
-  /** Any one of them is enough. */
+  /** One of these is enough. */
   readonly privileges: OneOf<string>;
-  /** On any one of these. */
+  /** On one of these. */
   readonly paths: OneOf<AclPath>;
   readonly because: OneOf<Because>;
-  /** Whoever has all of these needs it not. */
+  /** Not needed if all of these are granted. */
   readonly instead?: OneOf<Pick<Requirement, 'privileges' | 'paths'>>;
-  /** More than a VM's own affairs: it reaches into the hosts, or into the guest as its administrator. */
+  /** Reaches beyond the VM: into the hosts, or into the guest as its administrator. */
   readonly strong?: true;
 }
 
-/** A privilege for each of these is worth a second thought. */
 const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'Datastore.Allocate', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
 
-/** The same need, said by many, is one requirement. */
+/** Merges equal needs into one requirement. */
 export class RequirementList {
   readonly #byKey = new Map<string, Requirement>();
 
@@ -52,7 +51,7 @@ export class RequirementList {
 
 const isSame = (a: Where, b: Where) => a.address === b.address && a.field === b.field;
 
-/** `/vms/101`; `/vms/…` where everything below is meant. */
+/** `/vms/101`, or `/vms/…` for everything below. */
 export function printPath({ path, below }: AclPath): string {
   return below ? `${path}/…` : path;
 }

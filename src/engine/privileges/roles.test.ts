@@ -19,7 +19,7 @@ const grantsOf = (granted: Readonly<Record<string, Readonly<Record<string, boole
 });
 
 describe('the smallest roles', () => {
-  it('are one for each kind of thing, with an entry on each path', () => {
+  it('are one for each kind of object, with an entry on each path', () => {
     const roles = smallestRoles(
       [
         ...TEMPLATE,
@@ -44,7 +44,7 @@ describe('the smallest roles', () => {
     });
   });
 
-  it('take of alternatives what is needed anyway, then what is granted, then the first', () => {
+  it('prefer alternatives that are needed anyway, then those already granted, then the first', () => {
     const either = requirement(['VM.Config.Cloudinit', 'VM.Config.Network'], '/vms/401');
     const rolesOf = (...requirements: Requirement[]) =>
       smallestRoles(requirements, { version: PVE9 }).roles.map(({ privileges }) => privileges);
@@ -54,13 +54,13 @@ describe('the smallest roles', () => {
     expect(smallestRoles([either], { version: PVE9, granted }).roles[0]?.privileges).toEqual(['VM.Config.Network']);
   });
 
-  it('never name a privilege that the server does not know', () => {
+  it('contain no privilege that the server does not know', () => {
     const both = requirement(['VM.GuestAgent.Audit', 'VM.Monitor'], '/vms/401');
     expect(smallestRoles([both], { version: PVE9 }).roles[0]?.privileges).toEqual(['VM.GuestAgent.Audit']);
     expect(smallestRoles([both], { version: PVE8 }).roles[0]?.privileges).toEqual(['VM.Monitor']);
   });
 
-  it('keep what is strong apart, so that only those get it who ask', () => {
+  it('put strong privileges into a role of their own', () => {
     const { roles, acl } = smallestRoles(
       [
         requirement(['VM.Audit'], '/vms/401'),
@@ -73,7 +73,7 @@ describe('the smallest roles', () => {
     expect(acl.filter(({ role }) => role === 'Proxwright-VM-Strong').map(({ path }) => path)).toEqual(['/vms/402']);
   });
 
-  it('let files be removed where files are, and not where disks are', () => {
+  it('allow deleting files on storages with files, not on storages with disks', () => {
     const { roles, acl } = smallestRoles(
       [
         requirement(['Datastore.Allocate'], '/storage/local'),
@@ -86,7 +86,7 @@ describe('the smallest roles', () => {
     expect(acl.filter(({ role }) => role === strong?.name).map(({ path }) => path)).toEqual(['/storage/local']);
   });
 
-  it('stand on /vms where they are to outlive the VMs, with the templates apart', () => {
+  it('use one entry on /vms if they should outlive the VMs, and separate entries for templates', () => {
     const { acl } = smallestRoles([...TEMPLATE, requirement(['VM.Allocate'], '/vms/401')], {
       version: PVE9,
       vms: 'all',
@@ -97,7 +97,7 @@ describe('the smallest roles', () => {
     ]);
   });
 
-  it('stand on the pool where there is one, and need no entry for what is passed on from above', () => {
+  it('use the pool if there is one, and no entry for what propagates from above', () => {
     const { acl } = smallestRoles(
       [
         requirement(['VM.Allocate'], '/vms/401', '/pool/lab'),
@@ -126,7 +126,7 @@ describe('commands for an administrator', () => {
     ]);
   });
 
-  it('grant to the one that counts, and add to a role that is there', () => {
+  it('grant to the principal that needs it, and extend an existing role', () => {
     const [role] = pveumCommands(roles, { principal: 'prov@pve' }, new Set(['samsara_iac-VM']));
     expect(role).toBe('pveum role modify samsara_iac-VM --append 1 --privs "VM.Allocate"');
     const holders = [
@@ -138,8 +138,8 @@ describe('commands for an administrator', () => {
   });
 });
 
-describe('the difference to what a token has', () => {
-  it('is what is missing and what is too much, on / as well', () => {
+describe('the comparison with the privileges of a token', () => {
+  it('lists what is missing and what is not needed, also on /', () => {
     const roles = smallestRoles([...TEMPLATE, requirement(['VM.Allocate'], { path: '/vms', below: true })], {
       version: PVE9,
     });

@@ -1,6 +1,6 @@
 /**
- * The smallest roles and access control entries that cover a set of requirements: one role for each kind of thing, and one
- * beside it for what is strong, so that only those get it who ask. Never a privilege that the server does not know. Pure.
+ * The smallest roles and ACL entries that cover a set of requirements: one role for each kind of object, and a second one
+ * for strong privileges, granted only where they are needed. Contains only privileges that the server knows. Pure.
  */
 import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 import type { Grants } from './grants.ts';
@@ -15,7 +15,7 @@ export interface RoleDefinition {
 export interface AclGrant {
   readonly path: string;
   readonly role: string;
-  /** Whether it holds for everything below as well. */
+  /** Whether it also applies to everything below. */
   readonly propagate: boolean;
 }
 
@@ -26,28 +26,28 @@ export interface RoleSet {
 
 export interface RoleOptions {
   readonly version: ServerVersion;
-  /** Privileges the server itself says it knows, where it could be asked; else the table decides. */
+  /** Privileges that the server reports; without a server, the table of releases decides. */
   readonly known?: ReadonlySet<string>;
-  /** What the names of the roles begin with. */
+  /** Prefix of role names. */
   readonly name?: string;
   /**
-   * `each`: an entry for every VM, which Proxmox removes together with the VM. `all`: one entry on /vms, which outlives
-   * them and holds for everybody's VMs.
+   * `each`: an entry for every VM, which Proxmox removes together with the VM. `all`: one entry on /vms, which stays and
+   * applies to all VMs of the cluster.
    */
   readonly vms?: 'each' | 'all';
-  /** Where one of several privileges would do, the one that is there already is taken. */
+  /** If one of several privileges is enough, one that is already granted is preferred. */
   readonly granted?: Pick<Grants, 'on'>;
-  /** Privileges that a path must not lose: an entry on it replaces whatever it inherits. */
+  /** Privileges that a path must not lose: an entry replaces what the path inherits. */
   readonly keep?: (path: string) => Iterable<string>;
 }
 
 const DEFAULT_NAME = 'Proxwright';
 
-/** They reach beyond what the role is for, so they are never handed to somebody who did not ask. */
-const APART = new Set([
+/** Strong privileges, which get a role of their own. */
+const STRONG = new Set([
   'Sys.Modify',
   'Sys.Console',
-  // On a storage for disks it would be the right to change and delete everybody's.
+  // On a storage with disks it allows to change and delete all of them.
   'Datastore.Allocate',
   'Mapping.Modify',
   'VM.GuestAgent.Unrestricted',
@@ -60,11 +60,11 @@ export function smallestRoles(requirements: readonly Requirement[], options: Rol
   const roles = new Map<string, Set<string>>();
   const acl: AclGrant[] = [];
   for (const [path, { privileges, propagate }] of places) {
-    const ordinary = [...privileges].filter((privilege) => !APART.has(privilege));
-    const apart = [...privileges].filter((privilege) => APART.has(privilege));
+    const ordinary = [...privileges].filter((privilege) => !STRONG.has(privilege));
+    const strong = [...privileges].filter((privilege) => STRONG.has(privilege));
     for (const [suffix, part] of [
       ['', ordinary],
-      ['-Strong', apart],
+      ['-Strong', strong],
     ] as const) {
       if (part.length === 0) continue;
       const name = `${prefix}-${kindOf(path, privileges)}${suffix}`;
@@ -87,7 +87,7 @@ function placesOf(requirements: readonly Requirement[], options: RoleOptions): M
   const known = options.known ?? privilegesOf(options.version);
   const templates = templatePaths(requirements);
   const places = new Map<string, Place>();
-  const wanted = requirements.map((requirement) => ({
+  const needed = requirements.map((requirement) => ({
     ...placeOf(requirement, options, templates),
     alternatives: requirement.privileges.filter((privilege) => known.has(privilege)),
   }));
@@ -97,8 +97,8 @@ function placesOf(requirements: readonly Requirement[], options: RoleOptions): M
     place.propagate ||= propagate;
     places.set(path, place);
   };
-  // First what there is no choice about: it may settle the rest.
-  const inOrder = wanted.toSorted((a, b) => Number(a.alternatives.length > 1) - Number(b.alternatives.length > 1));
+  // Requirements without alternatives first, because they may satisfy others.
+  const inOrder = needed.toSorted((a, b) => Number(a.alternatives.length > 1) - Number(b.alternatives.length > 1));
   for (const { path, propagate, alternatives } of inOrder) {
     const there = places.get(path)?.privileges;
     const granted = options.granted?.on(path);
@@ -115,7 +115,7 @@ function placesOf(requirements: readonly Requirement[], options: RoleOptions): M
   return places;
 }
 
-/** Whether everything needed here is passed on from above; then an entry of its own would only be in the way. */
+/** Whether everything needed here propagates from above; an entry would then hide it. */
 function isCovered(path: string, privileges: ReadonlySet<string>, places: ReadonlyMap<string, Place>): boolean {
   return [...places].some(
     ([above, place]) =>
@@ -123,7 +123,7 @@ function isCovered(path: string, privileges: ReadonlySet<string>, places: Readon
   );
 }
 
-/** A pool outlives its VMs and takes nothing away from them, so it is the better place where there is one. */
+/** Prefers a pool: its entry stays when VMs are deleted, and hides nothing that they inherit. */
 function placeOf(
   { paths }: Requirement,
   { vms = 'each' }: RoleOptions,
@@ -134,7 +134,7 @@ function placeOf(
   return isOwnVm && vms === 'all' ? { path: '/vms', propagate: true } : { path, propagate: below };
 }
 
-/** VMs that are only read and copied. */
+/** VMs that are only read and cloned. */
 function templatePaths(requirements: readonly Requirement[]): Set<string> {
   const onPath = new Map<string, Set<string>>();
   for (const { paths, privileges } of requirements) {
@@ -170,15 +170,15 @@ export interface PathPrivileges {
 
 export interface RoleDifference {
   readonly missing: readonly PathPrivileges[];
-  /** What the token may do there and does not need. */
+  /** What the token has and does not need. */
   readonly tooMuch: readonly PathPrivileges[];
 }
 
-/** Beside what the token has; the paths of the entries and `/` must have been asked about. */
+/** Compares with what the token has; the paths of the entries and `/` must have been asked before. */
 export function compareWithGrants({ roles, acl }: RoleSet, granted: Pick<Grants, 'on'>): RoleDifference {
   const privilegesOfRole = new Map(roles.map(({ name, privileges }) => [name, privileges]));
   const needed = new Map<string, Set<string>>([['/', new Set()]]);
-  const passedOn = new Set(acl.filter(({ propagate }) => propagate).map(({ path }) => path));
+  const propagated = new Set(acl.filter(({ propagate }) => propagate).map(({ path }) => path));
   for (const { path, role } of acl) {
     needed.set(path, new Set([...(needed.get(path) ?? []), ...(privilegesOfRole.get(role) ?? [])]));
   }
@@ -186,7 +186,8 @@ export function compareWithGrants({ roles, acl }: RoleSet, granted: Pick<Grants,
   const tooMuch: PathPrivileges[] = [];
   for (const [path, privileges] of needed) {
     const there = granted.on(path);
-    const isThere = (privilege: string) => (passedOn.has(path) ? there.get(privilege) === true : there.has(privilege));
+    const isThere = (privilege: string) =>
+      propagated.has(path) ? there.get(privilege) === true : there.has(privilege);
     const lacking = [...privileges].filter((privilege) => !isThere(privilege)).sort();
     const spare = [...there.keys()].filter((privilege) => !privileges.has(privilege)).sort();
     if (lacking.length > 0) missing.push({ path, privileges: lacking });

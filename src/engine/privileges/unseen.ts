@@ -1,7 +1,6 @@
 /**
- * Proxmox shows a weak token a smaller world: templates, storages and bridges that it may not use are simply not listed. A
- * complaint that something does not exist is turned into what it really may be: a privilege that is missing, with the
- * commands that give it.
+ * Proxmox does not list templates, storages and bridges that a token may not use. So a problem such as "does not exist" may
+ * really be a missing privilege; it is then reported as one, with the commands that grant it.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -13,26 +12,26 @@ import type { Pve } from '../../pve/client.ts';
 import { assumedNeeds, guessText } from './assumed.ts';
 import { checkNeeds } from './check.ts';
 import { Grants, isRealRoot } from './grants.ts';
-import { TO_TYPE } from './report.ts';
+import { RUN_AS_ROOT } from './report.ts';
 import type { Requirement } from './requirement.ts';
 
 export interface UnseenInput {
   readonly pve: Pve;
   readonly stack: ResolvedStack;
-  /** Why there is no plan. */
+  /** The problems that prevented a plan. */
   readonly problems: readonly Diagnostic[];
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What would have to be granted for something to be seen at all. */
+/** What the token needs in order to see something. */
 interface Sight {
   readonly what: string;
-  /** Any one of them shows it; the first one is what the plan needs as well. */
+  /** One of them is enough; the plan needs the first one anyway. */
   readonly privileges: OneOf<string>;
   readonly path: AclPath;
 }
 
-/** The same problems; where the token could not have seen what is called missing, with that as the reason. */
+/** Replaces problems about things that the token could not have seen. */
 export async function explainUnseen({ pve, stack, problems, signal }: UnseenInput): Promise<readonly Diagnostic[]> {
   if (isRealRoot(pve)) return problems;
   const grants = new Grants(pve, signal);
@@ -52,7 +51,7 @@ export async function explainUnseen({ pve, stack, problems, signal }: UnseenInpu
   for (const [index, problem] of problems.entries()) {
     const sight = missed[index];
     if (!sight) explained.push(problem);
-    // Who may see nothing at all is told once, with all that the stack needs.
+    // A token without privileges gets one message, with everything that the stack needs.
     else if (!isBlind) explained.push(unseen(problem, sight, pve.principal, await remedies.forSight(sight, problem)));
     else if (index === missed.findIndex(Boolean)) {
       explained.push(unseen(problem, sight, pve.principal, await remedies.forEverything(sight, problem)));
@@ -62,9 +61,9 @@ export async function explainUnseen({ pve, stack, problems, signal }: UnseenInpu
 }
 
 interface Remedy {
-  /** What has to be said about the commands. */
+  /** Remarks about the commands. */
   readonly notes: readonly string[];
-  /** For an administrator to type. */
+  /** For an administrator. */
   readonly commands: string;
 }
 
@@ -88,7 +87,7 @@ class Remedies {
     const assumed = assumedNeeds({ stack, version, observed, now: 0, lifecycle: true });
     if (!assumed.ok) return this.forSight(sight, problem);
     const notes = [
-      `${pve.principal} has no privileges at all. This gives it what the stack needs.`,
+      `${pve.principal} has no privileges. These commands grant what the stack needs.`,
       ...assumed.guesses.map(guessText),
     ];
     return { notes, commands: await this.#commandsFor(assumed.needs.requirements) };
@@ -105,7 +104,7 @@ class Remedies {
   }
 }
 
-/** VMs on which an entry of their own replaces the right to look that is passed on from above. */
+/** VMs with an entry that hides the inherited VM.Audit. */
 async function shadowedVms(pve: Pve, signal: AbortSignal | undefined): Promise<string[]> {
   const permissions = await pve.access.permissions({}, { signal });
   return Object.entries(permissions).flatMap(([path, granted]) =>
@@ -125,9 +124,9 @@ function unseen(
     ...(problem.where && { where: problem.where }),
     detail: [
       problem.detail,
-      `${principal} would not see ${what} if it were there: it lacks ${first} on ${path.path}. If the name is right:`,
+      `${principal} cannot see ${what}, even if it exists: it lacks ${first} on ${path.path}. If the name is right, grant the privilege.`,
       ...notes,
-      TO_TYPE,
+      RUN_AS_ROOT,
     ].join('\n'),
     hint: commands,
   }).diagnostic;

@@ -127,7 +127,7 @@ describe('doctor', () => {
     writeFileSync(join(directory, '.terraform.lock.hcl'), LOCK);
     const { code, out } = await run((deps) => runDoctor({ upgradeTo: '9' }, deps), { PROXMOX_VE_API_TOKEN: ADMIN });
     expect(code).toBe(1);
-    expect(out).toContain('telmate/proxmox 2.9.14 demands the privilege VM.Monitor');
+    expect(out).toContain('telmate/proxmox 2.9.14 requires the privilege VM.Monitor');
     expect(out).toContain('.terraform.lock.hcl:1');
     const bad = await run((deps) => runDoctor({ upgradeTo: 'nine' }, deps));
     expect(bad).toMatchObject({ code: 1, problems: expect.stringContaining('--upgrade-to 9') });
@@ -142,6 +142,15 @@ describe('permissions', () => {
     expect(lines.length).toBeGreaterThan(3);
     expect(lines.filter((line) => !/^pveum (role|acl) /.test(line))).toEqual([]);
     expect(out).toContain('# Missing today:');
+  });
+
+  it('offers the command for an exact answer only if the token could not see everything', async () => {
+    const offer = "# For an exact answer, use an administrator's token: PROXMOX_VE_API_TOKEN=";
+    const blind = await run((deps) => runPermissions({ lifecycle: true }, deps));
+    expect(blind.out).toContain(offer);
+    expect(blind.out).toContain("proxwright permissions --lifecycle --for 'prov@pve!tok'");
+    const named = await run((deps) => runPermissions({ lifecycle: true, for: 'prov@pve!tok' }, deps));
+    expect(named.out).not.toContain(offer);
   });
 
   it('needs no server with --pve, and marks the placeholder for the token', async () => {

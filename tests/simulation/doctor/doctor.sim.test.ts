@@ -54,8 +54,8 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       const visited = await visit(after.world, STACK(), { state: await readState(store, 'lab'), now: after.now });
       expect(words(visited)).toEqual([]);
       expect(visited.of('plan')).toMatchObject([{ words: '1 VM, nothing to do.' }]);
-      expect(visited.of('storage')).toMatchObject([{ words: expect.stringContaining('makes no disks') }]);
-      expect(visited.of('capacity')[0]?.words).toContain('0 B are planned');
+      expect(visited.of('storage')).toMatchObject([{ words: expect.stringContaining('creates no disks') }]);
+      expect(visited.of('capacity')[0]?.words).toContain('0 B planned');
       expect(visited.of('neighbours')).toMatchObject([{ verdict: 'good' }]);
     });
   });
@@ -121,7 +121,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
         config.delete('boot');
       });
       expect(words(await visit(world, STACK().replace(/ {4}disks.*\n/, '')))).toContainEqual(
-        expect.stringContaining('has lost its disk'),
+        expect.stringContaining('has a detached disk'),
       );
     });
 
@@ -137,7 +137,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
     it('whose VMs have an address of the stack is told', async () => {
       const world = changed(labWorld(), 150, (config) => config.set('ipconfig0', 'ip=10.0.30.11/24'));
       expect(words(await visit(world, STACK()))).toEqual([
-        '10.0.30.11 of vm.web is the address of VM 150 (others-150) already.',
+        '10.0.30.11 of vm.web is already the address of VM 150 (others-150).',
       ]);
     });
 

@@ -74,7 +74,7 @@ describe('from a fresh clone with a variables file', () => {
       /^\| \d{4}-\d\d-\d\d \| P2-T5 \| Create vm\.web\[1\], vm\.web\[2\] \| `proxwright apply --var-file vars\.yaml --verify --yes` \| Complete \| first \\\| try; last plan empty; /,
     );
     expect(second).toMatch(
-      /\| Verify lab \| No changes: 2 of 2 as the file says \| `proxwright verify --var-file vars\.yaml` \| Complete \| plan empty; /,
+      /\| Verify lab \| No changes: 2 of 2 match the file \| `proxwright verify --var-file vars\.yaml` \| Complete \| plan empty; /,
     );
     const [applyRecord, verifyRecord] = records(clone);
     const commit = { id: git(clone.directory, 'rev-parse', 'HEAD').trim(), isClean: true };
@@ -125,7 +125,7 @@ describe('a verification', () => {
     const { code, out } = await verify(lab);
     expect(code).toBe(1);
     expect(out).toContain('changed outside Proxwright');
-    expect(rows(lab)[1]).toContain('| None made. Open: Change vm.web[2] (memory 2GiB → 4GiB) |');
+    expect(rows(lab)[1]).toContain('| None. Pending: Change vm.web[2] (memory 2GiB → 4GiB) |');
     expect(rows(lab)[1]).toContain('| Failed | plan not empty: vm.web[2]; ');
     expect(records(lab)[1].remaining).toMatchObject([
       { address: 'vm.web[2]', vmid: 602, fields: [{ path: 'memory', before: '2GiB', after: '4GiB', by: 'others' }] },
@@ -203,10 +203,12 @@ describe('an apply that fails', () => {
     expect(text).toMatch(
       /\| \*\*clone failed after .*:\*\* TASK_FAILED: qmclone 9000 on pve1 ended with: "clone failed: simulated failure"\. \|/,
     );
-    expect(text).toContain('2. **Why did that fail?** Because the server said `"clone failed: simulated failure"`.');
+    expect(text).toContain(
+      '2. **Why did that fail?** Because the server answered `"clone failed: simulated failure"`.',
+    );
     expect(text).toMatch(/^ {4} *transferred 1\.4 GiB/m);
     expect(text).toMatch(/\| vm\.web\[\d\] \| lab-\d \| 60\d \| pve1 \| done \|/);
-    expect(text).toMatch(/\| vm\.web\[\d\] \| lab-\d \| 60\d \| pve1 \| failed while it was made/);
+    expect(text).toMatch(/\| vm\.web\[\d\] \| lab-\d \| 60\d \| pve1 \| failed while it was created/);
     expect(rows(lab)[0]).toContain(`| Failed | apply failed: TASK_FAILED at vm.web[`);
     expect(rows(lab)[0]).toContain(`see incidents/${name} |`);
     expect(stages(record).slice(3)).toEqual(['apply failed', 'last plan failed']);
@@ -245,7 +247,7 @@ describe('an apply that fails', () => {
     expect(code).toBe(1);
     expect(stages(records(lab)[0]).slice(3)).toEqual(['apply passed', 'last plan failed']);
     const [name = ''] = incidents(lab);
-    expect(lab.read(`incidents/${name}`)).toContain('Because the last plan wanted to change vm.web[2].');
+    expect(lab.read(`incidents/${name}`)).toContain('Because the last plan would still change vm.web[2].');
   });
 
   it('drafts nothing if it did not start', async () => {
@@ -324,7 +326,7 @@ describe('what is written', () => {
     await lab.run((deps) => runPlan({ ...VERIFY, ...variable, only: ['vm.web[1]'], out: 'plan.json' }, deps));
     expect(await lab.run((deps) => runApply('plan.json', { ...APPLY, ...variable }, deps))).toMatchObject({ code: 1 });
     const [draft = ''] = incidents(lab);
-    expect(lab.read(`incidents/${draft}`)).toMatch(/vm\.web\[2\]: description is .*, wanted •••/);
+    expect(lab.read(`incidents/${draft}`)).toMatch(/vm\.web\[2\]: description is .*, should be •••/);
     expect(lab.read(`incidents/${draft}`)).not.toContain('hush-hush');
   });
 });

@@ -33,7 +33,7 @@ describe.each(SERVERS)('on $name', ({ world }) => {
     const end = await runPhase(firstPicture(world), given, { grants: [] });
     expect(end.problems).toHaveLength(1);
     expect(texts(end)[0]).toContain('has no privileges at all');
-    expect(texts(end)[0]).toContain('Type on a node, as root:\n  pveum role add ');
+    expect(texts(end)[0]).toContain('Run as root on a node:\n  pveum role add ');
     const again = await runPhase(obeyed(end), given, { grants: [] });
     expect(texts(again)).toEqual([]);
     expect(again.outcome).toBe('done');

@@ -61,7 +61,7 @@ describe('a token that lacks one privilege', () => {
     });
     expect(texts(end)).toEqual([
       expect.stringMatching(
-        /^error: Privilege missing \[PRIVILEGE_MISSING\]\n {2}at stack\.yaml:9:\d+ — vm\.web\n {2}prov@pve!tok may not do all that this plan needs:\n {4}VM\.Config\.CPU on \/vms\/401, for cpu\.cores \(stack\.yaml:9\)\n/,
+        /^error: Privilege missing \[PRIVILEGE_MISSING\]\n {2}at stack\.yaml:9:\d+ — vm\.web\n {2}prov@pve!tok lacks privileges that this plan needs:\n {4}VM\.Config\.CPU on \/vms\/401, for cpu\.cores \(stack\.yaml:9\)\n/,
       ),
     ]);
   });
@@ -102,8 +102,8 @@ describe('a token that was given nothing', () => {
     expect(end.writes).toEqual([]);
     expect(end.problems).toHaveLength(1);
     expect(end.problems[0]?.detail.split('\n')[0]).toBe(
-      'prov@pve!tok has no privileges at all on what this plan touches. A token with privilege separation needs entries ' +
-        'for itself and for its user; one of the two, or both, has none. It needs:',
+      'prov@pve!tok has no privileges at all on what this plan touches. A token with privilege separation needs ACL entries ' +
+        'for itself and for its user; one or both have none. It needs:',
     );
     const again = await runPhase(obey(end.after, end.problems[0]?.hint?.text ?? ''), given, { grants: [] });
     expect(texts(again)).toEqual([]);
@@ -114,7 +114,7 @@ describe('a token that was given nothing', () => {
     const end = await runPhase(FROM, phase(vm('web', 401)), { grants: [] });
     expect(end.problems.map(({ code }) => code)).toEqual(['PRIVILEGE_MISSING']);
     expect(texts(end)[0]).toContain(
-      'prov@pve!tok would not see VM 9000 if it were there: it lacks VM.Audit on /vms/9000.',
+      'prov@pve!tok cannot see VM 9000, even if it exists: it lacks VM.Audit on /vms/9000.',
     );
   });
 });
@@ -214,7 +214,7 @@ describe('a thorough examination', () => {
     expect(end.check?.notChecked.map(({ detail }) => detail)).toEqual([
       'Names, ids and addresses of other VMs could not be checked: the token needs VM.Audit on /vms.',
       'Quorum, HA and settings of the datacenter could not be checked: the token needs Sys.Audit on /.',
-      'Bridges beside those that the token may use could not be checked: the token needs SDN.Audit on /sdn/zones/localnetwork.',
+      'Bridges other than those that the token may use could not be checked: the token needs SDN.Audit on /sdn/zones/localnetwork.',
       'Memory and load of node pve1 could not be checked: the token needs Sys.Audit on /nodes/pve1.',
       'Volumes on storage local-lvm could not be checked: the token needs Datastore.Audit on /storage/local-lvm.',
     ]);

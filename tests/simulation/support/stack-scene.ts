@@ -3,7 +3,7 @@ import { vmAddress } from '../../../src/base/address.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { type ImportInput, importVm } from '../../../src/engine/import/import.ts';
 import { Session } from '../../../src/engine/session.ts';
-import type { EditDoors } from '../../../src/engine/state-edit.ts';
+import type { EditDeps } from '../../../src/engine/state-edit.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
 import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
 import {
@@ -84,7 +84,7 @@ export class StackScene {
     await this.pve.tasks.wait(upid, { timeoutMs: 600_000 });
   }
 
-  doors(command: string, stackName = 'lab'): EditDoors {
+  doors(command: string, stackName = 'lab'): EditDeps {
     const random = this.#random.fork(`edit ${this.#edits++}`);
     const owner = { who: 'operator', host: 'here', pid: 1, command };
     return { store: this.store, clock: this.clock, random, stackName, owner };

@@ -8,40 +8,40 @@ const running = (memoryGib: number, cpus: number) => runningVm(700, memoryGib * 
 const on = (status: ReturnType<typeof nodeStatus>, ...vms: ReturnType<typeof running>[]) =>
   patient({ nodes: new Map([['pve1', { status, vms }]]) });
 
-describe('memory and cores', () => {
-  it('suffice for what runs and what is planned', () => {
+describe('the capacity check', () => {
+  it('accepts a node with enough memory and cores for running and planned VMs', () => {
     expect(checkCapacity(on(nodeStatus(16 * GIB, 8), running(4, 2)))).toMatchObject([
-      { verdict: 'good', words: 'pve1: 4 GiB run, 2 GiB are planned, of 16 GiB memory; 2 + 2 of 8 cores.' },
+      { verdict: 'good', words: 'pve1: 4 GiB running + 2 GiB planned of 16 GiB memory; 2 + 2 of 8 cores.' },
     ]);
   });
 
-  it('that are promised more than once are worth a warning', () => {
+  it('warns about overcommitted memory and cores', () => {
     expect(checkCapacity(on(nodeStatus(5 * GIB, 8), running(4, 2)))).toMatchObject([
-      { verdict: 'warning', words: expect.stringContaining('Memory is promised') },
+      { verdict: 'warning', words: expect.stringContaining('Memory is overcommitted') },
     ]);
     expect(checkCapacity(on(nodeStatus(16 * GIB, 3), running(4, 2)))).toMatchObject([
       { verdict: 'warning', words: expect.stringContaining('Cores are shared') },
     ]);
   });
 
-  it('of the template count where the file says nothing', () => {
+  it('uses the values of the template if the file sets none', () => {
     const stack = stackFrom(WEB.replace('    memory: 2GiB\n', ''));
-    expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('1 GiB are planned');
+    expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('1 GiB planned');
   });
 
-  it('are not asked for by a VM that stays off', () => {
+  it('ignores VMs that stay stopped', () => {
     const stack = stackFrom(`${WEB}    power: stopped\n`);
-    expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('0 B are planned');
+    expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('0 B planned');
   });
 
-  it('of more cores than the node has are refused by Proxmox, so by us', () => {
+  it('rejects a VM with more cores than the node has', () => {
     expect(checkCapacity(on(nodeStatus(16 * GIB, 1)))).toMatchObject([
       { verdict: 'bad', where: { line: 11 } },
       { verdict: 'warning' },
     ]);
   });
 
-  it('are not taken as fine where they may not be read', () => {
+  it('reports a node that cannot be read as not checked', () => {
     const nodes = new Map([['pve1', { status: { ok: false, needs: 'Sys.Audit on /nodes/pve1' }, vms: [] } as const]]);
     expect(checkCapacity(patient({ nodes }))).toMatchObject([
       { verdict: 'unknown', words: 'Memory and cores of pve1: not checked, the token needs Sys.Audit on /nodes/pve1.' },
@@ -73,23 +73,23 @@ function seen(
 }
 const there = (...value: PciHardware[]) => ({ ok: true, value }) as const;
 
-describe('PCI devices', () => {
-  it('are nothing to speak of where none is passed on', () => {
+describe('the device check', () => {
+  it('reports nothing if no device is passed through', () => {
     expect(checkDevices(patient())).toEqual([]);
   });
 
-  it('are there, in a group of their own', () => {
+  it('accepts a device in an IOMMU group of its own', () => {
     const own = [card('0000:01:00.0', 7), card('0000:01:00.1', 7), card('0000:02:00.0', 8)];
     expect(checkDevices(seen(there(...own)))).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('that share a group with others are worth a word', () => {
+  it('warns about a device that shares its IOMMU group', () => {
     expect(checkDevices(seen(there(card('0000:01:00.0', 7), card('0000:02:00.0', 7))))).toMatchObject([
       { verdict: 'warning', words: expect.stringContaining('0000:02:00.0 (GPU)') },
     ]);
   });
 
-  it('that are absent or in no group stand in the way', () => {
+  it('rejects a device that is absent or in no IOMMU group', () => {
     expect(checkDevices(seen(there()))).toMatchObject([
       { verdict: 'bad', words: expect.stringContaining('no PCI device') },
     ]);
@@ -98,7 +98,7 @@ describe('PCI devices', () => {
     ]);
   });
 
-  it('of VMs of others are not passed on a second time unsaid', () => {
+  it('warns about a device that another VM uses', () => {
     const byAddress = vmOf(700, { hostpci0: '01:00.0' });
     const byMapping = vmOf(701, { hostpci3: 'mapping=gpu,pcie=1' });
     const hardware = there(card('0000:01:00.0', 7));
@@ -110,7 +110,7 @@ describe('PCI devices', () => {
     expect(checkDevices(seen(two, ['0000:01:00', '0000:02:00'], [byMapping]))).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('and mappings that may not be read are not taken as fine', () => {
+  it('reports devices and mappings that cannot be read as not checked', () => {
     const hidden = seen({ ok: false, needs: 'Sys.Audit on /' });
     expect(checkDevices(hidden)).toMatchObject([{ verdict: 'good' }, { verdict: 'unknown' }]);
     const observed = observedWith({ pciMappings: { ok: false, needs: 'Mapping.Use on /mapping/pci' } });

@@ -1,4 +1,4 @@
-/** Memory and cores of the nodes, against what runs there and what is to run. */
+/** Memory, cores and PCI devices of the nodes, compared with running and planned VMs. */
 
 import { counted } from '../../../base/count.ts';
 import type { Observed } from '../../../kinds/observed.ts';
@@ -11,7 +11,7 @@ import { baseOf, type Examination, type NodeSight } from '../examination.ts';
 import { type Finding, findingsOf, roughSize } from '../finding.ts';
 
 const MIB = 1024 ** 2;
-/** What Proxmox gives a VM of which nobody says anything. */
+/** Proxmox's default. */
 const DEFAULT_MEMORY_MIB = 512;
 
 interface Load {
@@ -30,23 +30,28 @@ export function checkCapacity({
   });
 }
 
-function judge(node: string, { status, vms }: NodeSight, wanted: readonly ResolvedVm[], observed: Observed): Finding[] {
+function judge(
+  node: string,
+  { status, vms }: NodeSight,
+  desired: readonly ResolvedVm[],
+  observed: Observed,
+): Finding[] {
   const say = findingsOf('capacity');
   if (!status.ok) return [say.unread(`Memory and cores of ${node}`, status.needs)];
   const { memory, cpuinfo } = status.value;
-  const tooWide = wanted.filter((vm) => loadOf(vm, observed).cores > cpuinfo.cpus);
+  const tooWide = desired.filter((vm) => loadOf(vm, observed).cores > cpuinfo.cpus);
   const running = vms.filter((vm) => vm.status === 'running');
   const runningIds = new Set<number>(running.map(({ vmid }) => vmid));
-  const idle = wanted.filter((vm) => !isRunning(vm, observed, runningIds));
+  const idle = desired.filter((vm) => !isRunning(vm, observed, runningIds));
   const [there, planned] = [sum(running.map(loadOfRunning)), sum(idle.map((vm) => loadOf(vm, observed)))];
   const memoryBytes = there.memoryBytes + planned.memoryBytes;
   const cores = there.cores + planned.cores;
-  const words = `${node}: ${roughSize(there.memoryBytes)} run, ${roughSize(planned.memoryBytes)} are planned, of ${roughSize(memory.total)} memory; ${there.cores} + ${planned.cores} of ${cpuinfo.cpus} cores.`;
+  const words = `${node}: ${roughSize(there.memoryBytes)} running + ${roughSize(planned.memoryBytes)} planned of ${roughSize(memory.total)} memory; ${there.cores} + ${planned.cores} of ${cpuinfo.cpus} cores.`;
   const findings = tooWide.map((vm) =>
     say.bad(
-      `${vm.address} wants ${loadOf(vm, observed).cores} cores and ${node} has ${cpuinfo.cpus}: Proxmox will not start it.`,
+      `${vm.address} has ${loadOf(vm, observed).cores} cores, but ${node} has only ${cpuinfo.cpus}: Proxmox will not start it.`,
       {
-        remedy: `Write cpu.cores: ${cpuinfo.cpus} or less.`,
+        remedy: `Set cpu.cores to ${cpuinfo.cpus} or less.`,
         where: whereOf(vm, 'cpu.cores'),
       },
     ),
@@ -54,14 +59,14 @@ function judge(node: string, { status, vms }: NodeSight, wanted: readonly Resolv
   if (memoryBytes > memory.total) {
     return [
       ...findings,
-      say.warning(`${words} Memory is promised more than once.`, {
-        remedy: 'Place VMs on another node, or give them less: memory, balloon',
+      say.warning(`${words} Memory is overcommitted.`, {
+        remedy: 'Move VMs to another node, or reduce their memory: memory, balloon',
       }),
     ];
   }
   if (cores > cpuinfo.cpus && planned.cores > 0) {
-    const remedy = 'Fine for guests that idle; for busy ones place them on another node, or write fewer cpu.cores.';
-    return [...findings, say.warning(`${words} Cores are shared.`, { remedy })];
+    const remedy = 'This is fine for mostly idle guests. Otherwise move VMs to another node, or reduce cpu.cores.';
+    return [...findings, say.warning(`${words} Cores are overcommitted.`, { remedy })];
   }
   return [...findings, say.good(words)];
 }
@@ -71,7 +76,7 @@ function isRunning(vm: ResolvedVm, observed: Observed, runningIds: ReadonlySet<n
   return found?.kind === 'present' && runningIds.has(found.vm.vmid);
 }
 
-/** What the file says, else what the VM or its template has. */
+/** From the file, else from the VM or its template. */
 function loadOf(vm: ResolvedVm, observed: Observed): Load {
   const { memory, cpu } = vm.fields;
   const base = baseOf(vm, observed);
@@ -97,30 +102,33 @@ function sum(loads: readonly Load[]): Load {
 
 type Seen = Pick<Examination, 'stack' | 'observed' | 'nodes' | 'neighbours'>;
 
-interface Wish {
+interface PassedDevice {
   readonly vm: ResolvedVm;
   readonly field: string;
   readonly mapping: string | undefined;
-  /** Devices it may get. */
+  /** Devices that it may get. */
   readonly paths: readonly string[];
 }
 
 const say = findingsOf('devices');
 
 export function checkDevices(examination: Seen): Finding[] {
-  const wishes = examination.stack.vms.flatMap((vm) => wishesOf(vm, examination));
-  if (wishes.length === 0) return [];
+  const passed = examination.stack.vms.flatMap((vm) => passedDevices(vm, examination));
+  if (passed.length === 0) return [];
   const { pciMappings } = examination.observed;
   const unread = pciMappings.ok ? [] : [say.unread('PCI mappings', pciMappings.needs)];
-  const findings = wishes.flatMap((wish) => [...checkHardware(wish, examination), ...checkOthers(wish, examination)]);
+  const findings = passed.flatMap((device) => [
+    ...checkHardware(device, examination),
+    ...checkOthers(device, examination),
+  ]);
   const hidden = [...examination.nodes].flatMap(([node, { devices }]) =>
     devices && !devices.ok ? [say.unread(`Devices and IOMMU groups of ${node}`, devices.needs)] : [],
   );
   if (findings.length > 0) return [...findings, ...unread, ...hidden];
-  return [say.good(`${counted(wishes.length, 'device')} to pass on, none of them twice.`), ...unread, ...hidden];
+  return [say.good(`${counted(passed.length, 'device')} to pass through, each to one VM.`), ...unread, ...hidden];
 }
 
-function wishesOf(vm: ResolvedVm, { observed: { pciMappings } }: Seen): Wish[] {
+function passedDevices(vm: ResolvedVm, { observed: { pciMappings } }: Seen): PassedDevice[] {
   return Object.entries(vm.fields.pci ?? {}).map(([slot, { device, mapping }]) => {
     const map = pciMappings.ok && mapping !== undefined ? pciMappings.value.get(mapping) : undefined;
     const paths = device === undefined ? mappedPaths(map ?? [], vm.fields.node) : [pciPath(device)];
@@ -128,7 +136,7 @@ function wishesOf(vm: ResolvedVm, { observed: { pciMappings } }: Seen): Wish[] {
   });
 }
 
-function checkHardware({ vm, field, paths }: Wish, { nodes }: Seen): Finding[] {
+function checkHardware({ vm, field, paths }: PassedDevice, { nodes }: Seen): Finding[] {
   const { node } = vm.fields;
   const devices = nodes.get(node)?.devices;
   if (!devices?.ok) return [];
@@ -136,14 +144,14 @@ function checkHardware({ vm, field, paths }: Wish, { nodes }: Seen): Finding[] {
     const own = devices.value.filter((each) => pciPathsOverlap(each.path, path));
     const where = whereOf(vm, field);
     if (own.length === 0) {
-      const remedy = `See what there is: pvesh get /nodes/${node}/hardware/pci`;
+      const remedy = `List the devices: pvesh get /nodes/${node}/hardware/pci`;
       return [say.bad(`${node} has no PCI device ${path}.`, { remedy, where })];
     }
     const groups = new Set(own.flatMap(({ iommuGroup }) => iommuGroup ?? []));
     if (groups.size === 0) {
-      const remedy = 'Switch the IOMMU on: VT-d or AMD-Vi in the firmware, intel_iommu=on on the kernel command line';
+      const remedy = 'Enable the IOMMU: VT-d or AMD-Vi in the firmware, and intel_iommu=on on the kernel command line.';
       return [
-        say.bad(`PCI device ${path} of ${node} is in no IOMMU group and cannot be passed on.`, { remedy, where }),
+        say.bad(`PCI device ${path} of ${node} is in no IOMMU group and cannot be passed through.`, { remedy, where }),
       ];
     }
     const company = devices.value.filter((each) => !own.includes(each) && groups.has(each.iommuGroup ?? -1));
@@ -151,7 +159,7 @@ function checkHardware({ vm, field, paths }: Wish, { nodes }: Seen): Finding[] {
     return [
       say.warning(`PCI device ${path} of ${node} shares its IOMMU group with ${company.map(titleOf).join(', ')}.`, {
         remedy:
-          'They leave the host together with it: move the card to another slot, or be sure that nobody needs them.',
+          'The host loses all of them. Move the card to another slot, or make sure that nothing else needs these devices.',
         where,
       }),
     ];
@@ -160,8 +168,8 @@ function checkHardware({ vm, field, paths }: Wish, { nodes }: Seen): Finding[] {
 
 const titleOf = ({ path, name }: PciHardware) => (name === '' ? path : `${path} (${name})`);
 
-/** Two VMs may have one device in their configurations; only one of them can run. */
-function checkOthers({ vm, field, mapping, paths }: Wish, { neighbours }: Seen): Finding[] {
+/** Two VMs may be configured with the same device, but only one of them can run. */
+function checkOthers({ vm, field, mapping, paths }: PassedDevice, { neighbours }: Seen): Finding[] {
   return [...neighbours.vms.values()]
     .filter(({ node, template }) => node === vm.fields.node && !template)
     .flatMap((other): Finding[] => {
@@ -170,7 +178,7 @@ function checkOthers({ vm, field, mapping, paths }: Wish, { neighbours }: Seen):
         const value = propertyOf(key, text);
         const host = value.get('host');
         const isSame = host !== undefined && paths.some((path) => pciPathsOverlap(path, pciPath(host)));
-        // Of a mapping with several devices each gets one that is free.
+        // From a mapping with several devices, each VM gets a free one.
         return isSame || (mapping !== undefined && value.get('mapping') === mapping && paths.length < 2);
       });
       if (!shares) return [];
@@ -178,7 +186,7 @@ function checkOthers({ vm, field, mapping, paths }: Wish, { neighbours }: Seen):
         say.warning(
           `${field} of ${vm.address} is also a device of VM ${other.vmid} (${other.current.get('name') ?? '(no name)'}).`,
           {
-            remedy: 'Only one of them can run at a time: give one of them another device.',
+            remedy: 'Only one of these VMs can run at a time. Give one of them another device.',
             where: whereOf(vm, field),
           },
         ),

@@ -14,7 +14,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-describe('the version', () => {
+describe('the version check', () => {
   it.each([
     ['9.2.11', 'good'],
     ['8.0.3', 'good'],
@@ -27,7 +27,7 @@ describe('the version', () => {
   });
 });
 
-describe('the token', () => {
+describe('the token check', () => {
   const token = (value: object) =>
     ({
       ok: true,
@@ -36,16 +36,18 @@ describe('the token', () => {
   const check = (part: Partial<Parameters<typeof checkToken>[0]>) =>
     checkToken({ principal: 'prov@pve!tok', token: token({ privsep: true }), now: 0, ...part })[0];
 
-  it('is named with its owner, and with what separation means', () => {
-    expect(check({})?.words).toBe('prov@pve!tok, a token separated from prov@pve: it may do what both may do.');
-    expect(check({ token: token({ privsep: false }) })?.words).toContain('with all rights of prov@pve');
+  it('names the token, and what privilege separation means', () => {
+    expect(check({})?.words).toBe(
+      'prov@pve!tok, a token with privilege separation: it has the privileges that both it and prov@pve have.',
+    );
+    expect(check({ token: token({ privsep: false }) })?.words).toContain('with all privileges of prov@pve');
   });
 
-  it('is still named where its entry may not be read', () => {
+  it('names a token whose entry cannot be read', () => {
     expect(check({ token: { ok: false, needs: 'User.Modify' } })).toMatchObject({ verdict: 'good' });
   });
 
-  it('that expires soon, or has, is told with the command that keeps it', () => {
+  it('warns about a token that expires soon or has expired', () => {
     const soon = check({ token: token({ expire: (48 * HOUR_MS) / 1000 }) });
     expect(soon).toMatchObject({
       verdict: 'warning',
@@ -55,7 +57,7 @@ describe('the token', () => {
     expect(check({ token: token({ expire: 90 * 24 * 3600 }) })?.verdict).toBe('good');
   });
 
-  it('is recommended to whoever comes with a password', () => {
+  it('recommends a token instead of a password', () => {
     expect(check({ principal: 'root@pam', token: { ok: true, value: undefined } })).toMatchObject({
       verdict: 'warning',
       remedy: expect.stringContaining('pveum user token add root@pam'),
@@ -63,14 +65,14 @@ describe('the token', () => {
   });
 });
 
-describe('clock and latency', () => {
+describe('the clock and latency checks', () => {
   const wire = (part: object) => ({ wire: { tookMs: [], skewsMs: [], ...part } });
 
-  it('forgive the second that dates cut off, and the time of the way', () => {
+  it('tolerate truncated seconds and the time of the request', () => {
     expect(checkClock(wire({ skewsMs: [-900, -500, 20] }))).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('say by how much the server is ahead or behind', () => {
+  it('report how far the server is ahead or behind', () => {
     expect(checkClock(wire({ skewsMs: [120_000, 119_500, 119_000] }))[0]?.words).toContain('ahead of');
     expect(checkClock(wire({ skewsMs: [-120_500] }))[0]).toMatchObject({
       verdict: 'warning',
@@ -78,19 +80,19 @@ describe('clock and latency', () => {
     });
   });
 
-  it('do not guess where the server gives no time', () => {
+  it('warn if the server reports no time', () => {
     expect(checkClock(wire({}))).toMatchObject([{ verdict: 'warning' }]);
     expect(checkLatency(wire({}))).toEqual([]);
   });
 
-  it('judge by the middle answer, not by the slowest', () => {
+  it('use the median, not the slowest response', () => {
     expect(checkLatency(wire({ tookMs: [20, 30, 9_000] }))).toMatchObject([{ verdict: 'good' }]);
     expect(checkLatency(wire({ tookMs: [20, 3_000, 9_000] }))).toMatchObject([{ verdict: 'warning' }]);
   });
 });
 
-describe('no connection', () => {
-  it('because of the certificate comes with the line to paste', () => {
+describe('a failed connection', () => {
+  it('shows the line to add for an untrusted certificate', () => {
     const error = new ProxwrightError({
       code: 'CERT_UNTRUSTED',
       detail:
@@ -101,7 +103,7 @@ describe('no connection', () => {
     expect(remedy?.split('\n').at(-1)).toBe('connection: { fingerprint: "AA:BB:CC" }');
   });
 
-  it('because of the token or the way is told as such', () => {
+  it('is attributed to the token or the endpoint', () => {
     expect(
       connectionFinding(new ProxwrightError({ code: 'LOGIN_REFUSED', detail: 'No.', hint: 'Another.' })),
     ).toMatchObject({
@@ -112,7 +114,7 @@ describe('no connection', () => {
     expect(connectionFinding(new ProxwrightError({ code: 'UNREACHABLE', detail: 'No.' })).check).toBe('endpoint');
   });
 
-  it('is not the case with a pinned certificate, whose line is shown', () => {
+  it('shows the fingerprint of a pinned certificate', () => {
     expect(checkCertificate({ trust: { kind: 'fingerprint', fingerprint: 'AA:BB' } })[0]).toMatchObject({
       verdict: 'good',
       details: ['fingerprint: "AA:BB"'],
@@ -120,26 +122,26 @@ describe('no connection', () => {
   });
 });
 
-describe('no way to the server', () => {
+describe('an unreachable server', () => {
   const remedyFor = (url: string, why: string) =>
     connectionFinding(
       new ProxwrightError({ code: 'UNREACHABLE', detail: `${url} could not be reached: ${why}.`, hint: 'x' }),
     ).remedy;
 
-  it('is told with what to try from here, and where Proxmox listens', () => {
+  it('comes with a command to try, and the port of Proxmox', () => {
     const refused = remedyFor('https://pve1:443', 'connection refused');
     expect(refused).toContain('curl -k https://pve1:443\n');
     expect(refused).toContain('connection.endpoint: https://pve1:8006');
     expect(remedyFor('https://[fd00::1]:8006', 'connection refused')).toBe(
-      'Try from here: curl -k https://[fd00::1]:8006\nOn the node: systemctl status pveproxy',
+      'Try it from here: curl -k https://[fd00::1]:8006\nOn the node: systemctl status pveproxy',
     );
   });
 
-  it('is a matter of the name where that is not known', () => {
+  it('is attributed to the name if it does not resolve', () => {
     expect(remedyFor('https://pve9.lan:8006', 'the host name is not known')).toContain('getent hosts pve9.lan');
   });
 
-  it('is a matter of the certificate where the fingerprint is not one', () => {
+  it('is attributed to the certificate if the fingerprint is invalid', () => {
     const error = new ProxwrightError({
       code: 'BAD_VALUE',
       detail: 'x',
@@ -155,24 +157,24 @@ const node = (name: string, online: boolean): ClusterStatusEntry => ({ ...NOTHIN
 const cluster = (quorate: boolean): ClusterStatusEntry => ({ ...NOTHING, type: 'cluster', name: 'lab', quorate });
 const check = (...value: ClusterStatusEntry[]) => checkQuorum({ cluster: { ok: true, value } })[0];
 
-describe('the quorum', () => {
-  it('is there, or there is nobody to agree with', () => {
+describe('the quorum check', () => {
+  it('accepts a cluster with quorum and a single node', () => {
     expect(check(cluster(true), node('pve1', true), node('pve2', true))).toMatchObject({ verdict: 'good' });
-    expect(check(node('pve1', true))?.words).toContain('by itself');
+    expect(check(node('pve1', true))?.words).toBe('Single node, no cluster.');
   });
 
-  it('is missing, and the nodes that are away are named', () => {
+  it('names the offline nodes of a cluster without quorum', () => {
     expect(check(cluster(false), node('pve1', true), node('pve2', false))).toMatchObject({
       verdict: 'bad',
       remedy: expect.stringContaining('pve2'),
     });
   });
 
-  it('is worth a word while a node is away', () => {
+  it('warns about an offline node', () => {
     expect(check(cluster(true), node('pve1', true), node('pve2', false))).toMatchObject({ verdict: 'warning' });
   });
 
-  it('is not taken for granted where it may not be read', () => {
+  it('reports a quorum that cannot be read as not checked', () => {
     expect(checkQuorum({ cluster: { ok: false, needs: 'Sys.Audit on /' } })).toEqual([
       { check: 'quorum', verdict: 'unknown', words: 'Quorum: not checked, the token needs Sys.Audit on /.' },
     ]);

@@ -1,4 +1,4 @@
-/** The way to the server, and who we are there. */
+/** The connection to the server, its token, its clock, and the quorum of its cluster. */
 
 import { counted } from '../../../base/count.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
@@ -8,7 +8,7 @@ import { type Examination, median } from '../examination.ts';
 import { type CheckName, type Finding, findingsOf } from '../finding.ts';
 
 const SLOW_MS = 1_000;
-/** Dates are given in whole seconds, and answers take their time. */
+/** Generous, because the `Date` header has whole seconds and requests take time. */
 const SKEWED_MS = 10_000;
 const EXPIRES_SOON_MS = 14 * 24 * 3_600_000;
 
@@ -17,10 +17,10 @@ export function checkEndpoint({ endpoint }: Pick<Examination, 'endpoint'>): Find
 }
 
 const TRUSTS = {
-  fingerprint: 'It is the pinned one. After a renewal the fingerprint has to be changed.',
-  ca: 'It is issued by the authority that was given.',
-  system: 'It is issued by an authority that this machine trusts.',
-  none: 'There is none: the server is in this process.',
+  fingerprint: 'Matches the pinned fingerprint. Update the fingerprint when the certificate is renewed.',
+  ca: 'Issued by the configured certificate authority.',
+  system: 'Issued by an authority that this machine trusts.',
+  none: 'None: the server runs in this process.',
 } as const;
 
 export function checkCertificate({ trust }: Pick<Examination, 'trust'>): Finding[] {
@@ -28,7 +28,7 @@ export function checkCertificate({ trust }: Pick<Examination, 'trust'>): Finding
   return [findingsOf('certificate').good(TRUSTS[trust.kind], { ...(details && { details }) })];
 }
 
-/** No answer, or none to us: then nothing else can be checked. */
+/** Why there is no connection; nothing else can be checked then. */
 export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
   const isFingerprint = /fingerprint/i.test(`${diagnostic.where?.file} ${diagnostic.where?.field}`);
   const say = findingsOf(isFingerprint ? 'certificate' : (FAILED[diagnostic.code] ?? 'endpoint'));
@@ -40,20 +40,20 @@ export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
     ...found,
     remedy: [
       'Compare it on the node: openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem',
-      'If it is the same, paste this into the stack file:',
+      'If it matches, add this to the stack file:',
       `connection: { fingerprint: "${presented}" }`,
     ].join('\n'),
   };
 }
 
-/** What to type depends on how far one came. */
+/** Depends on how far the connection got. */
 function unreachableRemedy(detail: string): string {
   const [url = '', host = '', port = ''] = /https:\/\/(\[[^\]]*\]|[^:/\s]+)(?::(\d+))?/.exec(detail) ?? [];
-  const usual = port === '8006' ? '' : `\nProxmox answers on port 8006: connection.endpoint: https://${host}:8006`;
+  const usual = port === '8006' ? '' : `\nProxmox listens on port 8006: connection.endpoint: https://${host}:8006`;
   if (/host name is not known/.test(detail)) {
-    return `Correct the name, or write the address instead of it: connection.endpoint, PROXMOX_VE_ENDPOINT. Does this machine know it? getent hosts ${host}`;
+    return `Correct the name, or use the IP address: connection.endpoint, PROXMOX_VE_ENDPOINT. To check whether this machine resolves it: getent hosts ${host}`;
   }
-  return `Try from here: curl -k ${url}${usual}\nOn the node: systemctl status pveproxy`;
+  return `Try it from here: curl -k ${url}${usual}\nOn the node: systemctl status pveproxy`;
 }
 
 const FAILED: Readonly<Record<string, CheckName>> = {
@@ -71,15 +71,18 @@ export function checkVersion({ observed: { version } }: Pick<Examination, 'obser
       return [say.good(`Proxmox VE ${version.version}.`)];
     case 'too old':
       return [
-        say.bad(`Proxmox VE ${version.version} is older than all that Proxwright knows (${tried}).`, {
+        say.bad(`Proxmox VE ${version.version} is older than the oldest supported release (${tried} are supported).`, {
           remedy: 'Upgrade the server: https://pve.proxmox.com/wiki/Category:Upgrade',
         }),
       ];
     case 'unknown':
       return [
-        say.warning(`Proxmox VE ${version.version} is newer than all that Proxwright was tried on (${tried}).`, {
-          remedy: 'Look for a newer Proxwright; this one treats the server like the newest release it knows.',
-        }),
+        say.warning(
+          `Proxmox VE ${version.version} is newer than the releases that Proxwright was tested with (${tried}).`,
+          {
+            remedy: 'Upgrade Proxwright. This version treats the server like the newest release it knows.',
+          },
+        ),
       ];
   }
 }
@@ -90,19 +93,22 @@ export function checkToken({ principal, token, now }: Pick<Examination, 'princip
   if (tokenId === undefined) {
     return [
       say.warning(`Logged in as ${principal} with a password.`, {
-        remedy: `Make a token, which can be taken away by itself: pveum user token add ${user} proxwright --privsep 1`,
+        remedy: `Create a token, which you can revoke on its own: pveum user token add ${user} proxwright --privsep 1`,
       }),
     ];
   }
   if (!token.ok) return [say.good(`${principal}, a token of ${user}.`)];
   const { privsep, expire } = token.value ?? {};
   const expiresAt = expire ? expire * 1000 : undefined;
-  const kind = privsep === false ? `with all rights of ${user}` : `separated from ${user}: it may do what both may do`;
+  const kind =
+    privsep === false
+      ? `with all privileges of ${user}`
+      : `with privilege separation: it has the privileges that both it and ${user} have`;
   if (expiresAt !== undefined && expiresAt - now < EXPIRES_SOON_MS) {
     const left = expiresAt > now ? `expires in ${printDuration(expiresAt - now)}` : 'has expired';
     return [
       say.warning(`${principal} ${left}.`, {
-        remedy: `Give it more time: pveum user token modify ${user} ${tokenId} --expire 0`,
+        remedy: `Remove the expiry date: pveum user token modify ${user} ${tokenId} --expire 0`,
       }),
     ];
   }
@@ -112,14 +118,14 @@ export function checkToken({ principal, token, now }: Pick<Examination, 'princip
 export function checkClock({ wire: { skewsMs } }: Pick<Examination, 'wire'>): Finding[] {
   const say = findingsOf('clock');
   const skewMs = median(skewsMs);
-  if (skewMs === undefined) return [say.warning('The server did not say what time it has.')];
-  // Seconds are cut off, so half of one is missing on average.
+  if (skewMs === undefined) return [say.warning('The server reports no time.')];
+  // The header truncates to seconds, which removes half a second on average.
   const offMs = Math.abs(skewMs + 500);
   if (offMs < SKEWED_MS) return [say.good('The clocks of the server and of this machine agree.')];
   const direction = skewMs > 0 ? 'ahead of' : 'behind';
   return [
-    say.warning(`The server's clock is ${printDuration(offMs)} ${direction} the one here.`, {
-      remedy: 'Look at both: timedatectl. On a node: systemctl restart chrony',
+    say.warning(`The server's clock is ${printDuration(offMs)} ${direction} the clock of this machine.`, {
+      remedy: 'Check both machines: timedatectl. On a node: systemctl restart chrony',
     }),
   ];
 }
@@ -128,10 +134,12 @@ export function checkLatency({ wire: { tookMs } }: Pick<Examination, 'wire'>): F
   const say = findingsOf('latency');
   const middleMs = median(tookMs);
   if (middleMs === undefined) return [];
-  const words = `Half of ${tookMs.length} answers came within ${printDuration(Math.round(middleMs))}.`;
+  const words = `Median response time of ${tookMs.length} requests: ${printDuration(Math.round(middleMs))}.`;
   if (middleMs < SLOW_MS) return [say.good(words)];
   return [
-    say.warning(words, { remedy: 'Look at the load of the node; fewer requests at once: rollout.limits.requests: 2' }),
+    say.warning(words, {
+      remedy: 'Check the load of the node, or send fewer requests at once: rollout.limits.requests: 2',
+    }),
   ];
 }
 
@@ -141,7 +149,7 @@ export function checkQuorum({ cluster }: Pick<Examination, 'cluster'>): Finding[
   const whole = cluster.value.find(({ type }) => type === 'cluster');
   const nodes = cluster.value.filter(({ type }) => type === 'node');
   const offline = nodes.filter(({ online }) => online === false).map(({ name }) => name);
-  if (!whole) return [say.good('One node by itself; there is nobody to agree with.')];
+  if (!whole) return [say.good('Single node, no cluster.')];
   if (whole.quorate === false) {
     return [
       say.bad(`Cluster ${whole.name} has no quorum: Proxmox refuses every change.`, {

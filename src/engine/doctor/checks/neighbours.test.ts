@@ -7,21 +7,21 @@ const around = (...vms: ReturnType<typeof vmOf>[]) => ({
 });
 const guest = (vmid: number, name: string) => ({ vmid, name, node: 'pve1', template: false, type: 'qemu' });
 
-describe('VMs of others', () => {
-  it('with other names and addresses are no concern', () => {
+describe('the check of other VMs', () => {
+  it('accepts other names and addresses', () => {
     expect(checkNeighbours(patient(around(vmOf(700, { ipconfig0: 'ip=10.0.0.12/24' }))))).toMatchObject([
-      { verdict: 'good', words: expect.stringContaining('1 VM of others') },
+      { verdict: 'good', words: expect.stringContaining('1 other VM') },
     ]);
   });
 
-  it('with an address of the stack stand in the way, with the line', () => {
+  it('rejects an address that another VM has, with its line', () => {
     const vm = vmOf(700, { name: 'db', ipconfig1: 'ip6=auto,ip=10.0.0.11/16' });
     expect(checkNeighbours(patient(around(vm)))).toMatchObject([
-      { verdict: 'bad', words: '10.0.0.11 of vm.web is the address of VM 700 (db) already.', where: { line: 12 } },
+      { verdict: 'bad', words: '10.0.0.11 of vm.web is already the address of VM 700 (db).', where: { line: 12 } },
     ]);
   });
 
-  it('with a name of the stack are worth a word, unless they are ours', () => {
+  it('warns about a name that another VM has, but not about VMs of the stack', () => {
     const observed = observedWith({ guests: new Map([[700, guest(700, 'web')]]) });
     expect(checkNeighbours(patient({ observed }))).toMatchObject([
       { verdict: 'warning', remedy: expect.stringContaining("proxwright import 'vm.web' 700") },
@@ -31,16 +31,16 @@ describe('VMs of others', () => {
     expect(checkNeighbours(patient({ observed, state }))).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('that are templates have an address only on paper', () => {
+  it('ignores the addresses of templates', () => {
     const vm = vmOf(700, { ipconfig0: 'ip=10.0.0.11/24' }, { template: true });
     expect(checkNeighbours(patient(around(vm)))).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('that are hidden or were not read are not taken as fine', () => {
+  it('reports VMs that are hidden or unread', () => {
     const neighbours = { vms: new Map(), unread: 3, isComplete: false };
     expect(checkNeighbours(patient({ neighbours }))).toMatchObject([
       { verdict: 'unknown', words: expect.stringContaining('VM.Audit on /vms') },
-      { verdict: 'warning', words: expect.stringContaining('3 VMs') },
+      { verdict: 'warning', words: expect.stringContaining('3 other VMs') },
     ]);
   });
 });

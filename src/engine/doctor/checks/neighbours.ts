@@ -1,4 +1,4 @@
-/** Names and addresses that VMs of others have already. */
+/** Names and addresses that VMs outside the stack already use. */
 import { counted } from '../../../base/count.ts';
 import { propertyOf } from '../../../kinds/vm/parts.ts';
 import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
@@ -14,13 +14,13 @@ export function checkNeighbours(examination: Seen): Finding[] {
   const clashes = [...sameNames(examination), ...sameAddresses(examination)];
   const hidden = neighbours.isComplete
     ? []
-    : [say.unread('Names and addresses of VMs that the token does not see', 'VM.Audit on /vms, passed on')];
+    : [say.unread('Names and addresses of VMs that the token does not see', 'VM.Audit on /vms, propagated')];
   const unread =
     neighbours.unread === 0
       ? []
-      : [say.warning(`The addresses of ${counted(neighbours.unread, 'VM')} of others were not read.`)];
+      : [say.warning(`The addresses of ${counted(neighbours.unread, 'other VM')} were not read.`)];
   if (clashes.length > 0) return [...clashes, ...hidden, ...unread];
-  const words = `No name and no address of the stack is in use by the ${counted(neighbours.vms.size, 'VM')} of others that could be read.`;
+  const words = `${counted(neighbours.vms.size, 'other VM')} read; none uses a name or address of the stack.`;
   return [...(neighbours.vms.size > 0 || neighbours.isComplete ? [say.good(words)] : []), ...hidden, ...unread];
 }
 
@@ -30,8 +30,8 @@ function sameNames({ stack, state, observed }: Seen): Finding[] {
   return stack.vms.flatMap((vm): Finding[] => {
     const others = [...observed.guests.values()].filter(({ vmid, name }) => name === vm.fields.name && !own.has(vmid));
     return others.map(({ vmid, node }) =>
-      say.warning(`${vm.address} is to be called ${vm.fields.name}, as is VM ${vmid} on ${node}.`, {
-        remedy: `Another name, or take that VM over: proxwright import '${vm.address}' ${vmid}`,
+      say.warning(`${vm.address} has the name ${vm.fields.name}, which VM ${vmid} on ${node} already has.`, {
+        remedy: `Choose another name, or import that VM: proxwright import '${vm.address}' ${vmid}`,
         where: whereOf(vm, 'name'),
       }),
     );
@@ -62,8 +62,8 @@ function sameAddresses({ stack, neighbours }: Seen): Finding[] {
         const holder = taken.get(address.toLowerCase());
         if (!holder) return [];
         return [
-          say.bad(`${address} of ${vm.address} is the address of VM ${holder.vmid} (${holder.name}) already.`, {
-            remedy: 'Give one of the two another address.',
+          say.bad(`${address} of ${vm.address} is already the address of VM ${holder.vmid} (${holder.name}).`, {
+            remedy: 'Give one of them another address.',
             where: whereOf(vm, `nics.${slot}`),
           }),
         ];

@@ -9,7 +9,7 @@ import { checkPlan, checkPrivileges, checkReadings } from './plan.ts';
 
 const missing = new ProxwrightError({
   code: 'PRIVILEGE_MISSING',
-  detail: 'prov@pve!tok may not do all that this plan needs:\n  VM.Clone on /vms/9000, for clone.template',
+  detail: 'prov@pve!tok lacks privileges that this plan needs:\n  VM.Clone on /vms/9000, for clone.template',
   hint: { text: 'pveum role add A --privs "VM.Clone"\npveum acl modify /vms/9000 --roles A' },
 }).diagnostic;
 const warning: Diagnostic = {
@@ -54,34 +54,34 @@ function planOf(steps: number, warnings: readonly Diagnostic[] = []): PlanResult
   };
 }
 
-describe('privileges', () => {
+describe('the privilege check', () => {
   const check = (seen: RightsSeen, result = planOf(1)) =>
     checkPrivileges({ rights: seen, principal: 'prov@pve!tok', result });
 
-  it('that suffice are one line, with the strong ones and who asks for them', () => {
+  it('names strong privileges and the fields that need them', () => {
     expect(check(rights())).toMatchObject([
-      { verdict: 'good', details: ['Sys.Modify on / is strong; startup (stack.yaml:9) asks for it'] },
+      { verdict: 'good', details: ['Sys.Modify on / is a strong privilege; startup (stack.yaml:9) needs it'] },
     ]);
   });
 
-  it('are not needed by a plan that has nothing to do', () => {
+  it('needs nothing for an empty plan', () => {
     expect(check(rights(), planOf(0))).toMatchObject([
-      { verdict: 'good', words: expect.stringContaining('needs nothing') },
+      { verdict: 'good', words: expect.stringContaining('needs no privileges') },
     ]);
   });
 
-  it('are not counted where no plan could be made', () => {
+  it('counts nothing without a plan', () => {
     const unknown = rights();
     const none = { ...unknown, check: { ...unknown.check, requirements: [] } };
     expect(check(none, { ok: false, problems: [] })).toEqual([]);
   });
 
-  it('that are missing come with the lines that ask for them and the commands', () => {
+  it('reports missing privileges with the lines that need them and the commands', () => {
     expect(check(rights({ missing: [missing], guesses: [{ template: 'debian', covers: ['bridges'] }] }))).toEqual([
       {
         check: 'privileges',
         verdict: 'bad',
-        words: 'prov@pve!tok may not do all that this plan needs:',
+        words: 'prov@pve!tok lacks privileges that this plan needs:',
         details: [
           'VM.Clone on /vms/9000, for clone.template',
           expect.stringContaining('Template debian could not be read'),
@@ -91,29 +91,29 @@ describe('privileges', () => {
     ]);
   });
 
-  it('of which there are none at all are said in one sentence', () => {
+  it('reports a token without any privilege in one sentence', () => {
     const [found, ...others] = check(rights({ missing: [missing], hasAny: false }));
-    expect(found?.words).toContain('prov@pve and its token both need entries');
+    expect(found?.words).toContain('prov@pve and its token both need ACL entries');
     expect(found?.remedy).toBe(missing.hint?.text);
     expect(others).toEqual([]);
   });
 
-  it('to look at something are told as not checked', () => {
+  it('reports what it may not read as not checked', () => {
     expect(checkReadings({ rights: rights({ notChecked: [warning] }) })).toMatchObject([{ verdict: 'unknown' }]);
   });
 });
 
-describe('the plan', () => {
+describe('the plan check', () => {
   const stack = stackFrom(WEB);
 
-  it('that can be made is well, and says what it could not check', () => {
+  it('accepts a plan, and lists what was not checked', () => {
     expect(checkPlan({ result: planOf(2, [warning]), rights: rights(), stack })).toMatchObject([
-      { verdict: 'good', words: '1 VM, 2 steps: what the file names is there.' },
+      { verdict: 'good', words: '1 VM, 2 steps: everything that the file refers to exists.' },
       { verdict: 'unknown', words: 'Tags could not be checked.' },
     ]);
   });
 
-  it('that cannot be made tells every reason with its line', () => {
+  it('reports every problem with its line', () => {
     const where = { file: 'stack.yaml', line: 7 };
     const absent = new ProxwrightError({
       code: 'MISSING_REFERENCE',
@@ -126,7 +126,7 @@ describe('the plan', () => {
     ]);
   });
 
-  it('does not repeat that rights are missing, unless nobody else says it', () => {
+  it('repeats missing privileges only if no other check reports them', () => {
     const result = { ok: false, problems: [missing] } as const;
     expect(checkPlan({ result, rights: rights({ missing: [missing] }), stack })).toMatchObject([
       { verdict: 'unknown' },

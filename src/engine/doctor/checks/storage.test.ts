@@ -14,39 +14,39 @@ const grown = (size: string, text = WEB) => stackFrom(`${text}    disks: { scsi0
 const rows = (part: Partial<StorageRow>) =>
   observedWith({ storages: new Map([['pve1', { ok: true, value: [storageRow(part)] }]]) });
 
-describe('storage', () => {
-  it('has room for the sum of the plan, not for each of its disks alone', () => {
+describe('the storage check', () => {
+  it('compares the free space with the sum of all disks', () => {
     const observed = rows({ availableBytes: 50 * GIB });
     expect(checkStorages(patient({ observed, stack: grown('40GiB') }))).toMatchObject([{ verdict: 'good' }]);
     expect(checkStorages(patient({ observed, stack: grown('40GiB', TWO) }))).toMatchObject([
-      { verdict: 'bad', words: 'tank has 50 GiB free; the plan takes 80 GiB.' },
+      { verdict: 'bad', words: 'tank has 50 GiB free; the plan needs 80 GiB.' },
     ]);
   });
 
-  it('of a thin pool is an estimate', () => {
+  it('only warns about a thin pool', () => {
     const observed = rows({ availableBytes: GIB, type: 'lvmthin' });
     expect(checkStorages(patient({ observed, stack: grown('40GiB') }))).toMatchObject([
-      { verdict: 'warning', words: expect.stringContaining('estimate') },
+      { verdict: 'warning', words: expect.stringContaining('thin-provisioned') },
     ]);
   });
 
-  it('is asked for what a disk grows by where the VM is there', () => {
+  it('counts only the growth of existing disks', () => {
     const vm = vmOf(401, { scsi0: 'tank:vm-401-disk-0,size=30G' });
     const observed = { ...rows({}), vms: new Map([['vm.web' as Address, { kind: 'present', vm } as const]]) };
-    expect(checkStorages(patient({ observed, stack: grown('40GiB') }))[0]?.words).toContain('takes 10 GiB');
+    expect(checkStorages(patient({ observed, stack: grown('40GiB') }))[0]?.words).toContain('needs 10 GiB');
     expect(checkStorages(patient({ observed, stack: grown('30GiB') }))[0]?.words).toContain('makes no disks');
   });
 
   it.each([
     [{ active: false }, 'not active', 'pvesm status'],
     [{ enabled: false }, 'disabled', 'pvesm set tank --disable 0'],
-  ])('that is away (%j) is told with the command', (part, words, remedy) => {
+  ])('rejects a storage that is not available (%j)', (part, words, remedy) => {
     expect(checkStorages(patient({ observed: rows(part) }))).toMatchObject([
       { verdict: 'bad', words: expect.stringContaining(words), remedy: expect.stringContaining(remedy) },
     ]);
   });
 
-  it('that says nothing of its room, is not shown, or may not be read is not taken as fine', () => {
+  it('never accepts a storage that reports no space, is hidden, or cannot be read', () => {
     expect(checkStorages(patient({ observed: rows({ availableBytes: undefined }) }))[0]?.verdict).toBe('warning');
     expect(checkStorages(patient({ observed: rows({ storage: 'other' }) }))).toMatchObject([
       { verdict: 'unknown', words: expect.stringContaining('Datastore.AllocateSpace on /storage/tank') },
@@ -75,29 +75,29 @@ function say(images: readonly ImageSite[], answer?: DownloadSight) {
   return findings.map(({ verdict, words, remedy }) => ({ verdict, words, ...(remedy !== undefined && { remedy }) }));
 }
 
-describe('an image', () => {
-  it('that its node reaches is well, and its size is said', () => {
+describe('the image check', () => {
+  it('accepts an image that its node can download, with its size', () => {
     expect(say([site(`url: "${URL}", sha256: ${SUM}`)], { kind: 'there', sizeBytes: 3 * 1024 ** 2 })).toEqual([
       { verdict: 'good', words: `pve1 reaches ${URL}, 3 MiB.` },
     ]);
   });
 
-  it('that its node does not get comes with the node’s own words and two ways out', () => {
+  it('reports a failed download with the message of the node and two remedies', () => {
     const [finding] = say([site(`url: "${URL}", sha256: ${SUM}`)], { kind: 'failed', words: '"404 Not Found".' });
     expect(finding).toEqual({
       verdict: 'bad',
-      words: `pve1 does not get ${URL}: "404 Not Found".`,
-      remedy: `Correct the url, or let this machine fetch it: via: upload. To see why, on pve1: curl -fIL '${URL}'`,
+      words: `pve1 cannot download ${URL}: "404 Not Found".`,
+      remedy: `Correct the url, or download it on this machine: via: upload. To find the cause, on pve1: curl -fIL '${URL}'`,
     });
   });
 
-  it('that is larger than its storage’s room is refused beforehand', () => {
+  it('rejects an image that is larger than the free space', () => {
     const [finding] = say([site(`url: "${URL}", sha256: ${SUM}`)], { kind: 'there', sizeBytes: 900 * 1024 ** 3 });
     expect(finding?.verdict).toBe('bad');
-    expect(finding?.words).toBe(`${ADDRESS} has 900 GiB; local on pve1 has 100 GiB free.`);
+    expect(finding?.words).toBe(`${ADDRESS} is 900 GiB; local on pve1 has 100 GiB free.`);
   });
 
-  it('whose way the token may not ask about is not checked', () => {
+  it('reports a URL that the token may not query as not checked', () => {
     const [finding] = say([site(`url: "${URL}", sha256: ${SUM}`)], {
       kind: 'hidden',
       needs: 'Sys.AccessNetwork on /nodes/pve1',
@@ -108,26 +108,29 @@ describe('an image', () => {
     });
   });
 
-  it('without a checksum is worth a warning, also where it is there', () => {
+  it('warns about an image without a checksum, also if it exists', () => {
     const there = site(`url: "${URL}"`, { found: { ok: true, value: { sizeBytes: 1, ctime: 1 } } });
     expect(say([there])).toEqual([
-      { verdict: 'good', words: `${ADDRESS} is in local.` },
+      { verdict: 'good', words: `${ADDRESS} is on local.` },
       {
         verdict: 'warning',
-        words: `${ADDRESS} has no checksum, so whatever arrives is taken for it.`,
-        remedy: 'Write sha256: …. Its publisher lists it beside https://images.example.com/',
+        words: `${ADDRESS} has no checksum, so the downloaded file is not verified.`,
+        remedy: 'Set sha256: …. The publisher usually lists it at https://images.example.com/',
       },
     ]);
   });
 
-  it('that goes through this machine needs no way out of the node', () => {
+  it('accepts an upload without asking the node', () => {
     expect(say([site(`url: "${URL}", via: upload, sha256: ${SUM}`), site('path: ./debian-12.qcow2')])).toEqual([
-      { verdict: 'good', words: `${ADDRESS} is fetched here and sent: ${URL}` },
-      { verdict: 'good', words: `${ADDRESS} is sent from here: ./debian-12.qcow2. Whether it is there, plan tells.` },
+      { verdict: 'good', words: `${ADDRESS} is downloaded to this machine and uploaded: ${URL}` },
+      {
+        verdict: 'good',
+        words: `${ADDRESS} is uploaded from this machine: ./debian-12.qcow2. The plan checks whether the file exists.`,
+      },
     ]);
   });
 
-  it('that the plan has spoken of already is passed over', () => {
+  it('skips an image that the plan reports', () => {
     const problem = {
       severity: 'error',
       code: 'BAD_VALUE',

@@ -1,4 +1,4 @@
-/** Health of the storages that the stack uses, and room for the sum of what is to be made. */
+/** State of the storages that the stack uses, space for everything the plan creates, and images to download. */
 
 import { type Address, kindOf } from '../../../base/address.ts';
 import { imageCompression } from '../../../kinds/image/file.ts';
@@ -43,20 +43,23 @@ function judge(row: StorageRow, node: string, bytes: number): Finding {
     });
   }
   if (availableBytes === undefined) {
-    return say.warning(`${storage} does not say how much room it has.`, { remedy: `On ${node}: pvesm status` });
+    return say.warning(`${storage} does not report its free space.`, { remedy: `On ${node}: pvesm status` });
   }
-  const room = `${storage} has ${roughSize(availableBytes)} free`;
-  if (bytes === 0) return say.good(`${room}; the plan makes no disks there.`);
-  const words = `${room}; the plan takes ${roughSize(bytes)}`;
+  const space = `${storage} has ${roughSize(availableBytes)} free`;
+  if (bytes === 0) return say.good(`${space}; the plan creates no disks there.`);
+  const words = `${space}; the plan needs ${roughSize(bytes)}`;
   if (bytes <= availableBytes) return say.good(`${words}.`);
-  const remedy = 'Free some room, make fewer or smaller disks, or spread them: clone.storage, disks.….storage';
-  // A thin pool promises more than it has, and fills only as guests write.
+  const remedy =
+    'Free some space, use fewer or smaller disks, or put them on other storages: clone.storage, disks.….storage';
+  // A thin pool can be overcommitted; it fills only as guests write.
   if (isThin(row))
-    return say.warning(`${words} if its disks ever fill up: ${row.type} is thin, so this is an estimate.`, { remedy });
+    return say.warning(`${words} if all disks fill up; ${row.type} is thin-provisioned, so less may be enough.`, {
+      remedy,
+    });
   return say.bad(`${words}.`, { remedy });
 }
 
-/** By `node/storage`: new disks, copies of the template's, and what existing disks grow by. */
+/** By `node/storage`: new disks, copies of template disks, and growth of existing disks. */
 function neededBytes({ stack, foreseen: observed }: Seen): ReadonlyMap<string, number> {
   const counted: Pick<Findings, 'neededBytes'> = { neededBytes: new Map() };
   const sums = new Map<string, number>();
@@ -84,7 +87,7 @@ export function checkImages({
   downloads,
   result,
 }: Pick<Examination, 'observed' | 'downloads' | 'result'>): Finding[] {
-  // What a plan has said of an image is not said again.
+  // The plan already reports problems with these images.
   const refused = new Set<string | undefined>(
     result.ok
       ? []
@@ -95,7 +98,7 @@ export function checkImages({
     const address = siteAddress(site);
     const where = { ...(site.image.positions.url ?? site.image.positions['']), address };
     const found = site.found.value
-      ? [sayImage.good(`${address} is in ${site.image.fields.storage}.`)]
+      ? [sayImage.good(`${address} is on ${site.image.fields.storage}.`)]
       : judgeImage(site, address, downloads);
     return [...found, ...unproven(site, address)].map((finding) => ({ ...finding, where }));
   });
@@ -104,15 +107,17 @@ export function checkImages({
 function judgeImage(site: ImageSite, address: Address, downloads: Examination['downloads']): Finding[] {
   const { url, path, via, storage } = site.image.fields;
   if (path !== undefined)
-    return [sayImage.good(`${address} is sent from here: ${path}. Whether it is there, plan tells.`)];
-  if (via === 'upload') return [sayImage.good(`${address} is fetched here and sent: ${url}`)];
+    return [
+      sayImage.good(`${address} is uploaded from this machine: ${path}. The plan checks whether the file exists.`),
+    ];
+  if (via === 'upload') return [sayImage.good(`${address} is downloaded to this machine and uploaded: ${url}`)];
   const answer = downloads.get(address);
   if (!answer) return [];
   if (answer.kind === 'hidden') return [sayImage.unread(`Whether ${site.node} reaches ${url}`, answer.needs)];
   if (answer.kind === 'failed') {
     return [
-      sayImage.bad(`${site.node} does not get ${url}: ${answer.words}`, {
-        remedy: `Correct the url, or let this machine fetch it: via: upload. To see why, on ${site.node}: curl -fIL '${url}'`,
+      sayImage.bad(`${site.node} cannot download ${url}: ${answer.words}`, {
+        remedy: `Correct the url, or download it on this machine: via: upload. To find the cause, on ${site.node}: curl -fIL '${url}'`,
       }),
     ];
   }
@@ -120,8 +125,8 @@ function judgeImage(site: ImageSite, address: Address, downloads: Examination['d
   const { sizeBytes } = answer;
   if (sizeBytes !== undefined && room !== undefined && sizeBytes > room) {
     return [
-      sayImage.bad(`${address} has ${roughSize(sizeBytes)}; ${storage} on ${site.node} has ${roughSize(room)} free.`, {
-        remedy: `Free some room on ${storage}, or choose another storage.`,
+      sayImage.bad(`${address} is ${roughSize(sizeBytes)}; ${storage} on ${site.node} has ${roughSize(room)} free.`, {
+        remedy: `Free some space on ${storage}, or choose another storage.`,
       }),
     ];
   }
@@ -129,14 +134,14 @@ function judgeImage(site: ImageSite, address: Address, downloads: Examination['d
   return [sayImage.good(`${site.node} reaches ${url}${size}.`)];
 }
 
-/** What arrives without a checksum is believed. */
+/** Without a checksum a wrong or changed file goes unnoticed. */
 function unproven({ image }: ImageSite, address: Address): Finding[] {
   const { sha256, sha512, url = '', path } = image.fields;
   if ((sha256 ?? sha512) !== undefined || path !== undefined) return [];
-  const packed = imageCompression(image.fields) === undefined ? '' : ' (of the packed file)';
+  const compressed = imageCompression(image.fields) === undefined ? '' : ' (of the compressed file)';
   return [
-    sayImage.warning(`${address} has no checksum, so whatever arrives is taken for it.`, {
-      remedy: `Write sha256: …${packed}. Its publisher lists it beside ${url.replace(/[^/]*$/, '')}`,
+    sayImage.warning(`${address} has no checksum, so the downloaded file is not verified.`, {
+      remedy: `Set sha256: …${compressed}. The publisher usually lists it at ${url.replace(/[^/]*$/, '')}`,
     }),
   ];
 }

@@ -10,12 +10,12 @@ const check = (change: Parameters<typeof templateWith>[0], more = '') =>
     }),
   );
 
-describe('a template', () => {
-  it('in good health is one line', () => {
+describe('the template check', () => {
+  it('reports one line for a good template', () => {
     expect(check({})).toMatchObject([{ verdict: 'good', words: expect.stringContaining('Template 9000 (ubuntu)') }]);
   });
 
-  it('without a disk is found before it is cloned', () => {
+  it('rejects a template without a disk', () => {
     expect(check({ scsi0: undefined, boot: undefined })).toMatchObject([
       {
         verdict: 'bad',
@@ -25,43 +25,43 @@ describe('a template', () => {
     ]);
   });
 
-  it('whose disk is in no slot is told how to put it back', () => {
+  it('shows how to attach a detached disk', () => {
     const [found] = check({ scsi0: undefined, unused0: 'tank:base-9000-disk-0', boot: undefined });
-    expect(found).toMatchObject({ verdict: 'bad', words: expect.stringContaining('has lost its disk') });
+    expect(found).toMatchObject({ verdict: 'bad', words: expect.stringContaining('has a detached disk') });
     expect(found?.remedy).toBe('On pve1: qm set 9000 --scsi0 tank:base-9000-disk-0 --boot order=scsi0');
   });
 
-  it('without a disk is fine for VMs that bring their own', () => {
+  it('accepts a template without a disk for VMs with their own disks', () => {
     const disks = '    disks: { scsi0: { storage: tank, import_from: "tank:import/a.qcow2" } }\n    boot: [scsi0]\n';
     expect(check({ scsi0: undefined, boot: undefined }, disks)).toMatchObject([{ verdict: 'good' }]);
   });
 
   it.each([
-    ['order=scsi0;net7', 'names net7'],
+    ['order=scsi0;net7', 'contains net7'],
     ['order=net0', 'does not boot from a disk'],
-  ])('with the boot order %s is told', (boot, words) => {
+  ])('rejects the boot order %s', (boot, words) => {
     expect(check({ boot })).toMatchObject([{ verdict: 'bad', words: expect.stringContaining(words) }]);
     expect(check({ boot }, '    boot: [scsi0]\n')).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('with the older boot order, or none, finds its disk by itself', () => {
+  it('accepts the old boot format, and none at all', () => {
     expect(check({ boot: 'cdn' })).toMatchObject([{ verdict: 'good' }]);
     expect(check({ boot: undefined })).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('that names a volume which is not there is told', () => {
+  it('rejects a volume that is missing from its storage', () => {
     const volumes = new Map([['pve1/tank/9000', { ok: true, value: new Set<string>() } as const]]);
     expect(checkTemplates(patient({ volumes }))).toMatchObject([
       { verdict: 'bad', words: expect.stringContaining('tank has no such volume') },
     ]);
   });
 
-  it('whose volumes may not be listed is fine but for that', () => {
+  it('reports volumes that cannot be listed as not checked', () => {
     const volumes = new Map([['pve1/tank/9000', { ok: false, needs: 'Datastore.Audit on /storage/tank' } as const]]);
     expect(checkTemplates(patient({ volumes }))).toMatchObject([{ verdict: 'good' }, { verdict: 'unknown' }]);
   });
 
-  it('without an agent that is waited for is told, unless the file switches it on or does not wait', () => {
+  it('rejects a disabled agent, unless the file enables it or does not wait for it', () => {
     expect(check({ agent: '0' })).toMatchObject([
       { verdict: 'bad', remedy: expect.stringContaining('agent: { enabled: true }') },
     ]);
@@ -69,20 +69,20 @@ describe('a template', () => {
     expect(check({ agent: undefined }, '    ready: { agent: false }\n')).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('without a cloud-init drive cannot tell a guest its settings', () => {
+  it('rejects a missing cloud-init drive if the file has cloud-init settings', () => {
     expect(check({ ide2: undefined })).toMatchObject([
       { verdict: 'bad', remedy: expect.stringContaining('cloud_init: { storage: tank }') },
     ]);
     expect(check({ ide2: undefined }, '    cloud_init: { storage: tank }\n')).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('that is locked is told with the way out', () => {
+  it('reports a lock with its remedy', () => {
     expect(check({ lock: 'clone' })).toMatchObject([
       { verdict: 'bad', remedy: expect.stringContaining('qm unlock 9000') },
     ]);
   });
 
-  it('that is absent, ambiguous or unreadable is left to the plan', () => {
+  it('leaves absent, ambiguous and unreadable templates to the plan', () => {
     const hidden = { ...templateWith(), vm: { ok: false, needs: 'VM.Audit on /vms/9000' } as const };
     for (const candidates of [[], [templateWith(), templateWith()], [hidden]]) {
       expect(

@@ -1,6 +1,6 @@
 /**
- * Health of the templates: a clone is no better than what it is copied from. The ghost disk, one that the configuration
- * has lost or names in vain, is found here and not by a guest that does not boot.
+ * State of the templates. Finds a disk that is detached from its slot or missing from its storage, before a clone fails to
+ * boot because of it.
  */
 
 import type { TemplateCandidate } from '../../../kinds/observed.ts';
@@ -18,7 +18,7 @@ type Seen = Pick<Examination, 'stack' | 'observed' | 'volumes'>;
 interface Case {
   readonly template: TemplateCandidate;
   readonly values: ReadonlyMap<string, string>;
-  /** VMs that are made from it. */
+  /** VMs cloned from it. */
   readonly vms: readonly ResolvedVm[];
 }
 
@@ -35,11 +35,11 @@ export function checkTemplates(examination: Seen): Finding[] {
       ...checkCloudInit(each),
     ];
     const isWell = faults.every(({ verdict }) => verdict === 'unknown');
-    return isWell ? [say.good(`${titleOf(each)} has a disk, boots from it, and suits the guests.`), ...faults] : faults;
+    return isWell ? [say.good(`${titleOf(each)} has a disk, boots from it, and fits its guests.`), ...faults] : faults;
   });
 }
 
-/** Templates that cannot be chosen or read are the plan's affair. */
+/** The plan reports templates that cannot be chosen or read. */
 function casesOf({ stack, observed }: Seen): Case[] {
   const cases = new Map<number, Case>();
   for (const vm of stack.vms) {
@@ -63,12 +63,12 @@ function checkLock(each: Case): Finding[] {
   const { vmid, node } = each.template;
   return [
     say.bad(`${titleOf(each)} is locked (${lock}).`, {
-      remedy: `If no task works on it, as root on ${node}: qm unlock ${vmid}`,
+      remedy: `If no task is using it, run as root on ${node}: qm unlock ${vmid}`,
     }),
   ];
 }
 
-/** Without one every VM needs an image of its own in the file. */
+/** Without a disk, every VM needs an image in the file. */
 function checkDisk(each: Case): Finding[] {
   if (disksOf(each.values).length > 0) return [];
   const bare = each.vms.filter(({ fields }) =>
@@ -80,8 +80,8 @@ function checkDisk(each: Case): Finding[] {
   return [
     say.bad(
       lost
-        ? `${titleOf(each)} has lost its disk: ${lost[1]} is there, but in no slot. Its clones would find nothing to boot from.`
-        : `${titleOf(each)} has no disk. Its clones would find nothing to boot from.`,
+        ? `${titleOf(each)} has a detached disk: ${lost[1]} is not attached to any slot. Clones would have nothing to boot from.`
+        : `${titleOf(each)} has no disk. Clones would have nothing to boot from.`,
       {
         remedy: lost
           ? `On ${node}: qm set ${vmid} --scsi0 ${lost[1]} --boot order=scsi0`
@@ -97,7 +97,7 @@ function checkBoot(each: Case): Finding[] {
   const text = each.values.get('boot');
   if (disks.length === 0 || inheriting.length === 0 || text === undefined) return [];
   const parsed = parseBootOrder(text);
-  // The older way (`cdn`) finds a disk by itself.
+  // The old format (`cdn`) finds a disk by itself.
   if (parsed?.kind !== 'order') return [];
   const order = parsed.devices;
   const missing = order.filter((device) => !each.values.has(device));
@@ -105,24 +105,24 @@ function checkBoot(each: Case): Finding[] {
   const remedy = `On ${node}: qm set ${vmid} --boot order=${disks[0]}. Or in the file: boot: [${disks[0]}]`;
   if (missing.length > 0) {
     return [
-      say.bad(`The boot order of ${titleOf(each)} names ${missing.join(', ')}, which it does not have.`, { remedy }),
+      say.bad(`The boot order of ${titleOf(each)} contains ${missing.join(', ')}, which does not exist.`, { remedy }),
     ];
   }
   if (order.some((device) => disks.includes(device))) return [];
-  return [say.bad(`${titleOf(each)} does not boot from a disk: its order is ${text}.`, { remedy })];
+  return [say.bad(`${titleOf(each)} does not boot from a disk: its boot order is ${text}.`, { remedy })];
 }
 
-/** A volume that the configuration names and the storage does not have. */
+/** A volume in the configuration that does not exist on the storage. */
 function checkVolumes(each: Case, volumes: Examination['volumes']): Finding[] {
   return disksOf(each.values).flatMap(({ key, file, volume }): Finding[] => {
     const storage = volume && storageOfVolume(volume);
     const listed = storage === undefined ? undefined : volumes.get(volumeKey(each.template, storage));
     if (!listed) return [];
-    if (!listed.ok) return [say.unread(`Whether ${storage} really has ${key} of ${titleOf(each)}`, listed.needs)];
+    if (!listed.ok) return [say.unread(`Whether ${key} of ${titleOf(each)} exists on ${storage}`, listed.needs)];
     if (listed.value.has(file)) return [];
     return [
-      say.bad(`${titleOf(each)} names ${file} as its ${key}, but ${storage} has no such volume.`, {
-        remedy: `Make the template anew, or on ${each.template.node}: qm disk rescan --vmid ${each.template.vmid}`,
+      say.bad(`${titleOf(each)} uses ${file} as ${key}, but ${storage} has no such volume.`, {
+        remedy: `Rebuild the template, or on ${each.template.node}: qm disk rescan --vmid ${each.template.vmid}`,
       }),
     ];
   });
@@ -136,8 +136,9 @@ function checkAgent(each: Case): Finding[] {
   });
   if (!waiting) return [];
   return [
-    say.bad(`The guest agent is off in ${titleOf(each)}, and ${waiting.address} waits for it.`, {
-      remedy: 'Write agent: { enabled: true } if the guest has it installed, else ready: { agent: false }',
+    say.bad(`The guest agent is disabled in ${titleOf(each)}, but ${waiting.address} waits for it.`, {
+      remedy:
+        'If the agent is installed in the guest, set agent: { enabled: true }; otherwise set ready: { agent: false }',
       where: whereOf(waiting, 'guest'),
     }),
   ];
@@ -154,9 +155,12 @@ function checkCloudInit(each: Case): Finding[] {
   const [disk] = disksOf(each.values);
   const storage = disk?.file.split(':')[0] ?? 'STORAGE';
   return [
-    say.bad(`${titleOf(each)} has no cloud-init drive, so ${lacking.address} would never hear of its settings.`, {
-      remedy: `Write cloud_init: { storage: ${storage} }, or on ${each.template.node}: qm set ${each.template.vmid} --ide2 ${storage}:cloudinit`,
-      where: whereOf(lacking, 'cloud_init'),
-    }),
+    say.bad(
+      `${titleOf(each)} has no cloud-init drive, so the cloud-init settings of ${lacking.address} would have no effect.`,
+      {
+        remedy: `Set cloud_init: { storage: ${storage} }, or on ${each.template.node}: qm set ${each.template.vmid} --ide2 ${storage}:cloudinit`,
+        where: whereOf(lacking, 'cloud_init'),
+      },
+    ),
   ];
 }

@@ -1,4 +1,4 @@
-/** An examination of a stack in the best of health, of which a test changes what it is about. */
+/** An examination without problems; tests change the part that they are about. */
 import { formatDiagnostic } from '../../../base/diagnostics.ts';
 import type { Observed, StorageRow, TemplateCandidate } from '../../../kinds/observed.ts';
 import { emptyState } from '../../../kinds/recorded.ts';

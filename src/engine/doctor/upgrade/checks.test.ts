@@ -12,27 +12,27 @@ const upgrade = (part: Partial<UpgradeInput> = {}) => {
 };
 const QUIET = stackFrom(WEB.replace('guest: cloud-init', 'guest: plain'));
 
-describe('an upgrade', () => {
-  it('that nothing known stands against is one line', () => {
+describe('the upgrade checks', () => {
+  it('report one line if no problem is known', () => {
     expect(upgrade({ stack: QUIET })).toMatchObject([
       { verdict: 'good', words: expect.stringContaining('8.4.1 → 9.0') },
     ]);
   });
 
-  it('that has been made already is said', () => {
+  it('report that the server already runs the release', () => {
     expect(upgrade({ from: { version: '9.2.11' } })).toMatchObject([
       { verdict: 'good', words: expect.stringContaining('already') },
     ]);
   });
 
-  it('to a release that nobody knows yet is a warning, no refusal', () => {
+  it('warn about an unknown release', () => {
     expect(upgrade({ stack: QUIET, to: { version: '12.0' } })).toMatchObject([
       { verdict: 'warning' },
       { verdict: 'good' },
     ]);
   });
 
-  it('names the privileges that the stack will need then', () => {
+  it('name the privileges that the stack will need', () => {
     expect(upgrade()).toMatchObject([
       {
         verdict: 'warning',
@@ -42,41 +42,41 @@ describe('an upgrade', () => {
     ]);
   });
 
-  it('names roles that lose something, and what those of the token need instead', () => {
+  it('name roles that lose privileges, and what the role of the token needs instead', () => {
     const roles = [role('Lab', 'VM.Audit', 'VM.Monitor'), role('Other', 'VM.Monitor'), role('Fine', 'VM.Audit')];
     const acl = [{ path: '/', type: 'user', ugid: 'prov@pve', roleid: 'Lab', propagate: true } as const];
     expect(upgrade({ roles, acl }).slice(0, 2)).toMatchObject([
       {
         verdict: 'warning',
         words: expect.stringContaining('Lab loses VM.Monitor'),
-        remedy: 'After the upgrade, for this stack: pveum role modify Lab --append 1 --privs "VM.GuestAgent.Audit"',
+        remedy: 'After the upgrade, run for this stack: pveum role modify Lab --append 1 --privs "VM.GuestAgent.Audit"',
       },
       { verdict: 'warning', words: expect.stringContaining('Other') },
     ]);
     expect(upgrade({ stack: QUIET, roles, acl })).toMatchObject([
-      { verdict: 'warning', remedy: expect.stringContaining('give it what its users need') },
+      { verdict: 'warning', remedy: expect.stringContaining('add what its users need') },
       { verdict: 'warning' },
     ]);
   });
 
-  it('names HA groups of the file, with the line', () => {
+  it('name HA groups of the file, with the line', () => {
     const stack = stackFrom(`${WEB.replace('guest: cloud-init', 'guest: plain')}    ha: { group: fast }\n`);
     expect(upgrade({ stack })).toMatchObject([{ verdict: 'bad', where: { field: 'ha.group', line: 13 } }]);
   });
 
-  it('names drives and storages that the release does not know', () => {
+  it('name drive options and storage types that the release removes', () => {
     const scsi0 = 'tank:base-9000-disk-0,cyls=10,heads=16,size=4G';
     const observed = observedWith({
       templates: new Map([['#9000', [templateWith({ scsi0 })]]]),
       storages: new Map([['pve1', { ok: true, value: [storageRow({ type: 'glusterfs' })] }]]),
     });
     expect(upgrade({ stack: QUIET, observed })).toMatchObject([
-      { verdict: 'bad', remedy: 'On pve1, without them: qm set 9000 --scsi0 tank:base-9000-disk-0,size=4G' },
+      { verdict: 'bad', remedy: 'Remove the options on pve1: qm set 9000 --scsi0 tank:base-9000-disk-0,size=4G' },
       { verdict: 'bad', words: expect.stringContaining('glusterfs') },
     ]);
   });
 
-  it('within the same major release breaks none of that', () => {
+  it('report none of this within a major release', () => {
     const roles = [role('Lab', 'VM.Monitor')];
     expect(upgrade({ roles, to: { version: '8.4.9' } })).toMatchObject([{ verdict: 'good' }]);
   });

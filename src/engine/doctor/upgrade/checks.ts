@@ -1,6 +1,6 @@
 /**
- * What an upgrade of Proxmox VE will break: in the stack, in the roles of the token, in its templates and VMs, and in the
- * automation beside it. Pure.
+ * What an upgrade of Proxmox VE breaks: in the stack, in roles, in templates and VMs, and in Terraform files near the
+ * stack. Pure.
  */
 import type { Instant } from '../../../base/clock.ts';
 import { drivesOf } from '../../../kinds/vm/disks.ts';
@@ -28,7 +28,7 @@ export interface UpgradeInput {
   readonly now: Instant;
   readonly principal: string;
   readonly roles: readonly Role[];
-  /** Entries as far as the token may see them. */
+  /** Only entries that the token may see. */
   readonly acl: readonly AclEntry[];
   /** Terraform files near the stack. */
   readonly files: readonly TextFile[];
@@ -39,15 +39,15 @@ const say = findingsOf('upgrade');
 export function checkUpgrade(input: UpgradeInput): Finding[] {
   const { from, to } = input;
   if (compareVersions(from.version, to.version) >= 0) {
-    return [say.good(`The server has ${from.version} already.`), ...checkAutomation(input)];
+    return [say.good(`The server already runs ${from.version}.`), ...checkAutomation(input)];
   }
   const unknown =
     supportOf(to) === 'unknown'
       ? [
           say.warning(
-            `${to.version} is newer than all that Proxwright knows; what changed after ${NEWEST_RELEASE} is not checked.`,
+            `${to.version} is newer than all releases that Proxwright knows; changes after ${NEWEST_RELEASE} are not checked.`,
             {
-              remedy: 'Look for a newer Proxwright, and read the release notes of Proxmox VE.',
+              remedy: 'Upgrade Proxwright, and read the release notes of Proxmox VE.',
             },
           ),
         ]
@@ -61,13 +61,13 @@ export function checkUpgrade(input: UpgradeInput): Finding[] {
     ...checkAutomation(input),
   ];
   const isWell = faults.every(({ verdict }) => verdict !== 'bad' && verdict !== 'warning');
-  const good = isWell ? [say.good(`Nothing known stands against ${from.version} → ${to.version}.`)] : [];
+  const good = isWell ? [say.good(`No known problems with ${from.version} → ${to.version}.`)] : [];
   return [...unknown, ...good, ...faults];
 }
 
 /**
- * Roles that name privileges which will be gone. The new release passes over what it does not know, and the old one does not
- * know what replaces it: so there is nothing to do before, and something after.
+ * Roles with privileges that the new release removes. The new release ignores unknown privileges, and the old one rejects
+ * their replacements, so roles can only be changed after the upgrade.
  */
 export function checkRoles(input: UpgradeInput): Finding[] {
   const { from, to, roles, acl, principal } = input;
@@ -80,20 +80,20 @@ export function checkRoles(input: UpgradeInput): Finding[] {
       const gone = privs.filter((privilege) => lost.has(privilege));
       const [first] = gone;
       if (first === undefined) return [];
-      const words = `Role ${roleid} loses ${gone.join(', ')}, which ${to.version} does not know`;
+      const words = `Role ${roleid} loses ${gone.join(', ')}, which ${to.version} does not have`;
       const instead = PRIVILEGES[first]?.instead;
       const successors = [...freshNeeds(input).keys()];
-      // Of an entry that is hidden nobody can tell whose it is.
+      // Other tokens may have the role, too: their entries can be hidden.
       if (own.has(roleid) && successors.length > 0) {
-        const remedy = `After the upgrade, for this stack: pveum role modify ${roleid} --append 1 --privs "${successors.join(' ')}"`;
+        const remedy = `After the upgrade, run for this stack: pveum role modify ${roleid} --append 1 --privs "${successors.join(' ')}"`;
         return [say.warning(`${words}, and ${principal} has this role.`, { remedy })];
       }
-      const remedy = `After the upgrade give it what its users need${instead === undefined ? '' : ` of ${instead}`}: pveum role modify ${roleid} --append 1 --privs …`;
+      const remedy = `After the upgrade, add what its users need${instead === undefined ? '' : ` of ${instead}`}: pveum role modify ${roleid} --append 1 --privs …`;
       return [say.warning(`${words}.`, { remedy })];
     });
 }
 
-/** What the same stack will need afterwards and does not need today: privilege → places. */
+/** What the stack needs only after the upgrade: privilege → paths. */
 function freshNeeds({ from, to, stack, observed, now }: UpgradeInput): Map<string, Set<string>> {
   const needsOn = (version: ServerVersion): readonly Requirement[] => {
     const assumed = assumedNeeds({ stack, observed, now, version, lifecycle: true });
@@ -115,31 +115,31 @@ export function checkNewNeeds(input: UpgradeInput): Finding[] {
   if (fresh.size === 0) return [];
   return [
     say.warning(
-      `Afterwards this stack needs ${[...fresh.keys()].join(', ')}, which ${from.version} does not ask for.`,
+      `After the upgrade this stack needs ${[...fresh.keys()].join(', ')}, which ${from.version} does not require.`,
       {
         details: [...fresh].map(([privilege, places]) => `${privilege} on ${[...places].slice(0, 5).join(', ')}`),
-        remedy: `After the upgrade: proxwright permissions --lifecycle. What it will print: proxwright permissions --lifecycle --pve ${to.version}`,
+        remedy: `After the upgrade, run: proxwright permissions --lifecycle. To see its output today: proxwright permissions --lifecycle --pve ${to.version}`,
       },
     ),
   ];
 }
 
-/** Proxmox VE 9 turned groups into rules. */
+/** Proxmox VE 9 replaced HA groups by rules. */
 export function checkHaGroups({ from, to, stack }: UpgradeInput): Finding[] {
   if (Number.parseInt(from.version, 10) >= 9 || Number.parseInt(to.version, 10) < 9) return [];
   return stack.vms.flatMap((vm): Finding[] => {
     const { ha } = vm.fields;
     if (!ha || ha.group === undefined) return [];
     return [
-      say.bad(`${vm.address} is in the HA group ${ha.group}; ${to.version} has rules instead and refuses the field.`, {
-        remedy: 'After the upgrade take ha.group out; Proxmox turns groups into node affinity rules by itself.',
+      say.bad(`${vm.address} is in the HA group ${ha.group}; ${to.version} uses rules instead and rejects the field.`, {
+        remedy: 'Remove ha.group after the upgrade. Proxmox converts groups to node affinity rules.',
         where: whereOf(vm, 'ha.group'),
       }),
     ];
   });
 }
 
-/** Drives with cyls, heads, secs or trans in the configurations of templates and of our VMs. */
+/** Drives with cyls, heads, secs or trans in templates and VMs of the stack. */
 export function checkGeometry({ from, to, observed }: UpgradeInput): Finding[] {
   if (!lostBetween(BEHAVIOURS, from, to).includes('geometry of drives')) return [];
   const templates = [...observed.templates.values()].flat().flatMap(({ vm }) => (vm.ok ? [vm.value] : []));
@@ -152,8 +152,8 @@ export function checkGeometry({ from, to, observed }: UpgradeInput): Finding[] {
       );
       if (options.length === 0) return [];
       return [
-        say.bad(`${key} of VM ${vmid} has ${options.join(', ')}, which ${to.version} does not know.`, {
-          remedy: `On ${node}, without them: qm set ${vmid} --${key} ${withoutOptions(current.get(key) ?? '', options)}`,
+        say.bad(`${key} of VM ${vmid} has ${options.join(', ')}, which ${to.version} does not support.`, {
+          remedy: `Remove the options on ${node}: qm set ${vmid} --${key} ${withoutOptions(current.get(key) ?? '', options)}`,
         }),
       ];
     }),
@@ -172,18 +172,18 @@ export function checkStorageTypes({ from, to, observed }: UpgradeInput): Finding
   const rows = [...observed.storages.values()].flatMap((each) => (each.ok ? each.value : []));
   const names = new Set(rows.filter(({ type }) => type === 'glusterfs').map(({ storage }) => storage));
   return [...names].map((name) =>
-    say.bad(`Storage ${name} is of the type glusterfs, which ${to.version} does not have.`, {
+    say.bad(`Storage ${name} has the type glusterfs, which ${to.version} does not support.`, {
       remedy: 'Move its disks to another storage first, or mount it on the nodes and add it as a directory.',
     }),
   );
 }
 
-/** Other tools that work on the same cluster. */
+/** Terraform providers and resources that break. */
 export function checkAutomation({ to, files }: Pick<UpgradeInput, 'to' | 'files'>): Finding[] {
   const concerns = ({ brokenBy }: { readonly brokenBy: string }) => compareVersions(to.version, brokenBy) >= 0;
   const providers = providerUses(files).flatMap(({ file, line, source, version, isExact }): Finding[] =>
     PROVIDER_FACTS.filter((fact) => concerns(fact) && fact.source === source && isTrueOf(fact, version)).map((fact) => {
-      const subject = isExact ? `${source} ${version}` : `${source} from ${version} on is allowed, and that version`;
+      const subject = isExact ? `${source} ${version}` : `The version constraint of ${source} allows ${version}, which`;
       const verdict = isExact ? fact.verdict : 'warning';
       return say[verdict](`${subject} ${fact.why}.`, {
         remedy: fact.remedy,

@@ -21,8 +21,8 @@ const VERSIONS = (source: string, bound: string) => `terraform {
 `;
 const to = { version: '9.0' };
 
-describe('versions', () => {
-  it('are ordered with their release candidates', () => {
+describe('provider versions', () => {
+  it('are ordered, with release candidates before releases', () => {
     const ordered = [
       '2.9.11',
       '2.9.12',
@@ -39,7 +39,7 @@ describe('versions', () => {
 });
 
 describe('Terraform files', () => {
-  it('tell provider and version, with the line', () => {
+  it('yield provider and version, with the line', () => {
     expect(providerUses([{ name: '.terraform.lock.hcl', text: LOCK('telmate/proxmox', '2.9.14') }])).toEqual([
       { file: '.terraform.lock.hcl', line: 2, source: 'telmate/proxmox', version: '2.9.14', isExact: true },
     ]);
@@ -52,7 +52,7 @@ describe('Terraform files', () => {
     expect(oneLine).toMatchObject({ version: '0.6', isExact: false });
   });
 
-  it('count once where the same directory holds the lock', () => {
+  it('count once if the directory has a lock file', () => {
     const files = [
       { name: 'a/versions.tf', text: VERSIONS('bpg/proxmox', '>= 0.70') },
       { name: 'a/.terraform.lock.hcl', text: LOCK('bpg/proxmox', '0.99.0') },
@@ -64,14 +64,14 @@ describe('Terraform files', () => {
     ]);
   });
 
-  it('without a version, or of other providers, say nothing', () => {
+  it('yield nothing without a version, or for other providers', () => {
     const text =
       'a = { source = "hashicorp/aws" }\nb = { source = "bpg/proxmox" }\nc = { source = "hashicorp/aws", version = "1.0" }';
     expect(checkAutomation({ to, files: [{ name: 'main.tf', text }] })).toEqual([]);
   });
 });
 
-describe('automation beside the stack', () => {
+describe('the automation check', () => {
   const locked = (source: string, version: string) =>
     checkAutomation({ to, files: [{ name: '.terraform.lock.hcl', text: LOCK(source, version) }] });
 
@@ -93,24 +93,24 @@ describe('automation beside the stack', () => {
     expect(locked(source, version)).toEqual([]);
   });
 
-  it('is warned of where a requirement merely allows what breaks', () => {
+  it('warns if a constraint allows a version that breaks', () => {
     const files = [{ name: 'versions.tf', text: VERSIONS('telmate/proxmox', '>= 2.9.14') }];
     expect(checkAutomation({ to, files })).toMatchObject([
-      { verdict: 'warning', words: expect.stringContaining('is allowed') },
+      { verdict: 'warning', words: expect.stringContaining('allows 2.9.14, which') },
     ]);
   });
 
-  it('that makes HA groups is found', () => {
+  it('finds resources for HA groups', () => {
     const files = [{ name: 'ha.tf', text: '\nresource "proxmox_virtual_environment_hagroup" "a" {}' }];
     expect(checkAutomation({ to, files })).toMatchObject([{ verdict: 'bad', where: { file: 'ha.tf', line: 2 } }]);
   });
 
-  it('is not judged by releases it does not go to', () => {
+  it('ignores breaks of later releases', () => {
     const files = [{ name: '.terraform.lock.hcl', text: LOCK('telmate/proxmox', '2.9.14') }];
     expect(checkAutomation({ to: { version: '8.4' }, files })).toEqual([]);
   });
 
-  it('is judged by facts that say where they come from', () => {
+  it('has a source for every fact', () => {
     expect(PROVIDER_FACTS.filter(({ evidence }) => !evidence.startsWith('https://github.com/'))).toEqual([]);
   });
 });

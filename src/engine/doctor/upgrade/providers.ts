@@ -1,22 +1,22 @@
 /**
- * Versions of Terraform providers that a release of Proxmox VE breaks, each with where that is written. What is not in the
- * table is not known to break. Pure.
+ * Versions of Terraform providers that a release of Proxmox VE breaks, each with its source, and which versions Terraform
+ * files use: exactly from lock files, at least from constraints. The files are read as text, without an HCL parser. Pure.
  */
 import type { ReleaseNumber } from '../../../pve/compatibility.ts';
 
 interface ProviderFact {
   /** As in `required_providers`, in lower case. */
   readonly source: string;
-  /** First version it is true of; all older ones too where it is left out. */
+  /** First version that breaks; absent if all older ones break, too. */
   readonly from?: string;
-  /** First version it is true of no more. */
+  /** First version that works again. */
   readonly until: string;
   readonly brokenBy: ReleaseNumber;
   readonly verdict: 'bad' | 'warning';
   /** Completes "<provider> <version> …". */
   readonly why: string;
   readonly remedy: string;
-  /** Where it is to be read. */
+  /** Link to the source. */
   readonly evidence: string;
 }
 
@@ -27,8 +27,8 @@ export const PROVIDER_FACTS: readonly ProviderFact[] = [
     until: '3.0.2-rc04',
     brokenBy: '9.0',
     verdict: 'bad',
-    why: 'demands the privilege VM.Monitor before it does anything, and Proxmox VE 9 has none of that name',
-    remedy: 'Move to 3.0.2-rc04 or newer before the upgrade.',
+    why: 'requires the privilege VM.Monitor, which Proxmox VE 9 does not have',
+    remedy: 'Upgrade it to 3.0.2-rc04 or newer before the upgrade.',
     evidence:
       'https://github.com/Telmate/terraform-provider-proxmox/pull/1382 (the list in proxmox/provider.go begins with 2.9.12 and loses VM.Monitor with 3.0.2-rc04)',
   },
@@ -37,20 +37,20 @@ export const PROVIDER_FACTS: readonly ProviderFact[] = [
     until: '0.82.0',
     brokenBy: '9.0',
     verdict: 'warning',
-    why: 'names Proxmox VE 8.x as what it works with; 0.82.0 is the first that names 9',
-    remedy: 'Move to 0.82.0 or newer before the upgrade.',
+    why: 'lists Proxmox VE 8.x as supported; 0.82.0 is the first version that lists 9',
+    remedy: 'Upgrade it to 0.82.0 or newer before the upgrade.',
     evidence: 'https://github.com/bpg/terraform-provider-proxmox/pull/2116 (README.md of 0.81.0 and of 0.82.0)',
   },
 ];
 
-/** Resources of providers that speak of what a release has removed. */
+/** Resources for things that a release removed. */
 export const RESOURCE_FACTS: readonly Omit<ProviderFact, 'from' | 'until'>[] = [
   {
     source: 'proxmox_virtual_environment_hagroup',
     brokenBy: '9.0',
     verdict: 'bad',
-    why: 'makes an HA group, and Proxmox VE 9 has rules instead',
-    remedy: 'Take it out before the upgrade; bpg/proxmox has proxmox_virtual_environment_harule from 0.99.0 on.',
+    why: 'creates an HA group, which Proxmox VE 9 replaced by rules',
+    remedy: 'Remove it before the upgrade. bpg/proxmox has proxmox_virtual_environment_harule since 0.99.0.',
     evidence: 'https://github.com/bpg/terraform-provider-proxmox/pull/2682 and CHANGELOG.md of 0.99.0',
   },
 ];
@@ -65,8 +65,8 @@ export function compareVersions(a: string, b: string): number {
 function partsOf(version: string): readonly number[] {
   const [, major, minor = 0, patch = 0, rest] =
     /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-[a-z]*\.?(\d+))?/i.exec(version) ?? [];
-  const isForetaste = version.includes('-');
-  return [Number(major ?? 0), Number(minor), Number(patch), isForetaste ? Number(rest ?? 0) : Number.MAX_SAFE_INTEGER];
+  const isPrerelease = version.includes('-');
+  return [Number(major ?? 0), Number(minor), Number(patch), isPrerelease ? Number(rest ?? 0) : Number.MAX_SAFE_INTEGER];
 }
 
 export function isTrueOf({ from, until }: Pick<ProviderFact, 'from' | 'until'>, version: string): boolean {
@@ -74,7 +74,7 @@ export function isTrueOf({ from, until }: Pick<ProviderFact, 'from' | 'until'>, 
 }
 
 export interface TextFile {
-  /** As messages name it. */
+  /** As shown in messages. */
   readonly name: string;
   readonly text: string;
 }
@@ -85,14 +85,14 @@ interface ProviderUse {
   /** `bpg/proxmox`. */
   readonly source: string;
   readonly version: string;
-  /** A lock file says which version it is; a requirement only what the oldest one may be. */
+  /** From a lock file; a constraint only gives the oldest version that it allows. */
   readonly isExact: boolean;
 }
 
 export function providerUses(files: readonly TextFile[]): ProviderUse[] {
   const locked = files.filter(isLock).flatMap(usesInLock);
   const required = files.filter((file) => !isLock(file)).flatMap(usesInRequirements);
-  // What is locked is what runs, in its own directory.
+  // In its directory, the lock file decides which version runs.
   const isLocked = (use: ProviderUse) =>
     locked.some((lock) => lock.source === use.source && directoryOf(lock.file) === directoryOf(use.file));
   return [...locked, ...required.filter((use) => !isLocked(use))];
@@ -123,7 +123,7 @@ function usesInRequirements({ name, text }: TextFile): ProviderUse[] {
   });
 }
 
-/** Of `>= 0.60, < 0.80` it is 0.60; nothing where no part is a lower bound. */
+/** 0.60 for `>= 0.60, < 0.80`; undefined if there is no lower bound. */
 function oldestOf(bound: string): string | undefined {
   return bound
     .split(',')

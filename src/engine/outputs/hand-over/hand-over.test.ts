@@ -67,34 +67,34 @@ describe.each(Object.entries(scripts))('the script for %s', (_, text) => {
     expect(spawnSync(LINTER, ['-'], { input: text, encoding: 'utf8' }).stdout).toBe('');
   });
 
-  it('ends with a line of its own and says where it comes from', () => {
+  it('ends with a line break and names the command that wrote it', () => {
     expect(text).toMatch(/^#!\/usr\/bin\/env bash\n# Stack lab: /);
     expect(text).toMatch(/contract version 1/);
     expect(text).toMatch(/[^\n]\n$/);
   });
 });
 
-describe('the hand-over to Talos', () => {
+describe('the hand-over script for Talos', () => {
   const settings = { ADDRESS_111: '10.0.20.31' };
   const ready = () => cluster.mark('talos-lab/patch-controlplane.yaml', 'vip: 10.0.20.10\n');
 
-  it('stops where an address is missing, before anything is done, and says what to type', async () => {
+  it('stops before any change if an address is missing, and says what to run', async () => {
     const { code, stderr } = await cluster.run(scripts.talos);
     expect(code).toBe(1);
     expect(stderr).toContain(
-      'lab-worker-1 (VM 111) has no known address. Look up BC:24:11:00:00:11 at your DHCP server, and type: export ADDRESS_111=<its address>',
+      'lab-worker-1 (VM 111) has no known address. Look up BC:24:11:00:00:11 on your DHCP server, then run: export ADDRESS_111=<its address>',
     );
     expect(stderr).not.toContain('lab-control');
     expect(cluster.asked()).toEqual([]);
   });
 
-  it('stops where a VM has not been made', async () => {
+  it('stops if a VM does not exist', async () => {
     const outputs = stackOutputs(stackOf([vm('control', 1, { role: 'control-plane' })]), stateOf({}));
     const { stderr } = await cluster.run(talosScript(outputs));
-    expect(stderr).toContain('lab-control-1 has not been made yet. Type: proxwright apply');
+    expect(stderr).toContain('lab-control-1 does not exist yet. Run: proxwright apply');
   });
 
-  it('stops where nobody would take the virtual address', async () => {
+  it('stops if no control plane would use the virtual address', async () => {
     const { code, stderr } = await cluster.run(scripts.talos, settings);
     expect(code).toBe(1);
     expect(stderr).toContain('touch talos-lab/patch-controlplane.yaml');
@@ -122,7 +122,7 @@ describe('the hand-over to Talos', () => {
     expect(cluster.committable('talos-lab')).toEqual(['.gitignore', 'bootstrapped', 'patch-controlplane.yaml']);
   });
 
-  it('does nothing twice', async () => {
+  it('skips what is already done', async () => {
     ready();
     await cluster.run(scripts.talos, settings);
     cluster.asked();
@@ -132,14 +132,14 @@ describe('the hand-over to Talos', () => {
     ]);
   });
 
-  it('goes on after a stop, and gives a patch of its own to a node that has one', async () => {
+  it('resumes after a failure, and applies the patch of a node', async () => {
     ready();
     cluster.mark('dead-10.0.20.31');
     cluster.mark('talos-lab/node-lab-worker-1.yaml', 'machine: {}\n');
     const stopped = await cluster.run(scripts.talos, { ...settings, WAIT_SECONDS: '0' });
     expect(stopped.code).toBe(1);
     expect(stopped.stderr).toContain(
-      'lab-worker-1 (10.0.20.31) takes its configuration: not within 0 s. The last answer was: no route to host',
+      'lab-worker-1 (10.0.20.31) accepts its configuration: timed out after 0 s. Last output: no route to host',
     );
     cluster.unmark('dead-10.0.20.31');
     cluster.asked();
@@ -150,7 +150,7 @@ describe('the hand-over to Talos', () => {
     ]);
   });
 
-  it('never bootstraps a second time, though etcd does not answer', async () => {
+  it('never bootstraps twice, even if etcd does not answer', async () => {
     ready();
     await cluster.run(scripts.talos, settings);
     cluster.asked();
@@ -161,14 +161,14 @@ describe('the hand-over to Talos', () => {
     expect(cluster.asked().filter((line) => line.endsWith(' bootstrap'))).toEqual([]);
   });
 
-  it('takes a cluster that somebody else has bootstrapped as it is', async () => {
+  it('accepts a cluster that is already bootstrapped', async () => {
     ready();
     cluster.mark('etcd');
     expect((await cluster.run(scripts.talos, settings)).code).toBe(0);
     expect(cluster.asked().filter((line) => line.endsWith(' bootstrap'))).toEqual([]);
   });
 
-  it('does not use configurations of another endpoint', async () => {
+  it('rejects configurations of another endpoint', async () => {
     ready();
     await cluster.run(scripts.talos, settings);
     cluster.mark('talos-lab/controlplane.yaml', 'endpoint: https://10.9.9.9:6443\n');
@@ -177,7 +177,7 @@ describe('the hand-over to Talos', () => {
     expect(stderr).toContain('talos-lab/controlplane.yaml is not for https://10.0.20.10:6443');
   });
 
-  it('makes the endpoint of the first control plane where there is no virtual address, also one of IPv6', async () => {
+  it('uses the first control plane as endpoint without a virtual address, also with IPv6', async () => {
     const outputs = stackOutputs(
       stackOf([vm('control', 1, { role: 'control-plane' })]),
       stateOf({ 'vm.control[1]': known(101) }),
@@ -189,14 +189,14 @@ describe('the hand-over to Talos', () => {
     );
   });
 
-  it('ends a program that takes too long', async () => {
+  it('stops a program after its timeout', async () => {
     const slow = scripts.talos.replace('bounded 60 talosctl apply-config', 'bounded 1 sleep 60; talosctl apply-config');
     expect(slow).not.toBe(scripts.talos);
     ready();
     expect((await cluster.run(slow, settings)).code).toBe(0);
   });
 
-  it('quotes whatever a name holds', async () => {
+  it('quotes every name', async () => {
     const evil = "x'; touch pwned; '$(touch pwned)`touch pwned`";
     const [first, ...rest] = TALOS.vms;
     if (!first) throw new Error('no VM');
@@ -211,12 +211,12 @@ describe('the hand-over to Talos', () => {
   });
 });
 
-describe('the hand-over to K3s', () => {
+describe('the hand-over script for K3s', () => {
   const installs = (ip: string) =>
     cluster.has(`machines/${ip}/installs`) ? cluster.read(`machines/${ip}/installs`) : '';
   const token = (ip: string) => `--token-file ${cluster.folder}/machines/${ip}/etc/rancher/k3s/token`;
 
-  it('begins a cluster on the first server, and the others join it, with the token in a file', async () => {
+  it('creates the cluster on the first server and lets the others join, with the token in a file', async () => {
     const { code, stdout, stderr } = await cluster.run(scripts.k3s, { K3S_VERSION: "v1.33.1+k3s1'" });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(installs('10.0.20.11')).toBe(
@@ -248,11 +248,11 @@ describe('the hand-over to K3s', () => {
     const { code, stdout } = await cluster.run(scripts.k3s, { SSH_USER: 'admin' });
     expect(code).toBe(0);
     expect(installs('10.0.20.11') + installs('10.0.20.21')).toBe(before);
-    expect(stdout).toContain('lab-manager-1: server, runs');
+    expect(stdout).toContain('lab-manager-1: server, running');
     expect(cluster.asked().at(-1)).toContain('admin@10.0.20.11');
   });
 
-  it('lets a first server that was made anew join the cluster of the others', async () => {
+  it('lets a replaced first server join the existing cluster', async () => {
     await cluster.run(scripts.k3s);
     cluster.unmark('machines/10.0.20.11');
     expect((await cluster.run(scripts.k3s)).code).toBe(0);
@@ -260,26 +260,28 @@ describe('the hand-over to K3s', () => {
     expect(installs('10.0.20.11')).not.toContain('--cluster-init');
   });
 
-  it('does not begin a second cluster where one was and does not run', async () => {
+  it('does not create a second cluster if the existing one is down', async () => {
     await cluster.run(scripts.k3s);
     for (const number of [1, 2, 3]) cluster.unmark(`machines/10.0.20.1${number}/k3s.runs`);
     cluster.unmark('machines/10.0.20.11');
     const { code, stderr } = await cluster.run(scripts.k3s, { WAIT_SECONDS: '5' });
     expect(code).toBe(1);
-    expect(stderr).toContain('K3s runs on lab-manager-2, which was a server before (start it: ssh ubuntu@10.0.20.12');
+    expect(stderr).toContain(
+      'K3s runs on lab-manager-2, which was a server before (to start it: ssh ubuntu@10.0.20.12',
+    );
     expect(installs('10.0.20.11')).toBe('');
   });
 
-  it('stops at a server that does not answer, before anything is installed', async () => {
+  it('stops before any installation if a server does not answer', async () => {
     cluster.mark('machines/10.0.20.13.dead');
     const { code, stderr } = await cluster.run(scripts.k3s, { WAIT_SECONDS: '5' });
     expect(code).toBe(1);
-    expect(stderr).toContain('ubuntu@10.0.20.13 answers by SSH');
+    expect(stderr).toContain('ubuntu@10.0.20.13 answers through SSH');
     expect(stderr).toContain('no route to host');
     expect(installs('10.0.20.11')).toBe('');
   });
 
-  it('stops where the installer cannot be fetched, and goes on when it can', async () => {
+  it('stops if the installer cannot be downloaded, and resumes later', async () => {
     cluster.mark('machines/10.0.20.12/offline');
     const stopped = await cluster.run(scripts.k3s);
     expect(stopped.code).toBe(1);
@@ -290,11 +292,11 @@ describe('the hand-over to K3s', () => {
   });
 
   it('is refused for a stack without servers', () => {
-    expect(() => k3sScript(TALOS)).toThrow('No VM of this stack is a server of a K3s cluster');
+    expect(() => k3sScript(TALOS)).toThrow('This stack has no K3s server');
   });
 });
 
-describe('the hand-over to Rancher', () => {
+describe('the hand-over script for Rancher', () => {
   const settings = { RANCHER_HOSTNAME: 'rancher.example.org' };
   const NODES = 'node/lab-manager-1\nnode/lab-manager-2\nnode/lab-manager-3\n';
   beforeEach(() => {
@@ -302,7 +304,7 @@ describe('the hand-over to Rancher', () => {
     cluster.mark('nodes', NODES);
   });
 
-  it('installs cert-manager and Rancher, one replica for each manager, and says where the other VMs go', async () => {
+  it('installs cert-manager and Rancher with one replica per manager, and lists the other VMs', async () => {
     const { code, stdout, stderr } = await cluster.run(scripts.rancher, { ...settings, RANCHER_VERSION: '2.12.1' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(acts(cluster.asked())).toEqual([
@@ -334,7 +336,7 @@ describe('the hand-over to Rancher', () => {
     expect(cluster.asked()).toEqual([]);
   });
 
-  it('installs nothing into another cluster', async () => {
+  it('installs nothing in another cluster', async () => {
     cluster.mark('nodes', 'node/lab-manager-1\nnode/production-1\n');
     const { code, stderr } = await cluster.run(scripts.rancher, settings);
     expect(code).toBe(1);
@@ -342,7 +344,7 @@ describe('the hand-over to Rancher', () => {
     expect(acts(cluster.asked())).toEqual([]);
   });
 
-  it('says what to look at where a chart fails', async () => {
+  it('says what to check if a chart fails', async () => {
     cluster.mark('broken-rancher');
     const { code, stderr } = await cluster.run(scripts.rancher, settings);
     expect(code).toBe(1);

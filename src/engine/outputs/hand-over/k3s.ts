@@ -1,6 +1,6 @@
 /**
- * The hand-over to K3s: a first server that begins the cluster, further servers and agents that join it. The script goes to
- * the VMs by the SSH of whoever runs it; Proxwright itself never does.
+ * The hand-over to K3s: the first server creates the cluster, further servers and agents join it. The script uses the SSH
+ * client of the person who runs it; Proxwright itself never connects to guests.
  */
 import { advice, setting } from '../../../base/hint.ts';
 import { commentText, shellQuoted } from '../../../base/shell.ts';
@@ -11,7 +11,7 @@ const FORMAT = 'k3s-script';
 const SERVER_ROLES = ['control-plane', 'controlplane', 'server', 'manager'];
 const AGENT_ROLES = ['worker', 'agent'];
 
-/** What a VM is in a K3s cluster, by its role; other roles have no part in it. */
+/** Members of a K3s cluster by role, and VMs that are not part of it. */
 export function k3sParts({ vms }: Pick<StackOutputs, 'vms'>): Record<'servers' | 'agents' | 'others', VmView[]> {
   const able = vms.filter(({ isTalos }) => !isTalos);
   const servers = able.filter(({ role }) => role !== null && SERVER_ROLES.includes(role));
@@ -22,8 +22,8 @@ export function k3sParts({ vms }: Pick<StackOutputs, 'vms'>): Record<'servers' |
 export function noServers(format: string) {
   return nothingToHandOver(
     format,
-    `No VM of this stack is a server of a K3s cluster: none but Talos has one of the roles ${SERVER_ROLES.join(', ')}.`,
-    advice`Give the servers a role in the stack file: ${setting('role', 'server')}. Agents have ${setting('role', 'agent')} or ${setting('role', 'worker')}.`,
+    `This stack has no K3s server: no VM except Talos VMs has one of the roles ${SERVER_ROLES.join(', ')}.`,
+    advice`Set the role of the servers in the stack file: ${setting('role', 'server')}. For agents, use ${setting('role', 'agent')} or ${setting('role', 'worker')}.`,
   );
 }
 
@@ -35,17 +35,19 @@ export function k3sScript(outputs: StackOutputs): string {
     outputs,
     {
       format: FORMAT,
-      purpose: 'from booted VMs to a K3s cluster, by ssh.',
+      purpose: 'creates a K3s cluster on running VMs, through SSH.',
       settings: [
-        'K3S_FOLDER          where token, kubeconfig and known hosts are kept',
-        'K3S_VERSION         version to install, such as v1.33.1+k3s1 (the stable one)',
-        'K3S_SERVER_ARGS     further arguments for servers, K3S_AGENT_ARGS for agents',
-        'SSH_USER            who to log in as, with rights to sudo',
+        'K3S_FOLDER          folder for the token, the kubeconfig and known hosts',
+        'K3S_VERSION         version to install, such as v1.33.1+k3s1 (default: stable)',
+        'K3S_SERVER_ARGS     more arguments for servers; K3S_AGENT_ARGS: for agents',
+        'SSH_USER            user to log in as, with sudo rights',
       ],
     },
     [
       ...(others.length > 0
-        ? [`# Not part of the cluster, by their roles: ${others.map(({ name }) => commentText(name)).join(', ')}`]
+        ? [
+            `# Not part of the cluster because of their roles: ${others.map(({ name }) => commentText(name)).join(', ')}`,
+          ]
         : []),
       addressPart(members),
       targetPart(members),
@@ -71,7 +73,7 @@ function arraysOf(kind: string, vms: readonly VmView[]): string[] {
   ];
 }
 
-/** Whom SSH goes to, by VM id, as variables. Without a user in the stack, the configuration of SSH decides. */
+/** SSH targets by VM id, as variables. Without a user in the stack, the SSH configuration decides. */
 export function targetPart(vms: readonly VmView[]): string {
   return vms
     .map((vm) => {
@@ -88,7 +90,7 @@ const BODY = `
 need ssh 'Install the OpenSSH client.'
 private_folder "$folder" '*'
 
-# The token lets a machine join; it goes over SSH into files, never into arguments.
+# The token lets a machine join. It is copied through SSH into a file, never passed as an argument.
 if [ ! -s "$folder/token" ]; then
   od -An -N32 -tx1 /dev/urandom | tr -d ' \\n' >"$folder/token.new"
   mv "$folder/token.new" "$folder/token"
@@ -97,13 +99,13 @@ token=$(cat "$folder/token")
 
 quote() { printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\\\\\''/g")"; }
 
-# remote TARGET SCRIPT: runs a script there as root. A script is read to its end before it begins.
+# remote TARGET SCRIPT: runs a script there as root. The shell reads the whole script before it starts.
 remote() {
   local input="main() {
 $2
 }
 main </dev/null"
-  # shellcheck disable=SC2016 # the other side looks who it is
+  # shellcheck disable=SC2016 # expanded on the other machine
   bounded "$wait_seconds" ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 \\
     -o StrictHostKeyChecking=accept-new -o "UserKnownHostsFile=\\"$folder/known_hosts\\"" "$1" \\
     'if [ "$(id -u)" = 0 ]; then exec sh -s; else exec sudo -n sh -s; fi'
@@ -136,30 +138,30 @@ install() {
     (umask 077 && mkdir -p /etc/rancher/k3s && printf %s $(quote "$token") >/etc/rancher/k3s/token)
     installer=\\$(curl -sfL https://get.k3s.io)
     printf '%s\\\\n' \\"\\$installer\\" | sh -s - $4 --token-file /etc/rancher/k3s/token --node-name $(quote "$1")" ||
-    stop "$1: K3s was not installed. Look: ssh $2 sudo journalctl -u $3; then run this again."
+    stop "$1: K3s was not installed. Check: ssh $2 sudo journalctl -u $3; then run this script again."
 }
 
 for target in "\${server_targets[@]}"; do
-  wait_for "$target answers by SSH (try it: ssh $target true; another user: SSH_USER=<name>)" is_reachable "$target"
+  wait_for "$target answers through SSH (to try it: ssh $target true; for another user: SSH_USER=<name>)" is_reachable "$target"
 done
 
-# A cluster is begun only where no server ever was one: a second beginning would be a second cluster.
+# Creates a cluster only if no server has one: otherwise there would be two clusters.
 leader=''
 made=''
 for ((i = 0; i < \${#server_names[@]}; i++)); do
-  state=$(state_of "\${server_targets[i]}") || stop "\${server_names[i]}: its state cannot be read."
+  state=$(state_of "\${server_targets[i]}") || stop "\${server_names[i]}: cannot read its state."
   case $state in
     runs) [ -n "$leader" ] || leader=$i ;;
     made) [ -n "$made" ] || made=$i ;;
   esac
 done
 if [ -z "$leader" ] && [ -n "$made" ]; then
-  wait_for "K3s runs on \${server_names[made]}, which was a server before (start it: ssh \${server_targets[made]} sudo systemctl start k3s; or begin anew, without its data: ssh \${server_targets[made]} sudo k3s-uninstall.sh)" \\
+  wait_for "K3s runs on \${server_names[made]}, which was a server before (to start it: ssh \${server_targets[made]} sudo systemctl start k3s; to start over without its data: ssh \${server_targets[made]} sudo k3s-uninstall.sh)" \\
     is_running "\${server_targets[made]}" k3s
   leader=$made
 fi
 if [ -z "$leader" ]; then
-  say "\${server_names[0]}: begins the cluster"
+  say "\${server_names[0]}: creates the cluster"
   install "\${server_names[0]}" "\${server_targets[0]}" k3s "server --cluster-init \${K3S_SERVER_ARGS:-}"
   leader=0
 fi
@@ -167,7 +169,7 @@ join=$(url_of "\${server_addresses[leader]}")
 
 for ((i = 0; i < \${#server_names[@]}; i++)); do
   if is_running "\${server_targets[i]}" k3s; then
-    say "\${server_names[i]}: server, runs"
+    say "\${server_names[i]}: server, running"
   else
     say "\${server_names[i]}: joins as server"
     install "\${server_names[i]}" "\${server_targets[i]}" k3s "server --server $join \${K3S_SERVER_ARGS:-}"
@@ -175,9 +177,9 @@ for ((i = 0; i < \${#server_names[@]}; i++)); do
 done
 
 for ((i = 0; i < \${#agent_names[@]}; i++)); do
-  wait_for "\${agent_targets[i]} answers by SSH" is_reachable "\${agent_targets[i]}"
+  wait_for "\${agent_targets[i]} answers through SSH" is_reachable "\${agent_targets[i]}"
   if is_running "\${agent_targets[i]}" k3s-agent; then
-    say "\${agent_names[i]}: agent, runs"
+    say "\${agent_names[i]}: agent, running"
   else
     say "\${agent_names[i]}: joins as agent"
     install "\${agent_names[i]}" "\${agent_targets[i]}" k3s-agent "agent --server $join \${K3S_AGENT_ARGS:-}"
@@ -185,7 +187,7 @@ for ((i = 0; i < \${#agent_names[@]}; i++)); do
 done
 
 wait_for "Kubernetes answers on \${server_names[leader]}" remote "\${server_targets[leader]}" 'k3s kubectl get --raw /readyz'
-kubeconfig=$(remote "\${server_targets[leader]}" 'cat /etc/rancher/k3s/k3s.yaml') || stop 'The kubeconfig cannot be read.'
+kubeconfig=$(remote "\${server_targets[leader]}" 'cat /etc/rancher/k3s/k3s.yaml') || stop 'Cannot read the kubeconfig.'
 printf '%s\\n' "\${kubeconfig//https:\\/\\/127.0.0.1:6443/$join}" >"$folder/kubeconfig.new"
 mv "$folder/kubeconfig.new" "$folder/kubeconfig"
 say "Done: cluster $cluster. Next:

@@ -1,6 +1,6 @@
 /**
- * What all hand-over scripts have in common: how they speak, stop, wait within bounds, and know addresses. They are for bash
- * 3.2 and newer, hold no secret, and every value from the stack enters them quoted.
+ * What all hand-over scripts share: output, errors, waiting with a timeout, and addresses. The scripts are for bash 3.2 and
+ * newer, contain no secret, and quote every value from the stack.
  */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Hint } from '../../../base/hint.ts';
@@ -8,7 +8,7 @@ import { commentText, shellQuoted } from '../../../base/shell.ts';
 import { CONTRACT_VERSION } from '../contract.ts';
 import type { StackOutputs, VmView } from '../outputs.ts';
 
-/** The parts of a script in their order, each a piece of bash. */
+/** `parts`: pieces of bash, in their order. */
 export function scriptOf(
   { stack }: Pick<StackOutputs, 'stack'>,
   head: { readonly format: string; readonly purpose: string; readonly settings: readonly string[] },
@@ -17,12 +17,12 @@ export function scriptOf(
   const comment = [
     `Stack ${stack}: ${head.purpose}`,
     `Written by "proxwright output --format ${head.format}", contract version ${CONTRACT_VERSION}.`,
-    'It may be run again at any time: what is done already is left alone. It holds no secret.',
+    'You can run it again at any time; it skips what is already done. It contains no secret.',
     '',
-    'Settings, all of them environment variables:',
+    'Settings (environment variables):',
     ...head.settings.map((line) => `  ${line}`),
-    '  ADDRESS_<VM id>     network address of a VM, where it is another one than below',
-    '  WAIT_SECONDS        bound of each wait (600)',
+    '  ADDRESS_<VM id>     network address of a VM, if it differs from the one below',
+    '  WAIT_SECONDS        timeout of each wait (600)',
   ];
   const lines = comment.map((line) => `# ${commentText(line)}`.trimEnd());
   return [`#!/usr/bin/env bash\n${lines.join('\n')}`, PRELUDE, ...parts].map((part) => `${part.trim()}\n`).join('\n');
@@ -42,7 +42,7 @@ stop() {
   exit 1
 }
 
-# private_folder FOLDER NAME...: makes it, and keeps what is secret in it out of git.
+# private_folder FOLDER NAME...: creates the folder, and keeps its secret files out of git.
 private_folder() {
   mkdir -p "$1"
   [ -e "$1/.gitignore" ] || printf '%s\\n' "\${@:2}" >"$1/.gitignore"
@@ -50,7 +50,7 @@ private_folder() {
 
 need() { command -v "$1" >/dev/null 2>&1 || stop "$1 is not installed. $2"; }
 
-# bounded SECONDS COMMAND...: runs a program, and ends it when it takes longer. It reads the text in $input.
+# bounded SECONDS COMMAND...: runs a program with a timeout and the text in $input as standard input.
 bounded() {
   local limit=$1 program watcher code=0
   shift
@@ -70,18 +70,18 @@ bounded() {
   return "$code"
 }
 
-# wait_for WHAT COMMAND...: tries until it succeeds, but not longer than WAIT_SECONDS.
+# wait_for WHAT COMMAND...: retries until the command succeeds, for at most WAIT_SECONDS.
 wait_for() {
   local what=$1 began=$SECONDS answer
   shift
   until answer=$("$@" 2>&1); do
-    ((SECONDS - began < wait_seconds)) || stop "$what: not within $wait_seconds s. The last answer was: \${answer:-none}"
+    ((SECONDS - began < wait_seconds)) || stop "$what: timed out after $wait_seconds s. Last output: \${answer:-none}"
     sleep "$pause_seconds"
   done
 }
 `;
 
-/** Variables with the addresses, and a stop where one is missing that says what to type. */
+/** Variables with the addresses; the script stops if one is missing and says how to set it. */
 export function addressPart(vms: readonly VmView[]): string {
   const known = vms.flatMap(({ vmid, ip }) =>
     vmid === null ? [] : [`ADDRESS_${vmid}=\${ADDRESS_${vmid}:-${ip === null ? '' : shellQuoted(ip)}}`],
@@ -92,21 +92,21 @@ export function addressPart(vms: readonly VmView[]): string {
     '',
     "missing=''",
     ...vms.map(({ name, vmid, nics }) => {
-      if (vmid === null) return `missing+=${shellQuoted(`\n  ${name} has not been made yet. Type: proxwright apply`)}`;
+      if (vmid === null) return `missing+=${shellQuoted(`\n  ${name} does not exist yet. Run: proxwright apply`)}`;
       const macs = nics.map(({ mac }) => mac).filter((mac) => mac !== null);
-      const lookUp = macs.length > 0 ? ` Look up ${macs.join(' or ')} at your DHCP server, and` : ' Find it out, and';
-      const words = `\n  ${name} (VM ${vmid}) has no known address.${lookUp} type: export ADDRESS_${vmid}=<its address>`;
+      const lookUp = macs.length > 0 ? ` Look up ${macs.join(' or ')} on your DHCP server, then` : ' Find it, then';
+      const words = `\n  ${name} (VM ${vmid}) has no known address.${lookUp} run: export ADDRESS_${vmid}=<its address>`;
       return `[ -n "$ADDRESS_${vmid}" ] || missing+=${shellQuoted(words)}`;
     }),
-    '[ -z "$missing" ] || stop "addresses are missing; nothing was done.$missing',
-    'Then run this again."',
+    '[ -z "$missing" ] || stop "addresses are missing; nothing was changed.$missing',
+    'Then run this script again."',
   ].join('\n');
 }
 
 /** In a script after `addressPart`. */
 export const addressOf = ({ vmid }: VmView) => `"$ADDRESS_${vmid ?? 'unknown'}"`;
 
-/** An array of bash, of words that are quoted already. */
+/** A bash array of quoted words. */
 export function arrayPart(name: string, words: readonly string[]): string {
   return `${name}=(${words.join(' ')})`;
 }

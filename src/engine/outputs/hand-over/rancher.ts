@@ -1,6 +1,6 @@
 /**
- * The hand-over to Rancher: cert-manager and Rancher by Helm on the cluster of the managers. VMs with other roles are for
- * clusters that Rancher makes, which it does by a command of its own on each of them.
+ * The hand-over to Rancher: installs cert-manager and Rancher with Helm on the cluster of the managers. VMs with other roles
+ * are for clusters that Rancher creates; Rancher shows the command to run on each of them.
  */
 
 import { shellQuoted } from '../../../base/shell.ts';
@@ -17,13 +17,13 @@ export function rancherScript(outputs: StackOutputs): string {
     outputs,
     {
       format: FORMAT,
-      purpose: 'Rancher on the K3s or RKE2 cluster of its managers, by helm.',
+      purpose: 'installs Rancher on the K3s or RKE2 cluster of its managers, with Helm.',
       settings: [
-        'RANCHER_HOSTNAME    name under which Rancher is reached; it must be said',
-        'RANCHER_FOLDER      where the first password is kept',
-        "KUBECONFIG          of the managers' cluster (the one that the script for K3s wrote)",
-        'RANCHER_VERSION     of the chart, CERT_MANAGER_VERSION of the other one (the newest)',
-        'SSH_USER            who to log in as, in the commands that are shown at the end',
+        'RANCHER_HOSTNAME    host name of Rancher; required',
+        'RANCHER_FOLDER      folder for the first password',
+        "KUBECONFIG          kubeconfig of the managers' cluster (default: from the K3s script)",
+        'RANCHER_VERSION     version of the chart; CERT_MANAGER_VERSION: of cert-manager (default: newest)',
+        'SSH_USER            user in the SSH commands shown at the end',
       ],
     },
     [
@@ -52,17 +52,17 @@ const BODY = `
 need kubectl 'See https://kubernetes.io/docs/tasks/tools/'
 need helm 'See https://helm.sh/docs/intro/install/'
 hostname=\${RANCHER_HOSTNAME:-}
-[ -n "$hostname" ] || stop "Rancher needs a name in DNS that leads to \${manager_addresses[*]}.
-  Type: export RANCHER_HOSTNAME=rancher.example.org
-  Then run this again."
-[ -s "$KUBECONFIG" ] || stop "There is no $KUBECONFIG. Make the cluster first (proxwright output --format k3s-script), or type:
+[ -n "$hostname" ] || stop "Rancher needs a DNS name that points to \${manager_addresses[*]}.
+  Run: export RANCHER_HOSTNAME=rancher.example.org
+  Then run this script again."
+[ -s "$KUBECONFIG" ] || stop "There is no $KUBECONFIG. Create the cluster first (proxwright output --format k3s-script), or run:
   export KUBECONFIG=<kubeconfig of the managers' cluster>"
 private_folder "$folder" '*'
 
-# Rancher takes over the cluster it is installed in, so it must be the right one.
+# Rancher manages the cluster it is installed in, so make sure that it is the right one.
 nodes=$(bounded 60 kubectl get nodes --output name) || stop "The cluster of $KUBECONFIG does not answer."
 for name in "\${manager_names[@]}"; do
-  grep -qxF "node/$name" <<<"$nodes" || stop "$name is not a node of the cluster of $KUBECONFIG, so this is not the managers' cluster, or not complete.
+  grep -qxF "node/$name" <<<"$nodes" || stop "$name is not a node of the cluster of $KUBECONFIG. It is another cluster, or it is not complete.
   See: kubectl get nodes"
 done
 
@@ -71,7 +71,7 @@ if [ ! -s "$folder/bootstrap-password" ]; then
   mv "$folder/bootstrap-password.new" "$folder/bootstrap-password"
 fi
 
-# A release that is there is left as it is, so that running this again upgrades nothing.
+# Skips an installed release, so that running this script again upgrades nothing.
 is_deployed() {
   local status
   status=$(bounded 60 helm status "$2" --namespace "$1" 2>/dev/null) || return 1
@@ -83,13 +83,13 @@ chart() {
   local namespace=$1 release=$2 repository=$3 version=$4
   shift 4
   if is_deployed "$namespace" "$release"; then
-    say "$release: is there"
+    say "$release: already installed"
     return
   fi
-  say "$release: is being installed"
+  say "$release: installing"
   bounded "$((wait_seconds + 60))" helm upgrade --install "$release" "$release" --repo "$repository" \\
     --namespace "$namespace" --create-namespace \${version:+--version "$version"} --wait --timeout "\${wait_seconds}s" "$@" ||
-    stop "$release was not installed. See: kubectl get events --namespace $namespace; then run this again."
+    stop "$release was not installed. See: kubectl get events --namespace $namespace; then run this script again."
 }
 
 chart cert-manager cert-manager https://charts.jetstack.io "\${CERT_MANAGER_VERSION:-}" --set crds.enabled=true
@@ -97,11 +97,11 @@ chart cattle-system rancher https://releases.rancher.com/server-charts/stable "\
   --set "hostname=$hostname" --set "replicas=\${#manager_names[@]}" \\
   --set-file "bootstrapPassword=$folder/bootstrap-password"
 bounded "$((wait_seconds + 60))" kubectl rollout status deployment/rancher --namespace cattle-system --timeout "\${wait_seconds}s" ||
-  stop 'Rancher does not come up. See: kubectl get pods --namespace cattle-system; then run this again.'
+  stop 'Rancher did not start. See: kubectl get pods --namespace cattle-system; then run this script again.'
 
-say "Done: https://$hostname/ with the password in $folder/bootstrap-password (only the first time)."
+say "Done: https://$hostname/ with the password in $folder/bootstrap-password (for the first login)."
 if [ "\${#app_names[@]}" -gt 0 ]; then
-  say 'For a cluster of applications: Cluster Management, Create, Custom; then the command that Rancher shows, on each of:'
+  say 'To create an application cluster, choose Cluster Management, Create, Custom, then run the command that Rancher shows on each of:'
   for ((i = 0; i < \${#app_names[@]}; i++)); do
     say "  \${app_names[i]}: ssh \${app_targets[i]}"
   done

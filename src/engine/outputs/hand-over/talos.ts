@@ -1,6 +1,6 @@
 /**
- * The hand-over to Talos: machine configurations from the cluster's endpoint, applied to each node by its role, one
- * bootstrap, and a kubeconfig. Secrets are made by talosctl in a folder of the user.
+ * The hand-over to Talos: generates machine configurations for the endpoint of the cluster, applies them to each node by its
+ * role, bootstraps once, and fetches the kubeconfig. talosctl generates the secrets in a folder of the user.
  */
 
 import { shellQuoted } from '../../../base/shell.ts';
@@ -18,21 +18,21 @@ export function talosScript(outputs: StackOutputs): string {
     throw nothingToHandOver(
       FORMAT,
       'No VM of this stack has guest: talos and role: control-plane.',
-      'Say so in the stack file: guest: talos for all of them, role: control-plane or role: worker for each group.',
+      'Set guest: talos in the stack file, and role: control-plane or role: worker for each group.',
     );
   }
   return scriptOf(
     outputs,
     {
       format: FORMAT,
-      purpose: 'from booted Talos VMs to a Kubernetes cluster, by talosctl.',
-      settings: ['TALOS_FOLDER        where configurations and secrets are kept'],
+      purpose: 'creates a Kubernetes cluster on running Talos VMs, with talosctl.',
+      settings: ['TALOS_FOLDER        folder for configurations and secrets'],
     },
     [
       addressPart(nodes),
       [
         `cluster=${shellQuoted(outputs.stack)}`,
-        // The first address may be given by hand, so the endpoint is made of it here.
+        // The user may set the first address, so the script computes the endpoint.
         `endpoint_address=${outputs.vip === null ? addressOf(first) : shellQuoted(outputs.vip)}`,
         `is_virtual=${outputs.vip === null ? 'no' : 'yes'}`,
         `folder=\${TALOS_FOLDER:-${shellQuoted(`talos-${outputs.stack}`)}}`,
@@ -62,14 +62,14 @@ first=\${control_addresses[0]}
 need talosctl 'See https://www.talos.dev/'
 private_folder "$folder" 'secrets.yaml*' controlplane.yaml worker.yaml talosconfig kubeconfig new
 
-# A virtual address that nobody takes would leave a cluster that never comes up.
+# Without a node that holds the virtual address the cluster would never start.
 if [ "$is_virtual" = yes ] && [ ! -e "$folder/patch-controlplane.yaml" ]; then
-  stop "$endpoint_address is a virtual address, which the control planes take only if their configuration says so.
-  Write $folder/patch-controlplane.yaml, a patch for talosctl that does.
-  If a load balancer has the address, an empty file will do: touch $folder/patch-controlplane.yaml"
+  stop "$endpoint_address is a virtual address, which the control planes use only if it is in their configuration.
+  Create $folder/patch-controlplane.yaml, a talosctl patch that sets it.
+  If a load balancer has the address, create an empty file: touch $folder/patch-controlplane.yaml"
 fi
 
-# Secrets are made once; everything else can be made from them again.
+# Generates secrets once; everything else can be generated from them again.
 if [ ! -s "$folder/secrets.yaml" ]; then
   rm -f "$folder/secrets.yaml.new"
   talosctl gen secrets --output-file "$folder/secrets.yaml.new"
@@ -79,9 +79,9 @@ fi
 is_generated() { [ -s "$folder/controlplane.yaml" ] && [ -s "$folder/worker.yaml" ] && [ -s "$folder/talosconfig" ]; }
 if is_generated; then
   grep -qF "$endpoint" "$folder/controlplane.yaml" || stop "$folder/controlplane.yaml is not for $endpoint.
-  If the cluster is to have this endpoint, take the files away and run this again; the secrets stay:
+  If the endpoint is right, remove the files and run this script again; the secrets stay:
   rm $folder/controlplane.yaml $folder/worker.yaml $folder/talosconfig"
-  say "$folder: configurations are there"
+  say "$folder: configurations already exist"
 else
   patches=()
   [ ! -s "$folder/patch-all.yaml" ] || patches+=(--config-patch "@$folder/patch-all.yaml")
@@ -92,19 +92,19 @@ else
     \${patches[@]+"\${patches[@]}"}
   mv "$folder"/new/* "$folder/"
   rmdir "$folder/new"
-  say "$folder: configurations for $endpoint"
+  say "$folder: generated configurations for $endpoint"
 fi
 talosctl --talosconfig "$folder/talosconfig" config endpoint "\${control_addresses[@]}"
 talosctl --talosconfig "$folder/talosconfig" config node "$first"
 
-# talos ADDRESS COMMAND...: asks one node, as somebody it knows.
+# talos ADDRESS COMMAND...: calls one node with our certificate.
 talos() {
   local address=$1
   shift
   bounded 60 talosctl --talosconfig "$folder/talosconfig" --endpoints "$address" --nodes "$address" "$@"
 }
 
-# A node that has its configuration knows our certificate; one in maintenance mode knows nobody.
+# A configured node accepts our certificate; one in maintenance mode does not.
 is_configured() { talos "$1" version >/dev/null 2>&1; }
 
 # configure ADDRESS FILE [PATCH]
@@ -117,12 +117,12 @@ configure() {
 hand_over() {
   local patch="$folder/node-$1.yaml"
   if is_configured "$2"; then
-    say "$1 ($2): configured already"
+    say "$1 ($2): already configured"
   elif [ -s "$patch" ]; then
-    wait_for "$1 ($2) takes its configuration" configure "$2" "$folder/$3.yaml" "$patch"
+    wait_for "$1 ($2) accepts its configuration" configure "$2" "$folder/$3.yaml" "$patch"
     say "$1 ($2): configured as $3, with $patch"
   else
-    wait_for "$1 ($2) takes its configuration" configure "$2" "$folder/$3.yaml"
+    wait_for "$1 ($2) accepts its configuration" configure "$2" "$folder/$3.yaml"
     say "$1 ($2): configured as $3"
   fi
 }
@@ -141,12 +141,12 @@ has_etcd() {
 
 bootstrap() { has_etcd || talos "$first" bootstrap; }
 
-# A second bootstrap would be a second cluster, so it is not tried where there was a first.
+# A second bootstrap would create a second cluster, so it runs only once.
 if [ -e "$folder/bootstrapped" ]; then
-  wait_for "etcd answers (if its VMs were made anew, and the cluster with them: rm $folder/bootstrapped)" has_etcd
-  say "$cluster: bootstrapped already"
+  wait_for "etcd answers (if you recreated the VMs and want a new cluster: rm $folder/bootstrapped)" has_etcd
+  say "$cluster: already bootstrapped"
 else
-  wait_for "\${control_names[0]} ($first) takes the bootstrap" bootstrap
+  wait_for "\${control_names[0]} ($first) accepts the bootstrap" bootstrap
   : >"$folder/bootstrapped"
   say "$cluster: bootstrapped on \${control_names[0]}"
 fi
@@ -156,7 +156,7 @@ for ((i = 0; i < \${#worker_names[@]}; i++)); do
 done
 
 wait_for 'the kubeconfig' talos "$first" kubeconfig "$folder/kubeconfig" --force --merge=false
-say "Done. Next, until all nodes are ready:
+say "Done. To check until all nodes are ready:
   export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
   talosctl health
   kubectl get nodes"

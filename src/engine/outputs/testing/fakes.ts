@@ -1,6 +1,6 @@
 /**
- * Programs that hand-over scripts call, as stand-ins that write down what they were asked and behave like small, obedient
- * clusters. What is reached by SSH is a folder for each machine, in which the sent script really runs.
+ * Fakes of the programs that hand-over scripts call: they log their arguments and behave like small clusters. An SSH target
+ * is a folder for each machine, in which the script really runs.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ case "\${words[*]}" in
 esac
 `;
 
-/** Paths below /etc and /var/lib are those of the machine's own folder. */
+/** Paths below /etc and /var/lib are redirected to the folder of the machine. */
 const SSH = `${HEAD}
 target='' command=''
 while [ $# -gt 0 ]; do
@@ -63,7 +63,7 @@ PATH="$FAKE/remote:$PATH" sed -e "s#/etc/#$MACHINE/etc/#g; s#/var/lib/#$MACHINE/
 const REMOTE = {
   id: '#!/bin/sh\necho 0\n',
   systemctl: '#!/bin/sh\n[ "$1 $2" = "is-active --quiet" ] && [ -e "$MACHINE/$3.runs" ]\n',
-  // What is fetched is the installer, which notes how it was called.
+  // Downloads an installer that logs its arguments.
   curl: `#!/bin/sh
 [ ! -e "$MACHINE/offline" ] || exit 22
 cat <<'END'
@@ -99,7 +99,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A directory in which scripts are run, with the stand-ins on PATH. */
+/** A directory for running scripts, with the fakes on PATH. */
 export class FakeCluster {
   readonly folder = mkdtempSync(join(tmpdir(), 'proxwright-hand-over-'));
 
@@ -118,7 +118,7 @@ export class FakeCluster {
     chmodSync(join(this.folder, folder, name), 0o755);
   }
 
-  /** A mark that stand-ins look for. */
+  /** Creates a file that changes the behaviour of a fake. */
   mark(path: string, text = ''): void {
     mkdirSync(join(this.folder, path, '..'), { recursive: true });
     writeFileSync(join(this.folder, path), text);
@@ -136,14 +136,14 @@ export class FakeCluster {
     return readFileSync(join(this.folder, path), 'utf8');
   }
 
-  /** What the stand-ins were asked since the last time, without what only looks. */
+  /** Calls of the fakes since the last time. */
   asked(): string[] {
     const lines = this.has('log') ? this.read('log').split('\n') : [];
     rmSync(join(this.folder, 'log'), { force: true });
     return lines.filter((line) => line !== '').map((line) => line.replaceAll(`${this.folder}/`, ''));
   }
 
-  /** What git would take of a folder. */
+  /** Files of a folder that git would add. */
   committable(folder: string): string[] {
     const git = (...args: string[]) => execFileSync('git', args, { cwd: this.folder, encoding: 'utf8' });
     git('init', '-q');

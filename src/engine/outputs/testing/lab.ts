@@ -1,4 +1,4 @@
-/** Small stacks and what is remembered of them, for tests of outputs. */
+/** Small stacks and their state, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
 import { emptyState, type StackState } from '../../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../kinds/stack.ts';
@@ -18,7 +18,7 @@ export function vm(group: string, number: number, fields: Partial<VmFieldsInput>
   };
 }
 
-/** Only what outputs are made of; the rest of a stack has no part in them. */
+/** Only the parts of a stack that outputs use. */
 export function stackOf(vms: readonly ResolvedVm[], outputs: ResolvedStack['outputs'] = {}): ResolvedStack {
   return { name: 'lab', vms, outputs } as ResolvedStack;
 }
@@ -42,7 +42,7 @@ export function stateOf(vms: Readonly<Record<string, VmRecord>>): StackState {
 
 export const address = (ip: string) => ({ nics: { net0: { ipv4: { address: `${ip}/24` } } } });
 
-/** Two control planes with static addresses, a worker on DHCP with two NICs, one that does not answer, one not made yet. */
+/** Two control planes with static addresses, a worker on DHCP with two NICs, one without an address, one that does not exist yet. */
 export const STACK = stackOf(
   [
     vm('control', 1, { role: 'control-plane', ...address('10.0.20.11') }),

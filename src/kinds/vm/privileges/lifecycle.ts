@@ -1,6 +1,6 @@
 /**
- * What the rest of a VM's life needs, beyond the plan that makes it: any field of the file may change, disks may grow, the
- * VM is switched on and off, moved where there is another node, and one day destroyed.
+ * What a VM needs after it was created: any field may change, disks may grow, the VM is started and stopped, moved to
+ * another node if there is one, and finally destroyed.
  */
 
 import type { ResolvedVm } from '../../stack.ts';
@@ -17,31 +17,31 @@ import { STEP_PRIVILEGES, type StepSurroundings } from './steps.ts';
 export interface LaterInput {
   readonly vm: ResolvedVm;
   readonly steps: readonly Step[];
-  /** The VM as the steps that make it will have left it. */
+  /** The VM after the steps that create it. */
   readonly forecast: VmForecast;
-  /** Whether there is another node that its file could name one day. */
+  /** Whether the cluster has another node. */
   readonly canMove: boolean;
 }
 
-export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterInput, around: StepSurroundings): Need[] {
+export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterInput, deps: StepSurroundings): Need[] {
   const running: VmForecast = { ...forecast, vm: { ...forecast.vm, running: true } };
   return [
     ...steps.flatMap((step) =>
       // Each step carries the input of its action.
-      step.action === 'vm.configure' ? changeNeeds(step.input as ConfigureInput, running, around) : [],
+      step.action === 'vm.configure' ? changeNeeds(step.input as ConfigureInput, running, deps) : [],
     ),
     ...Object.entries(fields.disks ?? {}).flatMap(([slot, { size, remove }]) =>
       size === undefined || remove ? [] : growthNeeds(slot, running.vm.current.get(slot), running.paths),
     ),
-    ...STEP_PRIVILEGES['vm.start'].needs({}, running, around),
-    ...(canMove ? STEP_PRIVILEGES['vm.migrate'].needs({ target: '' }, running, around) : []),
-    ...STEP_PRIVILEGES['vm.destroy'].needs({ stop: 'shutdown' }, running, around),
-    ...documentNeeds(steps),
+    ...STEP_PRIVILEGES['vm.start'].needs({}, running, deps),
+    ...(canMove ? STEP_PRIVILEGES['vm.migrate'].needs({ target: '' }, running, deps) : []),
+    ...STEP_PRIVILEGES['vm.destroy'].needs({ stop: 'shutdown' }, running, deps),
+    ...seedNeeds(steps),
   ];
 }
 
-/** Without it apply and destroy do their work, and say which files they had to leave. */
-function documentNeeds(steps: readonly Step[]): Need[] {
+/** Without it apply and destroy still work, but leave cloud-init files behind and report them. */
+function seedNeeds(steps: readonly Step[]): Need[] {
   return steps.flatMap((step) => {
     if (step.action !== 'vm.seed') return [];
     const { storage, fields } = step.input as SeedInput; // the input of this action
@@ -49,10 +49,10 @@ function documentNeeds(steps: readonly Step[]): Need[] {
   });
 }
 
-/** Every wish is written once more, whatever stands there. */
-function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, around: StepSurroundings): Need[] {
-  const subject = { vmid: vm.vmid, paths, rules: around.rules };
-  return desiredValuesOf(input.desired, around.owner, vm).flatMap(({ key, desired }) => {
+/** As if every desired value were written again. */
+function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, deps: StepSurroundings): Need[] {
+  const subject = { vmid: vm.vmid, paths, rules: deps.rules };
+  return desiredValuesOf(input.desired, deps.owner, vm).flatMap(({ key, desired }) => {
     const text = desired.kind === 'secret' ? '' : mergedText(key, desired, vm.current.get(key));
     if (text === undefined) return [];
     const write = { set: { [key]: text }, delete: [], destroysVolumes: false, touchesDrives: false };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { privilegeRules } from './rules.ts';
 
-describe('the table of releases', () => {
-  it('gives the rules of each release', () => {
+describe('privilegeRules', () => {
+  it('depends on the release', () => {
     expect(privilegeRules({ version: '8.3.0' })).toEqual({
       agent: 'VM.Monitor',
       tagsOfNewVms: false,
