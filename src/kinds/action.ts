@@ -1,6 +1,6 @@
 /**
- * What an action is given when it runs. It keeps nothing between calls: what must survive a crash goes through `intend`,
- * `attach` and `learn`, which return only once it is on disk.
+ * What an action receives when it runs. An action keeps nothing between calls: what must survive a crash goes through
+ * `intend`, `attach` and `learn`, which return only after it is on disk.
  */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
@@ -21,20 +21,20 @@ export interface ActionTimeouts {
   readonly cloneMs: number;
   readonly startMs: number;
   readonly shutdownMs: number;
-  /** All waiting for locks of one act. */
+  /** Total time that one action waits for locks. */
   readonly lockMs: number;
-  /** Until an image is in its storage. */
+  /** For the whole transfer of an image. */
   readonly imageMs: number;
 }
 
-/** What this run knows of the VM it works on. */
+/** What this run has observed of the VM it works on. */
 export interface LastObserved {
   /**
-   * The last read of the VM, until an act of ours outdates it. What is written carries its digest, so the server refuses a
-   * write that rests on a read that another client has outdated.
+   * The last read of the VM, until a write of ours outdates it. Each write carries the digest of this read, so Proxmox
+   * refuses it when another client has changed the VM since.
    */
   last: VmObserved | undefined;
-  /** An act on the VM has been begun. */
+  /** This run has started to change the VM. */
   acted?: boolean;
 }
 
@@ -51,37 +51,37 @@ export interface ActionContext {
   /** Ids that the VMs of this run have taken or are about to take. */
   readonly ids: IdReservations;
   readonly observed: LastObserved;
-  /** The value of a configuration key that plans hold only as a digest. */
+  /** The secret value of a configuration key; plans hold only its digest. */
   secret(key: string): Secret | undefined;
-  /** What is remembered of this VM right now. */
+  /** What the state records of this VM at this moment. */
   recorded(): VmRecord | undefined;
-  /** What is remembered of another one. */
+  /** What the state records of another VM. */
   recordedOf(address: Address): VmRecord | undefined;
-  /** Says what is about to be asked of the server, before it is asked. */
+  /** Journals what is about to be requested, before the request is sent. */
   intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<VmRecord>): Promise<void>;
-  /** Names the task we are about to wait for. */
+  /** Journals the task that the action is about to wait for. */
   attach(upid: Upid): Promise<void>;
   /** Records a fact about the VM. */
   learn(recorded: Partial<VmRecord>): Promise<void>;
-  /** Forgets this resource: it is gone. */
+  /** Removes this resource from the state: it no longer exists. */
   forget(): Promise<void>;
-  /** Moves what is recorded under one address to another, in one breath. */
+  /** Moves a record from one address to another, atomically. */
   moveRecord(from: Address, to: Address): Promise<void>;
-  /** Something the user has to know although the step succeeds. */
+  /** Reports a problem to the user although the step succeeds. */
   warn(problem: Diagnostic): Promise<void>;
-  /** What readiness is told by: ports that answer, and guests that show signs of life. */
+  /** For readiness: probes of ports, and cheap signs that a guest is up. */
   readonly ports: PortProbe;
   readonly signs: GuestSigns;
-  /** Repeats `work` while somebody else holds a lock, within the budget of the stack. */
+  /** Repeats `work` while another client holds a lock, within the stack's time limit. */
   whileBusy<T>(subject: string, work: () => Promise<T>): Promise<T>;
-  /** For people: where the work stands. */
+  /** Progress for the terminal. */
   progress(text: string, percent?: number): void;
 }
 
-/** An action: idempotent. It looks, then acts, and succeeds where its goal is reached already. */
+/** An idempotent action: it reads, then acts, and succeeds without acting where its goal is already reached. */
 export type Action<Input> = (context: ActionContext, input: Input) => Promise<void>;
 
-/** A step that a dead run started and did not end, as its journal has it. */
+/** A step that an interrupted run started and did not finish, as its journal has it. */
 export interface OpenAct {
   readonly action: string;
   readonly intent: unknown;
@@ -89,14 +89,14 @@ export interface OpenAct {
   readonly upid: string | undefined;
 }
 
-/** What became of it, in a word for the log. */
+/** How it ended, in one word for the log. */
 export interface Settled {
   readonly outcome: string;
 }
 
-/** What a step occupies while it runs; the engine limits how many steps occupy the same at once. */
+/** What a step occupies while it runs; the engine limits how many steps occupy the same thing at once. */
 export type Occupancy =
-  /** Copies bytes on a node between storages; a creation also keeps the pause between two creations. */
+  /** Copies bytes between storages of a node; creations are also spaced by a pause. */
   | {
       readonly kind: 'copy';
       readonly node: string;
@@ -104,11 +104,11 @@ export type Occupancy =
       readonly isCreation: boolean;
     }
   | { readonly kind: 'destroy' }
-  /** Waits for a guest and does no work of its own: it gives up its place among the resources that are worked on. */
+  /** Only waits for a guest, so it does not count against the limit on resources in progress. */
   | { readonly kind: 'wait' }
   | { readonly kind: 'none' };
 
-/** What people call a stage of the work; steps with the same label are one stage to them. */
+/** The name of a stage in output; steps with the same label appear as one stage. */
 export type Label =
   | 'prepare'
   | 'migrate'
@@ -129,7 +129,7 @@ export type Label =
 export interface ActionDefinition<Input, Context = ActionContext> {
   readonly label: Label;
   readonly run: (context: Context, input: Input) => Promise<void>;
-  /** Finds out what became of a step that a dead run started, and records it. Starts nothing. Absent where nothing can be left. */
+  /** Finds out how a step of an interrupted run ended, and records it. Starts nothing. Absent where nothing can be left over. */
   readonly settle?: (context: Context, open: OpenAct) => Promise<Settled>;
   readonly occupies?: (input: Input) => Occupancy;
   /** Verbs of a plan, by the kind of change, where this action has others than its kind. */

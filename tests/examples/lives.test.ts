@@ -99,9 +99,7 @@ describe('talos-iso-template', () => {
   it('gives up, and keeps the VM, if the template does not install itself', async () => {
     const example = await open('talos-iso-template', { withFiles: { 'worker.yaml': ' \n' } });
     await example.run(async () => {
-      expect((await example.apply())['template.talos-v1.12.4-base']).toContain(
-        'has not switched itself off within 30m',
-      );
+      expect((await example.apply())['template.talos-v1.12.4-base']).toContain('has not shut itself down within 30m');
     });
   });
 });

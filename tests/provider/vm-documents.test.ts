@@ -100,7 +100,7 @@ it('that their guest would pass over are refused', async () => {
     story.bench.secrets.DOCUMENT = 'hello\n';
     const { diagnostics } = await story.command((host) => host.apply(configOf()));
     expect(diagnostics.map(told)).toEqual([
-      'error cloud_init: cloud-init passes over user data that does not say in its first line what it is, for example "#cloud-config" or "#!/bin/sh".',
+      'error cloud_init: cloud-init ignores user-data whose first line does not say what it is, for example "#cloud-config" or "#!/bin/sh".',
     ]);
     expect(await story.volumes()).toEqual([]);
   });

@@ -52,7 +52,7 @@ describe('a compression', () => {
     ['gz', undefined],
   ] as const)('of %s is %s', (name, compression) => expect(compressionOf(name)).toBe(compression));
 
-  it('is undone by the server only for CD images, and never for xz', () => {
+  it('is unpacked by Proxmox only for CD images, and never for xz', () => {
     expect(isUnpackedByServer('iso', 'gz')).toBe(true);
     expect(isUnpackedByServer('iso', 'zst')).toBe(true);
     expect(isUnpackedByServer('iso', 'xz')).toBe(false);
@@ -60,7 +60,7 @@ describe('a compression', () => {
   });
 });
 
-describe('a file that is remembered', () => {
+describe('a recorded file', () => {
   const recorded: FileRecord = { address: 'image.a', node: 'pve1', volid: 'local:iso/a.iso', sizeBytes: 5, ctime: 100 };
 
   it.each([
@@ -71,7 +71,7 @@ describe('a file that is remembered', () => {
     [{}, false],
   ])('is the same as one listed as %j: %s', (listed, isSame) => expect(isSameFile(recorded, listed)).toBe(isSame));
 
-  it('and never became whole is the same as none', () => {
+  it('that never became complete matches no listed file', () => {
     expect(isSameFile({ ...recorded, incomplete: true }, { size: 5, ctime: 100 })).toBe(false);
   });
 });

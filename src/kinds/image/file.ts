@@ -1,17 +1,17 @@
-/** Files in a storage: how they are called, which names Proxmox accepts, and who unpacks what. Pure. */
+/** Files in a storage: their names, which names Proxmox accepts, and who unpacks them. Pure. */
 import type { ImageFields } from './fields.ts';
 
-/** What a storage can hold of ours: disk images to import from, and CD images. */
+/** Disk images to import from, and CD images. */
 export type ImageContent = 'import' | 'iso';
 
 const COMPRESSIONS = ['gz', 'xz', 'zst', 'bz2', 'lzo'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** What the server unpacks, and only for CD images (pve-storage Storage.pm decompressor_info). */
+/** Formats that Proxmox unpacks, and only for CD images (pve-storage Storage.pm decompressor_info). */
 const UNPACKED_BY_SERVER = ['gz', 'lzo', 'zst', 'bz2'] as const;
 export type ServerCompression = (typeof UNPACKED_BY_SERVER)[number];
 
-/** Endings of import images are told apart by case, those of CD images are not (pve-storage Storage.pm). */
+/** Extensions of import images are case-sensitive, those of CD images are not (pve-storage Storage.pm). */
 const ACCEPTED: Readonly<Record<ImageContent, RegExp>> = {
   import: /^[a-zA-Z0-9_.-]+\.(ova|qcow2|raw|vmdk)$/,
   iso: /^[a-zA-Z0-9_.-]+\.(iso|img)$/i,
@@ -21,13 +21,13 @@ export function imageVolid(storage: string, content: ImageContent, file: string)
   return `${storage}:${content}/${file}`;
 }
 
-/** The parts of a volume that we made the name of. */
+/** The parts of a volume name that Proxwright chose. */
 export function placeOfVolume(volid: string): { storage: string; content: ImageContent; file: string } {
   const [, storage = '', content, file = ''] = /^([^:]+):(import|iso)\/(.+)$/.exec(volid) ?? [];
   return { storage, content: content === 'iso' ? 'iso' : 'import', file };
 }
 
-/** Of a file name, on every usual file system. */
+/** The limit for file names on common file systems. */
 export const MOST_CHARACTERS = 255;
 
 export function isAcceptableName(content: ImageContent, file: string): boolean {
@@ -35,10 +35,10 @@ export function isAcceptableName(content: ImageContent, file: string): boolean {
 }
 
 /**
- * The accepted name that is nearest: the file's own where it can stay, else without path, odd characters and the ending of
- * a compression, because what lies in the storage is unpacked. `.img` says nothing about the format: as import it becomes
- * `.qcow2`, as it is for Ubuntu's, since Proxmox looks into a `.qcow2` and refuses another format, whereas a `.raw` can be
- * anything. Undefined where no ending suggests itself.
+ * The nearest accepted name: the file's own if possible, else without path, unusual characters and the extension of a
+ * compression, because the storage holds the unpacked file. `.img` says nothing about the format. For import it becomes
+ * `.qcow2`, which is right for Ubuntu's images: Proxmox inspects a `.qcow2` and refuses other formats, whereas it accepts
+ * anything as `.raw`. Undefined if no extension fits.
  */
 export function acceptableName(content: ImageContent, file: string): string | undefined {
   const bare = withoutCompression(file.replace(/^.*[/\\]/s, '').replace(/[^a-zA-Z0-9_.-]/g, '_'));
@@ -49,13 +49,13 @@ export function acceptableName(content: ImageContent, file: string): string | un
   return isAcceptableName(content, renamed) ? renamed : undefined;
 }
 
-/** By the ending of a file name, or of the path of a URL. */
+/** By the extension of a file name, or of the path of a URL. */
 export function compressionOf(fileOrUrl: string): Compression | undefined {
   const ending = /\.([a-z0-9]+)(?:[?#].*)?$/i.exec(fileOrUrl)?.[1]?.toLowerCase();
   return COMPRESSIONS.find((compression) => compression === ending);
 }
 
-/** Whether the server unpacks it on the way in; else that is for us, and the file has to be sent. */
+/** Whether Proxmox unpacks it while downloading; otherwise Proxwright unpacks it, and has to upload it. */
 export function isUnpackedByServer(content: ImageContent, compression: Compression): compression is ServerCompression {
   return content === 'iso' && UNPACKED_BY_SERVER.some((each) => each === compression);
 }
@@ -67,13 +67,13 @@ function withoutCompression(file: string): string {
 
 type Source = Pick<ImageFields, 'url' | 'path' | 'file' | 'compression'>;
 
-/** How the source is packed, by what the file says or else by the ending of its name. */
+/** How the source is packed: as the stack says, or by the extension of its name. */
 export function imageCompression(source: Source): Compression | undefined {
   if (source.compression !== undefined) return source.compression === 'none' ? undefined : source.compression;
   return compressionOf(sourceName(source));
 }
 
-/** Name in the storage; empty where neither the file nor the source gives one. Whether Proxmox takes it is not asked. */
+/** Name in the storage; empty if neither the stack nor the source gives one. Does not check whether Proxmox accepts it. */
 export function imageFileName(source: Source): string {
   if (source.file !== undefined) return source.file;
   const name = sourceName(source);

@@ -1,10 +1,10 @@
-/** What each step of a file needs; total, so that a new one is refused by the compiler until it says so. */
+/** What each step of a file needs. The map is total: the compiler refuses a new action until it says what it needs. */
 import { type Need, need, on } from '../vm/privileges/need.ts';
 import type { FileActionName, FileInputs, FilePlace, FileStep } from './steps.ts';
 
 const WHOLE = { field: '' } as const;
 
-/** Every act begins and ends with a look at the list; even Datastore.Allocate does not open it. */
+/** Every action starts and ends with a listing of the storage, which Datastore.Allocate alone does not allow. */
 const look = ({ storage }: FilePlace): Need =>
   need(['Datastore.Audit', 'Datastore.AllocateSpace'], on(`/storage/${storage}`), WHOLE);
 
@@ -20,14 +20,14 @@ export const FILE_PRIVILEGES: {
   'image.fetch': (input) => [
     look(input),
     template(input),
-    // Also met by Sys.Audit together with Sys.Modify on /, as whoever could do it before this privilege existed has them.
+    // Sys.Audit together with Sys.Modify on / is enough too: they allowed it before this privilege existed.
     {
       ...need('Sys.AccessNetwork', on(`/nodes/${input.node}`), { field: 'url' }),
       instead: [need('Sys.Audit', on('/'), { field: 'url' }), need('Sys.Modify', on('/'), { field: 'url' })],
     },
     ...(input.replace ? [removal(input, '')] : []),
   ],
-  // An upload writes over what has the name, so replacing takes no more.
+  // An upload overwrites the file that has the name, so replacing needs nothing more.
   'image.send': (input) => [look(input), template(input)],
   'image.remove': (input) => [look(input), removal(input, '')],
 };

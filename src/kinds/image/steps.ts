@@ -1,4 +1,4 @@
-/** The steps of a file: what each action is given, as plain JSON data, and how a step is put together. */
+/** The steps of a file: the input of each action, as plain JSON data, and the context that its actions receive. */
 import type { Address } from '../../base/address.ts';
 import type { ImageSource } from '../../base/image-source.ts';
 import type { ActionContext } from '../action.ts';
@@ -14,23 +14,23 @@ export interface FilePlace {
   readonly file: string;
 }
 
-/** Of the file as it is fetched, still packed. The stronger one counts. */
+/** Checksums of the file as it is downloaded, still packed. The stronger one is used. */
 export interface DeclaredSums {
   readonly sha256?: string;
   readonly sha512?: string;
 }
 
-/** Proxmox fetches it. */
+/** Proxmox downloads it. */
 export interface FetchImageInput extends FilePlace, DeclaredSums {
   readonly url: string;
-  /** To be unpacked by the server. */
+  /** Proxmox unpacks it. */
   readonly compression?: ServerCompression;
   readonly verifyCertificates?: boolean;
-  /** A file of that name that is not the right one goes. */
+  /** Replace another file that has this name. */
   readonly replace?: boolean;
 }
 
-/** Where the bytes come from that we send. */
+/** Where uploaded bytes come from. */
 export type ImageOrigin = DeclaredSums & { readonly compression?: Compression } & (
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'download'; readonly url: string }
@@ -78,7 +78,7 @@ export function volidOf({ storage, content, file }: FilePlace): string {
   return imageVolid(storage, content, file);
 }
 
-/** Under which it is remembered. */
+/** The key of its record. */
 export function keyOf(place: FilePlace): string {
   return fileKey(place.node, volidOf(place));
 }
@@ -87,7 +87,7 @@ export function placeOf({ node, storage, content, file }: FilePlace): FilePlace 
   return { node, storage, content, file };
 }
 
-/** As the server is told of it. */
+/** The checksum that Proxmox is given. */
 export function declaredChecksum(
   sums: DeclaredSums,
 ): { readonly algorithm: 'sha256' | 'sha512'; readonly value: string } | undefined {
@@ -95,15 +95,15 @@ export function declaredChecksum(
   return sums.sha256 === undefined ? undefined : { algorithm: 'sha256', value: sums.sha256 };
 }
 
-/** The door to bytes of our own, for any origin. */
+/** Access to local files and downloads, for any origin. */
 export type ImageSources = (origin: ImageOrigin) => ImageSource;
 
 export interface FileContext extends ActionContext {
-  /** What is remembered of a file right now. */
+  /** What the state records of a file at this moment. */
   file(key: string): FileRecord | undefined;
-  /** Records a fact about a file; null forgets it. */
+  /** Records a file; null removes the record. */
   learnFile(key: string, file: FileRecord | null): Promise<void>;
-  /** The door to bytes of our own. */
+  /** Access to local files and downloads. */
   imageSource(origin: ImageOrigin): ImageSource;
 }
 

@@ -1,6 +1,6 @@
 /**
- * `pci.map`: a mapping for a device that the stack names by its address. It is made, or given the entry of one more node;
- * nothing that stands in it is taken out, and no mapping is ever deleted, because nobody knows who else relies on it.
+ * `pci.map`: a mapping for a device that the stack names by its address. Proxwright creates it, or adds the entry of one
+ * more node. It never removes an entry or a mapping, because other VMs may rely on them.
  */
 import { ProxwrightError } from '../../base/errors.ts';
 import type { DeviceMapping } from '../../pve/index.ts';
@@ -10,7 +10,7 @@ import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/
 import { mappedPaths, nodeOfEntry, type PciMapInput } from './mapping.ts';
 
 export const mapPciDevice: Action<PciMapInput> = (context, input) =>
-  inRounds(context, 'make the PCI mapping', async () => {
+  inRounds(context, 'create the PCI mapping', async () => {
     const { mapping } = input;
     const observed = await findMapping(context, mapping);
     const missing = input.map.filter((entry) => !observed || !hasEntry(observed, entry));
@@ -25,7 +25,7 @@ async function findMapping({ pve, signal }: ActionContext, id: string): Promise<
   return (await pve.cluster.mapping.pci({}, { signal })).find((mapping) => mapping.id === id);
 }
 
-/** Spelled as it may be: what counts is that the node hands out the device. */
+/** Compares devices, not spelling. */
 function hasEntry({ map }: DeviceMapping, entry: string): boolean {
   const node = nodeOfEntry(entry) ?? '';
   const paths = mappedPaths(map, node);
@@ -34,16 +34,16 @@ function hasEntry({ map }: DeviceMapping, entry: string): boolean {
 
 async function create(context: ActionContext, { mapping, map, mdev }: PciMapInput): Promise<void> {
   const { pve, signal, log, stack } = context;
-  const description = `Made by Proxwright for the stack ${stack}.`;
+  const description = `Created by Proxwright for the stack ${stack}.`;
   try {
     await pve.cluster.mapping.createPci({ id: mapping, map, description, ...(mdev && { mdev }) }, { signal });
   } catch (error) {
-    // Somebody was quicker, or our own request of a run that died arrived after all. What we cannot see stays an error.
+    // Another client created it first, or a request of an interrupted run arrived late. One that we cannot see is an error.
     const isThere = error instanceof ProxwrightError && error.code === 'ALREADY_EXISTS';
     if (!isThere || !(await findMapping(context, mapping))) throw error;
     return;
   }
-  log.log('info', `Made the PCI mapping ${mapping}: ${map.join(' and ')}`);
+  log.log('info', `Created the PCI mapping ${mapping}: ${map.join(' and ')}`);
 }
 
 async function addEntries({ pve, signal, log }: ActionContext, observed: DeviceMapping, missing: readonly string[]) {
@@ -52,7 +52,7 @@ async function addEntries({ pve, signal, log }: ActionContext, observed: DeviceM
   log.log('info', `Added to the PCI mapping ${id}: ${missing.join(' and ')}`);
 }
 
-/** A plan makes one only where it sees that none is there, so the whole folder must be open to the token. */
+/** A plan creates a mapping only if it sees that none exists, so the token needs access to all of them. */
 const ALL_MAPPINGS: OneOf<AclPath> = [{ path: '/mapping/pci', below: true }];
 
 export function pciMapNeeds(): Need[] {
@@ -60,7 +60,7 @@ export function pciMapNeeds(): Need[] {
   return [
     need('Mapping.Modify', ALL_MAPPINGS, cause),
     need('Mapping.Use', ALL_MAPPINGS, cause),
-    // The ids of the device are read from its node.
+    // The device's ids are read from its node.
     need(['Sys.Audit', 'Sys.Modify'], on('/'), cause),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * PCI mappings as data: what stands in one, which device on which node it stands for, what one of ours is called, and the
- * step that makes it.
+ * PCI mappings as data: their entries, which device on which node they stand for, the names that Proxwright gives them,
+ * and the step that creates one.
  */
 import type { Address } from '../../base/address.ts';
 import { splitProperty } from '../../pve/wire/index.ts';
@@ -11,15 +11,15 @@ export const PCI_MAP = 'pci.map';
 export interface PciMapInput {
   /** Name of the mapping. */
   readonly mapping: string;
-  /** One entry for each node, as the server wants them. */
+  /** One entry for each node, in Proxmox's format. */
   readonly map: readonly string[];
-  /** The server compares it with the hardware at every start. */
+  /** Proxmox compares it with the hardware at every start. */
   readonly mdev: boolean;
 }
 
 export type PciMapStep = Step<typeof PCI_MAP, PciMapInput>;
 
-/** A device of a node, as the node itself describes it. */
+/** A device of a node, as the node reports it. */
 export interface PciHardware {
   /** `0000:01:00.0`. */
   readonly path: string;
@@ -29,13 +29,13 @@ export interface PciHardware {
   /** None without an IOMMU. */
   readonly iommuGroup: number | undefined;
   readonly mdev: boolean;
-  /** For people; empty where the node knows none. */
+  /** For messages; empty if the node knows none. */
   readonly name: string;
 }
 
-/** A mapping belongs to no VM: several may share it, and it stays when they go. */
+/** A mapping belongs to no VM: several may share it, and it outlives them. */
 export function pciMapStep(input: PciMapInput): PciMapStep {
-  const address = `pci.${input.mapping}` as Address; // beside the VMs of the stack, and never taken for one of them
+  const address = `pci.${input.mapping}` as Address; // no address of a VM starts with `pci.`
   return { id: `${address}/map`, stage: 'prepare', address, action: PCI_MAP, input, needs: [] };
 }
 
@@ -49,12 +49,12 @@ export function pciPath(written: string): string {
   return /^[0-9a-f]{4,}:[0-9a-f]{2}:/.test(lower) ? lower : `0000:${lower}`;
 }
 
-/** One of them is the other, or a function of it. */
+/** Whether one is the other, or a function of it. */
 export function pciPathsOverlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
 }
 
-/** The devices a mapping may hand out on a node; of several Proxmox takes whichever is free. */
+/** The devices that a mapping offers on a node; of several, Proxmox takes one that is free. */
 export function mappedPaths(map: readonly string[], node: string): string[] {
   return map.filter((entry) => nodeOfEntry(entry) === node).flatMap(pathsOf);
 }
@@ -71,18 +71,18 @@ function partOf(entry: string, name: string): string | undefined {
   return splitProperty(entry).find(({ key }) => key === name)?.value;
 }
 
-/** Whether it hands out this device on this node, and never another one. */
+/** Whether it offers this device on this node, and no other. */
 export function standsFor(map: readonly string[], node: string, path: string): boolean {
   const paths = mappedPaths(map, node);
   return paths.length === 1 && paths[0] === path;
 }
 
-/** Address and kind of the device: the same card in the same place of two nodes is one mapping, another card is not. */
+/** From the device's address and ids: the same card in the same slot of two nodes shares a mapping, another card does not. */
 export function pciMappingName(path: string, { id }: PciHardware): string {
   return `proxwright-${path}-${id}`.replaceAll(/[:.]/g, '-');
 }
 
-/** Of a whole device the first function speaks for all. */
+/** For a whole device, the ids of its first function count. */
 export function pciMappingEntry(node: string, path: string, device: PciHardware): string {
   const { id, iommuGroup, subsystemId } = device;
   return [

@@ -1,4 +1,8 @@
-/** The actions of a template, by name; everything before them is made by the actions of a VM. */
+/**
+ * The actions that turn a VM into a template. `template.install` starts the VM once and waits until it has installed
+ * itself and shut down; `template.convert` checks and converts it; `template.retire` renames the version it replaces. The
+ * actions of a VM do everything before.
+ */
 
 import { invariant } from '../../base/assert.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
@@ -23,7 +27,7 @@ import type {
   TemplateInputs,
 } from './steps.ts';
 
-/** An installation lasts minutes; to see its end some seconds late costs nothing. */
+/** An installation takes minutes; noticing its end a few seconds late costs nothing. */
 const POLL_MS = 5_000;
 
 const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => {
@@ -44,10 +48,10 @@ const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => 
   }
   await assertUntouched(context);
   await learnInstall(context, 'done');
-  context.log.log('debug', `${context.address}: switched itself off`, { waitedMs: context.clock.now() - startedAt });
+  context.log.log('debug', `${context.address}: shut itself down`, { waitedMs: context.clock.now() - startedAt });
 };
 
-/** Off by its own hand is installed; off by somebody else's says nothing. */
+/** A guest that shut itself down has finished. If another client stopped it, nothing is known. */
 async function assertUntouched(context: ActionContext): Promise<void> {
   const vm = await patiently(context, () => look(context));
   const { node, vmid } = vm;
@@ -58,13 +62,13 @@ async function assertUntouched(context: ActionContext): Promise<void> {
   if (!stop) return;
   throw new ProxwrightError({
     code: 'CHECK_FAILED',
-    detail: `${vmName(vm)} was switched off by ${stop.user} (${stop.type}) while it installed itself, so nobody can say whether it had finished.`,
+    detail: `${vmName(vm)} was stopped by ${stop.user} (${stop.type}) while it installed itself, so it may not have finished.`,
     where: { address: context.address },
-    hint: advice`Build it anew: ${command('apply', '--replace', context.address)}`,
+    hint: advice`Build it again: ${command('apply', '--replace', context.address)}`,
   });
 }
 
-/** A start that is said to have failed may have gone far enough; a second one would come when the work is done. */
+/** A start that failed may still have started the guest; a second start would boot the finished system. */
 async function startOnce(context: ActionContext): Promise<void> {
   try {
     await startVm(context, { mayBeUnderWay: true });
@@ -72,13 +76,13 @@ async function startOnce(context: ActionContext): Promise<void> {
     if (!isFamily(error, 'task')) throw error;
     const vm = await patiently(context, () => look(context));
     if (!(await patiently(context, () => isRunning(context, vm)))) throw error;
-    context.log.log('warn', `${context.address}: its start failed, but it runs: ${error.diagnostic.detail}`);
+    context.log.log('warn', `${context.address}: its start failed, but it is running: ${error.diagnostic.detail}`);
   }
 }
 
 /**
- * By a run that died before it had written it down. It may be off again by now: then only the node's list of tasks knows
- * that it has done its work, and started once more it would boot what it has installed, and never switch itself off.
+ * An interrupted run may have started it without recording that. If it is stopped again by now, only the node's task list
+ * shows that it has finished; another start would boot the installed system, which never shuts itself down.
  */
 async function wasStarted(context: ActionContext): Promise<boolean> {
   const vm = await patiently(context, () => look(context));
@@ -91,7 +95,7 @@ async function wasStarted(context: ActionContext): Promise<boolean> {
   return tasks.some(({ starttime, status }) => starttime >= madeAt(vm) && isGood(status));
 }
 
-/** By the clock of its node, in seconds: whatever had the id before is not meant. */
+/** Creation time by the clock of its node, in seconds: earlier tasks belong to an earlier VM with this id. */
 function madeAt({ current }: VmObserved): number {
   return Number(propertyOf('meta', current.get('meta')).get('ctime') ?? Number.POSITIVE_INFINITY);
 }
@@ -109,9 +113,9 @@ async function learnInstall(context: ActionContext, install: TemplateRecord['ins
 function stillRunning(context: ActionContext, vm: { vmid: number; node: string }, timeoutMs: number): ProxwrightError {
   return new ProxwrightError({
     code: 'TASK_TIMEOUT',
-    detail: `${vmName(vm)} was started to install itself and has not switched itself off within ${printDuration(timeoutMs)}.`,
+    detail: `${vmName(vm)} was started to install itself and has not shut itself down within ${printDuration(timeoutMs)}.`,
     where: { address: context.address },
-    hint: advice`Look at its console: an installer that asks questions, or reboots at its end, never gets there. The next apply goes on waiting; allow more time by ${setting('install', { timeout: '…' })}. To begin anew: ${command('apply', '--replace', context.address)}`,
+    hint: advice`Check its console: an installer that asks questions, or that reboots at the end, never shuts down. The next apply continues to wait; to allow more time: ${setting('install', { timeout: '…' })}. To start over: ${command('apply', '--replace', context.address)}`,
   });
 }
 
@@ -142,7 +146,7 @@ function assertFit(context: ActionContext, vm: VmObserved, expected: ConvertInpu
   if (!first) return;
   throw new ProxwrightError({
     code: 'CHECK_FAILED',
-    detail: `${vmName(vm)} is not fit to be a template. ${faults.map(({ detail }) => detail).join(' ')}`,
+    detail: `${vmName(vm)} cannot become a template yet. ${faults.map(({ detail }) => detail).join(' ')}`,
     where: { address: context.address, field: first.field },
     hint: first.hint,
   });
@@ -156,7 +160,7 @@ const setAside: Action<SetAsideInput> = async (context, { as }) => {
 
 const retireTemplate: Action<RetireInput> = async (context, { former, name }) => {
   const known = context.recordedOf(former);
-  invariant(known?.uuid !== undefined, `${former} is not remembered.`);
+  invariant(known?.uuid !== undefined, `${former} is not recorded.`);
   await inRounds(context, 'retire', async () => {
     const vm = await findVm(context, known.node, known.vmid);
     if (!vm || vm.current.get('name') === name) return 'done';

@@ -1,4 +1,4 @@
-/** What a template must be before it is called finished: its clones can be no better. Pure. */
+/** What a template must have before it counts as finished, because its clones inherit every fault. Pure. */
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { fromWireBoolean, parseBootOrder } from '../../pve/wire/index.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../vm/disks.ts';
@@ -8,16 +8,16 @@ import { propertyOf } from '../vm/parts.ts';
 export interface TemplateFault {
   /** One sentence. */
   readonly detail: string;
-  /** What to write in the file. */
+  /** What to change in the file. */
   readonly hint: Hint | string;
-  /** Field that decides about it. */
+  /** The field to change. */
   readonly field: string;
 }
 
-/** What the file says of the guest inside. */
+/** What the file says about the guest. */
 export interface TemplateGuest {
   readonly guest: VmFields['guest'];
-  /** Whether it has a guest agent; undefined where nobody thought of it. */
+  /** Whether it has a guest agent; undefined if the file does not say. */
   readonly agent?: boolean | undefined;
 }
 
@@ -33,7 +33,7 @@ function diskFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
   const disks = drivesOf(values).filter(({ kind, key }) => kind === 'disk' && !isFixedDrive(key));
   const [first] = disks;
   if (!first) {
-    const detail = 'It has no disk, so its clones would find nothing to boot from.';
+    const detail = 'It has no disk, so its clones could not boot.';
     return [
       {
         detail,
@@ -44,13 +44,13 @@ function diskFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
   }
   const boot = values.get('boot');
   const order = boot === undefined ? undefined : parseBootOrder(boot);
-  // Without an order, and with one of the older kind, Proxmox finds the disk by itself.
+  // Without a boot order, or with one in the older format, Proxmox finds the disk itself.
   if (order?.kind !== 'order') return [];
   const [device] = order.devices;
   if (disks.some(({ key }) => key === device)) return [];
   return [
     {
-      detail: `It boots from ${device ?? 'nothing'} first, which is no disk of its own.`,
+      detail: `It boots from ${device ?? 'nothing'} first, which is not one of its disks.`,
       hint: advice`Put a disk first: ${setting('boot', [first.key])}.`,
       field: 'boot',
     },
@@ -63,7 +63,7 @@ function mediumFaults(values: ReadonlyMap<string, string>): TemplateFault[] {
       ? [
           {
             detail: `${file} is still in its drive ${key}, and every clone would get it.`,
-            hint: advice`Say ${setting('install', {})} if the system comes from it, else take disks.${key} out.`,
+            hint: advice`Write ${setting('install', {})} if the system is installed from it; otherwise remove disks.${key}.`,
             field: `disks.${key}`,
           },
         ]
@@ -76,16 +76,16 @@ function cloudInitFaults(values: ReadonlyMap<string, string>, said: boolean | un
   const faults: TemplateFault[] = [];
   if (!findCloudInitDrive(values)) {
     faults.push({
-      detail: 'Its guest is configured by cloud-init, and it has no cloud-init drive.',
+      detail: 'Its guest uses cloud-init, and it has no cloud-init drive.',
       hint: advice`Write ${setting('cloud_init', { storage: '…' })}, or ${setting('guest', 'plain')}.`,
       field: 'cloud_init',
     });
   }
-  // Switched off on purpose is an answer, though Proxmox, which assumes as much, keeps none; that nobody thought of it is none.
+  // An agent that the file switches off is an answer, although Proxmox stores nothing for its default.
   if (said === undefined && (agent === undefined || fromWireBoolean(agent) === undefined)) {
     faults.push({
-      detail: 'Its clones are waited for by their guest agent, and it says nothing about one.',
-      hint: advice`Write ${setting('agent', { enabled: true })} if the image has it or cloud-init installs it, else ${setting('agent', { enabled: false })}.`,
+      detail: 'Proxwright waits for the guest agent of its clones, and it does not say whether it has one.',
+      hint: advice`Write ${setting('agent', { enabled: true })} if the image contains the agent or cloud-init installs it, otherwise ${setting('agent', { enabled: false })}.`,
       field: 'agent',
     });
   }

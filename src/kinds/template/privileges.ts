@@ -1,9 +1,9 @@
-/** What each step of a template needs; total, so that a new one is refused by the compiler until it says so. */
+/** What each step of a template needs. The map is total: the compiler refuses a new action until it says what it needs. */
 import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/need.ts';
 import type { TemplateActionName, TemplateInputs } from './steps.ts';
 
 interface Subject {
-  /** Where rights on the template are looked for. */
+  /** Where privileges on the template are looked up. */
   readonly paths: OneOf<AclPath>;
   /** Id of the version that has the name now. */
   readonly formerId: number | undefined;

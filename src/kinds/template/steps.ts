@@ -1,10 +1,10 @@
-/** The steps that make a template out of a VM; everything before them is made by the steps of a VM. */
+/** The steps that turn a VM into a template; the steps of a VM do everything before. */
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
 import type { TemplateGuest } from './health.ts';
 
 export interface InstallInput {
-  /** How long the guest may take until it switches itself off. */
+  /** How long the guest may take until it shuts itself down. */
   readonly timeoutMs: number;
 }
 
@@ -14,12 +14,12 @@ export type ConvertInput = TemplateGuest;
 export interface RetireInput {
   /** The version that has the name now. */
   readonly former: Address;
-  /** What that one is called from now on. */
+  /** Its new name. */
   readonly name: string;
 }
 
 export interface SetAsideInput {
-  /** The address under which the version that is replaced stays ours. */
+  /** The address under which the replaced version stays recorded. */
   readonly as: Address;
 }
 

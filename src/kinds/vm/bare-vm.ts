@@ -1,4 +1,4 @@
-/** A VM of a stack that no file positions: for rules and comparisons of what was found. */
+/** A VM without positions in a file: for rules and comparisons of an observed VM. */
 import type { Address } from '../../base/address.ts';
 import type { ResolvedVm } from '../stack.ts';
 import type { VmFields } from './fields/index.ts';

@@ -1,4 +1,4 @@
-/** Gathers the desired value of each key while the fields of a VM are walked through. */
+/** Collects the desired value of each key while the fields of a VM are processed. */
 import { invariant } from '../../base/assert.ts';
 import { printByteSize } from '../../base/units.ts';
 import { valueAt } from '../fields/field-table.ts';
@@ -39,7 +39,7 @@ export class Collector {
     this.property(key, set, [{ path: fieldPath, value, words, parts: [part, ...excludes] }]);
   }
 
-  /** More sub-keys of a property string. */
+  /** Adds sub-keys to a property string. */
   property(key: string, set: SubKeys, fields: readonly DesiredField[], base?: string): void {
     const before = this.entries.get(key);
     const earlier = before?.desired.kind === 'property' ? before.desired : undefined;

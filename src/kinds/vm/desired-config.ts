@@ -28,7 +28,7 @@ import { ownDocuments } from './seed/fields.ts';
 
 export interface ResolvedSecret {
   readonly value: Secret;
-  /** Salted; see secret-digest.ts. */
+  /** Salted; see secret-values.ts. */
   readonly digest: string;
 }
 
@@ -45,7 +45,7 @@ export interface DesiredContext {
 
 export interface SeedPlace {
   readonly slot: string;
-  /** The volume, or a stand-in as long as the VM does not exist. */
+  /** The volume, or a placeholder while the VM does not exist. */
   readonly file: string;
   /** Of the cloud-init files. */
   readonly digest: string;
@@ -66,7 +66,7 @@ export function desiredConfig(fields: VmFields, context: DesiredContext): Desire
     if (!context.seed) desireAddresses(desired, slot, nic);
   }
   if (fields.efi) {
-    // The server's own default is the legacy store, which no current firmware should get.
+    // Proxmox defaults to the legacy variable store, which current firmware should not get.
     const create = `${fields.efi.storage}:1,efitype=4m,pre-enrolled-keys=0`;
     desireFixed(desired, rowAt('efi.storage'), fields.efi, EFI_ROWS, create);
   }
@@ -239,7 +239,7 @@ function desireSecrets(desired: Collector, fields: VmFields, { secrets }: Desire
   }
 }
 
-/** The first of these that no other field uses. */
+/** The first slot that no other field uses. */
 export const CLOUD_INIT_SLOTS = ['ide2', 'ide0', 'ide3', 'ide1', 'sata5', 'sata4', 'sata3', 'sata2', 'sata1', 'sata0'];
 
 function desireCloudInit(desired: Collector, fields: VmFields, context: DesiredContext): void {

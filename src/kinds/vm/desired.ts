@@ -37,13 +37,13 @@ export type DesiredKey =
   | { readonly kind: 'secret'; readonly value: Secret; readonly digest: string }
   /** These sub-keys; `base` is what a new device starts from. */
   | { readonly kind: 'property'; readonly set: SubKeys; readonly base?: string }
-  /** The notes: the user's text (undefined keeps whatever stands there) and the ownership line below it. */
+  /** The notes: the user's text (undefined keeps the existing text) and the ownership line below it. */
   | { readonly kind: 'notes'; readonly text: string | undefined; readonly line: string | undefined }
   | DesiredDisk
   | DesiredCdrom
   /** A cloud-init drive in any slot; made in the slot of its key where there is none. */
   | { readonly kind: 'cloud-init-drive'; readonly storage: string }
-  /** Gone; a disk with its volume. */
+  /** Removed; a disk with its volume. */
   | { readonly kind: 'absent' };
 
 /** One field of the stack behind a desired key. */
@@ -55,11 +55,11 @@ export interface DesiredField {
   readonly words: WordKind;
   /** The sub-keys it stands for, the one that shows its value first; empty where it is the whole value. */
   readonly parts: readonly string[];
-  /** It is part of a custom cloud-init file: only the recorded value tells whether it changed. */
+  /** It is part of a custom cloud-init file: only the recorded value shows whether it changed. */
   readonly told?: true;
 }
 
-/** A wish without its history: enough to compare and to write. */
+/** A key with its desired value: enough to compare and to write. */
 export interface DesiredValue {
   readonly key: string;
   readonly desired: DesiredKey;

@@ -1,6 +1,6 @@
 /**
- * Drives: what stands in a slot, what to write to get what is wanted, and why something cannot be had. The volume of an
- * existing drive is never replaced: another storage, format or kind of drive is refused, and sizes go through a resize.
+ * Drives: what is in a slot, what to write for the desired drive, and why a change is impossible. The volume of an existing
+ * drive is never replaced: another storage, format or kind of drive is refused, and a new size is a resize.
  */
 import { printByteSize } from '../../base/units.ts';
 import {
@@ -24,7 +24,7 @@ export interface Drive {
 }
 
 const DRIVE_KEY = /^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$/;
-/** Storages round sizes up to their blocks; a disk larger by no more than this is what was asked for. */
+/** Storages round sizes up to their blocks; a disk that is larger by at most this has the desired size. */
 const ROUNDING_BYTES = 64 * 1024 ** 2;
 
 export function isDriveKey(key: string): boolean {
@@ -48,12 +48,12 @@ export function findCloudInitDrive(values: ReadonlyMap<string, string>): Drive |
   return drivesOf(values).find((drive) => drive.kind === 'cloud-init');
 }
 
-/** Firmware variables and TPM state are what they were made as. */
+/** EFI variables and TPM state cannot be changed after creation. */
 export function isFixedDrive(key: string): boolean {
   return key === 'efidisk0' || key === 'tpmstate0';
 }
 
-/** The text to write; undefined where the slot is empty and nobody said how to fill it. */
+/** The text to write; undefined if the slot is empty and the file does not say how to fill it. */
 export function mergedDisk(key: string, desired: DesiredDisk, actual: string | undefined): string | undefined {
   if (actual === undefined) {
     return desired.create === undefined ? undefined : withOptions(key, desired.set, propertyOf(key, desired.create));
@@ -69,7 +69,7 @@ export function mergedCdrom(key: string, desired: DesiredCdrom, actual: string |
   return withOptions(key, { ...desired.set, media: 'cdrom' }, base.with('file', desired.file));
 }
 
-/** Documents of one's own go where Proxmox's would be: a guest that finds both may take either. */
+/** Custom cloud-init files replace Proxmox's drive: a guest that finds both may use either. */
 function takesPlace(desired: DesiredDisk | DesiredCdrom, { kind }: Drive): boolean {
   return desired.kind === 'cdrom' && desired.seed === true && kind === 'cloud-init';
 }
@@ -88,7 +88,7 @@ export function isCdromSatisfied(desired: DesiredCdrom, drive: Drive): boolean {
   );
 }
 
-/** What a file says of a volume rather than of the drive; none of it is sent for a drive that exists. */
+/** What a file says about the volume, not the drive; none of it is sent for an existing drive. */
 const VOLUME_PARTS = ['size', 'storage', 'format', 'import-from'] as const;
 type VolumePart = (typeof VOLUME_PARTS)[number];
 
@@ -100,7 +100,7 @@ function isVolumePartSatisfied(desired: DesiredDisk, part: VolumePart, drive: Dr
       return desired.storage === undefined || storageOf(drive) === desired.storage;
     case 'format':
       return desired.format === undefined || [desired.format, undefined].includes(formatOfVolume(drive));
-    // Where a volume was copied from is nowhere to be read.
+    // Proxmox does not report where a volume was copied from.
     case 'import-from':
       return true;
   }
@@ -122,7 +122,7 @@ export function isCdromPartSatisfied(key: string, desired: DesiredCdrom, part: s
   return part === 'file' ? drive.file === desired.file : isPartSatisfied(key, part, desired.set[part], drive.value);
 }
 
-/** What a field shows of an existing drive, as text of the wire. */
+/** The value of a field for an existing drive, in Proxmox's syntax. */
 export function diskPartText(key: string, part: string, actual: string): string | undefined {
   const drive = parseDrive(key, actual);
   switch (part) {
@@ -135,7 +135,7 @@ export function diskPartText(key: string, part: string, actual: string): string 
   }
 }
 
-/** Why this field cannot become true; undefined where it can. */
+/** Why this field cannot be changed; undefined if it can. */
 export function diskProblem(
   key: string,
   desired: DesiredDisk | DesiredCdrom,
@@ -156,19 +156,19 @@ export function diskProblem(
   if (desired.kind === 'cdrom' || isDiskPartSatisfied(key, desired, part, actual)) return undefined;
   switch (part) {
     case 'storage':
-      return `${key} lies on ${storageOf(drive)}; disks are not moved between storages.`;
+      return `${key} is on ${storageOf(drive)}; Proxwright does not move disks between storages.`;
     case 'format':
-      return `${key} has the format ${formatOfVolume(drive)}; the format of an existing disk is not changed.`;
+      return `${key} has the format ${formatOfVolume(drive)}; Proxwright does not change the format of an existing disk.`;
     default:
-      return isFixedDrive(key) ? `${key} cannot be changed after it has been made.` : undefined;
+      return isFixedDrive(key) ? `${key} cannot be changed after it has been created.` : undefined;
   }
 }
 
-/** Why the disk is too large for the size in the file; undefined where it is not. */
+/** Why the size in the file is too small for the disk; undefined if it is not. */
 export function shrinkProblem(key: string, sizeBytes: number, actual: string | undefined): string | undefined {
   const actualBytes = actual === undefined ? undefined : parseDrive(key, actual).sizeBytes;
   if (actualBytes === undefined || actualBytes - sizeBytes <= ROUNDING_BYTES) return undefined;
-  return `${key} has ${printByteSize(actualBytes)} already; disks can only grow.`;
+  return `${key} already has ${printByteSize(actualBytes)}; disks can only grow.`;
 }
 
 function withOptions(key: string, set: SubKeys, base: PropertyValue): string {
@@ -179,7 +179,7 @@ function storageOf(drive: Drive): string | undefined {
   return drive.volume && storageOfVolume(drive.volume);
 }
 
-/** Only file storages show it in the name. */
+/** Only file-based storages show it in the name. */
 function formatOfVolume(drive: Drive): string | undefined {
   return /\.(raw|qcow2|vmdk)$/.exec(drive.file)?.[1];
 }

@@ -1,4 +1,4 @@
-/** High availability, wanted and found: what differs, field by field, and what is remembered of it. Pure. */
+/** High availability, desired and observed: what differs, field by field, and what the state records of it. Pure. */
 import type { HaResource, HaResourceParams } from '../../pve/index.ts';
 import type { ComparedField, Difference, Recorded } from './diff/diff.ts';
 import type { HaFields } from './fields/ha.ts';
@@ -8,21 +8,21 @@ type Name = keyof Managed;
 
 const NAMES = ['state', 'max_restart', 'max_relocate', 'group', 'comment'] as const satisfies readonly Name[];
 
-/** What the server assumes where a resource does not say. */
+/** What Proxmox assumes for a value that a resource does not set. */
 const DEFAULTS: Readonly<Partial<Record<Name, unknown>>> = { state: 'started', max_restart: 1, max_relocate: 1 };
 
 export function isHaPath(path: string): boolean {
   return path === 'ha' || path.startsWith('ha.');
 }
 
-/** What the state remembers once it has been brought about: field path → value. */
+/** What the state records after an apply: field path → value. */
 export function appliedHa(desired: HaFields | undefined): Record<string, unknown> {
   if (desired === undefined) return {};
   if (desired === false) return { ha: false };
   return Object.fromEntries(namesIn(desired).map((name) => [`ha.${name}`, desired[name]]));
 }
 
-/** The part of that which was remembered before, and still is what the file says. */
+/** The recorded values that the file still has. */
 export function stillAppliedHa(
   desired: HaFields | undefined,
   last: Readonly<Record<string, unknown>>,
@@ -51,7 +51,7 @@ export function diffHa(
     }));
 }
 
-/** Every field of the file beside what was found. */
+/** Every field of the file beside its observed value. */
 export function comparedHa(desired: HaFields | undefined, observed: HaResource | undefined): readonly ComparedField[] {
   if (desired === undefined) return [];
   if (desired === false) {
@@ -64,14 +64,14 @@ export function comparedHa(desired: HaFields | undefined, observed: HaResource |
   });
 }
 
-/** A resource in the words of a file; `false` where there is none. */
+/** A resource in the syntax of a file; `false` if there is none. */
 export function writtenHa(observed: HaResource | undefined): Readonly<Record<string, unknown>> | false {
   if (!observed) return false;
   const parts = NAMES.map((name) => [name, observedValue(observed, name)] as const);
   return Object.fromEntries(parts.filter(([, value]) => value !== null));
 }
 
-/** What has to be sent so that a resource becomes what is wanted; nothing that is so already. */
+/** The values to send; only those that differ. */
 export function haChanges(desired: Managed, observed: HaResource | undefined): HaResourceParams {
   const names = namesIn(desired).filter((name) => !observed || observedValue(observed, name) !== desired[name]);
   return Object.fromEntries(names.map((name) => [name, desired[name]]));
@@ -82,7 +82,7 @@ function namesIn(desired: Managed): Name[] {
 }
 
 function observedValue(observed: HaResource, name: Name): unknown {
-  // `enabled` is the old word for it.
+  // `enabled` is the old name of this state.
   if (name === 'state' && observed.state === 'enabled') return 'started';
   return observed[name] ?? DEFAULTS[name] ?? null;
 }

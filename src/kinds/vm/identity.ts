@@ -1,6 +1,6 @@
 /**
- * Is this VM the one that was made? An id can be recycled, so a VM is the same only where id and uuid are. Every part
- * that compares VMs asks here: plan, actions, recovery, import and the provider.
+ * Is this VM the one that Proxwright created? An id can be reused, so a VM is the same only if both id and uuid match.
+ * Everything that compares VMs does so here: plan, actions, recovery, import and the provider.
  */
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ export interface VmIdentity {
   readonly uuid?: string | undefined;
 }
 
-/** The case of a uuid says nothing: Proxmox keeps `smbios1` as it was typed. A VM without a uuid is nobody's. */
+/** Case does not count: Proxmox keeps `smbios1` as it was typed. A VM without a uuid has no identity. */
 export function sameVm(one: VmIdentity, other: VmIdentity): boolean {
   return one.vmid === other.vmid && one.uuid !== undefined && one.uuid.toLowerCase() === other.uuid?.toLowerCase();
 }
@@ -26,13 +26,13 @@ export interface Mismatch {
   readonly address: string;
   readonly recorded: VmIdentity;
   readonly observed: Pick<VmObserved, 'vmid' | 'node' | 'uuid' | 'current'>;
-  /** Whether this run has begun to change the VM that had the id before. */
+  /** Whether this run had started to change the VM that had the id before. */
   readonly acted?: boolean | undefined;
-  /** In place of the bare address. */
+  /** Instead of the plain address. */
   readonly where?: Where;
 }
 
-/** Another VM has the id of ours. It is named, and left alone. */
+/** Another VM has the id of ours. The message names it, and Proxwright leaves it alone. */
 export function notOurs({ address, recorded, observed, acted, where = { address } }: Mismatch): ProxwrightError {
   const name = observed.current.get('name');
   const foreign = `${vmName(observed)}${name === undefined ? '' : ` ("${name}")`}`;

@@ -5,17 +5,17 @@ import { IdReservations } from './ids.ts';
 const [a, b] = [vmAddress('a'), vmAddress('b')];
 
 describe('IdReservations', () => {
-  it('gives an id to whoever asks first, as often as he asks', () => {
+  it('reserves an id for the first address that asks, also when it asks again', () => {
     const ids = new IdReservations();
     expect([ids.reserve(101, a), ids.reserve(101, b), ids.reserve(101, a)]).toEqual([true, false, true]);
     expect(ids.holderOf(101)).toBe(a);
   });
 
-  it('gives nobody an id that was in use when the run began', () => {
+  it('refuses an id that was in use when the run started', () => {
     expect(new IdReservations([101]).reserve(101, a)).toBe(false);
   });
 
-  it('gives nobody an id that a stranger turned out to have', () => {
+  it('refuses an id that another client has taken', () => {
     const ids = new IdReservations();
     ids.reserve(101, a);
     ids.markTaken(101);

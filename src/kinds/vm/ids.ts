@@ -1,6 +1,6 @@
 /**
- * Which ids are spoken for within a run. The server reserves nothing before a clone's task runs, so VMs made side by side
- * would all be offered the same "next free" id; this keeps them apart. Strangers are noticed by the server's refusal.
+ * Ids reserved within a run. Proxmox reserves nothing before a clone's task runs, so VMs that are created at the same time
+ * would all get the same "next free" id. Ids taken by other clients show when Proxmox refuses a request.
  */
 import type { Address } from '../../base/address.ts';
 
@@ -8,12 +8,12 @@ export class IdReservations {
   readonly #taken: Set<number>;
   readonly #holders = new Map<number, Address>();
 
-  /** `taken`: ids known to be in use when the run began. */
+  /** `taken`: ids that were in use when the run started. */
   constructor(taken: Iterable<number> = []) {
     this.#taken = new Set(taken);
   }
 
-  /** False where somebody else has the id; asking again for one's own is fine. */
+  /** False if the id is taken; reserving an id twice for the same address succeeds. */
   reserve(vmid: number, address: Address): boolean {
     const holder = this.#holders.get(vmid);
     if (holder !== undefined) return holder === address;
@@ -22,7 +22,7 @@ export class IdReservations {
     return true;
   }
 
-  /** A stranger turned out to have it. */
+  /** Another client has it. */
   markTaken(vmid: number): void {
     this.#holders.delete(vmid);
     this.#taken.add(vmid);

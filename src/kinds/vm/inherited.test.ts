@@ -7,7 +7,7 @@ import { CLOUD_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
 const desiredOf = (fields: object) => desiredConfig(vmFieldsSchema.parse({ name: 'web', node: 'pve1', ...fields }), {});
 
 describe('inherited devices', () => {
-  it('are the disks and cards of the template that the stack does not mention', () => {
+  it('are the disks and NICs of the template that the stack does not mention', () => {
     const desired = desiredOf({ disks: { scsi0: { size: '100GiB' } }, nics: { net1: { remove: true } } });
     expect(inheritedDevices(desired, RICH_TEMPLATE.values)).toEqual([
       { key: 'ide2', kind: 'cdrom', summary: 'CD drive with local:iso/debian.iso' },
@@ -17,7 +17,7 @@ describe('inherited devices', () => {
     ]);
   });
 
-  it('do not include a cloud-init drive that the stack asks for in another slot', () => {
+  it('do not include a cloud-init drive that the stack sets in another slot', () => {
     const keys = (fields: object) => inheritedDevices(desiredOf(fields), CLOUD_TEMPLATE.values).map(({ key }) => key);
     expect(keys({})).toContain('ide0');
     expect(keys({ cloud_init: { storage: 'tank' } })).not.toContain('ide0');

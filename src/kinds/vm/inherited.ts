@@ -1,4 +1,4 @@
-/** Disks and network cards that a VM has and the stack does not mention: shown, and kept. */
+/** Disks and NICs that a VM has and the stack does not mention: the plan shows them, and they are kept. */
 import { printByteSize } from '../../base/units.ts';
 import { byCodeUnit, storageOfVolume } from '../../pve/wire/index.ts';
 import type { DesiredConfig } from './desired.ts';

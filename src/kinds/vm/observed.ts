@@ -1,4 +1,4 @@
-/** A VM as the cluster shows it: one read of …/pending gives values in effect, pending changes, digest and uuid. */
+/** A VM as the cluster reports it: one read of …/pending gives values in effect, pending changes, digest and uuid. */
 
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
@@ -10,7 +10,7 @@ import { printPropertyOf, propertyOf } from './parts.ts';
 export interface VmObserved {
   readonly vmid: number;
   readonly node: string;
-  /** The uuid in smbios1: with the id, what makes a VM this VM. */
+  /** The uuid in smbios1: with the id, the VM's identity. */
   readonly uuid: string | undefined;
   readonly digest: string;
   /** Values in effect. */
@@ -25,7 +25,7 @@ export interface VmObserved {
 
 type Values = Pick<VmObserved, 'current' | 'pending' | 'pendingDeletes'>;
 
-/** What will hold after a restart: pending merged in. This is what a desired value is compared with. */
+/** The values after a restart, with pending changes merged in. Desired values are compared with these. */
 export function effectiveValues(vm: Values): Map<string, string> {
   const merged = new Map([...vm.current, ...vm.pending]);
   for (const key of vm.pendingDeletes) if (!vm.pending.has(key)) merged.delete(key);
@@ -36,8 +36,8 @@ export function effectiveValues(vm: Values): Map<string, string> {
 }
 
 /**
- * Disks whose pending text tells an old size. A resize writes the new size beside the values in effect only, so a change
- * that was pending before would bring the old one back at the next restart, and no later resize would mend it.
+ * Disks whose pending value has an old size. A resize writes the new size only to the values in effect, so a change that
+ * was pending before would bring the old size back at the next restart, and no later resize would correct it.
  */
 export function staleSizes(vm: Values): Map<string, string> {
   const stale = new Map<string, string>();
@@ -53,7 +53,7 @@ export function staleSizes(vm: Values): Map<string, string> {
 }
 
 interface ReadOptions {
-  /** Known from a list; otherwise one more request asks for it. */
+  /** Known from a list; otherwise one more request reads it. */
   readonly running?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -82,7 +82,7 @@ export function observedOf(node: string, vmid: number, entries: readonly Pending
   if (digest === undefined) {
     throw new ProxwrightError({
       code: 'BAD_ANSWER',
-      detail: `The configuration of VM ${vmid} came without its digest, so a change of it could not be guarded.`,
+      detail: `The configuration of VM ${vmid} came without its digest, so writes could not be guarded against other clients.`,
     });
   }
   return {

@@ -38,7 +38,7 @@ describe('the ownership line', () => {
     );
   });
 
-  it('is not seen in other lines', () => {
+  it('is not recognised in other lines', () => {
     for (const line of ['', 'proxwright: hello', 'proxwright: stack=a address=b vmid=7', `x ${printOwnership(OWN)}`]) {
       expect(parseOwnership(line), line).toBeUndefined();
     }
@@ -51,7 +51,7 @@ describe('the ownership line', () => {
     expect(ownershipCounts({ ...OWN, uuid: undefined }, { vmid: 112, uuid: undefined })).toBe(false);
   });
 
-  it('stands below the notes and leaves them as they were', () => {
+  it('is added below the notes and leaves them unchanged', () => {
     const line = printOwnership(OWN);
     const notes = appendOwnership('Ask Anna.\n', line);
     expect(notes).toBe(`Ask Anna.\n\n${line}`);
@@ -62,11 +62,11 @@ describe('the ownership line', () => {
   });
 });
 
-describe('an ownership line that people or programs have touched', () => {
+describe('an ownership line that people or programs have edited', () => {
   // As `printOwnership` writes it; built here, a defect in it would keep these tests from being collected.
   const line = `proxwright: stack=k3s-dev address=vm.worker[2] vmid=112 uuid=${UUID}`;
 
-  it.each(['stack', 'address', 'vmid'])('is none without its %s', (name) => {
+  it.each(['stack', 'address', 'vmid'])('is not valid without its %s', (name) => {
     expect(parseOwnership(line.replace(new RegExp(` ${name}=\\S+`), ''))).toBeUndefined();
     expect(parseOwnership(line.replace(new RegExp(` ${name}=\\S+`), ` ${name}=`))).toBeUndefined();
   });
@@ -77,13 +77,13 @@ describe('an ownership line that people or programs have touched', () => {
     expect(parseOwnership(line.replace('k3s-dev', '100%'))).toEqual({ ...OWN, stack: '100%' });
   });
 
-  it('has what is empty or another word for nothing', () => {
+  it('ignores empty parts and unknown states', () => {
     const bare = line.replace(`uuid=${UUID}`, 'uuid= nonce= recipe= state=whole');
     const { uuid: _, ...rest } = OWN;
     expect(parseOwnership(bare)).toStrictEqual(rest);
   });
 
-  it('is the last one where the notes hold several, with either end of line', () => {
+  it('is the last one if the notes hold several, with either line ending', () => {
     const later = printOwnership({ ...OWN, vmid: 113 });
     const notes = `Ask Anna.\r\n${line}\r\n${later}\r\n`;
     expect(ownershipLines(notes)).toEqual([line, later]);
@@ -94,11 +94,11 @@ describe('an ownership line that people or programs have touched', () => {
 });
 
 describe('notes', () => {
-  it('stay as they are where there is no line to add', () => {
+  it('stay as they are if there is no line to add', () => {
     expect(appendOwnership('Ask Anna. \n', undefined)).toBe('Ask Anna. \n');
   });
 
-  it('of blanks only give way to the line', () => {
+  it('of blanks only are replaced by the line', () => {
     expect(appendOwnership(' \n', 'line')).toBe('line');
   });
 });
@@ -110,7 +110,7 @@ describe('a line for a VM that has no id yet', () => {
     expect(saysIncomplete('proxwright: stack=a')).toBe(false);
   });
 
-  it('tells the recipe of a template', () => {
+  it('contains the recipe of a template', () => {
     expect(recipeIn('proxwright: stack=a recipe=0af3 nonce=1')).toBe('0af3');
     expect(recipeIn('proxwright: stack=a recipe=0af3')).toBe('0af3');
     expect(recipeIn('proxwright: stack=a recipe=0af3x')).toBeUndefined();

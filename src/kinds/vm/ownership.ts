@@ -1,6 +1,6 @@
 /**
- * The ownership line in a VM's notes: whose VM it is, readable by people and by `state recover`. A clone and a restore
- * copy it, so it counts only where the id and the uuid in it are those of the VM it stands in.
+ * The ownership line in a VM's notes: which stack the VM belongs to, for people and for `state recover`. Clones and
+ * restores copy it, so it counts only if its id and uuid are those of the VM that has it.
  */
 import { parseVmid } from '../../pve/wire/index.ts';
 import { sameVm, type VmIdentity } from './identity.ts';
@@ -9,13 +9,13 @@ export interface Ownership {
   readonly stack: string;
   readonly address: string;
   readonly vmid: number;
-  /** Unknown until the VM has been made and read. */
+  /** Unknown until the VM has been created and read. */
   readonly uuid?: string | undefined;
-  /** Of a template: fingerprint of what it was made from. */
+  /** Of a template: fingerprint of what it was built from. */
   readonly recipe?: string | undefined;
-  /** Made, but not yet as the stack wants it. */
+  /** Created, but not yet configured as desired. */
   readonly incomplete?: boolean | undefined;
-  /** Names the attempt that made the VM, so that a clone whose answer was lost can be found again. */
+  /** Identifies the request that created the VM, so that a clone whose answer was lost can be matched. */
   readonly nonce?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export function printOwnership(ownership: Ownership): string {
   return `${PREFIX}${written.join(' ')}`;
 }
 
-/** One line; undefined where it is not an ownership line. */
+/** Undefined if the line is not an ownership line. */
 export function parseOwnership(line: string): Ownership | undefined {
   if (!line.startsWith(PREFIX)) return undefined;
   const parts = new Map(
@@ -63,17 +63,17 @@ export function parseOwnership(line: string): Ownership | undefined {
   };
 }
 
-/** Also of a line made for a VM that has no id yet. */
+/** Also for the line of a VM that has no id yet. */
 export function saysIncomplete(line: string): boolean {
   return line.endsWith(` state=${INCOMPLETE}`);
 }
 
-/** Also of a line made for a template that has no id yet. */
+/** Also for the line of a template that has no id yet. */
 export function recipeIn(line: string): string | undefined {
   return / recipe=([0-9a-f]+)( |$)/.exec(line)?.[1];
 }
 
-/** All ownership lines of the notes, whether they count or not. */
+/** All ownership lines of the notes, also those that do not count. */
 export function ownershipLines(notes: string): string[] {
   return linesOf(notes).filter((line) => parseOwnership(line) !== undefined);
 }
@@ -82,7 +82,7 @@ export function findOwnership(notes: string): Ownership | undefined {
   return parseOwnership(ownershipLines(notes).at(-1) ?? '');
 }
 
-/** The line is about this very VM, not about one it was copied from. */
+/** Whether the line is about this VM, not about one it was copied from. */
 export function ownershipCounts(ownership: Ownership, vm: VmIdentity): boolean {
   return sameVm(ownership, vm);
 }
@@ -91,7 +91,7 @@ export function ownershipCounts(ownership: Ownership, vm: VmIdentity): boolean {
 export function stripOwnership(notes: string): string {
   const lines = linesOf(notes);
   const kept = lines.filter((line) => parseOwnership(line) === undefined);
-  // Only the blank line that we put in goes with ours: notes without a line stay as they are.
+  // Remove only the blank line that we added: notes without an ownership line stay as they are.
   return kept.length === lines.length ? notes : kept.join('\n').trimEnd();
 }
 
@@ -104,7 +104,7 @@ function linesOf(notes: string): string[] {
   return notes.split(/\r?\n/);
 }
 
-/** Blanks and what else would end a part; letters of all languages stay readable. */
+/** Escapes blanks and other characters that would end a part; letters of all languages stay readable. */
 function escaped(value: string): string {
   return value.replace(/[\s%=\p{C}]/gu, (character) => encodeURIComponent(character));
 }

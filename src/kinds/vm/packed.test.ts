@@ -28,22 +28,22 @@ const DESIRED: readonly DesiredKey[] = [
 const throughJson = (desired: readonly DesiredValue[]) =>
   unpackDesired(JSON.parse(JSON.stringify(packDesired(desired))), UNPACKING);
 
-describe('packed wishes', () => {
+describe('packed desired values', () => {
   it.each(DESIRED)('survive a plan file: %j', (desired) => {
     expect(throughJson([{ key: 'x', desired }])).toEqual([{ key: 'x', desired }]);
   });
 
-  it('leave the value of a secret behind and find it again', () => {
+  it('leave out the value of a secret and restore it', () => {
     const value: DesiredValue = { key: 'cipassword', desired: { kind: 'secret', value: SECRET, digest: 'd' } };
     expect(JSON.stringify(packDesired([value]))).not.toContain('hunter2');
     expect(throughJson([value])).toEqual([value]);
   });
 
-  it('leave out a secret that nobody has the value of', () => {
+  it('leave out a secret whose value is unknown', () => {
     expect(throughJson([{ key: 'other', desired: { kind: 'secret', value: SECRET, digest: 'd' } }])).toEqual([]);
   });
 
-  it('fill in the ownership line with what is known by then', () => {
+  it('complete the ownership line with what is known when they are unpacked', () => {
     const [value] = throughJson([{ key: 'description', desired: { kind: 'notes', text: undefined, line: 'planned' } }]);
     expect(value?.desired).toMatchObject({ line: LINE });
   });

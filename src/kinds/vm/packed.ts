@@ -1,7 +1,7 @@
 /**
- * Desired entries as they travel in a step: plain JSON. A secret leaves its value behind (the context has it), a sub-key
- * to be removed becomes null, and of the ownership line only the wish for one is kept, because id and uuid of a new VM
- * are known only once it has been made.
+ * Desired values as a step holds them: plain JSON. A secret's value is left out (the context has it), a sub-key to be
+ * removed becomes null, and of the ownership line only its kind is kept, because the id and uuid of a new VM are known
+ * only after it has been created.
  */
 import type { Secret } from '../../base/secret.ts';
 import type { DesiredKey, DesiredValue, SubKeys } from './desired.ts';
@@ -9,7 +9,7 @@ import { printOwnership, recipeIn, saysIncomplete } from './ownership.ts';
 
 type PackedSubKeys = Readonly<Record<string, string | null>>;
 
-/** Of the ownership line: none, one, or one that says that the VM is not complete. */
+/** The ownership line: none, one, or one that says that the VM is incomplete. */
 type DesiredOwnership = 'none' | 'complete' | 'incomplete';
 
 type Plain<Kind extends DesiredKey['kind']> = Extract<DesiredKey, { readonly kind: Kind }>;
@@ -42,15 +42,15 @@ export interface PackedEntry {
   readonly desired: PackedKey;
 }
 
-/** What is needed to fill in what a plan cannot hold. */
+/** What a plan cannot hold and the action fills in. */
 export interface Unpacking {
   readonly stack: string;
   readonly address: string;
   readonly vmid: number;
   readonly uuid: string | undefined;
-  /** Names the attempt that made it. */
+  /** Identifies the request that created it. */
   readonly nonce?: string | undefined;
-  /** The volume with documents of one's own, once it has been made. */
+  /** The volume with custom cloud-init files, once it exists. */
   readonly seedVolume?: string | undefined;
   secret(key: string): Secret | undefined;
 }
@@ -88,12 +88,12 @@ function packKey(desired: DesiredKey): PackedKey {
   }
 }
 
-/** Everything but the drive with documents of one's own, which are made when the cards are there. */
+/** Everything but the drive with custom cloud-init files, which are written when the NICs exist. */
 export function withoutSeed(entries: readonly PackedEntry[]): PackedEntry[] {
   return entries.filter(({ desired }) => !(desired.kind === 'cdrom' && desired.seed));
 }
 
-/** A secret whose value is not at hand is left out: it cannot be written, and its presence alone proves nothing. */
+/** Leaves out a secret whose value is unknown: it cannot be written, and its presence alone proves nothing. */
 export function unpackDesired(entries: readonly PackedEntry[], unpacking: Unpacking): DesiredValue[] {
   return entries.flatMap(({ key, desired }) => {
     const unpacked = unpackKey(key, desired, unpacking);

@@ -1,4 +1,4 @@
-/** Sub-keys of property strings: whether one already is as wanted, and the string in which it is. */
+/** Sub-keys of property strings: whether they have the desired value, and the string with them merged in. */
 import { invariant } from '../../base/assert.ts';
 import {
   canonicalProperty,
@@ -11,7 +11,7 @@ import {
 } from '../../pve/wire/index.ts';
 import type { SubKeys } from './desired.ts';
 
-/** The value of a property key; a text that cannot be read counts as empty. */
+/** The value of a property key; text that cannot be parsed counts as empty. */
 export function propertyOf(key: string, text: string | undefined): PropertyValue {
   const parsed = parseProperty(formatOf(key), text ?? '');
   return parsed.ok ? parsed.value : new PropertyValue();
@@ -32,7 +32,7 @@ export function printPropertyOf(key: string, value: PropertyValue): string {
   return printProperty(formatOf(key), value);
 }
 
-/** The actual value with the wanted sub-keys; one that already means the same keeps its spelling. */
+/** The actual value with the desired sub-keys; one that already means the same keeps its spelling. */
 export function mergedParts(key: string, set: SubKeys, actual: PropertyValue): PropertyValue {
   const merged = Object.entries(set).reduce(
     (value, [part, text]) => (isPartSatisfied(key, part, text, value) ? value : value.with(part, text)),
@@ -41,9 +41,9 @@ export function mergedParts(key: string, set: SubKeys, actual: PropertyValue): P
   return merged.entries.size === 0 ? merged : withNeededParts(formatOf(key), merged);
 }
 
-/** The server refuses a text without them, also where they say what it would have assumed. */
+/** Proxmox refuses a value without its required sub-keys, even where they equal the default. */
 function withNeededParts(format: PropertyFormat, merged: PropertyValue): PropertyValue {
-  // The processor's format leaves it open; the check of a VM's configuration does not.
+  // The format of cpu does not require it, but the check of a VM's configuration does.
   const isNeeded = (part: string) => format.keys.get(part)?.required === true || part === 'cputype';
   return [...format.keys].reduce(
     (value, [part, { default: assumed }]) =>
@@ -65,20 +65,20 @@ export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyVal
   }
   const desired = new PropertyValue(entries, actual.bare);
   if (canonicalProperty(format, desired) === canonicalProperty(format, actual)) return true;
-  // A machine type is asked for by family and may come back with a version.
+  // A machine type is desired by family, and Proxmox may add a version.
   return (
     format.name === 'machine' &&
     compareConfigValue(key, printProperty(format, desired), printProperty(format, actual)) === 'equal'
   );
 }
 
-/** What the server assumes for an absent sub-key. */
+/** What Proxmox assumes for an absent sub-key. */
 export function defaultOfPart(key: string, part: string): string | undefined {
   return formatOf(key).keys.get(part)?.default;
 }
 
 function formatOf(key: string): PropertyFormat {
   const format = formatOfKey(key);
-  invariant(format !== undefined, `${key} is no property string.`);
+  invariant(format !== undefined, `${key} is not a property string.`);
   return format;
 }

@@ -44,12 +44,12 @@ function observed(current: Record<string, string>): VmObserved {
 
 const STANDING = { name: 'web', net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr0', ide2: `${FILE},media=cdrom` };
 
-describe('documents of one’s own', () => {
-  it('are the only thing that tells the guest anything', () => {
+describe('custom cloud-init files', () => {
+  it('are the only configuration of the guest', () => {
     expect([...desiredOf(fieldsWith()).keys()].sort()).toEqual(['ide2', 'name', 'net0']);
   });
 
-  it('take the place of Proxmox’s own drive, in its slot or in another', () => {
+  it('replace Proxmox’s own drive, in its slot or in another', () => {
     const values = observed({ ...STANDING, ide2: 'tank:vm-101-cloudinit,media=cdrom' });
     expect(configureWrites(desiredOf(fieldsWith()).values(), values)).toEqual([
       { set: { ide2: `${FILE},media=cdrom` }, delete: [], destroysVolumes: false, touchesDrives: true },
@@ -59,7 +59,7 @@ describe('documents of one’s own', () => {
     expect(write?.delete).toEqual(['ide0']);
   });
 
-  it('are shown as a change of what changed in them, and of nothing else', () => {
+  it('are shown as a change of the fields that changed, and of nothing else', () => {
     const last = appliedValues(desiredOf(fieldsWith()));
     const moved = fieldsWith({
       nics: { net0: { bridge: 'vmbr0', ipv4: { address: '10.0.0.6/24', gateway: '10.0.0.1' } } },
@@ -74,18 +74,18 @@ describe('documents of one’s own', () => {
     ]);
   });
 
-  it('that somebody else has taken out are put back', () => {
+  it('that another client removed are restored', () => {
     const last = appliedValues(desiredOf(fieldsWith()));
     const { differences } = diffVm(desiredOf(fieldsWith()), observed({ ...STANDING, ide2: 'none,media=cdrom' }), last);
     expect(differences.map(({ path, by }) => [path, by])).toEqual([['cloud_init.user_data', 'others']]);
   });
 
-  it('are no difference where they are in their drive', () => {
+  it('are no difference if they are in their drive', () => {
     const desired = desiredOf(fieldsWith());
     expect(diffVm(desired, observed(STANDING), appliedValues(desired)).differences).toEqual([]);
   });
 
-  it('are named by the step that made them, whatever the plan expected', () => {
+  it('have the name from the step that wrote them, whatever the plan expected', () => {
     const packed = packDesired(desiredOf(fieldsWith()).values());
     expect(JSON.stringify(packed)).not.toContain('#cloud-config');
     const known = { stack: 's', address: 'vm.web', vmid: 101, uuid: 'u', secret: () => new Secret('') };

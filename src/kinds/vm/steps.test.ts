@@ -15,7 +15,7 @@ describe('vmStep', () => {
     });
   });
 
-  it('tells steps of one kind apart', () => {
+  it('distinguishes steps of one action', () => {
     const resize = (slot: string) => vmStep(vmAddress('web'), 'vm.resize', { slot, sizeBytes: 1 }, { part: slot });
     expect([resize('scsi0').id, resize('scsi1').id]).toEqual(['vm.web/resize/scsi0', 'vm.web/resize/scsi1']);
   });

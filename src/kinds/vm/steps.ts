@@ -1,4 +1,4 @@
-/** The steps of a VM: what each action is given, as plain JSON data, and how a step is put together. */
+/** The steps of a VM: the input of each action, as plain JSON data. */
 import type { Address } from '../../base/address.ts';
 import type { Stage, Step } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
@@ -7,14 +7,14 @@ import type { VmFields } from './fields/index.ts';
 import type { PackedEntry } from './packed.ts';
 import type { ReadyChecks } from './ready/checks.ts';
 
-/** Which id a new VM may have: this one, one of these, or (neither given) whatever is free. */
+/** Which id a new VM may have: this one, one of these, or (if neither is given) any free one. */
 export interface IdChoice {
   readonly vmid?: number;
   readonly vmids?: readonly number[];
 }
 
 interface Making extends IdChoice {
-  /** Of a template: fingerprint of what it is made from, so that a half-built one is known again. */
+  /** Of a template: fingerprint of what it is built from, so that an unfinished one is recognised. */
   readonly recipe?: string;
 }
 
@@ -22,13 +22,13 @@ export interface CloneInput extends Making {
   readonly source: {
     readonly node: string;
     readonly vmid: number;
-    /** A template that the same plan makes: what its id is, is known once it is there. */
+    /** A template that the same plan builds: its id is known once it exists. */
     readonly address?: Address;
   };
   readonly name: string;
   readonly mode: 'full' | 'linked';
   readonly storage?: string;
-  /** Where the copy ends up without `storage`: the storages of the source's disks, for the queues. */
+  /** Target without `storage`: the storages of the source's disks, for the concurrency limits. */
   readonly storages?: readonly string[];
   readonly format?: 'raw' | 'qcow2' | 'vmdk';
   readonly pool?: string;
@@ -58,14 +58,14 @@ export interface ResizeInput {
 
 export interface VerifyInput {
   readonly desired: readonly PackedEntry[];
-  /** Field path → value: what the state remembers as applied once everything has been found so. */
+  /** Field path → value: what the state records as applied once the VM has been compared. */
   readonly applied: Readonly<Record<string, unknown>>;
-  /** The last of a template: it counts as finished with that. */
+  /** The last step of a template: afterwards it counts as finished. */
   readonly finishes?: true;
 }
 
 export interface StartInput {
-  /** The VM was there before this run: a start that an earlier one lost sight of may still run. */
+  /** The VM existed before this run: a start task of an earlier run may still be running. */
   readonly mayBeUnderWay?: true;
 }
 
@@ -87,7 +87,7 @@ export interface TakeFromInput {
 
 export interface ReadyInput {
   readonly checks: ReadyChecks;
-  /** As the file has them: which one the VM is talked to through, and the addresses to expect. */
+  /** From the file: which NIC is used to reach the VM, and the expected addresses. */
   readonly nics?: VmFields['nics'];
 }
 
@@ -99,7 +99,7 @@ export interface RestartInput {
 export interface DestroyInput {
   /** What to do with a VM that runs. */
   readonly stop: 'shutdown' | 'stop' | 'refuse';
-  /** Linked clones may rest on its disks: then it stays, with a warning. */
+  /** Linked clones may use its disks: then it stays, with a warning. */
   readonly mayStayInUse?: true;
 }
 
@@ -108,7 +108,7 @@ export interface MigrateInput {
 }
 
 export interface HaInput {
-  /** As the file has it; false takes the VM out of the manager's hands. */
+  /** From the file; false removes the HA resource. */
   readonly ha: HaFields;
 }
 
@@ -145,18 +145,18 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.configure': 'configure',
   'vm.resize': 'configure',
   'vm.verify': 'configure',
-  // Behind the read that shows no drive with it.
+  // After the read that shows no drive with it.
   'vm.unseed': 'configure',
   'vm.start': 'start',
   'vm.stop': 'start',
   'vm.restart': 'start',
-  // Behind the switch: the manager is handed a VM that already is what it should be.
+  // After the power step: the HA manager gets a VM that is already in its desired state.
   'vm.ha': 'start',
   'vm.ready': 'ready',
   'vm.destroy': 'remove',
 };
 
-/** `vm.web/clone`; several steps of one kind are told apart by `part`: `vm.web/resize/scsi0`. */
+/** `vm.web/clone`; `part` distinguishes several steps of one action: `vm.web/resize/scsi0`. */
 export function vmStep<Name extends VmActionName>(
   address: Address,
   action: Name,

@@ -56,7 +56,7 @@ describe('a VM after its configuration was written', () => {
     );
   });
 
-  it('shows no difference on a VM made from nothing by one request', () => {
+  it('shows no difference on a VM created by one request', () => {
     fc.assert(
       fc.property(vmFieldsArbitrary(NO_TEMPLATE), (fields) => {
         const desired = desiredConfig(fields, CONTEXT);
@@ -130,7 +130,7 @@ function expectKept(key: string, before: string, after: string | undefined, set:
 }
 
 describe('a property string', () => {
-  it('satisfies a wish in whatever spelling the server returns it', () => {
+  it('satisfies a desired value in any spelling that Proxmox returns', () => {
     fc.assert(
       fc.property(
         cases.chain(({ around, desired }) => {
@@ -181,7 +181,7 @@ describe('the field table', () => {
     path.replace(/^(disks|nics|pci|usb)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
   const rows = fieldRows(vmFieldsSchema).filter(({ path, facts }) => facts.wire !== undefined || path === 'extra');
 
-  it('is reached in full: the generator draws every row and each becomes a wish', () => {
+  it('is reached in full: the generator draws every row and each becomes a desired value', () => {
     const missing = new Set(rows.map(({ path }) => path));
     for (const around of [RICH_TEMPLATE, NO_TEMPLATE]) {
       for (const fields of fc.sample(vmFieldsArbitrary(around), { numRuns: 400, seed: 7 })) {
@@ -191,7 +191,7 @@ describe('the field table', () => {
     expect([...missing]).toEqual([]);
   });
 
-  it('has no wish without a row', () => {
+  it('has no desired value without a row', () => {
     const all = new Set(fieldRows(vmFieldsSchema).map(({ path }) => path));
     for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 200, seed: 8 })) {
       for (const path of Object.keys(appliedValues(desiredConfig(fields, CONTEXT))))

@@ -23,7 +23,7 @@ function writes(fields: Partial<VmFieldsInput>, more: Partial<VmObserved> = {}, 
 }
 
 describe('the configuration writes', () => {
-  it('are none where nothing differs', () => {
+  it('are none if nothing differs', () => {
     expect(writes({ disks: { scsi0: { size: '32GiB' } }, boot: ['scsi0', 'net0'] })).toEqual([]);
   });
 
@@ -60,12 +60,12 @@ describe('the configuration writes', () => {
     });
   });
 
-  it('leave the boot order to the file where it sets one', () => {
+  it('leave the boot order to the file if it sets one', () => {
     const fields = { boot: ['scsi1', 'scsi0'], nics: { net0: { remove: true as const } } };
     expect(writes(fields)[0]?.set).toEqual({ boot: 'order=scsi1;scsi0' });
   });
 
-  it('never send a CD drive and the boot order together, because the server appends the one to the other', () => {
+  it('never send a CD drive and the boot order together, because Proxmox appends the drive to the order', () => {
     const fields = { disks: { ide2: { iso: 'local:iso/a.iso' } }, boot: ['ide2', 'scsi0'] };
     expect(writes(fields).map(({ set }) => set)).toEqual([
       { ide2: 'local:iso/a.iso,media=cdrom' },
@@ -78,7 +78,7 @@ describe('the configuration writes', () => {
     ]);
   });
 
-  it('switch protection off before disks go', () => {
+  it('switch protection off before disks are removed', () => {
     const values = new Map([...VALUES, ['protection', '1']]);
     const fields = { protection: false, disks: { scsi1: { remove: true as const } } };
     const sent = writes(fields, {}, values);
@@ -95,7 +95,7 @@ describe('the configuration writes', () => {
     });
   });
 
-  it('renew a pending disk whose size is out of date, so that a restart does not bring the old one back', () => {
+  it('correct a pending disk whose size is stale, so that a restart does not restore the old size', () => {
     const values = new Map([...VALUES, ['scsi0', 'tank:vm-101-disk-0,size=40G']]);
     const pending = new Map([['scsi0', 'tank:vm-101-disk-0,size=32G,ssd=1']]);
     const fields = { disks: { scsi0: { size: '40GiB', ssd: true } } };
@@ -103,7 +103,7 @@ describe('the configuration writes', () => {
     expect(resizesNeeded(desiredOf(fields), observedVm(values, { running: true, pending }))).toEqual([]);
   });
 
-  it('tell which new disks must grow once they are made', () => {
+  it('list the new disks that must grow once they exist', () => {
     const made = { storage: 'tank', import_from: 'local:import/a.qcow2', size: '20GiB' };
     const disks = { scsi2: made, sata0: made, scsi3: { storage: 'tank', size: '1GiB' }, scsi0: { size: '99GiB' } };
     const grown = (running: boolean) =>
@@ -124,7 +124,7 @@ describe('the configuration writes', () => {
     expect(configureWrites(desiredOf(fields, context), observedVm(VALUES))[0]?.set).toEqual({ cipassword: value });
   });
 
-  it('unset what the file empties', () => {
+  it('unset keys that the file empties', () => {
     const values = new Map([...VALUES, ['tags', 'a;b'], ['nameserver', '9.9.9.9']]);
     expect(writes({ tags: [], cloud_init: { dns: { servers: [] } } }, {}, values)[0]?.delete).toEqual([
       'tags',
@@ -133,8 +133,8 @@ describe('the configuration writes', () => {
   });
 });
 
-describe('a VM from nothing', () => {
-  it('gets all it is to have in one request', () => {
+describe('a new VM that is not a clone', () => {
+  it('gets its whole configuration in one request', () => {
     const fields: Partial<VmFieldsInput> = {
       memory: '2GiB',
       disks: { scsi0: { storage: 'tank', import_from: 'local:import/a.qcow2', size: '20GiB' }, ide2: { iso: false } },

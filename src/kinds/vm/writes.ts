@@ -1,6 +1,6 @@
 /**
- * What has to be sent to make a VM as the stack wants it: one configuration write as a rule, two where a CD drive would
- * disturb the boot order, and the resizes. Pure; digest, waiting and reading back are the business of the actions.
+ * The requests that give a VM its desired configuration: usually one write, two where a CD drive would change the boot
+ * order, and the resizes. Pure; digest, waiting and reading back are left to the actions.
  */
 import type { Secret } from '../../base/secret.ts';
 import { parseBootOrder, printBootOrder } from '../../pve/wire/index.ts';
@@ -13,22 +13,22 @@ import { effectiveValues, staleSizes, type VmObserved } from './observed.ts';
 export interface ConfigWrite {
   readonly set: Readonly<Record<string, string | Secret>>;
   readonly delete: readonly string[];
-  /** `force`: the volumes of deleted disks go as well, instead of staying behind as unused. */
+  /** `force`: removes the volumes of deleted disks, which would otherwise stay as unused. */
   readonly destroysVolumes: boolean;
-  /** Volumes are made, attached or removed: as a task, because it may take longer than a request may. */
+  /** Volumes are created, attached or removed: sent as a task, because it may take longer than a request may. */
   readonly touchesDrives: boolean;
 }
 
 /**
- * Where a running VM is both resized and configured, resize first: the text of a pending change keeps the size that the
- * disk had when it was written.
+ * If a running VM is both resized and configured, resize first: a pending change keeps the size that the disk had when it
+ * was written.
  */
 export interface Resize {
   readonly disk: string;
   readonly sizeBytes: number;
 }
 
-/** The writes in their order; none where everything is as wanted. `secretKeys`: values to be sent though they cannot be compared. */
+/** The writes in order; none if nothing differs. `secretKeys`: values to send although they cannot be compared. */
 export function configureWrites(
   desired: Iterable<DesiredValue>,
   observed: VmObserved,
@@ -53,18 +53,18 @@ export function configureWrites(
   if (boot !== undefined && !disturbs) set.set('boot', boot);
   const protection = set.get('protection');
   const writes: ConfigWrite[] = [];
-  // The server looks at the protection in effect, so it has to be off before disks can go.
+  // Proxmox checks the protection in effect, so it has to be off before disks can be removed.
   if (protection !== undefined && isProtected(observed.current) && deletes.some(isDriveKey)) {
     set.delete('protection');
     writes.push(configWrite(new Map([['protection', protection]]), []));
   }
   writes.push(configWrite(set, deletes));
-  // The server handles keys in random order and appends a CD drive to the boot order: in one request the result is chance.
+  // Proxmox handles keys in random order and appends a CD drive to the boot order: in one request the result is random.
   if (disturbs && ownBoot?.kind === 'value') writes.push(configWrite(new Map([['boot', ownBoot.text]]), []));
   return writes.filter((write) => Object.keys(write.set).length > 0 || write.delete.length > 0);
 }
 
-/** The parameters of a VM that is made from nothing. */
+/** The parameters of a new VM that is not a clone. */
 export function creationValues(desired: Iterable<DesiredValue>): Readonly<Record<string, string | Secret>> {
   const values = [...desired].flatMap((value) => {
     const change = changeOf(value, undefined);
@@ -73,7 +73,7 @@ export function creationValues(desired: Iterable<DesiredValue>): Readonly<Record
   return Object.fromEntries(values);
 }
 
-/** Disks that must grow; absolute sizes, so that asking twice is asking once. A disk that waits for a restart cannot yet. */
+/** Disks that must grow, with absolute sizes, so that repeating is harmless. A disk that waits for a restart cannot grow yet. */
 export function resizesNeeded(desired: Iterable<DesiredValue>, observed: VmObserved): readonly Resize[] {
   const values = effectiveValues(observed);
   return [...desired].flatMap(({ key, desired: value }) => {
@@ -85,7 +85,7 @@ export function resizesNeeded(desired: Iterable<DesiredValue>, observed: VmObser
   });
 }
 
-/** Disks that will be made from an image and must grow after that; those that wait for a restart cannot yet. */
+/** Disks that will be created from an image and must grow after that; those that wait for a restart cannot grow yet. */
 export function resizesAfterMaking(desired: Iterable<DesiredValue>, observed: VmObserved): readonly Resize[] {
   const { current, running } = observed;
   const values = effectiveValues(observed);
@@ -104,12 +104,12 @@ function changeOf({ key, desired }: DesiredValue, actual: string | undefined): K
   if (desired.kind === 'secret') return { text: desired.value };
   const text = mergedText(key, desired, actual);
   if (text === undefined || text === '') return actual === undefined ? 'nothing' : 'delete';
-  // Only the size differs, or something that cannot be had.
+  // Only the size differs, or something that cannot be changed.
   const isSame = actual !== undefined && isDriveKey(key) && withoutSize(key, text) === withoutSize(key, actual);
   return isSame || (actual !== undefined && isFixedDrive(key)) ? 'nothing' : { text };
 }
 
-/** The server measures a volume whenever its drive is written: that renews a size it remembers wrongly. */
+/** Proxmox measures a volume whenever its drive is written, which corrects a wrong recorded size. */
 function resent({ key, desired }: DesiredValue, values: ReadonlyMap<string, string>): KeyWrite {
   const text = desired.kind === 'disk' ? mergedText(key, desired, values.get(key)) : undefined;
   return text === undefined ? 'nothing' : { text };
@@ -128,7 +128,7 @@ function configWrite(set: ReadonlyMap<string, string | Secret>, deletes: readonl
   };
 }
 
-/** The server shortens the order by itself, but from the values in effect: a pending order would be lost. */
+/** Proxmox shortens the boot order itself, but from the values in effect: a pending order would be lost. */
 function bootAfter(values: ReadonlyMap<string, string>, deletes: readonly string[]): string | undefined {
   const text = values.get('boot');
   const order = text === undefined ? undefined : parseBootOrder(text);
@@ -137,7 +137,7 @@ function bootAfter(values: ReadonlyMap<string, string>, deletes: readonly string
   return devices.length === order.devices.length || devices.length === 0 ? undefined : printBootOrder(devices);
 }
 
-/** Whether the server will append this drive to the boot order: any CD drive of a request that is not in it. */
+/** Whether Proxmox will append this drive to the boot order: any CD drive in a request that is not in it. */
 function joinsBootOrder(key: string, text: string | Secret, boot: string | undefined): boolean {
   if (typeof text !== 'string' || !isDriveKey(key) || parseDrive(key, text).kind !== 'cdrom') return false;
   const order = boot === undefined ? undefined : parseBootOrder(boot);

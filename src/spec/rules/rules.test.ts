@@ -168,12 +168,12 @@ const cloned: readonly Case[] = [
   [
     'user-data that cloud-init ignores',
     'guest: cloud-init\ncloud_init: { storage: local, user_data: { text: "packages: [hunter2]" } }',
-    'error BAD_VALUE: cloud-init passes over user data',
+    'error BAD_VALUE: cloud-init ignores user-data',
   ],
   [
     'a cloud-config for Talos',
     'guest: talos\ncloud_init: { storage: local, user_data: { text: "#cloud-config\\nusers: []" } }',
-    'error BAD_VALUE: Talos passes over user data',
+    'error BAD_VALUE: Talos ignores user-data',
   ],
   [
     'cloud-init data with two sources',

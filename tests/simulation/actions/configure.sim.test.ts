@@ -196,7 +196,7 @@ describe('a configuration write that goes wrong', () => {
     const bench = await started([{ kind: 'task-fail', match: { task: 'qmconfig' }, percent: 90, message: 'no luck' }]);
     const desired = wishes({ scsi1: newDisk(2), memory: '4096', cores: '3', sockets: '2' });
     const error = await bench.failure('vm.configure', { desired });
-    expect(error.diagnostic.detail).toContain('What it had left pending was taken back');
+    expect(error.diagnostic.detail).toContain('The pending changes it left were taken back');
     expect(error).toMatchObject({ code: 'TASK_FAILED', family: 'task', outcome: 'known' });
   });
 
@@ -265,7 +265,7 @@ describe('vm.verify', () => {
     await bench.run('vm.configure', { desired: DESIRED });
     retag(bench, 'x', { memory: '2048' });
     const error = await bench.failure('vm.verify', { desired: DESIRED, applied: {} });
-    expect(error.diagnostic.detail).toContain('memory: found 2048, wanted 8192');
+    expect(error.diagnostic.detail).toContain('memory: observed 2048, desired 8192');
     expect(bench.records.get(WEB)?.recorded?.phase).toBe('incomplete');
   });
 });

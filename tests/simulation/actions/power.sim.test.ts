@@ -46,7 +46,7 @@ describe('vm.start', () => {
     expect(bench.vm().process).toBeUndefined();
   });
 
-  it('is content with a VM that runs already', async () => {
+  it('succeeds for a VM that is already running', async () => {
     const bench = await running();
     await bench.run('vm.start', {});
     expect(bench.vm().process).toBeDefined();
@@ -106,7 +106,7 @@ describe('vm.stop', () => {
     expect(bench.vm().process).toBeUndefined();
   });
 
-  it('says of a guest that does not react that it goes on running', async () => {
+  it('reports that a guest which does not react is still running', async () => {
     const bench = await running();
     // A guest that has only just begun to boot does not hear the button.
     await bench.clock.run(() => bench.pve.node('pve1').vm(101).status.reset());
@@ -115,7 +115,7 @@ describe('vm.stop', () => {
     if (vm.process) vm.process.guestBootedAt = Number.POSITIVE_INFINITY;
     const error = await bench.failure('vm.stop', { how: 'shutdown' });
     expect(error).toMatchObject({ code: 'TASK_FAILED' });
-    expect(error.diagnostic.detail).toContain('goes on running');
+    expect(error.diagnostic.detail).toContain('is still running');
     expect(bench.vm().process).toBeDefined();
   });
 

@@ -162,7 +162,7 @@ describe('an image that is there', () => {
     await strangerFetches(bench);
     const error = await bench.failure('image.fetch', { ...FETCH, replace: true });
     expect(error.code).toBe('CHECKSUM_MISMATCH');
-    expect(error.diagnostic.detail).toContain(`nothing has the name ${VOLID} now`);
+    expect(error.diagnostic.detail).toContain(`${VOLID} does not exist now`);
     expect(bench.volume()).toBeUndefined();
     await bench.run('image.fetch', FETCH);
     expect(bench.volume()?.sizeBytes).toBe(300_000_000);
@@ -173,7 +173,7 @@ describe('an image that is there', () => {
     await strangerFetches(bench);
     await bench.run('image.fetch', PLAIN);
     expect(bench.logs.filter((line) => line.startsWith('warn'))).toEqual([
-      expect.stringContaining('without sha256 or sha512 nobody can tell'),
+      expect.stringContaining('without sha256 or sha512 it cannot be checked'),
     ]);
     expect(bench.files.get(KEY)).toMatchObject({ sizeBytes: 1_000_000 });
     await bench.run('image.fetch', { ...PLAIN, replace: true });
@@ -187,7 +187,7 @@ describe('an image that is there', () => {
     bench.world.downloads.set(moved.url, remoteFile({ sizeBytes: 5_000_000 }));
     expect(await bench.failure('image.fetch', moved)).toMatchObject({
       code: 'FILE_DIFFERS',
-      diagnostic: { detail: expect.stringContaining(`It was fetched from ${URL_OF_IMAGE}`) },
+      diagnostic: { detail: expect.stringContaining(`It was downloaded from ${URL_OF_IMAGE}`) },
     });
     await bench.run('image.fetch', { ...moved, replace: true });
     expect(bench.files.get(KEY)).toMatchObject({ url: moved.url, sizeBytes: 5_000_000 });

@@ -142,7 +142,7 @@ describe('an image that we send', () => {
     await strangerSends(bench, SHORTER);
     const error = await bench.failure('image.send', { ...SEND, replace: true });
     expect(error.code).toBe('NO_SPACE');
-    expect(error.diagnostic.detail).toContain(`nothing has the name ${VOLID} now`);
+    expect(error.diagnostic.detail).toContain(`${VOLID} does not exist now`);
     expect(bench.volume()).toBeUndefined();
     expect(bench.files.size).toBe(0);
   });
@@ -154,7 +154,7 @@ describe('an image that we send', () => {
     bench.source = bytesSource(Buffer.alloc(1_000_000));
     const error = await bench.failure('image.send', { ...SEND, replace: true });
     expect(error.code).toBe('IMAGE_REFUSED');
-    expect(error.diagnostic.detail).not.toContain('nothing has the name');
+    expect(error.diagnostic.detail).not.toContain('does not exist now');
     expect(sumThere(bench)).toBe(SHA256);
     expect(bench.files.get(KEY)).toEqual(before);
   });

@@ -263,7 +263,7 @@ describe('an installation', () => {
     const before = strangersPicture(scene.world);
     const end = await scene.apply(text);
     expect(codesOf(end)).toEqual(['TASK_TIMEOUT']);
-    expect(failuresOf(end)[0]).toContain('has not switched itself off within 10s');
+    expect(failuresOf(end)[0]).toContain('has not shut itself down within 10s');
     await scene.clock.advance(1_800_000);
     expect(await complaintsAfter(scene, text, before)).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe('an installation', () => {
     });
     const end = await scene.apply(text);
     expect(codesOf(end)).toEqual(['CHECK_FAILED']);
-    expect(failuresOf(end)[0]).toContain('was switched off by root@pam');
+    expect(failuresOf(end)[0]).toContain('was stopped by root@pam');
     const patient = talosStack();
     expect(failuresOf(await scene.apply(patient, { replace: ['template.talos-base'] }))).toEqual([]);
     expect(await complaintsAfter(scene, patient, before)).toEqual([]);

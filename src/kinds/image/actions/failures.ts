@@ -1,4 +1,7 @@
-/** What the server says of a file, with what only the step knows: which file, and what to type next. */
+/**
+ * Failures of a transfer: which file they are about, what to do next, whether Proxmox may still be working on it, and the
+ * time limit for our own work.
+ */
 import { isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
@@ -9,7 +12,7 @@ import { type FileContext, type FilePlace, volidOf } from '../steps.ts';
 interface Told {
   /** The file that had the name before was removed by this step. */
   readonly removedOld?: boolean;
-  /** How it comes in: over the network of the node, or from here. */
+  /** Whether the node downloads the file, or Proxwright uploads it. */
   readonly way: 'fetch' | 'send';
 }
 
@@ -18,7 +21,7 @@ export function explained(context: FileContext, place: FilePlace, error: unknown
   const where = { address: context.address };
   const gone = told.removedOld
     ? {
-        addedDetail: `The old file was removed before, as --replace asked for: nothing has the name ${volidOf(place)} now.`,
+        addedDetail: `--replace removed the old file before, so ${volidOf(place)} does not exist now.`,
       }
     : {};
   switch (error.code) {
@@ -36,11 +39,11 @@ export function explained(context: FileContext, place: FilePlace, error: unknown
   }
 }
 
-/** Present and wrong: said, and replaced only on request. */
+/** The file exists and is the wrong one; it is replaced only on request. */
 export function differs(context: FileContext, place: FilePlace, why: string, cause?: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'FILE_DIFFERS',
-    detail: `${volidOf(place)} is on ${place.node} already, and is not the file that was asked for. Nothing was changed.\n${why}`,
+    detail: `${volidOf(place)} already exists on ${place.node} and is not the desired file. Nothing was changed.\n${why}`,
     where: { address: context.address },
     hint: advice`Give the image another name (${setting('file', '…')}), or replace the file: ${command('apply', '--replace', context.address)}`,
     ...(cause !== undefined && { cause }),
@@ -54,18 +57,18 @@ function noSpaceHint({ storage, node }: FilePlace, way: Told['way']): string {
     : `${free} An upload also needs room for a whole copy in /var/tmp of the node that the endpoint names: df -h /var/tmp`;
 }
 
-/** The server has said its last word: nothing of ours is at work any more. */
+/** The answer is final: no task of ours is running any more. */
 export function isOver(error: unknown): boolean {
   if (isOutcomeUnknown(error) || isTaskUnended(error)) return false;
   return isFamily(error, 'file', 'api', 'auth', 'task');
 }
 
-/** A task has ended badly, or nobody knows how: what came of it shows in the storage. */
+/** A task failed, or its outcome is unknown: the storage shows the result. */
 export function hasEnded(error: unknown): boolean {
   return isOver(error) || isTaskLost(error);
 }
 
-/** The signal given to `work` fires when the time for images is over, or the run is stopped. */
+/** Limits work of our own. The signal fires when the time for images is over, or the run is stopped. */
 export async function bounded<T>(
   context: FileContext,
   what: string,
@@ -92,6 +95,6 @@ function tooLong(context: FileContext, what: string): ProxwrightError {
     code: 'DOWNLOAD_FAILED',
     detail: `It took longer than ${printDuration(context.timeouts.imageMs)} to ${what}, the whole time allowed.`,
     where: { address: context.address },
-    hint: advice`Apply again: a download goes on where it was. Or allow more time: ${setting('rollout.timeouts.image')}`,
+    hint: advice`Apply again: the download resumes. Or allow more time: ${setting('rollout.timeouts.image')}`,
   });
 }

@@ -1,7 +1,7 @@
 /**
- * `image.fetch`: Proxmox downloads the file itself. Its download goes to a temporary name and is renamed when it is whole
- * and checked, so whatever stands under the final name is complete, and a download that died is simply started again. With
- * a checksum, asking for a file that is there already makes the server compare it instead.
+ * `image.fetch`: Proxmox downloads the file itself. It downloads to a temporary name and renames the file when it is
+ * complete and checked, so a file under the final name is complete, and a download that failed is simply started again.
+ * With a checksum, a request for an existing file makes Proxmox compare it instead.
  */
 import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
@@ -23,7 +23,7 @@ import { eraseFile } from './remove.ts';
 
 /** What one run of the step has done so far. */
 interface Course {
-  /** The file that stood in the way is gone. */
+  /** The file that had the name before is gone. */
   removedOld: boolean;
 }
 
@@ -52,20 +52,20 @@ async function round(
   if (hasArrived && recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
   const isOurs = recorded !== undefined && isSameFile(recorded, entry);
   if (isOurs && isFromSame(recorded, input) && (!mustGo || isChecked)) return 'done';
-  // The server reads it and compares; nothing is downloaded.
+  // Proxmox reads the file and compares it; nothing is downloaded.
   if (isChecked) return send(context, input, course, recorded?.incomplete ? 'ours' : 'there');
   if (recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
   if (mustGo || recorded?.incomplete) return replaceOld(context, input, course);
-  if (isOurs) throw differs(context, input, `It was fetched from ${recorded.url ?? 'elsewhere'}.`);
+  if (isOurs) throw differs(context, input, `It was downloaded from ${recorded.url ?? 'elsewhere'}.`);
   return adopt(context, input, entry);
 }
 
-/** The sum of a packed file says nothing about the unpacked one in the storage. */
+/** The checksum of a packed file says nothing about the unpacked file in the storage. */
 function isComparable(input: FetchImageInput): boolean {
   return declaredChecksum(input) !== undefined && input.compression === undefined;
 }
 
-/** The same bytes from elsewhere are the same file. */
+/** The same bytes from another URL are the same file. */
 function isFromSame(recorded: FileRecord, input: FetchImageInput): boolean {
   if (declaredChecksum(input) === undefined) return recorded.url === input.url;
   return isSameSum(recorded.sha256, input.sha256) && isSameSum(recorded.sha512, input.sha512);
@@ -82,7 +82,7 @@ async function send(
 ): Promise<'done' | 'again'> {
   const { node, storage } = input;
   const checksum = declaredChecksum(input);
-  // Whatever appears from here on under a name that was free is ours.
+  // The name is free, so a file that appears under it from now on is ours.
   if (before === 'absent') await context.learnFile(keyOf(input), begun(context, input));
   await context.intend({ ...placeOf(input), sentAt: context.clock.now() });
   context.progress(before === 'absent' ? 'download' : 'compare');
@@ -125,13 +125,13 @@ async function afterFailure(
     if (!mayGo) throw error;
     return replaceOld(context, input, course);
   }
-  // It came between the look and the request; if it can be seen now, the next round decides what to make of it.
+  // The file appeared between the read and the request; if it is listed now, the next round decides.
   const isThere = hasCode(error, 'ALREADY_EXISTS');
   if (isThere && before === 'absent' && (await lookFor(context, input))) return 'again';
   throw error;
 }
 
-/** Nothing can be renamed through the API, so the old file goes before the new one comes; its source is asked first. */
+/** The API cannot rename files, so the old file is removed before the download; the source is checked first. */
 async function replaceOld(context: FileContext, input: FetchImageInput, course: Course): Promise<'again'> {
   const { node, url, verifyCertificates } = input;
   await context.pve
@@ -148,23 +148,23 @@ async function replaceOld(context: FileContext, input: FetchImageInput, course: 
 async function adopt(context: FileContext, input: FetchImageInput, entry: VolumeEntry): Promise<'done'> {
   const why =
     declaredChecksum(input) === undefined
-      ? 'without sha256 or sha512 nobody can tell whether it is the right one'
-      : 'its checksum is that of the packed file, so the server cannot compare it';
+      ? 'without sha256 or sha512 it cannot be checked'
+      : 'its checksum is that of the packed file, so Proxmox cannot compare it';
   context.log.log(
     'warn',
-    `${context.address}: ${volidOf(input)} was there already and is taken as it is: ${why}. To fetch it anew: proxwright apply --replace ${context.address}`,
+    `${context.address}: ${volidOf(input)} already exists and is used as it is: ${why}. To download it again: proxwright apply --replace ${context.address}`,
   );
   await recordFile(context, input, entry, { ...input, foreign: true });
   return 'done';
 }
 
-/** Nothing had the name when we began, and the server checks a download before it gets its name. */
+/** The name was free before, and Proxmox checks a download before it renames it. */
 async function arrived(context: FileContext, input: FetchImageInput, entry: VolumeEntry): Promise<'done'> {
   await recordFile(context, input, entry, input);
   return 'done';
 }
 
-/** A download of an earlier run, or one whose answer was lost. True when one ended well. */
+/** Waits for a download of an earlier run, or one whose answer was lost. True if one succeeded. */
 async function awaitRunning(context: FileContext, input: FetchImageInput): Promise<boolean> {
   let endedWell = false;
   for (const upid of await runningDownloads(context, input)) {
@@ -194,8 +194,8 @@ function begun(context: FileContext, input: FetchImageInput): FileRecord {
 }
 
 /**
- * A download leaves nothing under the name unless it ended well, so a beginning that failed need not be remembered. What
- * failed may have been the look at what has come, though: then the file is ours, and the next run sees to it.
+ * A failed download leaves nothing under the name, so its record can go. If the read after the download failed instead,
+ * the file is ours, and the next run handles it.
  */
 async function forgetAbsent(context: FileContext, input: FetchImageInput): Promise<void> {
   if (!context.file(keyOf(input))?.incomplete) return;
@@ -210,8 +210,8 @@ function unreachableSource(input: FetchImageInput, error: unknown): unknown {
   if (!hasCode(error, 'SERVER_FAULT')) return error;
   return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${input.url} cannot be fetched from ${input.node}, so the old file was not removed.\n${error.diagnostic.detail}`,
-    hint: advice`Check the URL; if the node has no way to it, let Proxwright fetch and send it: ${setting('via', 'upload')}.`,
+    detail: `${input.node} cannot download ${input.url}, so the old file was not removed.\n${error.diagnostic.detail}`,
+    hint: advice`Check the URL. If the node cannot reach it, let Proxwright download and upload the file: ${setting('via', 'upload')}.`,
     cause: error,
   });
 }

@@ -1,4 +1,7 @@
-/** Looking before acting: what the storage lists under the name, and what of our own still works on it. */
+/**
+ * Reading before acting: what the storage lists under the name, and which tasks of ours still work on it. An action reads,
+ * acts if there is work, and reads again whenever the outcome is uncertain.
+ */
 import { ProxwrightError } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
@@ -16,7 +19,7 @@ export async function lookFor(context: FileContext, place: FilePlace): Promise<V
   return entries.find(({ volid }) => volid === volidOf(place));
 }
 
-/** A fresh look at what must be there now. */
+/** A fresh read of a file that must exist now. */
 export async function lookAfter(context: FileContext, place: FilePlace): Promise<VolumeEntry> {
   const entry = await lookFor(context, place);
   if (entry) return entry;
@@ -44,15 +47,15 @@ export async function recordFile(
   });
 }
 
-/** Downloads of ours to this name. The id of their tasks is the file's name, whatever the storage. */
+/** Our downloads to this name. The id of their tasks is the file name, for every storage. */
 export async function runningDownloads(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
   const upids = await patiently(context, () => runningTasks(context, { node, type: 'download' }));
   return upids.filter((upid) => parseUpid(upid)?.id === file);
 }
 
 /**
- * Uploads of ours to this name. Their tasks run on the node that took the request, which need not be the one the file is
- * for, and have no id: only their logs tell what they copy.
+ * Our uploads to this name. Their tasks run on the node that received the request, which may differ from the target node,
+ * and have no id: only their logs say what they copy.
  */
 export async function runningImports(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
   const tasks = new Set<Upid>();
@@ -65,7 +68,7 @@ export async function runningImports(context: FileContext, { node, file }: FileP
   return ours;
 }
 
-/** While the log does not name its target yet, the task is taken for ours. */
+/** Until the log names the target, the task is taken for ours. */
 async function copiesTo(context: FileContext, upid: Upid, file: string): Promise<boolean> {
   const node = parseUpid(upid)?.node ?? '';
   const { signal } = context;
@@ -79,15 +82,15 @@ async function copiesTo(context: FileContext, upid: Upid, file: string): Promise
 function notListed(context: FileContext, place: FilePlace): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_FOUND',
-    detail: `The task ended well, but storage "${place.storage}" does not list ${volidOf(place)} on ${place.node}: somebody removed it, or ${context.pve.principal} may not see it.`,
+    detail: `The task succeeded, but storage "${place.storage}" does not list ${volidOf(place)} on ${place.node}: another client removed it, or ${context.pve.principal} may not see it.`,
     where: { address: context.address },
-    hint: `Reading the list takes Datastore.Audit or Datastore.AllocateSpace on /storage/${place.storage}.`,
+    hint: `Listing the storage needs Datastore.Audit or Datastore.AllocateSpace on /storage/${place.storage}.`,
   });
 }
 
-/** What a round knows of those before it. */
+/** What a round knows of earlier rounds. */
 export interface RoundsSoFar {
-  /** A request was sent and what came of it was not told: something of ours may be at work. */
+  /** A request was sent and its outcome is unknown: a task of ours may be running. */
   mayBeUnderWay: boolean;
 }
 
@@ -100,7 +103,7 @@ export async function inFileRounds(
     const patience = patienceOf(context);
     const soFar: RoundsSoFar = { mayBeUnderWay: false };
     const rounds = new Attempts(RETRIES.fileRound, context);
-    // A doubt is looked into for as long as an image may take; a round that did something has its own bounds.
+    // Uncertain outcomes are checked for as long as an image may take; a round that transfers has its own limits.
     const deadline = context.clock.now() + context.timeouts.imageMs;
     for (;;) {
       let failure: ProxwrightError;
@@ -124,6 +127,6 @@ function restless(context: FileContext, what: string): ProxwrightError {
     code: 'CONFIG_CHANGED',
     detail: `${what}: after ${RETRIES.fileRound.attempts} rounds the file still is not as desired; another client keeps changing it.`,
     where: { address: context.address },
-    hint: 'Find out who else brings files into this storage, then apply again.',
+    hint: 'Find out which other client writes files to this storage, then apply again.',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * `image.remove`: takes a file of ours out of its storage. One that is gone already is fine; another one is not touched, and
- * one that was there before us is only forgotten.
+ * `image.remove`: removes a file of ours from its storage. Succeeds if it is already gone; refuses another file under the
+ * name; of a file that existed before, only the record is removed.
  */
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
@@ -32,7 +32,7 @@ export const removeImage: FileAction<RemoveImageInput> = (context, input) =>
     return 'done';
   });
 
-/** Whatever file has the name goes, and with it the memory of it. */
+/** Removes the file under this name, and its record. */
 export async function eraseFile(context: FileContext, place: FilePlace): Promise<void> {
   await context.intend({ ...placeOf(place), sentAt: context.clock.now(), erase: true });
   context.progress('remove');
@@ -44,7 +44,7 @@ export async function eraseFile(context: FileContext, place: FilePlace): Promise
       .content.delete(volidOf(place), {}, { signal });
     if (upid !== undefined) await follow(context, upid, { what: 'removal', timeoutMs: REMOVE_MS });
   } catch (error) {
-    // Somebody else may have been faster: then the task fails, and the file is gone all the same.
+    // Another client may have removed it first: then the task fails, and the file is gone.
     if (!isFamily(error, 'task') || isTaskUnended(error) || (await lookFor(context, place))) throw error;
   }
   await context.learnFile(keyOf(place), null);

@@ -1,6 +1,6 @@
 /**
- * `image.send`: we upload the file, because the node has no way to it or does not unpack it. The server checks the checksum
- * of what arrived in its /var/tmp, then copies it to the storage, over whatever has the name: so we look who that is first.
+ * `image.send`: Proxwright uploads the file, because the node cannot reach it or does not unpack it. Proxmox checks the
+ * checksum in its /var/tmp, then copies the file to the storage and overwrites what has the name: so we read that first.
  */
 import type { ReadyImage } from '../../../base/image-source.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
@@ -34,11 +34,11 @@ export const sendImage: FileAction<SendImageInput> = async (context, input) => {
 };
 
 interface SendOptions {
-  /** What has the name may go, whatever it is. */
+  /** A file that has the name may be overwritten, whatever it is. */
   readonly replace: boolean;
-  /** Where the bytes came from, to be remembered. */
+  /** Where the bytes came from, for the record. */
   readonly url?: string | undefined;
-  /** What the file declares of it. */
+  /** The checksum that the stack declares. */
   readonly declared?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ async function sendBytes(
 
 /** What one run of the step has done so far. */
 interface Course {
-  /** What had the name, and what was remembered of it, before something was written over it on request. */
+  /** The file that had the name, and its record, before it was overwritten on request. */
   before: { readonly entry: VolumeEntry; readonly recorded: FileRecord | undefined } | undefined;
 }
 
@@ -84,7 +84,11 @@ async function round(
       if (entry) await adopt(context, place, entry, image, options);
       return 'done';
     case 'other':
-      throw differs(context, place, `It has ${entry?.size ?? 'unknown'} bytes, and ${image.sizeBytes} are to be sent.`);
+      throw differs(
+        context,
+        place,
+        `It has ${entry?.size ?? 'unknown'} bytes, and the desired file has ${image.sizeBytes}.`,
+      );
     case 'send':
       if (entry && !recorded?.incomplete) soFar.course.before ??= { entry, recorded };
       await send(context, place, image, options);
@@ -102,7 +106,7 @@ function verdictOn(
 ): Verdict {
   const isSameSize = entry.size === image.sizeBytes;
   if (recorded?.incomplete) {
-    // The name was free when we began. Copies grow from the front, so one of full length is whole.
+    // The name was free before. Copies grow from the front, so a file of full length is complete.
     return isSameSize && recorded.sha256 === image.sha256 ? 'arrived' : 'send';
   }
   if (recorded && isSameFile(recorded, entry)) {
@@ -146,8 +150,8 @@ async function send(
 }
 
 /**
- * After the server's last word. A copy that fails takes away what it has begun, and with it what had the name before; one
- * that was refused leaves that alone. True when an old file is gone.
+ * After a final answer. A failed copy removes its target, and with it the file that had the name before; a refused
+ * upload leaves that file alone. True if an old file is gone.
  */
 async function undone(context: FileContext, place: FilePlace, before: Course['before']): Promise<boolean> {
   const recorded = context.file(keyOf(place));
@@ -160,7 +164,7 @@ async function undone(context: FileContext, place: FilePlace, before: Course['be
 
 const isUntouched = (before: VolumeEntry, now: VolumeEntry) => before.size === now.size && before.ctime === now.ctime;
 
-/** Said once for each percent; the bytes of the envelope are not counted beyond the file. */
+/** Reports each percent once; the bytes of the request envelope do not count beyond the file. */
 function uploadProgress(context: FileContext, sizeBytes: number): (sentBytes: number) => void {
   let last = -1;
   return (sentBytes) => {
@@ -173,7 +177,7 @@ function uploadProgress(context: FileContext, sizeBytes: number): (sentBytes: nu
 const percent = (fraction: number) => Math.floor(fraction * 100);
 
 function arrivedOtherwise(entry: VolumeEntry, sizeBytes: number): string {
-  return `${sizeBytes} bytes were sent and checked, but the storage lists ${entry.size ?? 'none'}: somebody else wrote to it at the same time.`;
+  return `${sizeBytes} bytes were uploaded and checked, but the storage lists ${entry.size ?? 'none'}: another client wrote to it at the same time.`;
 }
 
 async function adopt(
@@ -185,12 +189,12 @@ async function adopt(
 ): Promise<void> {
   context.log.log(
     'warn',
-    `${context.address}: ${volidOf(place)} was there already with the same length and is taken as it is; its content was not compared. To send it anew: proxwright apply --replace ${context.address}`,
+    `${context.address}: ${volidOf(place)} already exists with the same length and is used as it is; its content was not compared. To upload it again: proxwright apply --replace ${context.address}`,
   );
   await recordFile(context, place, entry, { sha256: image.sha256, url, declared, foreign: true });
 }
 
-/** A copy of an earlier run, or one whose answer was lost. How it ended shows in the storage. */
+/** Waits for a copy of an earlier run, or one whose answer was lost. The storage shows how it ended. */
 async function awaitRunning(context: FileContext, place: FilePlace): Promise<void> {
   for (const upid of await runningImports(context, place)) {
     try {

@@ -1,6 +1,6 @@
 /**
- * Taking up a step on a file that a dead run began: waits for what it had started and finds out what came of it. Never
- * starts anything, so that calling it twice, or from two runs, does no harm.
+ * Settles a step on a file of an interrupted run: waits for the task it had started and finds out how it ended. Starts
+ * nothing, so calling it twice, or from two runs, does no harm.
  */
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, parseUpid, type Upid } from '../../../pve/index.ts';
@@ -9,20 +9,20 @@ import { follow } from '../../vm/actions/tasks.ts';
 import { type FileContext, type FilePlace, keyOf } from '../steps.ts';
 import { lookFor, recordFile, runningDownloads, runningImports } from './look.ts';
 
-/** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
+/** A request can outlive the run that sent it: Proxmox's proxy gives its daemon this long to accept it. */
 const ON_ITS_WAY_MS = 30_000;
 
 interface SettledFile {
   /**
-   * `made`: the file is there, whole, and remembered. `nothing`: it is not there, and not remembered any more. `ended`:
-   * whatever was begun is over; a new plan sees what is left to do.
+   * `made`: the file is complete and recorded. `nothing`: neither the file nor its record exists. `ended`: no task is
+   * running any more; a new plan shows what is left to do.
    */
   readonly outcome: 'made' | 'nothing' | 'ended';
 }
 
 export async function settleFile(context: FileContext, step: OpenAct): Promise<SettledFile> {
   const intent = intentOf(step.intent);
-  // It died before it had said what it was about to do, and so before it did anything.
+  // The run was interrupted before it journaled its intent, so it sent nothing.
   if (!intent) return { outcome: 'nothing' };
   const endedWell = isUpid(step.upid)
     ? await waitForEnd(context, step.upid)
@@ -39,16 +39,16 @@ export async function settleFile(context: FileContext, step: OpenAct): Promise<S
   return { outcome: isWhole ? 'made' : 'ended' };
 }
 
-/** The name of the task never reached the journal: whether it ever began, the node's list tells. */
+/** The task id never reached the journal: the node's task list shows whether the task started. */
 async function waitForRunning(context: FileContext, step: OpenAct, intent: Intent): Promise<boolean> {
   const running = () =>
     step.action === 'image.send' ? runningImports(context, intent) : runningDownloads(context, intent);
   let upids = await running();
   const onItsWayMs = intent.sentAt + ON_ITS_WAY_MS - context.clock.now();
-  // A download shows when it ends, a removal too; until then the request may not even have begun.
+  // A download or removal shows only when it ends; until then the request may not have been executed.
   const isDone = upids.length > 0 || ((await lookFor(context, intent)) !== undefined) !== intent.erase;
   if (!isDone && onItsWayMs > 0) {
-    context.progress('waiting for a request of the earlier run that may be on its way');
+    context.progress('waiting for a request of the earlier run that may still arrive');
     await context.clock.sleep(onItsWayMs, context.signal);
     upids = await running();
   }
@@ -57,7 +57,7 @@ async function waitForRunning(context: FileContext, step: OpenAct, intent: Inten
   return endedWell;
 }
 
-/** True when it ended well. That it has not ended is the one thing that stops us. */
+/** True if it succeeded. Only a task that has not ended is an error. */
 async function waitForEnd(context: FileContext, upid: Upid): Promise<boolean> {
   try {
     await follow(context, upid, {
@@ -65,25 +65,25 @@ async function waitForEnd(context: FileContext, upid: Upid): Promise<boolean> {
       timeoutMs: context.timeouts.imageMs,
       withProgress: true,
     });
-    // What a removal leaves is nothing to be remembered.
+    // A removal leaves no file to record.
     return parseUpid(upid)?.type !== 'imgdel';
   } catch (error) {
     if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
     if (hasCode(error, 'TASK_TIMEOUT')) throw error;
-    context.log.log('debug', `${context.address}: it had failed: ${error.code}`, { upid });
+    context.log.log('debug', `${context.address}: the earlier task failed: ${error.code}`, { upid });
     return false;
   }
 }
 
 interface Intent extends FilePlace {
   readonly sentAt: number;
-  /** Of what was to be sent. */
+  /** Of the file to upload. */
   readonly sizeBytes: number | undefined;
-  /** The file was to go. */
+  /** The step removes the file. */
   readonly erase: boolean;
 }
 
-/** As the actions write it down. */
+/** The intent that the actions journal. */
 function intentOf(intent: unknown): Intent | undefined {
   if (typeof intent !== 'object' || intent === null) return undefined;
   const { node, storage, content, file, sentAt, sizeBytes, erase } = intent as Readonly<Record<string, unknown>>; // checked below

@@ -1,4 +1,8 @@
-/** `vm.configure`: one write that carries everything that differs, guarded by the digest of the read it was built from. */
+/**
+ * The configuration of a VM. `vm.configure` sends one write with everything that differs, guarded by the digest of the
+ * read it was built from, and takes back what a failed write left pending. `vm.resize` grows a disk. `vm.verify` reads the
+ * VM back and compares everything; only then is it complete and may be started.
+ */
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { type FormParams, isOutcomeUnknown, isSightLost, printSize } from '../../../pve/index.ts';
@@ -16,7 +20,7 @@ import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './
 import { isTaskUnended, runTask } from './tasks.ts';
 
 export const configure: Action<ConfigureInput> = async (context, input) => {
-  // A secret is written once; afterwards there is no telling whether it is still to be sent.
+  // A secret is sent once: its value cannot be read back, so nothing shows whether it still has to be sent.
   const secrets = new Set(input.secrets ?? []);
   let attempt: Attempt | undefined;
   await inRounds(context, 'configure', async () => {
@@ -27,18 +31,18 @@ export const configure: Action<ConfigureInput> = async (context, input) => {
     await send(context, vm, write, attempt);
     attempt = undefined;
     for (const key of Object.keys(write.set)) secrets.delete(key);
-    // What comes later has to be seen anew: the first write has changed what it rests on.
+    // Later writes need a fresh read: the first one has changed what they are built from.
     return later.length > 0 ? 'again' : 'done';
   });
 };
 
-/** What was tried since the last write that is known to have worked: all of it is ours to take back. */
+/** Everything tried since the last write that succeeded: all of it is ours to take back. */
 interface Attempt {
   readonly before: VmObserved;
   readonly keys: Set<string>;
 }
 
-/** The wishes of a step, filled in with what is known of the VM by now. */
+/** The desired values of a step, completed with what is now known of the VM. */
 export function desiredValuesOf(context: ActionContext, desired: ConfigureInput['desired']): DesiredValue[] {
   const { vmid, uuid, nonce, seed } = knownVm(context);
   const { stack, address } = context;
@@ -69,7 +73,7 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
         node,
         vmid,
         type: 'qmconfig',
-        // Volumes may be made and copied: as much as a clone has to do.
+        // Proxmox may create and copy volumes, which takes as long as a clone.
         timeoutMs: context.timeouts.cloneMs,
         send: () => handle.post(params, { signal }),
       });
@@ -84,11 +88,11 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
   context.log.log('debug', `${context.address}: configuration written`, { tookMs });
 }
 
-/** What to throw on; whatever it is, no half of ours stays pending where the failure is certain. */
+/** The error to throw. Where the failure is certain, nothing of the write stays pending. */
 async function afterFailure(context: ActionContext, attempt: Attempt, error: unknown): Promise<unknown> {
   forgetObserved(context);
   if (isCanceled(error)) return error;
-  // In doubt the next look decides: what is pending may be wanted, and a task that has not ended is at work on it.
+  // In doubt the next read decides: pending values may be desired, and a task that has not ended still works on them.
   if (isSightLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;
   if (hasCode(error, 'CONFIG_CHANGED')) return error;
   if (isFamily(error, 'busy') && !(await isHalfDone(context, attempt))) return error;
@@ -96,21 +100,24 @@ async function afterFailure(context: ActionContext, attempt: Attempt, error: unk
   return note === '' || !(error instanceof ProxwrightError) ? error : error.with({ addedDetail: note });
 }
 
-/** A lock met at the door changes nothing; one met inside, on a storage, may. */
+/** A lock on the VM stops a write before it changes anything; a lock on a storage may stop it halfway. */
 async function isHalfDone(context: ActionContext, { before, keys }: Attempt): Promise<boolean> {
   const now = await look(context);
   return now.digest !== before.digest && [...keys].some((key) => now.pending.has(key) || now.pendingDeletes.has(key));
 }
 
-/** What was taken back, and what could not be, as sentences for the error. */
+/**
+ * Takes back what a failed write left behind. Proxmox saves keys one by one, so some of ours may be pending and would take
+ * effect with the next change by any client. Volumes made for them are removed. Returns sentences for the error.
+ */
 async function revertOurs(context: ActionContext, before: VmObserved, keys: readonly string[]): Promise<string> {
   try {
     const reverted = await takeBack(context, before, keys);
-    return reverted.length === 0 ? '' : `What it had left pending was taken back: ${reverted.join(', ')}.`;
+    return reverted.length === 0 ? '' : `The pending changes it left were taken back: ${reverted.join(', ')}.`;
   } catch (error) {
     if (isCanceled(error)) throw error;
     const reason = error instanceof ProxwrightError ? error.diagnostic.detail : String(error);
-    return `Parts of it may still be pending (${keys.join(', ')}), because taking them back failed: ${reason}`;
+    return `Some changes may still be pending (${keys.join(', ')}), because taking them back failed: ${reason}`;
   }
 }
 
@@ -124,7 +131,7 @@ async function takeBack(context: ActionContext, before: VmObserved, keys: readon
       const text = isDriveKey(key) ? now.pending.get(key) : undefined;
       if (text !== undefined && text !== before.current.get(key)) volumes.add(parseDrive(key, text).file);
     }
-    // A volume of ours that the revert detached; one that was there before is somebody's.
+    // Volumes of ours that the revert detached; one that existed before belongs to another client.
     const orphans = [...now.current]
       .filter(([key, text]) => key.startsWith('unused') && volumes.has(text) && !isListed(before, text))
       .map(([key]) => key);
@@ -143,7 +150,7 @@ async function takeBack(context: ActionContext, before: VmObserved, keys: readon
   return [...reverted];
 }
 
-/** Of our keys, and of the boot order that follows them, those that are pending now and were not before. */
+/** Our keys, and the boot order that follows them, that are pending now and were not before. */
 function leftPending(before: VmObserved, now: VmObserved, keys: readonly string[]): string[] {
   const wasPending = (key: string) => before.pending.has(key) || before.pendingDeletes.has(key);
   const isPending = (key: string) => now.pending.has(key) || now.pendingDeletes.has(key);
@@ -163,7 +170,7 @@ export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
     if (text === undefined) {
       throw new ProxwrightError({
         code: 'NOT_FOUND',
-        detail: `${vmName(vm)} has no disk ${slot} that could grow to ${printByteSize(sizeBytes)}.`,
+        detail: `${vmName(vm)} has no disk ${slot} to grow to ${printByteSize(sizeBytes)}.`,
         where: { address: context.address },
         hint: 'Make a new plan: it will show the disk as missing.',
       });
@@ -193,9 +200,9 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
   if (differences.length > 0) {
     throw new ProxwrightError({
       code: 'CONFIG_CHANGED',
-      detail: [`Read back, ${vmName(vm)} is not what was written:`, ...differences].join('\n'),
+      detail: [`${vmName(vm)} differs from what was written:`, ...differences].join('\n'),
       where: { address: context.address },
-      hint: 'Somebody else changed it meanwhile, or the server stored something else. Make a new plan to see which.',
+      hint: 'Another client changed it, or Proxmox stored something else. Make a new plan to see which.',
     });
   }
   const template = finishes && context.recorded()?.template;
@@ -205,7 +212,7 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
     lastApplied: { ...applied, ...ownershipApplied(desiredValues) },
     ...(template && { template: { ...template, finished: true }, name: vm.current.get('name') ?? '' }),
   });
-  context.log.log('debug', `${context.address}: read back and as wanted`, { vmid: vm.vmid, keys: desired.length });
+  context.log.log('debug', `${context.address}: read back and as desired`, { vmid: vm.vmid, keys: desired.length });
 };
 
 function differencesOf(desiredValues: readonly DesiredValue[], vm: VmObserved): string[] {
@@ -213,19 +220,19 @@ function differencesOf(desiredValues: readonly DesiredValue[], vm: VmObserved): 
   return unsatisfied(desiredValues, values).map((one) => {
     const { key, desired } = one;
     const actual = actualOf(one, values);
-    // A secret is open only when nothing stands there, so nothing of it can be shown.
+    // A secret differs only when the key is absent, so no value is shown.
     const expected = desired.kind === 'secret' ? '•••' : (mergedText(key, desired, actual) ?? '(nothing)');
-    return `  ${key}: found ${actual ?? '(nothing)'}, wanted ${expected}${sizeOf(desired)}`;
+    return `  ${key}: observed ${actual ?? '(nothing)'}, desired ${expected}${sizeOf(desired)}`;
   });
 }
 
-/** The line of a new VM was not known when the plan was made. */
+/** The ownership line of a new VM was not known when the plan was made. */
 function ownershipApplied(desiredValues: readonly DesiredValue[]): Record<string, unknown> {
   const notes = desiredValues.find(({ desired }) => desired.kind === 'notes')?.desired;
   return notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
 }
 
-/** The size of an existing disk is not part of what is written. */
+/** A write does not contain the size of an existing disk. */
 function sizeOf(desired: DesiredValue['desired']): string {
   return desired.kind === 'disk' && desired.sizeBytes !== undefined ? ` with at least ${desired.sizeBytes} bytes` : '';
 }

@@ -1,4 +1,4 @@
-/** `vm.destroy`: removes our VM with everything that belongs to it. One that is gone already is fine. */
+/** `vm.destroy`: removes our VM with everything that belongs to it. Succeeds if the VM is already gone. */
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import { fromWireBoolean } from '../../../pve/index.ts';
@@ -16,7 +16,7 @@ import { follow, runningTasks, runTask } from './tasks.ts';
 const DESTROY_MS = 10 * 60_000;
 
 export const destroyVm: Action<DestroyInput> = async (context, input) => {
-  // Forgotten already: a run that died right after it.
+  // The record is gone: an earlier run was interrupted right after removing it.
   if (context.recorded() === undefined) return;
   try {
     await removeVm(context, input);
@@ -42,7 +42,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
     if (runs && stop !== 'refuse') {
       await context.intend({ vmid: vm.vmid, node: vm.node, stop });
       await switchOff(context, vm, stop);
-      // Time has passed since the VM was looked at.
+      // Time has passed since the last read.
       return 'again';
     }
     await remove(context, vm);
@@ -70,7 +70,7 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   forgetObserved(context);
 }
 
-/** The server removes the VM even where it could not remove a volume, and nobody would ever look for that again. */
+/** Proxmox removes the VM even if it could not remove a volume, which would then stay unnoticed. */
 function nameVolumes(context: ActionContext, vm: VmObserved): void {
   const volumes = drivesOf(vm.current).flatMap(({ kind, file }) =>
     kind === 'disk' || kind === 'cloud-init' ? [file] : [],
@@ -78,12 +78,12 @@ function nameVolumes(context: ActionContext, vm: VmObserved): void {
   if (volumes.length === 0) return;
   context.log.log(
     'warn',
-    `${context.address}: ${vmName(vm)} is gone, but the server could not remove everything of it. On ${vm.node}, for what is left: ${volumes.map((volume) => `pvesm free ${volume}`).join('; ')}`,
+    `${context.address}: ${vmName(vm)} is gone, but Proxmox could not remove all of its volumes. On ${vm.node}, remove those that are left: ${volumes.map((volume) => `pvesm free ${volume}`).join('; ')}`,
     { vmid: vm.vmid },
   );
 }
 
-/** Only the lock is left of its configuration: either our own destroy is at work, or one was broken off. */
+/** Only the lock is left of its configuration: either our own destroy task is running, or one was interrupted. */
 async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<RoundEnd> {
   const { node, vmid } = vm;
   const [upid] = await runningTasks(context, { node, id: vmid, type: 'qmdestroy' });
@@ -94,19 +94,19 @@ async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<R
   return {
     stuck: new ProxwrightError({
       code: 'GUEST_LOCKED',
-      detail: `${vmName(vm)} is locked (destroyed): a destroy was broken off after the disks were gone, and only its empty configuration is left.`,
+      detail: `${vmName(vm)} is locked (destroyed): a destroy task was interrupted after it removed the disks, and only an empty configuration is left.`,
       where: { address: context.address },
       hint: `Only root on ${node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
     }),
   };
 }
 
-/** Looked at before anything is stopped: a VM that stays must not be switched off for nothing. */
+/** Checked before anything is stopped: a VM that stays must not be shut down for nothing. */
 function refuseProtected(context: ActionContext, vm: VmObserved): void {
   if (fromWireBoolean(vm.current.get('protection') ?? '0') !== true) return;
   throw new ProxwrightError({
     code: 'PROTECTED',
-    detail: `${vmName(vm)} is protected against removal. Nothing was done.`,
+    detail: `${vmName(vm)} is protected against removal. Nothing was changed.`,
     where: { address: context.address },
     hint: advice`Set ${setting('protection', false)} in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
   });
@@ -115,8 +115,8 @@ function refuseProtected(context: ActionContext, vm: VmObserved): void {
 function stillRunning(context: ActionContext, vm: VmObserved): ProxwrightError {
   return new ProxwrightError({
     code: 'ALREADY_RUNNING',
-    detail: `${vmName(vm)} runs, and a running VM is not to be destroyed. Nothing was done.`,
+    detail: `${vmName(vm)} is running, and running VMs are not to be destroyed. Nothing was changed.`,
     where: { address: context.address },
-    hint: 'Shut it down first, or let the command do it.',
+    hint: 'Shut it down first, or let the command shut it down.',
   });
 }

@@ -1,4 +1,4 @@
-/** `vm.ha`: makes the VM a resource of the HA manager as the file says, or takes it out of its hands. */
+/** `vm.ha`: makes the VM a resource of the HA manager as the file says, or removes the resource. */
 import { hasCode } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -13,12 +13,15 @@ export const manageHa: Action<HaInput> = (context, { ha }) =>
     const vm = await look(context);
     const observed = await findResource(context, vm.vmid);
     const isChanged = await bringAbout(context, vm.vmid, ha, observed);
-    context.log.log('debug', `${context.address}: ${vmName(vm)} ${isChanged ? 'is now' : 'was'} as HA should have it`);
+    context.log.log(
+      'debug',
+      `${context.address}: ${vmName(vm)} ${isChanged ? 'now has' : 'already had'} the desired HA resource`,
+    );
     await record(context, ha);
     return 'done';
   });
 
-/** Before a VM of ours is stopped for good: the HA manager would otherwise have a say in it. */
+/** Before a VM of ours is destroyed: otherwise the HA manager would start it again. */
 export async function releaseFromHa(context: ActionContext, vmid: number): Promise<void> {
   const isOurs = Object.entries(knownVm(context).lastApplied).some(
     ([path, value]) => isHaPath(path) && value !== false,
@@ -27,7 +30,7 @@ export async function releaseFromHa(context: ActionContext, vmid: number): Promi
   try {
     await remove(context, vmid);
   } catch (error) {
-    // Destroying it with everything that mentions it takes the resource away as well, and needs no such privilege.
+    // Destroying the VM with purge removes the resource as well, and does not need this privilege.
     if (!isUnprivileged(error)) throw error;
   }
   await record(context, undefined);
@@ -63,7 +66,7 @@ async function bringAbout(
   return true;
 }
 
-/** Somebody else may have been faster, or the resource was there and could not be seen. */
+/** Another client may have created the resource first, or it exists and the token may not see it. */
 async function create(context: ActionContext, vmid: number, desired: Exclude<HaFields, false>): Promise<void> {
   const { ha } = context.pve.cluster;
   const { signal } = context;

@@ -1,4 +1,4 @@
-/** The actions of a VM, by name: what each step does, what becomes of it when its run dies, and what it occupies. */
+/** The actions of a VM, by name: what each does, how it is settled after an interrupted run, and what it occupies. */
 import type { ActionDefinition, Occupancy } from '../../action.ts';
 import type { CloneInput, VmActionName, VmInputs } from '../steps.ts';
 import { configure, resizeDisk, verifyVm } from './configure.ts';

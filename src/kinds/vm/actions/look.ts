@@ -1,4 +1,7 @@
-/** Looking before acting. Whether the VM is still ours is checked on the very read that the next act rests on. */
+/**
+ * Reading before acting. An action reads the VM, acts if there is work, and reads again whenever the outcome is uncertain.
+ * Every read checks that the VM is still ours. How often to retry is set by the policies in `base/retry.ts`.
+ */
 import { invariant } from '../../../base/assert.ts';
 import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
@@ -10,14 +13,14 @@ import type { VmRecord } from '../record.ts';
 
 type KnownVm = VmRecord & { readonly uuid: string };
 
-/** The memory of a VM that has been read back once; anything else here is a plan in the wrong order. */
+/** The record of a VM that has been read back once. Without one, the plan has its steps in the wrong order. */
 export function knownVm(context: ActionContext): KnownVm {
   const recorded = context.recorded();
   invariant(recorded?.uuid !== undefined, `${context.address} has not been made yet.`);
   return { ...recorded, uuid: recorded.uuid };
 }
 
-/** One read of a VM's configuration; undefined where that node has no such VM. Whether it runs is not asked. */
+/** One read of a VM's configuration; undefined if the node has no such VM. Does not ask whether the VM runs. */
 async function readConfiguration(context: ActionContext, node: string, vmid: number): Promise<VmObserved | undefined> {
   try {
     const entries = await context.pve.node(node).vm(vmid).pending({ signal: context.signal });
@@ -28,7 +31,7 @@ async function readConfiguration(context: ActionContext, node: string, vmid: num
   }
 }
 
-/** Wherever the VM is now: somebody may have migrated it. Undefined where no node has the id. */
+/** Finds the VM on any node, because another client may have migrated it. Undefined if no node has the id. */
 export async function findVm(context: ActionContext, node: string, vmid: number): Promise<VmObserved | undefined> {
   const there = await readConfiguration(context, node, vmid);
   if (there) return there;
@@ -38,13 +41,13 @@ export async function findVm(context: ActionContext, node: string, vmid: number)
   return elsewhere === undefined ? undefined : readConfiguration(context, elsewhere, vmid);
 }
 
-/** A fresh read of our VM, or undefined where it is gone. Refuses a stranger under its id. */
+/** A fresh read of our VM, or undefined if it is gone. Refuses another VM under the same id. */
 export async function lookIfThere(context: ActionContext): Promise<VmObserved | undefined> {
   const known = knownVm(context);
   context.observed.last = undefined;
   const vm = await findVm(context, known.node, known.vmid);
   if (!vm) return undefined;
-  // While it is being destroyed nothing but the lock is left of a configuration, so there is no uuid to compare.
+  // While Proxmox destroys a VM, only the lock is left in its configuration: there is no uuid to compare.
   if (vm.lock === 'destroyed' && vm.uuid === undefined) return vm;
   if (!sameVm(known, vm)) {
     throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.observed.acted });
@@ -61,23 +64,23 @@ export async function look(context: ActionContext): Promise<VmObserved> {
   const { vmid, node } = knownVm(context);
   throw new ProxwrightError({
     code: 'NOT_FOUND',
-    detail: `${vmName({ vmid, node })} is gone: no node has it any more.`,
+    detail: `${vmName({ vmid, node })} is gone: no node has it.`,
     where: { address: context.address },
     hint: 'Make a new plan: it will offer to create the VM again.',
   });
 }
 
-/** The last read of this run, or a fresh one. Only for acts that carry its digest, or that follow a read at once. */
+/** The last read of this run, or a fresh one. Only for writes that carry its digest, or that follow a read directly. */
 export async function lastLook(context: ActionContext): Promise<VmObserved> {
   return context.observed.last ?? look(context);
 }
 
-/** What we did has outdated every earlier read. */
+/** Call after a write: it has outdated every earlier read. */
 export function forgetObserved(context: ActionContext): void {
   context.observed.last = undefined;
 }
 
-/** `again`: something was done and something is left. `stuck`: nothing that waiting would mend. */
+/** `again`: something was done and more is left. `stuck`: waiting would not help. */
 export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
 
 export async function inRounds(context: ActionContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
@@ -101,11 +104,11 @@ export async function inRounds(context: ActionContext, what: string, round: () =
       }
     }
   });
-  // Thrown out here, because in there a lock would be waited for.
+  // Thrown here because `whileBusy` would retry it as a lock.
   if (typeof end === 'object') throw end.stuck;
 }
 
-/** A question that is asked again while the daemon behind the server is away. */
+/** Repeats a read while the daemon behind the API is unavailable. */
 export async function patiently<T>(context: ActionContext, ask: () => Promise<T>): Promise<T> {
   const patience = patienceOf(context);
   for (;;) {
@@ -117,7 +120,7 @@ export async function patiently<T>(context: ActionContext, ask: () => Promise<T>
   }
 }
 
-/** Requests that certainly did nothing, because the daemon behind the server is away or slow, are worth some patience. */
+/** Retries requests that Proxmox certainly did not execute because its daemon was unavailable or slow. */
 export function patienceOf(context: ActionContext): { survives(error: unknown): Promise<boolean> } {
   const attempts = new Attempts({ ...RETRIES.daemon, budgetMs: context.timeouts.lockMs }, context);
   return {

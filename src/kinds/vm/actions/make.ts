@@ -1,7 +1,7 @@
 /**
- * Making a VM, by whatever request: an id, a nonce written down before anything is sent, the request, its task, and the
- * read that proves the result ours. Sending the same id and nonce again is safe by construction: of two requests only one
- * can get the id, and the nonce tells that it was ours.
+ * `vm.clone` and `vm.create`: choose an id, journal a nonce, send the request, wait for its task, and read the result to
+ * prove that it is ours. Sending the same id and nonce again is safe: only one of two requests can get the id, and the
+ * nonce shows that it was ours. A new VM is never started by the same request, because that would hide failures.
  */
 import { invariant } from '../../../base/assert.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
@@ -31,7 +31,7 @@ interface MakingJob {
   readonly node: string;
   /** Of a template: what it is made from. */
   readonly recipe: string | undefined;
-  /** Notes that the VM is to have anyway. */
+  /** The VM's own notes, without the ownership line. */
   readonly notes: string | undefined;
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
 }
@@ -40,7 +40,7 @@ const NONCE_DIGITS = 24;
 
 async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
   if (context.recorded()?.uuid !== undefined) {
-    // Made already, by an earlier call: seeing it is all there is to do.
+    // An earlier call created it: only check that it is still there.
     await look(context);
     return;
   }
@@ -53,7 +53,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
     const tries = new Attempts(RETRIES.make, context);
     for (;;) {
       try {
-        // A request may have been sent before the daemon went away: what came of it is seen before another one is.
+        // A request may have been sent before the daemon became unavailable: check for its result before sending another.
         if (making && isInterrupted && (await isMade(context, making))) return;
         isInterrupted = false;
         making ??= newMaking(context, job, reservedId(context) ?? (await chooseId(context, job.ids)));
@@ -74,7 +74,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
   });
 }
 
-/** What an earlier run wrote down before it died: first see what came of it, then go on with the same id and nonce. */
+/** Resumes what an interrupted run journaled: checks the outcome first, then continues with the same id and nonce. */
 async function takenUp(context: ActionContext, job: MakingJob): Promise<Making | undefined> {
   const recorded = context.recorded();
   if (recorded?.nonce === undefined) return undefined;
@@ -96,7 +96,7 @@ async function isMade(context: ActionContext, making: Making): Promise<boolean> 
   return occupant.kind === 'ours';
 }
 
-/** The id that a step before chose; it was never asked for under another nonce. */
+/** The id that an earlier step reserved; no request with another nonce has used it. */
 function reservedId(context: ActionContext): number | undefined {
   const recorded = context.recorded();
   const vmid = recorded?.nonce === undefined ? recorded?.vmid : undefined;
@@ -108,10 +108,10 @@ function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making
   return { node: job.node, vmid, nonce };
 }
 
-/** How to go on: nothing came of the request, and it may be sent again, with this id or another one. */
+/** What follows a request: the VM is made, or nothing came of it and it is sent again with this id or another one. */
 type Next = 'made' | { readonly kind: 'same-id' | 'other-id'; readonly because: unknown };
 
-/** One request and all that follows from it. */
+/** One request with its task and the read of the result. */
 async function attempt(context: ActionContext, job: MakingJob, making: Making): Promise<Next> {
   const { vmid, nonce, node } = making;
   const sentAt = context.clock.now();
@@ -134,17 +134,17 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   return 'made';
 }
 
-/** Refused or stopped in a way that leaves no doubt about the server. */
+/** The failure leaves no doubt about what Proxmox did. */
 function isCertain(error: unknown): boolean {
   if (isCanceled(error) || isFamily(error, 'auth') || isNotExecuted(error)) return true;
-  // It goes on: the next run finds it by its intent.
+  // The task keeps running: the next run finds it by its intent.
   return hasCode(error, 'TASK_TIMEOUT');
 }
 
 async function afterFailure(context: ActionContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
   const isDoubtful = isOutcomeUnknown(error) || isTaskLost(error);
   const isRace = hasCode(error, 'VMID_TAKEN');
-  // A task of ours ran, so whatever is locked there now is what it left behind.
+  // A task of ours ran, so a locked configuration under this id is what it left behind.
   const isCertain = !isDoubtful && !isFamily(error, 'task');
   const occupant = await settledOccupant(context, making, { isCertain });
   context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
@@ -163,7 +163,7 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
   }
 }
 
-/** From here on the VM is known by its uuid. */
+/** From here on the uuid identifies the VM. */
 export async function recordMade(context: ActionContext, vm: VmObserved): Promise<void> {
   invariant(vm.uuid !== undefined, `${vmName(vm)} has no uuid in smbios1.`);
   const name = vm.current.get('name');
@@ -187,10 +187,10 @@ function lostAfterSuccess(context: ActionContext, making: Making, occupant: stri
     code: 'NOT_OURS',
     detail:
       occupant === 'nobody'
-        ? `VM ${making.vmid} was made for ${context.address} and is gone again: another client removed it at once.`
-        : `VM ${making.vmid} was made for ${context.address}, but the VM found there does not carry our mark (${making.nonce}): another client replaced it. What is there now is left alone.`,
+        ? `VM ${making.vmid} was created for ${context.address} and is gone again: another client removed it.`
+        : `VM ${making.vmid} was created for ${context.address}, but the VM with this id does not carry our nonce (${making.nonce}): another client replaced it. Proxwright leaves it alone.`,
     where: { address: context.address },
-    hint: advice`Make a new plan: ${command('plan')}`,
+    hint: advice`Make a new plan: ${command('plan')}.`,
   });
 }
 
@@ -217,7 +217,7 @@ export const cloneVm: Action<CloneInput> = async (context, input) => {
             description,
             full: isFull,
             pool: input.pool,
-            // A linked clone lives where its template does, and the server refuses to be told so.
+            // A linked clone stays on its template's storage, and Proxmox refuses a request that names one.
             ...(isFull && { storage: input.storage, format: input.format }),
             ...(target !== undefined && target !== source.node && { target }),
           },

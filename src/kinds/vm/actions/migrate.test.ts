@@ -65,14 +65,14 @@ function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
 }
 
 describe('a VM under high availability', () => {
-  it('is asked for once and waited for until it is there', async () => {
+  it('sends one request and waits until the VM is on its new node', async () => {
     const { run, sent, node } = highlyAvailable({ movesAfterMs: 90_000 });
     await run();
     expect(sent()).toBe(1);
     expect(node()).toBe('pve2');
   });
 
-  it('that does not move is given up after the time of a clone, and said so', async () => {
+  it('fails with a timeout if the VM does not move within the clone timeout', async () => {
     const { clock, run, sent } = highlyAvailable({ movesAfterMs: Number.POSITIVE_INFINITY });
     const startedAt = clock.now();
     await expect(run()).rejects.toMatchObject({

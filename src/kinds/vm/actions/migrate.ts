@@ -1,4 +1,4 @@
-/** `vm.migrate`: to the node that the stack names now, running or not, with its local disks. */
+/** `vm.migrate`: moves a VM, running or stopped, with its local disks to the node that the stack names. */
 import { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -12,7 +12,7 @@ const HA_POLL_MS = 2_000;
 
 export const migrateVm: Action<MigrateInput> = (context, { target }) =>
   inRounds(context, `migrate to ${target}`, async () => {
-    // A look finds the VM wherever it is, and remembers where.
+    // The read finds the VM on any node, and records the node.
     const vm = await look(context);
     const { node, vmid } = vm;
     if (node === target) return 'done';
@@ -47,7 +47,7 @@ async function untilThere(context: ActionContext, target: string): Promise<void>
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not on ${target} after ${printDuration(timeouts.cloneMs)}.`,
         where: { address: context.address },
-        hint: 'Look at the HA status of the cluster: ha-manager status',
+        hint: 'Check the HA status of the cluster: ha-manager status',
       });
     }
     await clock.sleep(HA_POLL_MS, signal);

@@ -1,6 +1,6 @@
 /**
- * Who has an id that we want to give, or may have given, to a new VM. The answer to every doubt about a creation: nothing is
- * sent to that id until our own task on it has ended, and a VM counts as ours only by the nonce in its notes.
+ * Who holds an id that a new VM is to get, or may have got already. This resolves every doubt about a creation: nothing is
+ * sent for the id until our own task on it has ended, and a VM counts as ours only by the nonce in its notes.
  */
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
@@ -11,7 +11,7 @@ import { findOwnership } from '../ownership.ts';
 import { findVm } from './look.ts';
 import { follow, runningTasks } from './tasks.ts';
 
-/** What is about to be made, or was about to be when a run died. */
+/** A VM that is about to be created, or was when a run was interrupted. */
 export interface Making {
   /** Node that runs the task. */
   readonly node: string;
@@ -22,7 +22,7 @@ export interface Making {
 export type Occupant =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'ours'; readonly vm: VmObserved }
-  /** A configuration that a clone or create holds locked; whose it is cannot be told yet. */
+  /** A clone or create task still locks the configuration, so its owner is not known yet. */
   | { readonly kind: 'unfinished'; readonly lock: string; readonly node: string }
   | { readonly kind: 'stranger'; readonly name: string | undefined };
 
@@ -30,8 +30,8 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 
 /**
- * Waits until nothing of ours is under way for that id, then says who has it. Never starts anything. With `isCertain` we
- * know that no request of ours can be unaccounted for, so what is being made there without a task of ours is a stranger's.
+ * Waits until no task of ours works on the id, then says who holds it. Never starts anything. `isCertain` means that the
+ * outcome of every request of ours is known, so a VM in creation without a task of ours belongs to another client.
  */
 export async function settledOccupant(
   context: ActionContext,
@@ -72,7 +72,7 @@ export function idTaken(
 ): ProxwrightError {
   return new ProxwrightError({
     code: 'VMID_TAKEN',
-    detail: `The id ${vmid}, wanted for ${context.address}, belongs to ${holder ?? 'another guest'} already. Nothing was made.`,
+    detail: `The id ${vmid} for ${context.address} already belongs to ${holder ?? 'another guest'}. Nothing was created.`,
     where: { address: context.address },
     hint: advice`Give another vmid, or a range: ${setting('vmids', '101-120')}. To take over an existing VM: ${command('import', context.address, 'ID')}`,
     ...(cause !== undefined && { cause }),
@@ -80,8 +80,8 @@ export function idTaken(
 }
 
 /**
- * Our running tasks that make this id; `isUndecided` while one of them has not said yet which id it makes. A clone is filed
- * under its source, and only its log names the id.
+ * Our running tasks that create this id; `isUndecided` while one of them has not logged its id yet. Proxmox lists a clone
+ * task under its source, and only the log names the new id.
  */
 async function tasksFor(context: ActionContext, making: Making): Promise<{ ours: Upid[]; isUndecided: boolean }> {
   const { node, vmid } = making;
@@ -98,7 +98,7 @@ async function tasksFor(context: ActionContext, making: Making): Promise<{ ours:
   return { ours, isUndecided };
 }
 
-/** Only its end matters here; what came of it is seen at the id. */
+/** Only that it ended matters here; the result shows at the id. */
 async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
   const { cloneMs } = context.timeouts;
   try {
@@ -110,7 +110,7 @@ async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
   }
 }
 
-/** Without a right on the id the answer is the same whether the VM exists or not. */
+/** Without a privilege on the id, Proxmox gives the same answer whether the VM exists or not. */
 async function visibleVm(context: ActionContext, making: Making): Promise<VmObserved | undefined> {
   try {
     return await findVm(context, making.node, making.vmid);
@@ -120,7 +120,7 @@ async function visibleVm(context: ActionContext, making: Making): Promise<VmObse
   }
 }
 
-/** Sees guests that we may not see, and containers. */
+/** Also counts containers, and guests that the token may not see. */
 export async function isFree(context: ActionContext, vmid: number): Promise<boolean> {
   try {
     await context.pve.cluster.assertFree(vmid, { signal: context.signal });
@@ -135,8 +135,8 @@ function leftBehind(context: ActionContext, making: Making, occupant: { lock: st
   const { vmid } = making;
   return new ProxwrightError({
     code: 'GUEST_LOCKED',
-    detail: `VM ${vmid} on ${occupant.node} has been locked (${occupant.lock}) for as long as rollout.timeouts.lock allows, and no task of ours works on it: the task that made it was killed, or somebody else is making it.`,
+    detail: `VM ${vmid} on ${occupant.node} has been locked (${occupant.lock}) for as long as rollout.timeouts.lock allows, and no task of ours works on it: the task that created it was killed, or another client is creating it.`,
     where: { address: context.address },
-    hint: `If no task works on it any more, only root on ${occupant.node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
+    hint: `If no task works on it, only root on ${occupant.node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
   });
 }

@@ -1,4 +1,7 @@
-/** `vm.start`, `vm.stop` and `vm.restart`: the switches. Each wait has a bound, and a VM in the wanted state is left alone. */
+/**
+ * `vm.start`, `vm.stop`, `vm.restart` and `vm.ready`. Each wait has a time limit, and a VM that is already in the desired
+ * power state is left alone.
+ */
 import { invariant } from '../../../base/assert.ts';
 import { hasCode, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
@@ -13,11 +16,11 @@ import type { ReadyInput, RestartInput, StartInput, StopInput } from '../steps.t
 import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
-/** What the server itself may add to a shutdown: the lock's wait, and the agent's ping. */
+/** Proxmox itself may add to a shutdown: it waits for the lock and pings the agent. */
 const SHUTDOWN_MARGIN_MS = 30_000;
 const POWER_POLL_MS = 2_000;
 
-/** A VM that runs already is fine. One that was never read back and compared is not started. */
+/** Succeeds if the VM is already running. Refuses to start a VM that was never read back and compared. */
 export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = false }) => {
   const { phase } = knownVm(context);
   invariant(phase === 'complete', `${context.address} has not been read back and compared, so it must not be started.`);
@@ -37,20 +40,20 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
       });
     } catch (error) {
       if (!hasCode(error, 'ALREADY_RUNNING')) throw error;
-      context.log.log('debug', `${context.address}: runs already`, { vmid });
+      context.log.log('debug', `${context.address}: is already running`, { vmid });
     }
     forgetObserved(context);
     return 'done';
   });
 };
 
-/** An earlier run may have lost sight of its task, with its login for instance; a second one beside it helps nobody. */
+/** An earlier run may have left a start task running, for example when its login expired; a second one would fail. */
 async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObserved): Promise<void> {
   for (const upid of await runningTasks(context, { node, id: vmid, type: 'qmstart' })) {
     try {
       await follow(context, upid, { what: 'the start of an earlier run', timeoutMs: context.timeouts.startMs });
     } catch (error) {
-      // How it failed does not matter: it is tried again, and that says why.
+      // The reason does not matter: the next attempt reports it.
       if (!(isFamily(error, 'busy') || hasCode(error, 'TASK_FAILED'))) throw error;
     }
   }
@@ -67,11 +70,11 @@ export const stopVm: Action<StopInput> = async (context, { how, asDeclared }) =>
   if (asDeclared) await context.learn({ lastApplied: { ...knownVm(context).lastApplied, power: 'stopped' } });
 };
 
-/** Off and on again, so that what is pending takes effect. A VM that does not go down is left running. */
+/** Shuts the VM down and starts it, so that pending changes take effect. A VM that does not shut down is left running. */
 export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
   const vm = await patiently(context, () => look(context));
   if (!(await patiently(context, () => isRunning(context, vm)))) {
-    context.log.log('debug', `${context.address}: does not run, so there is nothing to restart`, { vmid: vm.vmid });
+    context.log.log('debug', `${context.address}: is stopped, so there is nothing to restart`, { vmid: vm.vmid });
     return;
   }
   context.log.log('debug', `${context.address}: restart for ${reasons.join(', ')}`, { vmid: vm.vmid });
@@ -82,7 +85,7 @@ export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
   if (pending.length === 0) return;
   throw new ProxwrightError({
     code: 'CONFIG_CHANGED',
-    detail: `${vmName(after)} was restarted, and still has pending changes: ${pending.join(', ')}.`,
+    detail: `${vmName(after)} was restarted and still has pending changes: ${pending.join(', ')}.`,
     where: { address: context.address },
     hint: 'The log of its start task says why they could not be applied.',
   });
@@ -129,7 +132,7 @@ async function powerTask(context: ActionContext, vm: VmObserved, request: PowerR
   if (isOnlyFiled(result)) await untilPower(context, vm, request);
 }
 
-/** Of a VM under high availability a task only files a request, which the HA manager follows in its own time. */
+/** For a VM under HA, the task only files a request, which the HA manager carries out later. */
 export function isOnlyFiled(result: TaskResult | undefined): boolean {
   return result !== undefined && parseUpid(result.upid)?.type.startsWith('ha') === true;
 }
@@ -142,7 +145,7 @@ async function untilPower(context: ActionContext, vm: VmObserved, request: Power
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not ${request.reached} after ${printDuration(request.timeoutMs)}.`,
         where: { address: context.address },
-        hint: 'Look at the HA status of the cluster: ha-manager status',
+        hint: 'Check the HA status of the cluster: ha-manager status',
       });
     }
     await context.clock.sleep(POWER_POLL_MS, context.signal);
@@ -151,9 +154,9 @@ async function untilPower(context: ActionContext, vm: VmObserved, request: Power
 
 function stubborn(context: ActionContext, vm: VmObserved, error: ProxwrightError): ProxwrightError {
   return error.with({
-    detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and goes on running.\n${error.diagnostic.detail}`,
+    detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and is still running.\n${error.diagnostic.detail}`,
     where: { address: context.address },
-    hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or pull its plug: qm stop ${vm.vmid}`,
+    hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or stop it hard: qm stop ${vm.vmid}`,
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * `vm.take-from`, `vm.forget` and `vm.reserve`: what is recorded of a VM changes before anything happens on the server.
- * Each is a step like any other, so that the plan shows it and the journal holds it.
+ * `vm.take-from`, `vm.forget` and `vm.reserve`: change what is recorded of a VM before anything happens on the server.
+ * Each is a step like any other, so the plan shows it and the journal records it.
  */
 
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -11,18 +11,18 @@ import { patiently } from './look.ts';
 import { idTaken, isFree } from './occupant.ts';
 import { removeAllSeeds } from './seed.ts';
 
-/** The VM keeps its identity under another address: its group was renamed. */
+/** The VM keeps its identity under a new address, because its group was renamed. */
 export const takeFrom: Action<TakeFromInput> = async (context, { from }) => {
   if (context.recordedOf(from) !== undefined) await context.moveRecord(from, context.address);
 };
 
-/** The VM was removed outside; what is recorded of it would be mistaken for the one about to be made. */
+/** The VM was removed outside Proxwright; its record must not be taken for that of the new VM. */
 export const forgetVm: Action<object> = async (context) => {
   await removeAllSeeds(context);
   await context.forget();
 };
 
-/** An id is chosen and recorded before anything is sent. A request of an earlier run that may still arrive keeps its own. */
+/** Chooses and records an id before anything is sent. A request of an earlier run that may still arrive keeps its id. */
 export const reserveId: Action<ReserveInput> = async (context, { node, name, ...ids }) => {
   const recorded = context.recorded();
   if (recorded?.uuid !== undefined || recorded?.nonce !== undefined) return;
@@ -35,7 +35,7 @@ export interface DesiredId {
   readonly vmids?: readonly number[];
 }
 
-/** Reserved within the run, and free a moment ago; the server has the last word. */
+/** The requested id, or the lowest free one that no other VM of this run has. Proxmox still has the last word. */
 export async function chooseId(context: ActionContext, desired: DesiredId): Promise<number> {
   const { ids, address } = context;
   if (desired.vmid !== undefined) {
@@ -44,7 +44,7 @@ export async function chooseId(context: ActionContext, desired: DesiredId): Prom
   }
   const offered = desired.vmids ? undefined : await context.pve.cluster.nextid({ signal: context.signal });
   for (const vmid of desired.vmids ?? upwardFrom(offered ?? VMID_MIN)) {
-    // Reserved before it is asked about: siblings choose at the same time.
+    // Reserve before asking, because other VMs choose at the same time.
     if (!ids.reserve(vmid, address)) continue;
     if (vmid === offered || (await isFree(context, vmid))) return vmid;
     ids.markTaken(vmid);
@@ -61,9 +61,9 @@ function noneLeft(context: ActionContext, vmids: readonly number[]): ProxwrightE
     code: 'VMID_TAKEN',
     detail:
       vmids.length === 1
-        ? `The one id of its range, ${vmids[0]}, is not free for ${context.address}.`
+        ? `${vmids[0]}, the only id of its range, is not free for ${context.address}.`
         : `None of the ${vmids.length} ids from ${Math.min(...vmids)} to ${Math.max(...vmids)} is free for ${context.address}.`,
     where: { address: context.address },
-    hint: 'Widen vmids, or remove VMs that are no longer needed.',
+    hint: 'Widen vmids, or remove VMs that you no longer need.',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * `vm.seed` and `vm.unseed`: the volume with documents of one's own comes into a storage, and goes when no drive holds it
- * any more. Whatever may lie there is remembered before it is sent, so that no file outlives its VM unnoticed.
+ * `vm.seed` and `vm.unseed`: upload the volume with custom cloud-init files, and remove it when no drive holds it any
+ * more. Each file is recorded before its upload, so that no file outlives its VM unnoticed.
  */
 import { createHash } from 'node:crypto';
 import { invariant } from '../../../base/assert.ts';
@@ -17,20 +17,20 @@ import { inRounds, look, lookIfThere } from './look.ts';
 import { follow } from './tasks.ts';
 
 export interface SeedInput {
-  /** One that takes ISO images. */
+  /** A storage with the content type iso. */
   readonly storage: string;
   readonly fields: SeedFields;
 }
 
 export interface UnseedInput {
-  /** The VM is to have none any more: the last one goes too. */
+  /** Also remove the current one: the VM no longer has custom cloud-init files. */
   readonly all?: true;
 }
 
-/** A seed has some ten kilobytes; what takes longer is a storage that does not answer. */
+/** A seed has about ten kilobytes; only a storage that does not answer takes longer. */
 const TRANSFER_MS = 5 * 60_000;
 
-/** Behind it, `seed` in the memory names the volume that a drive is to hold. Every card must have been made before. */
+/** Afterwards the record's `seed` names the volume for the drive. Every NIC must exist before. */
 export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
   inRounds(context, 'seed', async () => {
     const vm = await look(context);
@@ -46,7 +46,7 @@ export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
     return 'done';
   });
 
-/** Those that another one has taken the place of. One that a drive still holds stays, and stays remembered. */
+/** Removes replaced seeds. One that a drive still holds stays, and stays recorded. */
 export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
   const vm = await lookIfThere(context);
   const held = vm ? heldVolumes(vm) : new Set<string>();
@@ -62,7 +62,7 @@ export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
   await context.learn({ oldSeeds: kept });
 };
 
-/** Of a VM that is gone: all of them. */
+/** Removes all seeds of a VM that is gone. */
 export async function removeAllSeeds(context: ActionContext): Promise<void> {
   const recorded = context.recorded();
   for (const file of joined(recorded?.oldSeeds, recorded?.seed)) await removeFile(context, file);
@@ -93,7 +93,7 @@ async function send(context: ActionContext, file: SeedFile, filename: string, by
   await follow(context, upid, { what: `upload of ${volid}`, timeoutMs: TRANSFER_MS });
 }
 
-/** The one before is still in a drive; it goes once it is not. */
+/** A drive still holds the previous one; it is removed once the drive does not. */
 async function record(context: ActionContext, seed: SeedFile & { readonly digest: string }): Promise<void> {
   const { seed: before, oldSeeds = [] } = context.recorded() ?? {};
   const old = joined(oldSeeds, before).filter((file) => !isSame(file, seed));
@@ -101,7 +101,7 @@ async function record(context: ActionContext, seed: SeedFile & { readonly digest
   if (!isKnown) await context.learn({ seed, oldSeeds: old });
 }
 
-/** True where it is gone. A file that cannot be removed is no reason to fail, but somebody has to know of it. */
+/** True if the file is gone. A file that cannot be removed is a warning, not a failure. */
 async function removeFile(context: ActionContext, file: SeedFile): Promise<boolean> {
   const { node, volid } = file;
   try {
@@ -117,14 +117,14 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
     if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
     context.log.log(
       'warn',
-      `${context.address}: ${volid} is not needed any more, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${volid}`,
+      `${context.address}: ${volid} is no longer needed, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${volid}`,
       { node, volid, code: error.code },
     );
     return false;
   }
 }
 
-/** Undefined where the storage has no such file. */
+/** Undefined if the storage has no such file. */
 async function sizeOf(context: ActionContext, { node, volid }: SeedFile): Promise<number | undefined> {
   const { content } = context.pve.node(node).storage(storageOf(volid));
   const listed = await content.list({ content: 'iso' }, { signal: context.signal });
@@ -132,7 +132,7 @@ async function sizeOf(context: ActionContext, { node, volid }: SeedFile): Promis
   return volume && (volume.size ?? 0);
 }
 
-/** What its drives hold, or will. */
+/** Volumes in its drives, now or after a restart. */
 export function heldVolumes({ current, pending }: Pick<VmObserved, 'current' | 'pending'>): Set<string> {
   return new Set([...drivesOf(current), ...drivesOf(pending)].map(({ file }) => file));
 }

@@ -1,6 +1,6 @@
 /**
- * Taking up a step that a dead run began: waits for what it had started and finds out what came of it. Never starts
- * anything but the removal of what a VM left behind, so that calling it twice, or from two runs, does no harm.
+ * Settles a step of an interrupted run: waits for the task it had started and finds out how it ended. Starts nothing but
+ * the removal of files that a VM left behind, so calling it twice, or from two runs, does no harm.
  */
 import type { Instant } from '../../../base/clock.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
@@ -13,10 +13,10 @@ import { isRunning } from './power.ts';
 import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks } from './tasks.ts';
 
-/** A request outlives the run that sent it: the server's proxy gives its daemon this long to take it up. */
+/** A request can outlive the run that sent it: Proxmox's proxy gives its daemon this long to accept it. */
 const ON_ITS_WAY_MS = 30_000;
 
-/** Of a step that made a VM. */
+/** For a step that created a VM. */
 export async function settleMaking(context: ActionContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
@@ -24,7 +24,7 @@ export async function settleMaking(context: ActionContext, open: OpenAct): Promi
   });
 }
 
-/** Of a step that changed a VM which was there before. */
+/** For a step that changed an existing VM. */
 export async function settleChange(context: ActionContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
@@ -36,14 +36,14 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
       await context.forget();
       return { outcome: 'gone' };
     }
-    // Nothing is started here: another client may have changed it since it was compared, and its power is not recorded yet.
+    // Do not start it here: another client may have changed it since it was compared, and its power is not recorded yet.
     const isHalfRestarted =
       open.action === 'vm.restart' && open.intent !== undefined && !(await isRunning(context, vm));
     return { outcome: isHalfRestarted ? 'interrupted' : 'ended' };
   });
 }
 
-/** What only root can mend stops this VM, whose own step says so again, and not its siblings. */
+/** A lock that only root can remove stops this VM, whose next step reports it again, but not the others. */
 async function orLeftLocked(context: ActionContext, settle: () => Promise<Settled>): Promise<Settled> {
   try {
     return await settle();
@@ -60,8 +60,8 @@ async function nothingLeft(context: ActionContext): Promise<Settled> {
 }
 
 /**
- * Of a VM that was about to be made, whether or not the step that did it is still open: the memory of it holds all that
- * is needed, because it was written before the request.
+ * For a VM that was about to be created, whether or not its step is still open: its record holds everything needed,
+ * because it was written before the request.
  */
 export async function settleCreation(context: ActionContext, sentAt?: Instant): Promise<Settled> {
   const recorded = context.recorded();
@@ -69,13 +69,13 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
     if (recorded.phase === 'creating') await context.learn({ phase: 'incomplete' });
     return { outcome: 'made' };
   }
-  // It died before it had said what it was about to do, and so before it did anything.
+  // The run was interrupted before it journaled its intent, so it sent nothing.
   if (recorded?.nonce === undefined) return nothingLeft(context);
   const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
   let occupant = await settledOccupant(context, making);
   const onItsWayMs = sentAt === undefined ? 0 : sentAt + ON_ITS_WAY_MS - context.clock.now();
   if (occupant.kind === 'nobody' && onItsWayMs > 0) {
-    context.progress('waiting for a request of the earlier run that may be on its way');
+    context.progress('waiting for a request of the earlier run that may still arrive');
     await context.clock.sleep(onItsWayMs, context.signal);
     occupant = await settledOccupant(context, making);
   }
@@ -84,13 +84,13 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
   return { outcome: 'made' };
 }
 
-/** As `makeVm` writes it down. */
+/** The intent that `makeVm` journals. */
 function sentAtOf(intent: unknown): Instant | undefined {
   const sentAt = typeof intent === 'object' && intent !== null && 'sentAt' in intent ? intent.sentAt : undefined;
   return typeof sentAt === 'number' ? sentAt : undefined;
 }
 
-/** A request may have been sent without its task's name reaching the journal. */
+/** A request may have been sent before its task id reached the journal. */
 async function waitForOwnTasks(context: ActionContext): Promise<void> {
   const recorded = context.recorded();
   if (!recorded) return;
@@ -98,15 +98,15 @@ async function waitForOwnTasks(context: ActionContext): Promise<void> {
   for (const upid of upids) await waitForEnd(context, upid);
 }
 
-/** How it ended shows at the VM; that it has not ended is the one thing that stops us. */
+/** The VM shows how it ended; only a task that has not ended is an error. */
 async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
-  // Of all acts a clone may take longest.
+  // A clone may take longest of all tasks.
   const timeoutMs = context.timeouts.cloneMs;
   try {
     await follow(context, upid, { what: 'the task of an earlier run', timeoutMs, withProgress: true });
   } catch (error) {
     if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
     if (hasCode(error, 'TASK_TIMEOUT')) throw error;
-    context.log.log('debug', `${context.address}: it had failed: ${error.code}`, { upid });
+    context.log.log('debug', `${context.address}: the earlier task failed: ${error.code}`, { upid });
   }
 }

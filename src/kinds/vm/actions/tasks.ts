@@ -1,11 +1,11 @@
-/** Starting tasks and following them to their end, so that a run that dies can be taken up, and no task is started twice. */
+/** Starts tasks and follows them to their end, so that an interrupted run can resume and no task is started twice. */
 import { hasCode } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 
 export interface TaskRequest {
-  /** For people: `start`. */
+  /** For messages: `start`. */
   readonly what: string;
   readonly node: string;
   readonly vmid: number;
@@ -16,8 +16,8 @@ export interface TaskRequest {
 }
 
 /**
- * Sends and waits. When the answer never came, a task of this kind that runs for us is taken for the one we asked for;
- * where there is none the unknown outcome is thrown on, and the caller looks at the VM.
+ * Sends the request and waits for its task. If the answer was lost, a running task of ours of this type is taken for it;
+ * without one, the error with the unknown outcome is thrown, and the caller reads the VM.
  */
 export async function runTask(context: ActionContext, request: TaskRequest): Promise<TaskResult | undefined> {
   let upid: Upid | undefined;
@@ -33,7 +33,7 @@ export async function runTask(context: ActionContext, request: TaskRequest): Pro
   return upid && followListed(context, upid, request);
 }
 
-/** A node that does not know the task may still list it as running: then it is waited for, and nothing is sent again. */
+/** A node that does not know the task may still list it as running: then wait for it, and send nothing again. */
 async function followListed(context: ActionContext, upid: Upid, request: TaskRequest): Promise<TaskResult> {
   try {
     return await follow(context, upid, request);
@@ -46,7 +46,7 @@ async function followListed(context: ActionContext, upid: Upid, request: TaskReq
   }
 }
 
-/** Writes the task down, then waits for it. */
+/** Journals the task, then waits for it. */
 export async function follow(
   context: ActionContext,
   upid: Upid,
@@ -73,13 +73,13 @@ export async function follow(
   return result;
 }
 
-/** Our own tasks that still run, the newest first. Of a clone `id` is the source's. */
+/** Our own running tasks, newest first. Proxmox lists a clone under the id of its source. */
 export async function runningTasks(
   context: ActionContext,
   filter: { readonly node: string; readonly id?: number; readonly type?: string },
 ): Promise<Upid[]> {
   const { node, id, type } = filter;
-  // The default source hides what runs; a list that lags shows ended tasks as running, which waiting finds out at once.
+  // The default source hides running tasks. The list may lag and show ended tasks as running; waiting notices that.
   const tasks = await context.pve.node(node).tasks.list(
     {
       source: 'active',
@@ -95,17 +95,17 @@ export async function runningTasks(
     .map(({ upid }) => upid);
 }
 
-/** The UPID itself names whoever started it, in full. */
+/** The UPID contains the full name of the user or token that started the task. */
 function isOurs(context: ActionContext, upid: Upid): boolean {
   return parseUpid(upid)?.user === context.pve.principal;
 }
 
-/** Nobody knows how it ended, or it has not. */
+/** The task has not ended, or its outcome is unknown. */
 export function isTaskUnended(error: unknown): boolean {
   return isTaskLost(error) || hasCode(error, 'TASK_TIMEOUT');
 }
 
-/** Nobody knows how it ended: the node lost the task. */
+/** The node lost the task, so its outcome is unknown. */
 export function isTaskLost(error: unknown): boolean {
   return hasCode(error, 'TASK_VANISHED');
 }

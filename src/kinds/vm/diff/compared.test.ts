@@ -22,7 +22,7 @@ const vm = observedVm(
 );
 
 describe('the comparison of a VM with the file', () => {
-  it('lists every field beside what was found, equal or not', () => {
+  it('lists every field beside its observed value, equal or not', () => {
     const compared = comparedFields(desiredConfig(fields, {}), vm, undefined);
     expect(compared.map(({ path, wanted, found, equal }) => [path, wanted, found, equal])).toEqual(
       expect.arrayContaining([
@@ -35,7 +35,7 @@ describe('the comparison of a VM with the file', () => {
     );
   });
 
-  it('has a line for a device that is only named, and missing', () => {
+  it('has a line for a missing device without fields', () => {
     const compared = comparedFields(desiredConfig(fields, {}), vm, undefined);
     expect(compared.filter(({ path }) => path === 'nics.net1')).toEqual([
       expect.objectContaining({ key: 'net1', equal: false }),

@@ -38,7 +38,7 @@ function differencesOf(
 }
 
 describe('the differences of a VM', () => {
-  it('speak the language of the file', () => {
+  it('use the syntax of the file', () => {
     expect(
       lines({
         memory: '8GiB',
@@ -62,7 +62,7 @@ describe('the differences of a VM', () => {
     ]);
   });
 
-  it('tell who moved: the file, others, or both', () => {
+  it('say who changed a value: the file, another client, or both', () => {
     const applied = { 'cpu.cores': 2 };
     expect(lines({ cpu: { cores: 4 } }, { applied })).toEqual(['cpu.cores: 2 → 4 (file, restart)']);
     expect(lines({ cpu: { cores: 4 } }, { applied: { 'cpu.cores': 4 } })).toEqual([
@@ -72,14 +72,14 @@ describe('the differences of a VM', () => {
     expect(lines({ tags: ['c'] }, { applied: { tags: ['B', 'a'] } })).toEqual(['tags: ["a","b"] → ["c"] (file, live)']);
   });
 
-  it('list a new device field by field, and one that is only named as itself', () => {
+  it('list a new device field by field, and one without fields by its slot', () => {
     expect(lines({ nics: { net1: { bridge: 'vmbr1' }, net2: {} } })).toEqual([
       'nics.net1.bridge: null → "vmbr1" (file, live)',
       'nics.net2: null → true (file, live)',
     ]);
   });
 
-  it('show what goes when a device is removed, and nothing once it is gone', () => {
+  it('show a device that will be removed, and nothing once it is gone', () => {
     const fields = { nics: { net0: { remove: true as const } } };
     expect(lines(fields)).toEqual([
       'nics.net0.remove: "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20" → null (file, live)',
@@ -88,12 +88,12 @@ describe('the differences of a VM', () => {
     expect(lines(fields, { values: gone })).toEqual([]);
   });
 
-  it('refuse what cannot be had, with the reason', () => {
+  it('refuse impossible changes, with the reason', () => {
     const disks = { scsi0: { size: '16GiB', storage: 'local' }, scsi1: { ssd: true } };
     const observed = differencesOf({ disks }, {});
     expect(observed.map(({ path, effect, reason }) => [path, effect, reason])).toEqual([
-      ['disks.scsi0.storage', 'impossible', 'scsi0 lies on tank; disks are not moved between storages.'],
-      ['disks.scsi0.size', 'impossible', 'scsi0 has 32GiB already; disks can only grow.'],
+      ['disks.scsi0.storage', 'impossible', 'scsi0 is on tank; Proxwright does not move disks between storages.'],
+      ['disks.scsi0.size', 'impossible', 'scsi0 already has 32GiB; disks can only grow.'],
       [
         'disks.scsi1.ssd',
         'impossible',
@@ -102,14 +102,14 @@ describe('the differences of a VM', () => {
     ]);
   });
 
-  it('leave a disk alone that somebody grew, or a storage rounded up', () => {
+  it('ignore a disk that another client grew, or that a storage rounded up', () => {
     const fields = { disks: { scsi0: { size: '16GiB' } } };
     expect(lines(fields, { applied: { 'disks.scsi0.size': '16GiB' } })).toEqual([]);
     const rounded = new Map([...VALUES, ['scsi0', 'tank:vm-101-disk-0,size=16388M']]);
     expect(lines(fields, { values: rounded })).toEqual([]);
   });
 
-  it('refuse to make a disk again from another image', () => {
+  it('refuse to create a disk again from another image', () => {
     const disks = { scsi0: { storage: 'tank', import_from: 'local:import/b.qcow2' } };
     const applied = { 'disks.scsi0.import_from': 'local:import/a.qcow2', 'disks.scsi0.storage': 'tank' };
     expect(lines({ disks }, { applied })).toEqual([
@@ -142,7 +142,7 @@ describe('a secret', () => {
   const desired = desiredOf({ cloud_init: { password: { env: 'P' } } }, context);
   const set = new Map([...VALUES, ['cipassword', '**********']]);
 
-  it('is told to have changed by its digest, and never shown', () => {
+  it('is compared by its digest, and never shown', () => {
     expect(digest).not.toBe(secretDigest('pepper', secret));
     expect(diffVm(desired, observedVm(set), { 'cloud_init.password': digest }).differences).toEqual([]);
     const { differences } = diffVm(desired, observedVm(set), { 'cloud_init.password': 'scrypt:older' });
@@ -160,7 +160,7 @@ describe('a secret', () => {
     expect(JSON.stringify([...desired, differences, appliedValues(desired)])).not.toContain('correct horse');
   });
 
-  it('is missed when somebody took it away', () => {
+  it('is a difference when another client removed it', () => {
     const { differences } = diffVm(desired, observedVm(VALUES), { 'cloud_init.password': digest });
     expect(differences).toMatchObject([{ before: null, by: 'others' }]);
     expect(verifyVm(desired, observedVm(VALUES))).toHaveLength(1);
@@ -169,7 +169,7 @@ describe('a secret', () => {
 });
 
 describe('a change that waits for a restart', () => {
-  it('is no difference any more, and is named', () => {
+  it('is no longer a difference, and is listed', () => {
     const vm = observedVm(VALUES, {
       running: true,
       pending: new Map([['memory', '8192']]),
@@ -204,8 +204,8 @@ describe('a change that waits for a restart', () => {
   });
 });
 
-describe('a field that left the file', () => {
-  it('is unmanaged from now on, and said so once', () => {
+describe('a field that was removed from the file', () => {
+  it('is unmanaged from now on, and reported once', () => {
     const applied = { name: 'web', memory: '2GiB', 'disks.scsi1.size': '1GiB', 'disks.scsi2.remove': true };
     const fields = { disks: { scsi1: { remove: true as const } } };
     expect(diffVm(desiredOf(fields), observedVm(VALUES), applied)).toMatchObject({

@@ -19,7 +19,7 @@ export interface Difference {
   /** In the words of the file; null where nothing is set. */
   readonly before: unknown;
   readonly after: unknown;
-  /** Who moved since the last apply. */
+  /** Who changed it since the last apply. */
   readonly by: 'file' | 'others' | 'both';
   readonly effect: 'live' | 'restart' | 'impossible';
   /** Why it is impossible. */
@@ -32,7 +32,7 @@ interface VmDiff {
   readonly differences: readonly Difference[];
   /** Fields whose value is set but waits for a restart. */
   readonly restartPending: readonly string[];
-  /** Fields that left the file: kept as they are, no longer looked after. */
+  /** Fields that were removed from the file: kept as they are, no longer managed. */
   readonly unmanaged: readonly string[];
 }
 
@@ -74,7 +74,7 @@ function waitsToGrow(
   return running && desired.kind === 'disk' && field.parts[0] === 'size' && actual !== undefined && !current.has(key);
 }
 
-/** What a write has not brought about: empty before a VM may be started. */
+/** What still differs after a write: empty before a VM may be started. */
 export function verifyVm(desired: DesiredConfig, observed: VmObserved): readonly Difference[] {
   const values = effectiveValues(observed);
   return [...desired.values()].flatMap((entry) => {
@@ -99,7 +99,7 @@ function openFields(entry: DesiredEntry, actual: string | undefined, recorded: R
   return [...unsatisfied, ...refused];
 }
 
-/** Of a volume with cloud-init files only the whole can be compared; the recorded values tell which field changed. */
+/** A volume with cloud-init files is compared as a whole; the recorded values show which field changed. */
 function changedOnly(fields: readonly DesiredField[], recorded: Recorded): DesiredField[] {
   const changed = fields.filter(({ told, path, value }) => !told || !isDeepStrictEqual(recorded?.[path], value));
   return changed.length > 0 ? changed : fields.slice(0, 1);
@@ -117,10 +117,10 @@ function ownerPath(key: string): string {
   return /^(ide|sata|scsi|virtio)\d/.test(key) ? `disks.${key}` : key;
 }
 
-/** What a difference is judged by. */
+/** What a difference is computed from. */
 interface View {
   readonly observed: VmObserved;
-  /** What will hold after a restart. */
+  /** The value after a restart. */
   readonly actual: string | undefined;
   readonly recorded: Recorded;
   readonly unprotects: boolean;
@@ -166,7 +166,7 @@ function whoChanged(
     : 'both';
 }
 
-/** For telling who moved, no more: order, case and repetition aside. */
+/** Only for deciding who changed a value: ignores order, case and repetition. */
 function meansTheSame(a: unknown, b: unknown): boolean {
   const folded = (value: unknown) => (typeof value === 'string' ? value.trim().toLowerCase() : value);
   const normal = (value: unknown) =>
@@ -192,7 +192,7 @@ function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): Chan
 }
 
 function slotTaken(key: string): string {
-  return `${key} is taken, so the cloud-init drive cannot be made there; choose another one as cloud_init.slot.`;
+  return `${key} is taken, so the cloud-init drive cannot be created there; choose another cloud_init.slot.`;
 }
 
 /** What can be said only while a disk is made: a later change of it is refused, though nothing in the VM shows it. */
@@ -230,11 +230,11 @@ export interface ComparedField {
   readonly path: string;
   /** Proxmox's key. */
   readonly key: string;
-  /** Both in the words of the file; secrets as masks. */
+  /** Both in the syntax of the file; secrets as masks. These two names are part of the evidence file. */
   readonly wanted: unknown;
   readonly found: unknown;
   readonly equal: boolean;
-  /** It is set, and waits for a restart. */
+  /** The value is set and takes effect after a restart. */
   readonly restartPending?: true;
 }
 

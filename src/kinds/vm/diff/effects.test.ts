@@ -72,7 +72,7 @@ describe('a change of a running VM', () => {
     expect(effect(key, before, after, config)).toBe(expected);
   });
 
-  it('is felt at once by one that is stopped, unless it cannot be', () => {
+  it('takes effect immediately if the VM is stopped, unless it is impossible', () => {
     const change = { key: 'cores', before: '1', after: '2', running: false, current: new Map<string, string>() };
     expect(effectOf(change)).toEqual({ effect: 'live' });
     const shrink = { ...change, key: 'scsi0', before: DISK, after: 'tank:vm-101-disk-0,size=1G' };

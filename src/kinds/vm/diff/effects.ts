@@ -55,7 +55,7 @@ function isPlugging({ key, before, after }: KeyChange, family: string): boolean 
   return family === 'net' && !(hasBridge(before) && hasBridge(after));
 }
 
-/** Rules about all of a value, before its sub-keys are looked at; undefined where they decide. */
+/** Rules about a whole value, checked before its sub-keys; undefined if the sub-keys decide. */
 const WHOLE_KEY_RULES: Readonly<
   Record<string, ((key: string, before: string, after: string) => boolean | undefined) | undefined>
 > = {
@@ -119,8 +119,8 @@ function driveRefusal(change: KeyChange): string | undefined {
   const desired = parseDrive(key, after);
   if (old.kind !== desired.kind) return `${key} cannot change between disk, CD drive and cloud-init drive.`;
   if (old.kind === 'cdrom') return undefined;
-  if (old.file !== desired.file) return `The volume of ${key} would be replaced; disks are not moved.`;
-  if (isFixedDrive(key) && changesWhatItIs(change)) return `${key} cannot be changed after it has been made.`;
+  if (old.file !== desired.file) return `The volume of ${key} would be replaced; Proxwright does not move disks.`;
+  if (isFixedDrive(key) && changesWhatItIs(change)) return `${key} cannot be changed after it has been created.`;
   return (desired.sizeBytes ?? Infinity) < (old.sizeBytes ?? 0) ? `${key} cannot shrink.` : undefined;
 }
 
@@ -135,7 +135,7 @@ function isPluggedBootDisk(key: string, current: ReadonlyMap<string, string>): b
   return hotplugDisk.isLive(change) && devices.includes(key);
 }
 
-/** Firmware variables and TPM state: what is set at creation stays. */
+/** EFI variables and TPM state: what is set at creation stays. */
 function changesWhatItIs(change: KeyChange): boolean {
   const rows = rowsOfKey(change.key).filter(({ facts }) => facts.effect === 'creation');
   return changedParts(change, rows).some((part) => rows.some((row) => row.part === part));

@@ -18,7 +18,7 @@ const disk = (more: Partial<DesiredKey & { kind: 'disk' }> = {}) => ({
 });
 
 describe('the text to write', () => {
-  it('keeps the MAC address and what nobody manages of a network card', () => {
+  it('keeps the MAC address and unmanaged sub-keys of a NIC', () => {
     const actual = 'virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=0,host-tunnel=1,x-new=7';
     expect(mergedText('net0', property({ bridge: 'vmbr1', tag: '20' }, 'virtio'), actual)).toBe(
       'virtio=BC:24:11:00:00:01,bridge=vmbr1,firewall=0,host-tunnel=1,tag=20,x-new=7',
@@ -28,7 +28,7 @@ describe('the text to write', () => {
     );
   });
 
-  it('starts a new card from virtio and leaves its address to the server', () => {
+  it('starts a new NIC from virtio and leaves its MAC address to Proxmox', () => {
     expect(mergedText('net1', property({ bridge: 'vmbr0' }, 'virtio'), undefined)).toBe('virtio,bridge=vmbr0');
   });
 
@@ -45,7 +45,7 @@ describe('the text to write', () => {
     );
   });
 
-  it('makes what is not there: a disk, an import, a CD drive, a cloud-init drive', () => {
+  it('creates what is missing: a disk, an import, a CD drive, a cloud-init drive', () => {
     const asked = disk({ set: { ssd: '1' }, create: 'tank:32', sizeBytes: 32 * 2 ** 30 });
     expect(mergedText('scsi1', asked, undefined)).toBe('tank:32,ssd=1');
     const imported = disk({ create: 'tank:0,import-from=local:import/noble.qcow2,format=qcow2' });
@@ -58,7 +58,7 @@ describe('the text to write', () => {
     expect(mergedText('ide2', { kind: 'cloud-init-drive', storage: 'tank' }, undefined)).toBe('tank:cloudinit');
   });
 
-  it('is nothing for a disk that nobody said how to make', () => {
+  it('is undefined for a disk that the file does not say how to create', () => {
     expect(mergedText('scsi1', disk({ sizeBytes: 2 ** 30 }), undefined)).toBeUndefined();
   });
 
@@ -73,7 +73,7 @@ describe('the text to write', () => {
     expect(text).toBe('base64=1,product=cnVuYw==,uuid=1-2');
   });
 
-  it('says freeze in the words that Proxmox VE 8 and 9 both know', () => {
+  it('spells freeze-fs in the way that Proxmox VE 8 and 9 both accept', () => {
     expect(mergedText('agent', property({ enabled: '1', 'freeze-fs': '0' }), undefined)).toBe(
       '1,freeze-fs-on-backup=0',
     );
@@ -90,7 +90,7 @@ describe('the text to write', () => {
   });
 });
 
-describe('a wish', () => {
+describe('a desired value', () => {
   it.each([
     ['memory', property({ current: '8192' }), 'current=8192', true],
     ['memory', property({ current: '512' }), undefined, true],

@@ -1,7 +1,7 @@
 /**
- * From what is wanted of a key and what stands there to the text to write: built from the ACTUAL text, so that a MAC
- * address, a volume's name and every sub-key that nobody manages are kept. Whether anything is to be written at all is
- * the other half, by the wire's rules of equality.
+ * From the desired and the actual value of a key to the text to write. It is built from the ACTUAL text, so that MAC
+ * addresses, volume names and unmanaged sub-keys are kept. Whether anything has to be written is decided by the equality
+ * rules of the wire format.
  */
 import { assertNever } from '../../../base/assert.ts';
 import { compareConfigValue, describeConfigKey, equalDescription } from '../../../pve/wire/index.ts';
@@ -19,10 +19,10 @@ import {
 import { appendOwnership, ownershipLines, stripOwnership } from '../ownership.ts';
 import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from '../parts.ts';
 
-/** Everything but secrets, whose values go nowhere but onto the wire. */
+/** Everything but secrets, whose values are only ever sent. */
 export type Mergeable = Exclude<DesiredKey, { readonly kind: 'secret' }>;
 
-/** The text that fulfils the wish; undefined (or empty) where the key has to go, or cannot be made. */
+/** The text to write; undefined (or empty) if the key has to be removed, or cannot be created. */
 export function mergedText(key: string, desired: Mergeable, actual: string | undefined): string | undefined {
   switch (desired.kind) {
     case 'value':
@@ -47,7 +47,7 @@ export function mergedText(key: string, desired: Mergeable, actual: string | und
   }
 }
 
-/** Whether the whole wish is fulfilled. Of a secret only its presence can be seen. */
+/** Whether the actual value satisfies the desired one. Of a secret only its presence is visible. */
 export function isSatisfied(key: string, desired: DesiredKey, actual: string | undefined): boolean {
   switch (desired.kind) {
     case 'value':
@@ -73,7 +73,7 @@ export function isSatisfied(key: string, desired: DesiredKey, actual: string | u
   }
 }
 
-/** Whether one field of an entry is fulfilled. */
+/** Whether one field of an entry is satisfied. */
 export function isFieldSatisfied(entry: DesiredEntry, field: DesiredField, actual: string | undefined): boolean {
   const { key, desired } = entry;
   if (field.parts.length === 0 || desired.kind === 'secret') return isSatisfied(key, desired, actual);
@@ -102,7 +102,7 @@ export function actualOf(one: DesiredValue, values: ReadonlyMap<string, string>)
   return drive === undefined ? own : values.get(drive.key);
 }
 
-/** The wishes that these values do not fulfil; empty after a write that worked. */
+/** The desired values that these values do not satisfy; empty after a write that succeeded. */
 export function unsatisfied<Any extends DesiredValue>(
   desired: Iterable<Any>,
   values: ReadonlyMap<string, string>,
@@ -124,12 +124,12 @@ function hasNotes(desired: DesiredNotes, actual = ''): boolean {
   return desired.text === undefined || equalDescription(stripOwnership(desired.text), stripOwnership(actual));
 }
 
-/** Exactly this line: one that a clone brought along has to go. */
+/** Exactly this line: one that a clone copied has to be removed. */
 function hasLine(desired: DesiredNotes, actual = ''): boolean {
   return ownershipLines(actual).join('\n') === (desired.line ?? '');
 }
 
-/** The uuid in it is a VM's identity: a value given without one must not take it away. */
+/** The uuid is the VM's identity: a value without one must not remove it. */
 function keepingUuid(text: string, actual: string | undefined): string {
   const desired = propertyOf('smbios1', text);
   const uuid = propertyOf('smbios1', actual).get('uuid');
@@ -138,7 +138,7 @@ function keepingUuid(text: string, actual: string | undefined): string {
     : printPropertyOf('smbios1', desired.with('uuid', uuid));
 }
 
-/** Proxmox VE 8 knows only the older name of this option, 9 knows both. */
+/** Proxmox VE 8 accepts only the older name of this option, 9 accepts both. */
 function spelled(key: string, text: string): string {
   return key === 'agent' ? text.replace(/(^|,)freeze-fs=/, '$1freeze-fs-on-backup=') : text;
 }

@@ -1,4 +1,4 @@
-/** A field's actual value in the words of the file, for plans. */
+/** A field's actual value in the syntax of the file, for plans. */
 
 import { describeConfigKey } from '../../../pve/wire/index.ts';
 import { wordsOfText } from '../../fields/words.ts';
@@ -10,7 +10,7 @@ import { isDevice } from './merge.ts';
 
 export const MASK = '•••';
 
-/** `null` where nothing is set and the server assumes nothing either. */
+/** `null` if nothing is set and Proxmox has no default. */
 export function shownValue(entry: DesiredEntry, field: DesiredField, actual: string | undefined): unknown {
   const { key, desired } = entry;
   if (actual === undefined && (isDevice(key) || desired.kind === 'secret')) return null;
@@ -30,7 +30,7 @@ export function shownValue(entry: DesiredEntry, field: DesiredField, actual: str
   }
 }
 
-/** What the file asks for; a secret stays one. */
+/** The desired value; a secret is masked. */
 export function desiredValue(field: DesiredField): unknown {
   if (field.words === 'secret') return MASK;
   return field.words === 'removal' ? null : field.value;

@@ -97,7 +97,7 @@ describe('writing a key', () => {
     expect(set({ [key]: text })).toEqual(expected);
   });
 
-  it('asks for the network that a card leaves as well', () => {
+  it('also needs the network that a NIC leaves', () => {
     expect(set({ net0: 'virtio,bridge=vmbr1' }, { net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=5' })).toEqual([
       'VM.Config.Network /vms/101',
       'SDN.Use /sdn/zones/localnetwork/vmbr0/5',
@@ -105,7 +105,7 @@ describe('writing a key', () => {
     ]);
   });
 
-  it('asks for a custom processor only when it changes', () => {
+  it('needs a custom CPU model only when it changes', () => {
     expect(set({ cpu: 'custom-mine,flags=+aes' }, { cpu: 'custom-mine' })).toEqual(['VM.Config.CPU /vms/101']);
   });
 
@@ -117,8 +117,8 @@ describe('writing a key', () => {
   });
 });
 
-describe('taking something away', () => {
-  it('asks the storage only for volumes of the VM itself', () => {
+describe('removing a key', () => {
+  it('needs the storage only for volumes of the VM itself', () => {
     expect(remove('scsi1', 'local:101/vm-101-disk-1.qcow2')).toEqual([
       'VM.Config.Disk /vms/101',
       'Datastore.AllocateSpace /storage/local',
@@ -159,7 +159,7 @@ describe('a VM that is cloned', () => {
     ['vmstatestorage', 'state'],
   ]);
 
-  it('asks for storages, networks and devices of its source', () => {
+  it('needs storages, networks and devices of its source', () => {
     expect(shown(inheritedNeeds(source, undefined, NEWEST))).toEqual([
       'Datastore.AllocateSpace /storage/local-lvm',
       'Datastore.AllocateSpace /storage/state',
@@ -168,7 +168,7 @@ describe('a VM that is cloned', () => {
     ]);
   });
 
-  it('asks for its target storage instead of those of the source', () => {
+  it('needs its target storage instead of those of the source', () => {
     expect(shown(inheritedNeeds(source, 'fast', NEWEST)).slice(0, 2)).toEqual([
       'Datastore.AllocateSpace /storage/fast',
       'Datastore.AllocateSpace /storage/state',

@@ -1,4 +1,4 @@
-/** What writing a configuration needs, key by key: for a VM that is there, for one that is created, for one that is cloned. */
+/** What writing a configuration needs, key by key: for an existing VM, a new one, and a clone. */
 import type { Secret } from '../../../base/secret.ts';
 import { splitList } from '../../../pve/wire/index.ts';
 import { isDriveKey } from '../disks.ts';
@@ -19,14 +19,14 @@ import { type AclPath, type Need, need, type OneOf, on, type PrivilegeRules, roo
 
 export interface ConfigSubject {
   readonly vmid: number;
-  /** The VM itself, or the pool it is put into. */
+  /** The VM itself, or its pool. */
   readonly paths: OneOf<AclPath>;
   readonly rules: PrivilegeRules;
 }
 
 /**
- * `current`: the values in effect, which the server looks at besides the new ones. The bridge that a card leaves is asked
- * about since some update within 8.0; before that the right to it is asked for in vain, and is there after the next update.
+ * `current`: the values in effect, which Proxmox checks besides the new ones. Since some update of 8.0 it also checks the
+ * bridge that a NIC leaves; before that, this privilege is required without need, and is in place for the next update.
  */
 export function writeNeeds(subject: ConfigSubject, write: ConfigWrite, current: ReadonlyMap<string, string>): Need[] {
   const set = Object.entries(write.set).flatMap(([key, value]) => [
@@ -63,7 +63,7 @@ function deletedValueNeeds(subject: ConfigSubject, key: string, before: string, 
   return key === 'tags' ? tagNeeds(before, '') : [];
 }
 
-/** Of a VM that is created nobody asks what class a drive is; tags are looked at before it is in its pool. */
+/** For a new VM, Proxmox does not check the kind of a drive, and it checks tags before the VM is in its pool. */
 export function creationNeeds(
   subject: ConfigSubject,
   values: Readonly<Record<string, string | Secret>>,
@@ -83,7 +83,7 @@ export function creationNeeds(
   });
 }
 
-/** What comes along with the source of a clone: its storages, bridges, devices and processor model. */
+/** What a clone inherits from its source: storages, bridges, devices and CPU model. */
 export function inheritedNeeds(
   source: ReadonlyMap<string, string>,
   target: string | undefined,
@@ -94,7 +94,7 @@ export function inheritedNeeds(
     if (isHostDevice(key)) return mappingNeeds(key, text);
     return key === 'cpu' ? cpuModelNeeds(text, undefined, rules) : [];
   });
-  // Whatever it is, the line that asks for it is the one that names the template.
+  // The line of the file that causes it is the one that names the template.
   const cause = { field: 'clone.template' };
   return [...copyNeeds(source, target), ...along.map((each) => ({ ...each, cause }))];
 }
@@ -109,7 +109,7 @@ function stateStorageNeeds(key: string, text: string): Need[] {
   return key === 'vmstatestorage' ? [need('Datastore.AllocateSpace', on(`/storage/${text}`), { key })] : [];
 }
 
-/** What a secret is does not matter here. */
+/** The value of a secret does not matter here. */
 function textOf(value: string | Secret): string {
   return typeof value === 'string' ? value : '';
 }
@@ -139,7 +139,7 @@ const CLASSES: readonly KeyClass[] = [
   },
 ];
 
-/** Their value says what they ask for. */
+/** Keys whose value decides what they need. */
 const BY_VALUE = /^((ide|sata|scsi|virtio|efidisk|tpmstate|unused|serial|usb|hostpci|virtiofs)\d+)$/;
 
 const INSTEAD: Readonly<Record<string, string>> = {
@@ -154,9 +154,9 @@ function keyNeeds(key: string, paths: OneOf<AclPath>): Need[] {
   if (BY_VALUE.test(key)) return [];
   const cause = { key };
   const rule = CLASSES.find(({ keys }) => keys.test(key));
-  // The server has a list of what it allows, so whatever it does not know is for root as well.
+  // Proxmox has a list of allowed keys, so unknown ones need root too.
   if (!rule) return [rootOnly(cause, INSTEAD[key] ?? INSTEAD_OF_OTHERS)];
   const own = need(rule.privileges, paths, cause);
-  // The order in which VMs start is the host's business, too.
+  // The start order also affects the host.
   return key === 'startup' ? [own, need('Sys.Modify', on('/'), cause)] : [own];
 }

@@ -1,14 +1,14 @@
-/** Needs of drives: by what stands in the slot and what is to stand there, and by the storages that hold the volumes. */
+/** What drives, NICs, host devices and CPU models need: on the VM, on storages, on networks and on mappings. */
 import { parseVolume, storageOfVolume } from '../../../pve/wire/index.ts';
 import { type Drive, drivesOf, parseDrive } from '../disks.ts';
 import { propertyOf } from '../parts.ts';
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules, rootOnly } from './need.ts';
 
 const ALLOCATE = 'Datastore.AllocateSpace';
-/** Files of a storage are open to whoever may see or fill it; who may only remove them does not see the storage. */
+/** Files of a storage are visible to those who may read or fill it, but not to those who may only remove files. */
 const READ_FILES: OneOf<string> = [ALLOCATE, 'Datastore.Audit'];
 
-/** What a VM must grant so that this drive may be put there, changed or taken away; a new VM is not asked. */
+/** What adding, changing or removing this drive needs on the VM; a new VM needs nothing. */
 export function driveClassNeeds(key: string, text: string, vm: OneOf<AclPath>): Need[] {
   const cause = { key };
   switch (parseDrive(key, text).kind) {
@@ -21,14 +21,14 @@ export function driveClassNeeds(key: string, text: string, vm: OneOf<AclPath>): 
   }
 }
 
-/** What the storages must grant for the text of a drive that is sent. */
+/** What the value of a drive needs on its storages. */
 export function volumeNeeds(key: string, text: string): Need[] {
   const drive = parseDrive(key, text);
   const source = drive.value.get('import-from');
   return [...fileNeeds(drive), ...(source === undefined ? [] : importNeeds(source, { key, part: 'import-from' }))];
 }
 
-/** A cloud-init drive and an empty CD drive ask for nothing, and a VM's own volumes are its own. */
+/** A cloud-init drive, an empty CD drive and the VM's own volumes need nothing. */
 function fileNeeds({ key, volume }: Drive): Need[] {
   switch (volume?.kind) {
     case 'new': {
@@ -46,7 +46,7 @@ function fileNeeds({ key, volume }: Drive): Need[] {
   }
 }
 
-/** Another VM's disk is cloned; an image file is read. */
+/** The disk of another VM is cloned; an image file is read. */
 function importNeeds(source: string, cause: Cause): Need[] {
   const volume = parseVolume(source);
   if (volume?.kind === 'image') return [need('VM.Clone', on(`/vms/${volume.vmid}`), cause)];
@@ -55,7 +55,7 @@ function importNeeds(source: string, cause: Cause): Need[] {
   return storage === undefined ? [] : [need(READ_FILES, on(`/storage/${storage}`), cause)];
 }
 
-/** A drive that goes, with its volume where that is this VM's. */
+/** A drive that is removed, with its volume if the VM owns it. */
 export function removalNeeds(
   key: string,
   text: string,
@@ -73,7 +73,7 @@ export function removalNeeds(
   ];
 }
 
-/** Growing it; the storage is asked inside the task. */
+/** For growing a disk; the task checks the storage. */
 export function growthNeeds(key: string, text: string | undefined, vm: OneOf<AclPath>): Need[] {
   const cause = { key, part: 'size' };
   const volume = text === undefined ? undefined : parseDrive(key, text).volume;
@@ -84,12 +84,12 @@ export function growthNeeds(key: string, text: string | undefined, vm: OneOf<Acl
   ];
 }
 
-/** What a clone asks of storages: of the one it is told to use, else of each that holds a disk of the source. */
+/** What a clone needs on storages: on its target, or on each that holds a disk of the source. */
 export function copyNeeds(source: ReadonlyMap<string, string>, target: string | undefined): Need[] {
   const cause = { field: target === undefined ? 'clone.template' : 'clone.storage' };
   const needs = drivesOf(source).flatMap((drive): Need[] => {
     if (drive.volume?.kind === 'cdrom') return [need('Sys.Console', on('/'), cause)];
-    // What is marked as a CD, the cloud-init drive among them, is copied without asking.
+    // Drives marked as a CD, including the cloud-init drive, are copied without a check.
     if (drive.value.get('media') === 'cdrom' || !drive.volume) return [];
     const storage = target ?? storageOfVolume(drive.volume);
     return storage === undefined ? [] : [need(ALLOCATE, on(`/storage/${storage}`), cause)];
@@ -98,10 +98,10 @@ export function copyNeeds(source: ReadonlyMap<string, string>, target: string | 
   return state === undefined ? needs : [...needs, need(ALLOCATE, on(`/storage/${state}`), cause)];
 }
 
-/** Where plain bridges of the nodes stand in the tree; a VNet stands below its own zone. */
+/** The path of plain bridges in the access control tree; a VNet is below its own zone. */
 export const LOCAL_ZONE = '/sdn/zones/localnetwork';
 
-/** A tag or trunks ask for their VLANs, and then not for the bridge itself. */
+/** A tag or trunks need their VLANs, and then not the bridge itself. */
 export function bridgeNeeds(key: string, text: string | undefined): Need[] {
   const nic = propertyOf(key, text);
   const bridge = nic.get('bridge');
@@ -134,7 +134,7 @@ export function isHostDevice(key: string): boolean {
   return HOST_DEVICE.test(key);
 }
 
-/** What the device itself asks for, also where it only comes along with a clone. */
+/** What the device itself needs, also if a clone inherits it. */
 export function mappingNeeds(key: string, text: string): Need[] {
   const device = propertyOf(key, text);
   if (key === 'rng0') {
@@ -176,14 +176,14 @@ export function hostDeviceNeeds(key: string, text: string, vm: OneOf<AclPath>, r
   ];
 }
 
-/** Sockets are anybody's; a port of the host is root's. */
+/** Sockets are allowed; a port of the host needs root. */
 export function serialNeeds(key: string, texts: readonly string[], vm: OneOf<AclPath>): Need[] {
   return texts.every((text) => text === 'socket')
     ? [need('VM.Config.HWType', vm, { key })]
     : [rootOnly({ key }, `Write ${key}: socket; a port of the host is for root alone.`)];
 }
 
-/** Only a change to another custom model is asked about. */
+/** Only a change to another custom model is checked. */
 export function cpuModelNeeds(text: string, before: string | undefined, rules: PrivilegeRules): Need[] {
   const model = propertyOf('cpu', text).get('cputype');
   if (!model?.startsWith('custom-') || propertyOf('cpu', before).get('cputype') === model) return [];

@@ -1,6 +1,6 @@
 /**
- * A VM as it will be when a step begins: read from the cluster where it is there, foretold from what makes it where it is
- * not. Good enough to tell what the next step will write; nothing is ever written from it.
+ * A VM as it will be when a step starts: observed if it exists, otherwise computed from the steps that create it. Good
+ * enough to know what the next step will write; nothing is ever written from it.
  */
 import { Secret } from '../../../base/secret.ts';
 import type { DesiredValue } from '../desired.ts';
@@ -14,19 +14,19 @@ import { type ConfigWrite, creationValues } from '../writes.ts';
 import type { AclPath, OneOf } from './need.ts';
 
 export interface VmForecast {
-  /** Where rights on it are looked for. */
+  /** Where privileges on it are looked up. */
   readonly paths: OneOf<AclPath>;
   readonly vm: VmObserved;
-  /** Whether it will run is not known: it may not be looked at. */
+  /** The token may not read it, so whether it runs is not known. */
   readonly hidden?: true;
 }
 
 /** Stands for an id that is chosen later. */
 export const UNKNOWN_VMID = 999_999_999;
-/** Rights on a VM whose id is not known, or whose own entries go with the VM that has the id now. */
+/** Privileges on a VM whose id is not known, or whose ACL entries will be removed with the VM that has the id now. */
 export const ANY_VM: AclPath = { path: '/vms', below: true };
 
-/** Nothing yet but a place for it. */
+/** A VM with a node and an id, and no configuration yet. */
 export function emptyVm(vmid: number, node: string): VmObserved {
   return {
     vmid,
@@ -42,13 +42,13 @@ export function emptyVm(vmid: number, node: string): VmObserved {
   };
 }
 
-/** Whose VM it is, for the line in its notes. */
+/** For the ownership line in its notes. */
 export interface Owner {
   readonly stack: string;
   readonly address: string;
 }
 
-/** The wishes of a step as its action will see them, but for the secrets. */
+/** The desired values of a step as its action will have them, without the secrets. */
 export function desiredValuesOf(
   desired: readonly PackedEntry[],
   { stack, address }: Owner,
@@ -89,7 +89,7 @@ function volumeName(key: string, storage: string, vmid: number, kind: 'disk' | '
   return `${storage}:vm-${vmid}-${kind === 'disk' ? `disk-${key}` : 'cloudinit'}`;
 }
 
-/** As every VM is made: with a line that says it is not complete. */
+/** Every VM is created with a line that says it is incomplete. */
 function notes(text: string | undefined, { stack, address }: Owner, { vmid }: VmObserved): string {
   return appendOwnership(text ?? '', printOwnership({ stack, address, vmid, nonce: 'unknown', incomplete: true }));
 }
@@ -102,7 +102,7 @@ export function created(desiredValues: readonly DesiredValue[], vm: VmObserved, 
   return { ...vm, current };
 }
 
-/** After a write, with everything in effect: what the next write and the resizes are about. */
+/** After a write, with everything in effect: the input of the next write and the resizes. */
 export function written(vm: VmObserved, write: ConfigWrite, desiredValues: readonly DesiredValue[]): VmObserved {
   const current = new Map(vm.current);
   for (const [key, value] of Object.entries(write.set)) current.set(key, stored(key, value, desiredValues, vm.vmid));
@@ -110,7 +110,7 @@ export function written(vm: VmObserved, write: ConfigWrite, desiredValues: reado
   return { ...vm, current };
 }
 
-/** A request for a volume comes back as the volume; an import's size is its image's, which nobody knows here. */
+/** A request for a volume becomes the volume; an import has the size of its image, which is not known here. */
 function stored(key: string, value: string | Secret, desiredValues: readonly DesiredValue[], vmid: number): string {
   if (typeof value !== 'string') return '';
   if (!isDriveKey(key)) return value;

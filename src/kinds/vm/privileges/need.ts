@@ -1,6 +1,6 @@
 /**
- * What an act needs of whoever asks for it, as data: privileges on paths of the access control tree, or a login that no
- * token can replace. Which release asks for what comes in as rules.
+ * What a request needs, as data: privileges on paths of the access control tree, or a login that no token can replace.
+ * Differences between releases are rules.
  */
 
 /** At least one; any one of them is enough. */
@@ -10,11 +10,11 @@ export type OneOf<Item> = readonly [Item, ...Item[]];
 export interface AclPath {
   /** `/vms/101`. */
   readonly path: string;
-  /** It must be passed on to everything below: which id or entry it will be is not known yet. */
+  /** It must propagate to everything below, because the id or entry is not known yet. */
   readonly below?: true;
 }
 
-/** What of the stack asks for it: a key of the configuration, or a field of the file. */
+/** What in the stack needs it: a key of the configuration, or a field of the file. */
 export type Cause = { readonly key: string; readonly part?: string } | { readonly field: string };
 
 export interface PrivilegeNeed {
@@ -22,11 +22,11 @@ export interface PrivilegeNeed {
   readonly privileges: OneOf<string>;
   readonly paths: OneOf<AclPath>;
   readonly cause: Cause;
-  /** Whoever has all of these needs it not. */
+  /** A token that has all of these does not need it. */
   readonly instead?: OneOf<PrivilegeNeed>;
 }
 
-/** Only a login of root@pam with a password may do it; no privilege replaces that. */
+/** Only a password login as root@pam may do it; no privilege replaces that. */
 export interface RootNeed {
   readonly kind: 'root';
   readonly cause: Cause;
@@ -34,7 +34,7 @@ export interface RootNeed {
   readonly instead: string;
 }
 
-/** Tags that come or go: the datacenter may reserve some of them. */
+/** Tags that are added or removed: the datacenter may reserve some of them. */
 export interface TagNeed {
   readonly kind: 'tags';
   readonly tags: readonly string[];
@@ -45,13 +45,13 @@ export type Need = PrivilegeNeed | RootNeed | TagNeed;
 
 /** What differs between releases. */
 export interface PrivilegeRules {
-  /** What guards questions to the guest agent. */
+  /** The privilege for requests to the guest agent. */
   readonly agent: 'VM.Monitor' | 'VM.GuestAgent';
-  /** Whether the tags of a VM that is created, not cloned, are looked at. */
+  /** Whether Proxmox checks the tags of a VM that is created, not cloned. */
   readonly tagsOfNewVms: boolean;
-  /** Whether custom processor models have paths of their own, or go with a look at the nodes. */
+  /** Whether custom CPU models have their own paths, or are checked on /nodes. */
   readonly cpuModels: 'mapping' | 'nodes';
-  /** Whether anybody but root may give a VM a random number generator. */
+  /** Whether users other than root may give a VM a random number generator. */
   readonly randomNumbers: boolean;
 }
 

@@ -1,10 +1,10 @@
-/** What waiting for a guest needs: the map is total, so that a new check says what it asks of the agent. */
+/** What waiting for a guest needs. The map is total: a new check must say what it requests from the agent. */
 import { managedNic, type ReadyChecks, staticAddresses } from '../ready/checks.ts';
 import type { ReadyInput } from '../steps.ts';
 import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from './need.ts';
 
 interface ReadinessInput extends ReadyInput {
-  /** Network cards it will have. */
+  /** NICs it will have. */
   readonly slots: readonly string[];
   readonly paths: OneOf<AclPath>;
   readonly rules: PrivilegeRules;
@@ -12,7 +12,7 @@ interface ReadinessInput extends ReadyInput {
 
 interface AgentUse {
   readonly request: AgentRequest;
-  /** Field of the file that asks for it. */
+  /** Field of the file that needs it. */
   readonly field: string;
 }
 
@@ -42,14 +42,14 @@ export function readinessNeeds(input: ReadinessInput): Need[] {
   ];
 }
 
-/** The stack gives the address itself, so the guest need not be asked. */
+/** The stack has the address, so the guest need not be asked. */
 function isPromised({ nics, slots }: ReadinessInput): boolean {
   const slot = managedNic({ nics }, slots);
   return slot !== undefined && staticAddresses(nics?.[slot]).length > 0;
 }
 
 export type AgentRequest =
-  /** Whether it is there, and what the guest is like. */
+  /** Ping, and questions about the guest. */
   | 'question'
   | 'file-read'
   /** A program in the guest. */

@@ -1,6 +1,6 @@
 /**
- * What each step of a VM needs, beside the steps themselves: the map is total, so a new action is refused by the compiler
- * until it says what it needs. A step is judged on the VM as the steps before it will have left it.
+ * What each step of a VM needs. The map is total: the compiler refuses a new action until it says what it needs. Each step
+ * is judged on the VM as the steps before it will have left it.
  */
 import { parseDrive } from '../disks.ts';
 import { effectiveValues } from '../observed.ts';
@@ -28,7 +28,7 @@ interface StepPrivileges<Input> {
 const WHOLE: Cause = { field: '' };
 const POWER: Cause = { field: 'power' };
 
-/** Every act begins and ends with a look at the VM. */
+/** Every action starts and ends with a read of the VM. */
 const look = (paths: OneOf<AclPath>): Need => need('VM.Audit', paths, WHOLE);
 const power = (cause: Cause): StepPrivileges<unknown>['needs'] => {
   return (_, { paths }) => [look(paths), need('VM.PowerMgmt', paths, cause)];
@@ -88,7 +88,7 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     needs: ({ slot, sizeBytes }, { vm, paths }) => {
       const text = effectiveValues(vm).get(slot);
       const sizeNow = text === undefined ? undefined : parseDrive(slot, text).sizeBytes;
-      // One that is large enough is only looked at.
+      // A disk that is large enough is only read.
       return [look(paths), ...((sizeNow ?? 0) >= sizeBytes ? [] : growthNeeds(slot, text, paths))];
     },
   },
@@ -102,7 +102,7 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       ];
     },
   },
-  // A file that may not be removed is said to stay; that is no reason to ask for more.
+  // A file that may not be removed stays, with a warning; that does not justify another privilege.
   'vm.unseed': { needs: (_, { paths }) => [look(paths)] },
   'vm.verify': { needs: (_, { paths }) => [look(paths)] },
   'vm.ready': {
@@ -121,7 +121,7 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       need('VM.Allocate', paths, WHOLE),
       ...((vm.running || hidden) && stop !== 'refuse' ? [need('VM.PowerMgmt', paths, WHOLE)] : []),
     ],
-    // Entries on its own path go with the VM: who makes it again needs rights that come from above.
+    // ACL entries on its path are removed with the VM: creating it again needs privileges from above.
     after: (_, { vm }) => ({ paths: [ANY_VM], vm: emptyVm(vm.vmid, vm.node) }),
   },
   'vm.migrate': {
@@ -129,7 +129,7 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
   },
 };
 
-/** Rights on a pool hold for what is put into it. */
+/** Privileges on a pool apply to its members. */
 function withPool(paths: OneOf<AclPath>, pool: string | undefined): OneOf<AclPath> {
   return pool === undefined ? paths : [...paths, { path: `/pool/${pool}` }];
 }

@@ -91,13 +91,13 @@ describe('the addresses of a NIC', () => {
     expect(net0([LOOPBACK, ...interfaces])).toEqual(addresses);
   });
 
-  it('begin with the address of the stack, even if it is public or a /32', () => {
+  it('start with the address of the stack, even if it is public or a /32', () => {
     const interfaces = [card('eth0', MAC, '10.0.20.11/24', '203.0.113.9/32', '2001:db8::9/64')];
     expect(net0(interfaces, ['203.0.113.9'])?.[0]).toBe('203.0.113.9');
     expect(net0(interfaces, ['2001:DB8:0::9'])?.[0]).toBe('2001:db8::9');
   });
 
-  it('go by MAC, not by the order of the guest', () => {
+  it('are matched by MAC address, not by the order of the guest', () => {
     const nics: NicIdentity[] = [
       { slot: 'net0', mac: MAC, expected: [] },
       { slot: 'net1', mac: OTHER_MAC.toLowerCase(), expected: [] },
@@ -107,7 +107,7 @@ describe('the addresses of a NIC', () => {
     expect(reportedAddresses(nics, interfaces)).toEqual({ net0: ['10.0.0.1'], net1: ['10.1.0.2'], net2: [] });
   });
 
-  it('are those of the stack where nobody can be asked', () => {
+  it('are those of the stack if the guest cannot be asked', () => {
     const nics = [
       { slot: 'net0', mac: MAC, expected: ['10.0.20.11'] },
       { slot: 'net1', mac: OTHER_MAC, expected: [] },

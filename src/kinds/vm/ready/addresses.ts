@@ -18,18 +18,18 @@ import type { GuestInterface } from '../../../pve/index.ts';
 export interface NicIdentity {
   readonly slot: string;
   readonly mac: string;
-  /** Addresses the stack gives it, without the length of their network. */
+  /** Addresses that the stack gives it, without prefix length. */
   readonly expected: readonly string[];
 }
 
-/** NIC slot → addresses, the one to talk to first; every NIC is a key. */
+/** NIC slot → addresses, the preferred one first; every NIC is a key. */
 export type NicAddresses = Readonly<Record<string, readonly string[]>>;
 
 export function reportedAddresses(nics: readonly NicIdentity[], interfaces: readonly GuestInterface[]): NicAddresses {
   return Object.fromEntries(nics.map((nic) => [nic.slot, addressesOf(nic, interfaces)]));
 }
 
-/** What the stack promises, where nobody can be asked. */
+/** The addresses in the stack, for a guest that cannot be asked. */
 export function expectedAddresses(nics: readonly NicIdentity[]): NicAddresses {
   return Object.fromEntries(nics.map(({ slot, expected }) => [slot, expected]));
 }
@@ -48,7 +48,7 @@ interface Reported {
 
 function addressesOf(nic: NicIdentity, interfaces: readonly GuestInterface[]): string[] {
   const reported = interfaces
-    // A bridge or VLAN of the guest on top of the card has the card's MAC; docker0 and cni0 have others.
+    // A bridge or VLAN in the guest on top of the NIC has the NIC's MAC address; docker0 and cni0 have others.
     .filter((entry) => entry['hardware-address']?.toLowerCase() === nic.mac.toLowerCase())
     .flatMap((entry) => entry['ip-addresses'] ?? [])
     .flatMap((entry): Reported[] => {
@@ -65,7 +65,7 @@ const isUsable = (ip: IpAddress) => specialUse(ip) === undefined && !isLinkLocal
 function preference(nic: NicIdentity, { ip, length }: Reported): number {
   if (isExpected(nic, ip)) return 0;
   if (ip.version === 6) return 5;
-  // A virtual address of a cluster sits on the same card as a /32 and wanders off to another node.
+  // A virtual address of a cluster is a /32 on the same NIC and moves to other nodes.
   const wanders = length === 32 ? 2 : 0;
   return (isPrivate(ip) ? 1 : 2) + wanders;
 }

@@ -24,11 +24,11 @@ describe('what ready means', () => {
     expect(checks({ guest: 'cloud-init' })).toEqual({ ...NOTHING, agentPings: 3, address: true, osInfo: true });
   });
 
-  it('for Talos: its port, where an address is known, and no agent', () => {
+  it('for Talos: its port, if an address is known, and no agent', () => {
     expect(checks({ guest: 'talos' })).toEqual({ ...NOTHING, portsIfAddressed: [50_000] });
   });
 
-  it('for a plain guest: nothing but that it was started', () => {
+  it('for a plain guest: only that it was started', () => {
     expect(checks({})).toEqual(NOTHING);
   });
 
@@ -77,7 +77,7 @@ describe('what ready means', () => {
   });
 });
 
-describe('whom to wait for', () => {
+describe('the VM to wait for', () => {
   it('knows each NIC by its MAC and by the addresses the stack gives it', () => {
     const nics = {
       net0: { ipv4: 'dhcp' as const },
@@ -107,7 +107,7 @@ describe('whom to wait for', () => {
     expect(managedNic(fields(nics ? { nics } : {}), ['net10', 'net1', 'net0'])).toBe(slot);
   });
 
-  it('has no NIC to talk through where there is none', () => {
+  it('has no managed NIC if it has no NIC', () => {
     expect(managedNic(fields(), [])).toBeUndefined();
   });
 });

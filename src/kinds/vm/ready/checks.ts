@@ -1,4 +1,4 @@
-/** What "ready" means for a VM: the defaults of its kind of guest, with what the stack says about it on top. Pure data. */
+/** When a VM is ready: the defaults for its kind of guest, overridden by the stack. Pure data. */
 import type { Address } from '../../../base/address.ts';
 import type { VmFields } from '../fields/index.ts';
 import type { NicFields } from '../fields/nics.ts';
@@ -7,33 +7,33 @@ import type { NicIdentity } from './addresses.ts';
 export type GuestCommand = readonly [string, ...string[]];
 
 export interface ReadyChecks {
-  /** Answers of the agent in a row; 0 where it is not waited for. */
+  /** Consecutive answers of the agent; 0 to not wait for it. */
   readonly agentPings: number;
   /** An address must be known on the managed NIC. */
   readonly address: boolean;
   readonly osInfo: boolean;
   readonly cloudInit: boolean;
-  /** The guest's own service manager must call the agent active. */
+  /** The guest's service manager must report the agent as active. */
   readonly agentService: boolean;
-  /** Programs in the guest that must end with 0. */
+  /** Commands in the guest that must exit with 0. */
   readonly commands: readonly GuestCommand[];
-  /** Ports that must answer from here. */
+  /** Ports that must accept connections from this machine. */
   readonly ports: readonly number[];
-  /** Ports that must answer from here where an address is known. */
+  /** Ports that must accept connections if an address is known. */
   readonly portsIfAddressed: readonly number[];
-  /** How long all of it must hold. */
+  /** How long all conditions must hold. */
   readonly settleMs: number;
-  /** Bound of the whole wait. */
+  /** Time limit of the whole wait. */
   readonly timeoutMs: number;
 }
 
-/** Whom to wait for. */
+/** The VM to wait for. */
 export interface ReadyTarget {
   readonly address: Address;
   readonly vmid: number;
   readonly node: string;
   readonly nics: readonly NicIdentity[];
-  /** Slot of the NIC through which the VM is talked to. */
+  /** Slot of the NIC that is used to reach the VM. */
   readonly managedNic: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One look at each thing that readiness is made of. A look asks once and says what it saw; when to look again is the
- * business of `wait.ts`. Everything here only reads, apart from commands the stack itself asks for.
+ * The checks that readiness consists of, and how a wait fails. A look asks once and reports what it observed; `wait.ts`
+ * decides when to look again. Everything here only reads, apart from commands that the stack configures.
  */
 import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -22,18 +22,18 @@ interface LookParts {
   readonly signal: AbortSignal;
 }
 
-/** Undefined: it is so. */
+/** Undefined: the condition holds. */
 type Verdict = Miss | undefined;
 
 export interface Look {
-  /** For people: what is being waited for. */
+  /** For messages: what is awaited. */
   readonly awaited: string;
-  /** How a wait that ends here is called. */
+  /** Error code of a wait that fails here. */
   readonly code: Miss['code'];
   look(): Promise<Verdict>;
 }
 
-/** What the looks have learned about the guest. */
+/** What the looks have observed of the guest. */
 interface GuestObserved {
   addresses: NicAddresses;
 }
@@ -46,11 +46,11 @@ const CLOUD_INIT_RESULT = '/var/lib/cloud/data/result.json';
 const AGENT_SERVICE_STATE = ['systemctl', 'is-active', 'qemu-guest-agent'] as const;
 
 export interface Looks {
-  /** In the order in which they can come true. */
+  /** In the order in which they can succeed. */
   readonly looks: readonly Look[];
-  /** The one that costs the server three seconds while the agent is not up. */
+  /** The one that costs Proxmox three seconds while the agent is silent. */
   readonly firstQuestion: Look | undefined;
-  /** Whether it still lives. */
+  /** Whether the guest is still up. */
   readonly pulse: Look;
   readonly guest: GuestObserved;
 }
@@ -87,13 +87,13 @@ function runningLook(parts: LookParts): Look {
 function pingLook(parts: LookParts, count: number): Look {
   const awaited = count === 1 ? 'its guest agent to answer' : `its guest agent to answer ${count} times in a row`;
   return asking(parts, awaited, 'AGENT_SILENT', async () => {
-    // One after the other without a pause: whether it lasts is what `settle` is for.
+    // Without pauses: whether it lasts is checked by `settle`.
     for (let answered = 0; answered < count; answered++) await vmOf(parts).agent.ping(options(parts));
     return undefined;
   });
 }
 
-/** An address that the stack gives is believed only where nobody can be asked. */
+/** The address in the stack is trusted only if the guest cannot be asked. */
 function needsAddress({ checks, target }: LookParts): boolean {
   const isPromised = target.nics.some((nic) => nic.slot === target.managedNic && nic.expected.length > 0);
   return (checks.address || checks.ports.length > 0) && !isPromised;
@@ -109,7 +109,7 @@ function addressLook(parts: LookParts, guest: GuestObserved): Look {
   return asking(parts, awaited, 'NO_ADDRESS', async (miss) => {
     guest.addresses = reportedAddresses(target.nics, await vmOf(parts).agent.networkGetInterfaces(options(parts)));
     if (!isAwaited) return undefined;
-    if (!nic) return miss('The VM has no NIC that could have one.');
+    if (!nic) return miss('The VM has no NIC that could have an address.');
     if (hasAddress(nic, guest.addresses)) return undefined;
     const others = guest.addresses[nic.slot] ?? [];
     return miss(`The guest reports ${others.length > 0 ? others.join(', ') : 'none'} on ${nic.slot} (${nic.mac}).`);
@@ -127,7 +127,7 @@ function osInfoLook(parts: LookParts): Look {
 function portLook(parts: LookParts, guest: GuestObserved, port: number, when: 'always' | 'if addressed'): Look {
   return asking(parts, `port ${port} to answer`, 'PORT_CLOSED', async (miss) => {
     const [address] = guest.addresses[parts.target.managedNic ?? ''] ?? [];
-    if (address === undefined) return when === 'always' ? miss('No address is known to ask.') : undefined;
+    if (address === undefined) return when === 'always' ? miss('No address is known.') : undefined;
     const { signal } = parts;
     const isOpen = await parts.ports.isOpen(address, port, { timeoutMs: PROBE_TIMEOUT_MS, signal });
     return isOpen ? undefined : miss(`Nothing answers on ${address} port ${port}.`);
@@ -139,13 +139,13 @@ function cloudInitLook(parts: LookParts): Look {
     const { content } = await vmOf(parts).agent.fileRead(CLOUD_INIT_RESULT, options(parts));
     const errors = cloudInitErrors(content);
     if (!errors) return miss(`Its agent answers, but ${CLOUD_INIT_RESULT} is not complete yet.`);
-    // It has finished, which is all that was asked; what it could not do is for people to judge.
+    // It has finished, which is all that is required; its errors are warnings.
     for (const error of errors) parts.log.log('warn', `${parts.target.address}: cloud-init reports: ${error}`);
     return undefined;
   });
 }
 
-/** What cloud-init could not do, or undefined while the text is no result. */
+/** Errors of cloud-init, or undefined while the text is not a complete result. */
 function cloudInitErrors(text: string): string[] | undefined {
   try {
     const result: unknown = JSON.parse(text);
@@ -162,12 +162,12 @@ function commandLook(parts: LookParts, command: GuestCommand): Look {
   const shown = command.join(' ');
   return asking(parts, `"${shown}" in the guest to end with 0`, 'CHECK_FAILED', async (miss) => {
     const status = await execution(parts, command);
-    // What it printed stays in the guest: nobody knows whether it is secret.
+    // Its output is not shown, because it may be secret.
     return status.exitcode === 0 ? undefined : miss(`Its agent answers, but the command ended with ${endOf(status)}.`);
   });
 }
 
-/** An agent that was started by hand answers as well, and is gone after the next boot. */
+/** An agent that was started by hand answers too, and is gone after the next boot. */
 function agentServiceLook(parts: LookParts): Look {
   return asking(parts, 'its service qemu-guest-agent to be active', 'CHECK_FAILED', async (miss) => {
     const status = await execution(parts, AGENT_SERVICE_STATE);
@@ -194,7 +194,7 @@ const endOf = ({ exitcode, signal }: GuestExecStatus) =>
 
 type MissWith = (observed: string) => Miss;
 
-/** A look whose question may fail for now; what can never succeed is thrown on. */
+/** A look whose question may fail temporarily; an error that cannot pass is thrown. */
 function asking(
   parts: LookParts,
   awaited: string,
@@ -208,7 +208,7 @@ function asking(
       try {
         return await ask((observed) => ({ code, awaited, observed }));
       } catch (error) {
-        // A question cut short by the end of the wait has no answer, whatever error it ended with.
+        // A question that the end of the wait cut short has no answer, whatever its error.
         throwIfCanceled(parts.signal);
         if (!(error instanceof ProxwrightError)) throw error;
         return { ...missOf(error, awaited, code), cause: error };
@@ -222,7 +222,7 @@ function missOf(error: ProxwrightError, awaited: string, code: Miss['code']): Mi
     return { code: 'AGENT_SILENT', awaited, observed: 'Its guest agent does not answer.', lost: 'agent' };
   }
   if (error.code === 'NOT_RUNNING') return { code: 'NOT_RUNNING', awaited, observed: 'It is stopped.', lost: 'guest' };
-  // The agent's own refusals come as these: a file that is not there yet, a command that it does not know.
+  // The agent's refusals have this code: a file that does not exist yet, an unknown command.
   if (error.code === 'SERVER_FAULT' || isConnectionTrouble(error)) {
     return { code, awaited, observed: error.diagnostic.detail };
   }
@@ -234,24 +234,25 @@ const options = ({ signal }: LookParts): CallOptions => ({ signal });
 
 type ReadyCode = 'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED' | 'NOT_RUNNING';
 
-/** Something that is not so yet. */
+/** A condition that does not hold yet. */
 export interface Miss {
   readonly code: ReadyCode;
-  /** What is waited for: `an address on net0`. */
+  /** What is awaited: `an address on net0`. */
   readonly awaited: string;
-  /** What was found instead, as a sentence. */
+  /** What was observed instead, as a sentence. */
   readonly observed: string;
-  /** Nobody is there: whatever was seen of the guest before counts no more. */
+  /** The guest or its agent is gone: earlier observations no longer count. */
   readonly lost?: 'guest' | 'agent' | undefined;
   readonly cause?: ProxwrightError | undefined;
 }
 
 const HINTS: Readonly<Record<ReadyCode, Hint | string>> = {
-  AGENT_SILENT: advice`Look at the console of the VM; check that qemu-guest-agent is installed and running in it. Where no agent is meant to answer: ${setting('ready', { agent: false })}`,
-  NO_ADDRESS: advice`Check bridge, VLAN and DHCP of that NIC, or give it an address of its own: nics.<slot>.ipv4. To go on without one: ${setting('ready', { address: false })}`,
-  PORT_CLOSED: 'Check that the service listens in the guest and that no firewall stands between it and here.',
-  CHECK_FAILED: 'Look into the guest: the check itself is what did not hold.',
-  NOT_RUNNING: 'Look at the last tasks of the VM and its console: something switched it off.',
+  AGENT_SILENT: advice`Check the console of the VM, and that qemu-guest-agent is installed and running in it. If it has no agent: ${setting('ready', { agent: false })}`,
+  NO_ADDRESS: advice`Check bridge, VLAN and DHCP of that NIC, or give it a static address: nics.<slot>.ipv4. To continue without an address: ${setting('ready', { address: false })}`,
+  PORT_CLOSED:
+    'Check that the service listens in the guest, and that no firewall blocks the connection from this machine.',
+  CHECK_FAILED: 'Check the guest: it answers, but this check failed.',
+  NOT_RUNNING: 'Check the last tasks of the VM and its console: something stopped it.',
 };
 
 export function notReady(target: ReadyTarget, miss: Miss, waitedMs: number): ProxwrightError {
@@ -265,12 +266,12 @@ export function notReady(target: ReadyTarget, miss: Miss, waitedMs: number): Pro
   return code === 'NOT_RUNNING' ? new ProxwrightError({ ...init, code }) : new ProxwrightError({ ...init, code });
 }
 
-/** Waiting would be in vain: QEMU was started without the device the agent talks through. */
+/** Waiting is pointless: QEMU was started without the port that the agent uses. */
 function agentSwitchedOff(target: ReadyTarget): ProxwrightError {
   return new ProxwrightError({
     code: 'AGENT_SILENT',
     where: { address: target.address, step: 'ready' },
-    detail: `VM ${target.vmid} on ${target.node} has no guest agent switched on, so none can answer. The VM is kept.`,
-    hint: advice`Switch it on (${setting('agent', { enabled: true })}), or do not wait for it: ${setting('ready', { agent: false })}`,
+    detail: `VM ${target.vmid} on ${target.node} does not have the guest agent enabled, so it cannot answer. The VM is kept.`,
+    hint: advice`Enable it (${setting('agent', { enabled: true })}), or do not wait for it: ${setting('ready', { agent: false })}`,
   });
 }

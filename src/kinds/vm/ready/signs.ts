@@ -1,12 +1,12 @@
 /**
- * A sign of life that costs the server next to nothing: whether a guest has sent a packet yet, counted by the host at its
- * network card. One list of a node's VMs, read live, serves everybody who waits on that node.
+ * A sign of life that costs Proxmox almost nothing: whether a guest has sent a packet yet, as the host counts at its NIC.
+ * One list of a node's VMs serves all waits on that node.
  */
 import type { Clock, Instant } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Pve } from '../../../pve/index.ts';
 
-/** However many wait, no node is asked more often than this. */
+/** No node is asked more often than this, however many VMs are waited for. */
 const FRESH_MS = 400;
 
 interface SenderList {
@@ -24,7 +24,7 @@ export class GuestSigns {
     this.#clock = clock;
   }
 
-  /** False also where it cannot be told: then the guest itself is asked, only later. */
+  /** Also false if it cannot be read: then the guest's agent is asked, only later. */
   async hasSent(node: string, vmid: number): Promise<boolean> {
     const known = this.#sights.get(node);
     const now = this.#clock.now();
@@ -33,7 +33,7 @@ export class GuestSigns {
     return (await list.senders).has(vmid);
   }
 
-  /** Without anybody's signal: who leaves must not take the answer away from the others. */
+  /** Without a signal: one canceled wait must not cancel the answer for the others. */
   async #senders(node: string): Promise<ReadonlySet<number>> {
     try {
       const vms = await this.#pve.node(node).vms.list();

@@ -1,8 +1,8 @@
 /**
- * Waits until a started VM is ready: each look in turn until all of them hold, then once more after they have settled.
- * Bounded, on the injected clock, and gentle: a silent agent costs Proxmox 3 s of one of its three workers with each
- * question, so it is asked once its guest shows signs of life, and pauses grow with the time that nothing has moved (how
- * many ask at once is limited by the client's gate).
+ * Waits until a started VM is ready: makes each check in turn until all of them hold, then once more after they have
+ * settled. The wait has a time limit on the injected clock and spares the server: each question to a silent agent costs
+ * Proxmox 3 s of one of its three workers, so the agent is asked once its guest shows signs of life, and pauses grow while
+ * nothing changes. The client limits how many agents are asked at once.
  */
 import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { isCanceled } from '../../../base/errors.ts';
@@ -20,10 +20,10 @@ export interface ReadyContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly ports: PortProbe;
-  /** Shared by all who wait. */
+  /** Shared by all waits of a run. */
   readonly signs: GuestSigns;
   readonly signal?: AbortSignal | undefined;
-  /** For people: what is being waited for. */
+  /** Progress for the terminal. */
   progress?(text: string): void;
 }
 
@@ -32,28 +32,28 @@ export interface Readiness {
   readonly waitedMs: number;
 }
 
-/** A VM that comes up is noticed at most this much later, relative to how long it took. */
+/** Readiness is noticed at most this much later, relative to how long it took. */
 const PAUSE_SHARE = 0.1;
 const SHORTEST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
-/** While nobody answers at all, each question is dear. */
+/** While the agent is silent, each question is expensive. */
 const SHORTEST_PAUSE_IN_SILENCE_MS = 1_000;
 const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
-/** Signs of life are cheap, so they are looked for more often. */
+/** Signs of life are cheap to read, so they are read more often. */
 const SIGN_SHARE = 0.04;
 const SHORTEST_SIGN_PAUSE_MS = 500;
 const LONGEST_SIGN_PAUSE_MS = 5_000;
-/** A guest may be up without having sent a packet, so it is asked after this long all the same. */
+/** A guest may be up without having sent a packet, so its agent is asked after this long anyway. */
 const PATIENCE_MS = 10_000;
-/** Of all the time there is, no more is spent on a sign before a question. */
+/** At most this share of the time limit is spent waiting for a sign of life. */
 const PATIENCE_SHARE_OF_TIMEOUT = 0.25;
-/** A reboot through Proxmox stops the VM for a moment; one that stays stopped will not come up by itself. */
+/** A reboot through Proxmox stops the VM briefly; one that stays stopped will not start by itself. */
 const STOPPED_FOR_GOOD_MS = 60_000;
-/** How often the pulse is felt while everything must hold. */
+/** How often the pulse is checked while all conditions must hold. */
 const PULSE_MS = 5_000;
 const MISSES_PER_LOG_LINE = 10;
 
-/** Ends with what was learned, or with an error that says what was waited for; the VM is kept either way. */
+/** Returns what was observed, or throws an error that says what was awaited; the VM is kept either way. */
 export async function waitUntilReady(
   context: ReadyContext,
   target: ReadyTarget,
@@ -118,7 +118,7 @@ class Wait {
     return { addresses: guest.addresses, waitedMs };
   }
 
-  /** Looks at one thing after the other. A guest that falls silent is watched from the beginning again. */
+  /** Makes one check after the other. If the guest becomes silent, starts over. */
   async #untilSeen({ looks, firstQuestion }: Looks, signal: AbortSignal): Promise<void> {
     for (let index = 0; index < looks.length; ) {
       const look = looks[index];
@@ -133,13 +133,13 @@ class Wait {
         continue;
       }
       this.#missed(miss);
-      // Whether it runs at all is known from the agent's answer too, so a silent one is not asked twice a round.
+      // An answer of the agent also shows that the VM runs, so a silent agent is not asked twice in a round.
       if (miss.lost) index = miss.lost === 'guest' ? 0 : Math.min(index, 1);
       await this.#context.clock.sleep(this.#pauseMs(miss), signal);
     }
   }
 
-  /** Whether everything held all the time; the pulse is felt on the way, all of it looked at again at the end. */
+  /** Whether all conditions held the whole time: checks the pulse meanwhile, and everything again at the end. */
   async #hasSettled(looks: readonly Look[], pulse: Look, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#context;
     const { settleMs } = this.#checks;
@@ -164,7 +164,7 @@ class Wait {
     this.#aim = aim;
   }
 
-  /** Told to the log when it is something new, and every tenth time. */
+  /** Logged when it changes, and every tenth time. */
   #missed(miss: Miss): void {
     const { clock, log } = this.#context;
     const isNew = miss.observed !== this.#lastMiss?.observed;
@@ -187,8 +187,8 @@ class Wait {
   }
 
   /**
-   * No question is of use before the guest has booted, and one that comes too early takes longer than the guest may need.
-   * So it is asked once its card has sent something; without a card, or when nothing is sent for long, all the same.
+   * Asking before the guest has booted is useless, and the question may take longer than the boot. So the agent is asked
+   * once the NIC has sent a packet; without a NIC, or if nothing is sent for long, it is asked anyway.
    */
   async #untilSignOfLife(signal: AbortSignal): Promise<void> {
     const { clock, signs } = this.#context;
@@ -208,12 +208,12 @@ class Wait {
 
   #pauseMs({ lost }: Miss): number {
     if (lost !== 'agent') return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS);
-    // Without a sign of life the pause is spent looking for one.
+    // Without a sign of life, the pause is spent waiting for one.
     if (!this.#hasSign && this.#target.managedNic !== undefined) return 0;
     return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_IN_SILENCE_MS, LONGEST_PAUSE_IN_SILENCE_MS);
   }
 
-  /** A share of the time that nothing has moved, within bounds. */
+  /** A share of the time since something last changed, within limits. */
   #quiet(share: number, shortestMs: number, longestMs: number): number {
     const quietMs = this.#context.clock.now() - this.#movedAt;
     return Math.min(longestMs, Math.max(shortestMs, Math.round(share * quietMs)));
@@ -223,6 +223,6 @@ class Wait {
     const aim: Aim = this.#aim ?? { code: 'NOT_RUNNING', awaited: 'the VM to run' };
     const miss = this.#lastMiss?.awaited === aim.awaited ? this.#lastMiss : undefined;
     const waitedMs = this.#context.clock.now() - this.#startedAt;
-    return notReady(this.#target, miss ?? { ...aim, observed: 'Then the time was up.' }, waitedMs);
+    return notReady(this.#target, miss ?? { ...aim, observed: 'The time limit was reached.' }, waitedMs);
   }
 }

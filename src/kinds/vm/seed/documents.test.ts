@@ -18,7 +18,7 @@ function source(fields: object, secrets: SeedSource['secrets'], macs: SeedSource
 
 const OWN = { storage: 'local', user_data: { file: 'user-data.yaml' } };
 
-describe('a seed with user data of one’s own', () => {
+describe('a seed with custom user-data', () => {
   const documents = seedDocuments(
     source(
       {
@@ -42,11 +42,11 @@ describe('a seed with user data of one’s own', () => {
     ),
   );
 
-  it('has it as it is', () => {
+  it('contains it unchanged', () => {
     expect(documents['user-data']).toBe(USER_DATA);
   });
 
-  it('says what the fields say below it, as vendor data', () => {
+  it('has the settings of the fields as vendor-data', () => {
     expect(documents['vendor-data']).toBe(
       [
         '#cloud-config',
@@ -65,7 +65,7 @@ describe('a seed with user data of one’s own', () => {
     );
   });
 
-  it('tells the addresses of each card by its MAC address', () => {
+  it('has the addresses of each NIC by its MAC address', () => {
     expect(documents['network-config']).toBe(
       [
         'version: 1',
@@ -141,7 +141,7 @@ describe('a seed', () => {
     expect(Object.keys(documents).sort()).toEqual(['meta-data', 'user-data', 'vendor-data']);
   });
 
-  it('with name servers only still lets the first card ask for its address', () => {
+  it('with name servers only still uses DHCP on the first NIC', () => {
     const documents = seedDocuments(
       source(
         { cloud_init: { ...OWN, dns: { servers: ['9.9.9.9'] } }, nics: { net1: {}, net0: {} } },
@@ -158,19 +158,19 @@ describe('a seed', () => {
     });
   });
 
-  it('passes over cards that are taken away', () => {
+  it('leaves out NICs that are removed', () => {
     const documents = seedDocuments(
       source({ cloud_init: OWN, nics: { net0: { ipv4: 'dhcp', remove: true } } }, { user_data: new Secret(USER_DATA) }),
     );
     expect(documents['network-config']).toBeUndefined();
   });
 
-  it('cannot be made while a card has no MAC address', () => {
+  it('cannot be created while a NIC has no MAC address', () => {
     const given = source({ cloud_init: OWN, nics: { net0: { ipv4: 'dhcp' } } }, { user_data: new Secret(USER_DATA) });
     expect(() => seedDocuments(given)).toThrow('net0 has no MAC address yet');
   });
 
-  it('with network data of one’s own makes user data as Proxmox would', () => {
+  it('with a custom network configuration writes user-data as Proxmox would', () => {
     const documents = seedDocuments(
       source(
         {
@@ -198,7 +198,7 @@ describe('a seed', () => {
     );
   });
 
-  it('has meta-data of one’s own as it is', () => {
+  it('contains custom meta-data unchanged', () => {
     const documents = seedDocuments(
       source(
         { cloud_init: { storage: 'local', meta_data: { text: 'instance-id: mine' } } },
@@ -223,7 +223,7 @@ describe('a seed', () => {
 describe('a seed for Talos', () => {
   const MACHINE = 'version: v1alpha1\nmachine: { type: worker }\n';
 
-  it('has the machine configuration, the addresses and the host name, and nothing of accounts', () => {
+  it('has the machine configuration, the addresses and the host name, and no accounts', () => {
     const documents = seedDocuments(
       source(
         { guest: 'talos', cloud_init: OWN, nics: { net0: { ipv4: { address: '10.0.20.11/24' } } } },
@@ -236,7 +236,7 @@ describe('a seed for Talos', () => {
     expect(parse(documents['meta-data'] ?? '')).toMatchObject({ 'local-hostname': 'web-1', hostname: 'web-1' });
   });
 
-  it('asks for DHCPv6 in the words that Talos knows', () => {
+  it('spells DHCPv6 as Talos expects it', () => {
     const documents = seedDocuments(
       source(
         { guest: 'talos', cloud_init: OWN, nics: { net0: { ipv6: 'dhcp' } } },
@@ -247,7 +247,7 @@ describe('a seed for Talos', () => {
     expect(documents['network-config']).toContain('- type: "ipv6_dhcpv6-stateful"');
   });
 
-  it('has a network document even without addresses, because Talos asks for one', () => {
+  it('has a network configuration even without addresses, because Talos requires one', () => {
     const documents = seedDocuments(source({ guest: 'talos', cloud_init: OWN }, { user_data: new Secret(MACHINE) }));
     expect(parse(documents['network-config'] ?? '')).toEqual({ version: 1, config: [] });
   });
@@ -263,7 +263,7 @@ describe('a seed for Talos', () => {
   });
 });
 
-describe('user data that its guest would pass over', () => {
+describe('user-data that its guest would ignore', () => {
   it.each([
     ['talos', '#cloud-config\nusers: []\n', 'machine configuration'],
     ['cloud-init', 'packages: [htop]\n', 'first line'],

@@ -1,4 +1,7 @@
-/** A seed: the volume that tells a guest what it is to be. Its name follows its contents, so a changed one is another file. */
+/**
+ * A seed: the volume with custom cloud-init files, and what is in them. Its name is derived from its contents, so changed
+ * contents are another file.
+ */
 
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
@@ -9,15 +12,15 @@ import { writeIso } from './iso9660.ts';
 import { passwordHash } from './password-hash.ts';
 
 interface Seed {
-  /** Of the documents and the VM they are for. */
+  /** Of the files and the VM they are for. */
   readonly digest: string;
   readonly fileName: string;
   readonly documents: SeedDocuments;
 }
 
-/** By which cloud-init and Talos find the volume. */
+/** The label by which cloud-init and Talos find the volume. */
 const LABEL = 'cidata';
-/** Any fixed instant does; guests do not look at it. */
+/** Any fixed instant works; guests ignore it. */
 const AT = new Date('2000-01-01T00:00:00Z');
 const NAME_DIGITS = 16;
 
@@ -37,14 +40,14 @@ export interface SeedSource {
   readonly fields: SeedFields;
   /** NIC slot → MAC address. */
   readonly macs: Readonly<Record<string, string>>;
-  /** The VM's uuid: of two VMs that are told the same, each has a seed of its own. */
+  /** The VM's uuid, so that two VMs with the same settings have different seeds. */
   readonly uuid: string;
   readonly secrets: Readonly<Partial<Record<OwnDocument | 'password', Secret>>>;
 }
 
 type DocumentName = 'meta-data' | 'user-data' | 'vendor-data' | 'network-config';
 
-/** Contents are secret: one's own may hold anything. */
+/** Contents are secret, because custom files may hold anything. */
 type SeedDocuments = Readonly<Partial<Record<DocumentName, string>>>;
 
 const INSTANCE_ID_DIGITS = 40;
@@ -61,14 +64,14 @@ export function seedDocuments(source: SeedSource): SeedDocuments {
 
 function usersOf({ fields, uuid, secrets }: SeedSource): SeedDocuments & { readonly 'user-data': string } {
   const own = secrets.user_data?.reveal();
-  // Talos knows no accounts; this first line tells it that there is no machine configuration here.
+  // Talos has no accounts; with this first line it knows that there is no machine configuration.
   if (fields.guest === 'talos') return { 'user-data': own ?? '#cloud-config\n' };
   const password = secrets.password && passwordHash(secrets.password.reveal(), uuid);
   if (own !== undefined) return { 'user-data': own, 'vendor-data': cloudConfig(fields, password, fields.upgrade) };
   return { 'user-data': cloudConfig(fields, password, fields.upgrade ?? true) };
 }
 
-/** The host name is in the meta-data, so that meta-data of one's own can have another. */
+/** The host name is in the meta-data, so that custom meta-data can change it. */
 function cloudConfig(
   { user, sshKeys }: SeedFields,
   password: string | undefined,
@@ -87,20 +90,20 @@ function cloudConfig(
 }
 
 /**
- * The instance id follows the other documents: what changes makes it another instance, for which cloud-init does at the
- * next boot what it does once for each. Proxmox's own drive does the same.
+ * The instance id is derived from the other files: a change makes it a new instance, for which cloud-init repeats its
+ * once-per-instance work at the next boot. Proxmox's own drive does the same.
  */
 function metaData({ fields: { name, dns, guest }, uuid }: SeedSource, others: SeedDocuments): string {
   const hostname = name.includes('.') || dns?.domain === undefined ? name : `${name}.${dns.domain}`;
   return yaml({
     'instance-id': digestOf([uuid, hostname], others).slice(0, INSTANCE_ID_DIGITS),
     'local-hostname': hostname,
-    // Releases of Talos before 1.8 know it by this name only.
+    // Talos before 1.8 knows only this name.
     ...(guest === 'talos' && { hostname }),
   });
 }
 
-/** Over names, lengths and contents, so that nothing can move from one document into the next unseen. */
+/** Over names, lengths and contents, so that text moved from one file to the next changes the digest. */
 function digestOf(about: readonly string[], documents: SeedDocuments): string {
   const hash = createHash('sha256');
   const parts = Object.entries(documents).sort(([left], [right]) => (left < right ? -1 : 1));
@@ -108,28 +111,28 @@ function digestOf(about: readonly string[], documents: SeedDocuments): string {
   return hash.digest('hex');
 }
 
-/** All texts in quotes: readers of older YAML take some MAC addresses for numbers and some words for booleans. */
+/** All texts in quotes: older YAML parsers read some MAC addresses as numbers and some words as booleans. */
 function yaml(value: object): string;
 function yaml(value: object | undefined): string | undefined;
 function yaml(value: object | undefined): string | undefined {
   return value && stringify(value, { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', lineWidth: 0 });
 }
 
-/** First lines by which cloud-init knows what it has been given. */
+/** First lines by which cloud-init recognises the kind of user-data. */
 const CLOUD_INIT_KINDS = /^(#cloud-config|#!|#include|#cloud-boothook|#part-handler|#upstart-job|## template: ?jinja)/;
 const MIME_MESSAGE = /^(content-type|mime-version|from |received):?/i;
 
-/** Why user data of one's own would be passed over by its guest without a word; undefined where it would not. */
+/** Why the guest would silently ignore custom user-data; undefined if it would not. */
 export function userDataProblem(guest: SeedFields['guest'], text: string): string | undefined {
   switch (guest) {
     case 'talos':
       return /^#cloud-config\s*$/m.test(text.split('\n', 1)[0] ?? '')
-        ? 'Talos passes over user data whose first line is "#cloud-config"; it wants a machine configuration.'
+        ? 'Talos ignores user-data whose first line is "#cloud-config"; it needs a machine configuration.'
         : undefined;
     case 'cloud-init':
       return CLOUD_INIT_KINDS.test(text) || MIME_MESSAGE.test(text)
         ? undefined
-        : 'cloud-init passes over user data that does not say in its first line what it is, for example "#cloud-config" or "#!/bin/sh".';
+        : 'cloud-init ignores user-data whose first line does not say what it is, for example "#cloud-config" or "#!/bin/sh".';
     case 'plain':
       return undefined;
   }
@@ -144,17 +147,17 @@ interface Subnet {
 type Nic = SeedFields['nics'][string];
 type Macs = Readonly<Record<string, string>>;
 
-/** Undefined where the guest's own way, DHCP on its first card, is all that is wanted. */
+/** Undefined if the guest's default, DHCP on its first NIC, is what is desired. */
 function networkConfig({ guest, nics, dns }: SeedFields, macs: Macs): object | undefined {
   const slots = Object.keys(nics).sort((left, right) => numberOf(left) - numberOf(right));
   const given = slots.filter((slot) => nics[slot]?.ipv4 !== undefined || nics[slot]?.ipv6 !== undefined);
   const hasDns = (dns?.servers ?? []).length > 0 || dns?.domain !== undefined;
-  // Talos asks for the document, and without cards in it still uses DHCP on all of them.
+  // Talos requires the file, and without NICs in it still uses DHCP on all of them.
   if (guest !== 'talos' && given.length === 0 && !hasDns) return undefined;
-  // The two words for the same: some renderers of cloud-init know only the one, and Talos only the other.
+  // Two names for the same: some renderers of cloud-init accept only one, and Talos only the other.
   const dhcp6 = guest === 'talos' ? 'ipv6_dhcpv6-stateful' : 'dhcp6';
   const card = (slot: string, nic: Nic) => cardOf(slot, nic, macs, dhcp6);
-  // A document without cards would leave cloud-init without a network.
+  // A file without NICs would leave the guest without a network.
   const fallback = guest !== 'talos' && given.length === 0 ? slots.slice(0, 1) : [];
   return {
     version: 1,
@@ -168,7 +171,7 @@ function networkConfig({ guest, nics, dns }: SeedFields, macs: Macs): object | u
 
 function cardOf(slot: string, { ipv4, ipv6 }: Nic, macs: Macs, dhcp6: Subnet['type']): object {
   const mac = macs[slot];
-  invariant(mac !== undefined, `${slot} has no MAC address yet, and a seed tells cards apart by theirs.`);
+  invariant(mac !== undefined, `${slot} has no MAC address yet, and a seed identifies NICs by their MAC address.`);
   return {
     type: 'physical',
     name: `eth${numberOf(slot)}`,

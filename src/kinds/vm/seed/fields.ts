@@ -1,7 +1,7 @@
-/** What a seed needs to know of a VM. It holds no secret and no reference to one, so it may stand in plans. */
+/** What a seed needs to know about a VM. It holds no secret and no reference to one, so plans may contain it. */
 import type { VmFields } from '../fields/index.ts';
 
-/** Documents that a stack can bring itself. */
+/** Cloud-init files that a stack can provide. */
 export const OWN_DOCUMENTS = ['user_data', 'network_data', 'meta_data'] as const;
 export type OwnDocument = (typeof OWN_DOCUMENTS)[number];
 
@@ -20,12 +20,12 @@ export interface SeedFields {
   readonly own: readonly OwnDocument[];
 }
 
-/** Documents of one's own are what makes the difference between Proxmox's drive and a seed of ours. */
+/** With custom cloud-init files, Proxwright writes a seed; otherwise Proxmox's drive is used. */
 export function ownDocuments(cloudInit: CloudInitFields | undefined): OwnDocument[] {
   return OWN_DOCUMENTS.filter((document) => cloudInit?.[document] !== undefined);
 }
 
-/** Undefined where Proxmox's own drive does. */
+/** Undefined if Proxmox's own drive is used. */
 export function seedFieldsOf({ name, guest, nics = {}, cloud_init: cloudInit }: VmFields): SeedFields | undefined {
   const own = ownDocuments(cloudInit);
   if (!cloudInit || own.length === 0) return undefined;

@@ -8,7 +8,7 @@ export interface PlacedFile {
   readonly sector: number;
 }
 
-/** What a directory is when it is written: where it begins, how long it is, when it was made. */
+/** A directory as it is written: first sector, length and date. */
 export interface DirectoryPlace {
   readonly sector: number;
   readonly sizeBytes: number;
@@ -104,7 +104,7 @@ function inSectors(records: readonly Buffer[]): Buffer {
   return Buffer.concat(sectors.map((each) => Buffer.concat(each, SECTOR_BYTES)));
 }
 
-/** Eight capitals, a dot, three more: what a reader sees that knows neither extension. */
+/** Eight capitals, a dot, three more: for a reader that knows neither extension. */
 function withShortNames(files: readonly PlacedFile[]): { readonly file: PlacedFile; readonly identifier: Buffer }[] {
   const taken = new Set<string>();
   const reduced = (text: string, length: number) =>
@@ -158,7 +158,7 @@ function extensionReference(): Buffer {
 
 export const SECTOR_BYTES = 2048;
 
-/** Many fields stand there twice, for processors of either kind. */
+/** Many numbers are written twice, in both byte orders. */
 export function both16(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt16LE(value, 0);
@@ -192,10 +192,10 @@ export function longDate(at: Date): Buffer {
   return Buffer.concat([Buffer.from(digits, 'latin1'), Buffer.alloc(1)]);
 }
 
-/** A date nobody set. */
+/** A date that is not set. */
 export const NO_DATE = Buffer.concat([Buffer.from('0'.repeat(16), 'latin1'), Buffer.alloc(1)]);
 
-/** UCS-2 with the high byte first, which Node knows only the other way round. */
+/** UCS-2, big-endian; Node has only little-endian. */
 export function ucs2(text: string): Buffer {
   return Buffer.from(text, 'utf16le').swap16();
 }

@@ -29,7 +29,7 @@ describe('a volume', () => {
     expect(files.map(({ name, bytes }) => ({ name, text: bytes.toString() }))).toEqual(BY_NAME);
   });
 
-  it('has short names in capitals for whoever knows neither extension', () => {
+  it('has short names in capitals for readers that know neither extension', () => {
     expect(readIso(IMAGE, 'short').files.map(({ name }) => name)).toEqual([
       'META_DAT.;1',
       'NETWORK_.;1',
@@ -38,7 +38,7 @@ describe('a volume', () => {
     ]);
   });
 
-  it('tells short names apart that would be the same', () => {
+  it('keeps short names distinct that would be the same', () => {
     const files = ['user-data.yaml', 'user_data.yaml', 'user.data.yml'].map((name) => ({ name, bytes: Buffer.of(1) }));
     expect(readIso(writeIso({ label: 'x', at: AT, files }), 'short').files.map(({ name }) => name)).toEqual([
       'USER_DA1.YAM;1',

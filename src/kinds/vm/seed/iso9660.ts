@@ -1,6 +1,6 @@
 /**
  * A small ISO 9660 volume in memory: one directory, with the names as given both by Rock Ridge and by Joliet, so that
- * whatever a guest's kernel reads it finds them in small letters. The same files give the same bytes.
+ * every guest kernel sees them in lower case. The same files give the same bytes.
  */
 import { Buffer } from 'node:buffer';
 import { invariant } from '../../../base/assert.ts';
@@ -28,7 +28,7 @@ export interface IsoFile {
 export interface IsoVolume {
   readonly label: string;
   readonly files: readonly IsoFile[];
-  /** What every date of the volume says; an instant of the past, or the bytes would differ each time. */
+  /** Every date in the volume; fixed, so that the bytes do not differ each time. */
   readonly at: Date;
 }
 
@@ -37,7 +37,7 @@ const NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/;
 /** Joliet has room for half as many as the other descriptor. */
 const LABEL = /^[A-Za-z0-9_-]{1,16}$/;
 
-/** Left to whoever boots from the medium. */
+/** Reserved for boot loaders. */
 const SYSTEM_AREA_SECTORS = 16;
 const PRIMARY = SYSTEM_AREA_SECTORS;
 const FIRST_PATH_TABLE = PRIMARY + 3;
@@ -49,7 +49,7 @@ export function writeIso({ label, files, at }: IsoVolume): Uint8Array {
   for (const { name } of files) invariant(NAME.test(name), `${JSON.stringify(name)} cannot be a name on a volume.`);
   invariant(new Set(files.map(({ name }) => name)).size === files.length, 'Names on a volume are unique.');
 
-  // Where things lie does not change how long a directory is, so its length can be taken beforehand.
+  // Positions do not change the length of a directory, so its length can be computed first.
   const unplaced = files.map(({ name, bytes }) => ({ name, sizeBytes: bytes.length, sector: 0 }));
   const nowhere = { sector: 0, sizeBytes: 0, at };
   const rockRidge: DirectoryPlace = {
@@ -78,7 +78,7 @@ export function writeIso({ label, files, at }: IsoVolume): Uint8Array {
   ]);
 }
 
-/** An empty file has a sector too: there are readers that look at the place of every file. */
+/** An empty file has a sector too, because some readers check the position of every file. */
 function place(files: readonly PlacedFile[], first: number): { readonly placed: PlacedFile[]; readonly end: number } {
   let sector = first;
   const placed = files.map((file) => {

@@ -14,12 +14,12 @@ describe('a hashed password', () => {
     expect(sha512Crypt(password, salt)).toBe(`$6$${salt}$${hash}`);
   });
 
-  it('is the same for the same VM and another for another', () => {
+  it('is the same for the same VM and differs between VMs', () => {
     expect(passwordHash('secret', 'one')).toBe(passwordHash('secret', 'one'));
     expect(passwordHash('secret', 'one')).not.toBe(passwordHash('secret', 'two'));
   });
 
-  it('has a salt that tells nothing of the password', () => {
+  it('has a salt that reveals nothing about the password', () => {
     const saltOf = (hash: string) => hash.split('$')[2];
     expect(saltOf(passwordHash('secret', 'one'))).toBe(saltOf(passwordHash('another', 'one')));
     expect(saltOf(passwordHash('secret', 'one'))).toMatch(/^[./0-9A-Za-z]{16}$/);

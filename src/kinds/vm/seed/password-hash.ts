@@ -1,6 +1,6 @@
 /**
- * A password as guests keep it: SHA-512 crypt. A seed lies in a storage where others may read it, so the password itself
- * is not in it. The salt is given, because the same seed must come out the same; it must not come from the password.
+ * A password as guests store it: SHA-512 crypt. Others may read a seed in its storage, so it does not contain the password
+ * itself. The salt is a parameter, because the same input must give the same seed; it must not come from the password.
  */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ const ROUNDS = 5000;
 const SALT_LENGTH = 16;
 const DIGEST_BYTES = 64;
 
-/** What guests take for a hash, and what is therefore passed on as it is. */
+/** What guests accept as a hash, and what is therefore passed on unchanged. */
 const HASHED = /^\$(1|2[aby]|5|6|y)\$[^$]+\$.+/;
 
 export function passwordHash(password: string, saltSource: string): string {

@@ -27,7 +27,7 @@ describe('a seed', () => {
     expect(seedOf(source()).digest).toBe(digest);
   });
 
-  it('of two VMs that are told the same are two files', () => {
+  it('of two VMs with the same settings are two files', () => {
     const own = {
       ...source(),
       secrets: { meta_data: new Secret('instance-id: mine\n'), user_data: new Secret('#!\n') },
@@ -35,7 +35,7 @@ describe('a seed', () => {
     expect(seedOf({ ...own, uuid: 'two' }).fileName).not.toBe(seedOf(own).fileName);
   });
 
-  it('is a volume by the label that guests look for', () => {
+  it('has the volume label that guests look for', () => {
     const { documents } = seedOf(source());
     const { label, files } = readIso(seedBytes(documents), 'joliet');
     expect(label).toBe('cidata');
@@ -44,7 +44,7 @@ describe('a seed', () => {
 });
 
 describe('what plans know of a seed', () => {
-  it('is neither a document nor where it is found', () => {
+  it('is neither a file nor a reference to one', () => {
     const text = JSON.stringify(seedFieldsOf(FIELDS));
     expect(text).not.toMatch(/hunter2|PW/);
     expect(JSON.parse(text)).toEqual({
@@ -56,7 +56,7 @@ describe('what plans know of a seed', () => {
     });
   });
 
-  it('is nothing where Proxmox’s own drive does', () => {
+  it('is nothing if Proxmox’s own drive is used', () => {
     expect(seedFieldsOf({ ...FIELDS, cloud_init: { storage: 'local', user: 'me' } })).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** Random PCI, USB and serial devices and graphics. */
+/** Random devices of a VM: PCI, USB, serial, graphics, NICs and disks. */
 
 import fc from 'fast-check';
 import { printByteSize } from '../../../base/units.ts';

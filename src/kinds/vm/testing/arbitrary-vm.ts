@@ -191,7 +191,7 @@ interface ForeignHaChange {
   readonly options: ReadonlyMap<string, string>;
 }
 
-/** For each field one change that differs in that field alone; `options` fulfil the wish. */
+/** For each field one change that differs in that field alone; `options` satisfy the desired values. */
 export function foreignHaChanges(
   desired: HaFields | undefined,
   options: ReadonlyMap<string, string> | undefined,

@@ -1,6 +1,6 @@
 /**
- * What somebody else might do to a VM: for each managed field one changed configuration that differs in that field alone.
- * For tests that no drift is missed.
+ * Changes that another client might make to a VM: for each managed field, one configuration that differs only in that
+ * field. For tests that no drift is missed.
  */
 import { canonicalProperty, compareConfigValue, describeConfigKey, formatOfKey } from '../../../pve/wire/index.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../desired.ts';
@@ -15,7 +15,7 @@ export interface ForeignChange {
 
 type Values = ReadonlyMap<string, string>;
 
-/** `values` fulfil `desired`. Fields whose change would mean nothing, or would change another field too, are left out. */
+/** `values` satisfy `desired`. Fields whose change would mean nothing, or would change another field too, are left out. */
 export function foreignChanges(desired: DesiredConfig, values: Values): ForeignChange[] {
   return [...desired.values()].flatMap((entry) =>
     entry.fields.flatMap((field) => {

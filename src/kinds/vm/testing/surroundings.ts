@@ -1,6 +1,6 @@
-/** The cluster a generated VM stands in, and the templates the tests of this folder use. */
+/** The cluster of a generated VM, and the templates that the tests of this folder use. */
 
-/** What a generated VM may lean on. */
+/** What a generated VM may use. */
 export interface Surroundings {
   readonly node: string;
   /** The template's configuration; empty for a VM made from nothing. */
