@@ -2,9 +2,10 @@
  * The draft of an incident report about a run that failed: what the journal, the problems and the state can say is filled
  * in, in the server's words where it spoke; what only people know is left to them. Pure.
  */
-import { counted } from '../../base/count.ts';
+
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { formatWhere } from '../../base/diagnostics.ts';
+import { counted } from '../../base/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../run-record.ts';

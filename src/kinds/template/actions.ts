@@ -1,7 +1,6 @@
 /** The actions of a template, by name; everything before them is made by the actions of a VM. */
 
-import { invariant } from '../../base/assert.ts';
-import { isFamily, ProxwrightError } from '../../base/errors.ts';
+import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Action, ActionContext, ActionDefinition } from '../action.ts';

@@ -1,5 +1,5 @@
 /** Sub-keys of property strings: whether one already is as wanted, and the string in which it is. */
-import { invariant } from '../../base/assert.ts';
+import { invariant } from '../../base/errors.ts';
 import {
   canonicalProperty,
   compareConfigValue,

@@ -1,6 +1,6 @@
 /** Memory and cores of the nodes, against what runs there and what is to run. */
 
-import { counted } from '../../../base/count.ts';
+import { counted } from '../../../base/units.ts';
 import type { Observed } from '../../../kinds/observed.ts';
 import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../kinds/pci-mapping/mapping.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';

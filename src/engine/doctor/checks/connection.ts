@@ -1,8 +1,7 @@
 /** The way to the server, and who we are there. */
 
-import { counted } from '../../../base/count.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
-import { printDuration } from '../../../base/units.ts';
+import { counted, printDuration } from '../../../base/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { type Examination, median } from '../examination.ts';
 import { type CheckName, type Finding, findingsOf } from '../finding.ts';

@@ -1,6 +1,7 @@
 /** Every check that a plan makes: template, node, ids, storages, bridges, sizes, boot order, mappings. */
-import { counted } from '../../../base/count.ts';
+
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { counted } from '../../../base/units.ts';
 import { guessText } from '../../privileges/assumed.ts';
 import { TO_TYPE } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';

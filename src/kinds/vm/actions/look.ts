@@ -1,6 +1,5 @@
 /** Looking before acting. Whether the VM is still ours is checked on the very read that the next act rests on. */
-import { invariant } from '../../../base/assert.ts';
-import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
+import { invariant, ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';

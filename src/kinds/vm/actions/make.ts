@@ -3,8 +3,7 @@
  * read that proves the result ours. Sending the same id and nonce again is safe by construction: of two requests only one
  * can get the id, and the nonce tells that it was ours.
  */
-import { invariant } from '../../../base/assert.ts';
-import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, invariant, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';

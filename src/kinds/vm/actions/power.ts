@@ -1,6 +1,5 @@
 /** `vm.start`, `vm.stop` and `vm.restart`: the switches. Each wait has a bound, and a VM in the wanted state is left alone. */
-import { invariant } from '../../../base/assert.ts';
-import { hasCode, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, invariant, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';

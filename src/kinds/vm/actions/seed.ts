@@ -3,8 +3,7 @@
  * any more. Whatever may lie there is remembered before it is sent, so that no file outlives its VM unnoticed.
  */
 import { createHash } from 'node:crypto';
-import { invariant } from '../../../base/assert.ts';
-import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { invariant, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';

@@ -3,7 +3,7 @@
  * address, a volume's name and every sub-key that nobody manages are kept. Whether anything is to be written at all is
  * the other half, by the wire's rules of equality.
  */
-import { assertNever } from '../../../base/assert.ts';
+import { assertNever } from '../../../base/errors.ts';
 import { compareConfigValue, describeConfigKey, equalDescription } from '../../../pve/wire/index.ts';
 import type { DesiredEntry, DesiredField, DesiredKey, DesiredValue } from '../desired.ts';
 import {

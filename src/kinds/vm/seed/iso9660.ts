@@ -3,7 +3,7 @@
  * whatever a guest's kernel reads it finds them in small letters. The same files give the same bytes.
  */
 import { Buffer } from 'node:buffer';
-import { invariant } from '../../../base/assert.ts';
+import { invariant } from '../../../base/errors.ts';
 import {
   both16,
   both32,
