@@ -1,34 +1,35 @@
 /**
- * A download of our own, kept in a cache directory: what a broken line leaves is taken up where the server offers ranges,
- * also by a later run. Whether it is what was declared, the reader of the file finds out; one that is not is thrown away.
+ * Downloads an image to a cache directory on this machine. An interrupted download resumes if the server supports ranges,
+ * also in a later run. The reader of the file verifies its checksum and discards a wrong one.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, type IncomingMessage, get as plainGet } from 'node:http';
+import { get as tlsGet } from 'node:https';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Clock, throwIfCanceled } from '../base/clock.ts';
+import { type Clock, canceledBy, throwIfCanceled } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import type { PrepareOptions } from '../base/image-source.ts';
 import { Attempts, RETRIES } from '../base/retry.ts';
-import { type FetchedBody, httpGet } from './http-get.ts';
 
 export interface DownloadOptions extends PrepareOptions {
   readonly clock: Clock;
   readonly directory: string;
   readonly ca?: string | undefined;
-  /** A sum was declared: what is in the cache needs no leave of the server, and http no encryption. */
+  /** With a declared checksum, a cached file is used without asking the server, and plain http is allowed. */
   readonly isDeclared: boolean;
 }
 
-/** Beside the bytes: what tells whether the server still has the same file. */
+/** Stored next to the bytes: shows whether the server still has the same file. */
 interface Note {
   readonly validator?: string | undefined;
 }
 
 const MAX_BYTES = 128 * 1024 ** 3;
 
-/** Path of the whole file. */
+/** The path of the complete file. */
 export async function downloaded(url: string, options: DownloadOptions): Promise<string> {
   refusePlain(url, options);
   const paths = cachePaths(options.directory, url);
@@ -88,7 +89,7 @@ async function fetchRest(url: string, paths: CachePaths, options: DownloadOption
   return paths.whole;
 }
 
-/** Where the answer begins; what is no answer to a download is an error. */
+/** The offset at which the response starts; throws for any other response. */
 function startOf({ status, reason, headers, body }: FetchedBody, url: string): number {
   if (status === 200) return 0;
   const start = status === 206 ? /^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] : undefined;
@@ -96,7 +97,7 @@ function startOf({ status, reason, headers, body }: FetchedBody, url: string): n
   body.destroy();
   throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${url} was answered with ${status} ${reason}.`,
+    detail: `${url} responded with ${status} ${reason}.`,
     hint: 'Open the URL in a browser; images of old releases are often moved or removed.',
   });
 }
@@ -128,13 +129,14 @@ async function receive(
   }
   const file = createWriteStream(path, { flags: startBytes > 0 ? 'a' : 'w', mode: 0o600 });
   await pipeline(body, counted, file, { ...(signal && { signal }) });
-  if (!body.complete || (totalBytes !== undefined && receivedBytes < totalBytes)) throw new Error('the line was cut');
+  if (!body.complete || (totalBytes !== undefined && receivedBytes < totalBytes))
+    throw new Error('the connection was interrupted');
 }
 
 const unlessChanged = (validator: string): Record<string, string> =>
   validator.startsWith('"') ? { 'if-none-match': validator } : { 'if-modified-since': validator };
 
-/** A weak tag does not vouch for single bytes. */
+/** A weak tag does not guarantee identical bytes. */
 function validatorOf({ headers }: FetchedBody): string | undefined {
   return headers.etag?.startsWith('"') ? headers.etag : headers['last-modified'];
 }
@@ -145,7 +147,7 @@ async function readNote(path: string): Promise<Note> {
     const validator = typeof note === 'object' && note !== null && 'validator' in note ? note.validator : undefined;
     return typeof validator === 'string' ? { validator } : {};
   } catch {
-    // None, or a damaged one: the download begins anew.
+    // None, or a damaged one: the download starts again.
     return {};
   }
 }
@@ -161,7 +163,7 @@ function refusePlain(url: string, { isDeclared }: DownloadOptions): void {
   if (isDeclared || new URL(url).protocol === 'https:') return;
   throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${url} is not encrypted, and no checksum is declared: nobody could tell whether the right file arrives.`,
+    detail: `${url} is not encrypted, and no checksum is declared, so the file could not be verified.`,
     hint: 'Use https, or declare sha256.',
   });
 }
@@ -169,37 +171,37 @@ function refusePlain(url: string, { isDeclared }: DownloadOptions): void {
 function failure(url: string, error: unknown): ProxwrightError {
   if (error instanceof ProxwrightError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOSPC' || code === 'EACCES' || code === 'EROFS') return unwritable('the cache of images', error);
+  if (code === 'ENOSPC' || code === 'EACCES' || code === 'EROFS') return unwritable('The image cache', error);
   return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${url} could not be fetched from this machine: ${error instanceof Error ? error.message : String(error)}.`,
+    detail: `${url} could not be downloaded to this machine: ${error instanceof Error ? error.message : String(error)}.`,
     hint: hintFor(code),
     cause: error,
   });
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'No name service knows this host: check the URL.',
-  EAI_AGAIN: 'The name service did not answer: check the network of this machine.',
-  ECONNREFUSED: 'Nobody listens there: check the URL.',
+  ENOTFOUND: 'The host name does not exist. Check the URL.',
+  EAI_AGAIN: 'The name server did not respond. Check the network of this machine.',
+  ECONNREFUSED: 'The port is closed. Check the URL.',
 };
 
 function hintFor(code: string): string {
   if (/CERT|SELF_SIGNED/.test(code)) {
-    return 'The certificate of that web server is not trusted here: check the clock and the certificates of this machine.';
+    return 'This machine does not trust the certificate of the web server. Check its clock and its CA certificates.';
   }
-  return HINTS[code] ?? 'Apply again: the download goes on where it was, if the server lets it.';
+  return HINTS[code] ?? 'Apply again. The download resumes if the server supports it.';
 }
 
 function oddRange(url: string): Error {
-  return new Error(`${url} answered with another range than was asked for`);
+  return new Error(`${url} responded with a different range than requested`);
 }
 
 function tooLarge(): ProxwrightError {
   return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `The download is larger than ${MAX_BYTES} bytes.`,
-    hint: 'Look whether the URL is that of an image.',
+    hint: 'Check that the URL is that of an image.',
   });
 }
 
@@ -207,7 +209,71 @@ function unwritable(what: string, cause: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'UNWRITABLE_FILE',
     detail: `${what} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
-    hint: 'Images are kept here before they are sent: make room for the whole image on this machine.',
+    hint: 'Proxwright stores images on this machine before it uploads them. Free space for the whole image.',
     cause,
+  });
+}
+
+interface GetOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** PEM; replaces the certificate authorities of the system. */
+  readonly ca?: string | undefined;
+}
+
+interface FetchedBody {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: IncomingMessage;
+}
+
+const MAX_REDIRECTS = 8;
+const SILENCE_MS = 60_000;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * One GET of a large file: follows redirects, verifies certificates, and limits silence. Uses Node's own client instead of
+ * `fetch`, because it accepts a certificate authority and provides the body with back-pressure.
+ */
+async function httpGet(url: string, options: GetOptions = {}): Promise<FetchedBody> {
+  let target = new URL(url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const body = await ask(target, options);
+    const { statusCode: status = 0, statusMessage: reason = '', headers } = body;
+    if (!REDIRECTS.has(status) || headers.location === undefined) return { status, reason, headers, body };
+    body.destroy();
+    const next = new URL(headers.location, target);
+    if (target.protocol === 'https:' && next.protocol !== 'https:') throw downgraded(url, next);
+    target = next;
+  }
+  throw new ProxwrightError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} redirects more than ${MAX_REDIRECTS} times.`,
+    hint: 'Use the final address of the redirects.',
+  });
+}
+
+function ask(url: URL, { headers = {}, signal, ca }: GetOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(canceledBy(signal));
+    // No content encoding: the declared checksum is the checksum of the file.
+    const common = { headers: { 'accept-encoding': 'identity', 'user-agent': 'proxwright', ...headers } };
+    const request =
+      url.protocol === 'https:' ? tlsGet(url, { ...common, ...(ca !== undefined && { ca }) }) : plainGet(url, common);
+    const onAbort = () => request.destroy(canceledBy(signal));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`no data for ${SILENCE_MS / 1000} s`)));
+    request.on('error', reject);
+    request.once('response', resolve);
+    request.once('close', () => signal?.removeEventListener('abort', onAbort));
+  });
+}
+
+function downgraded(url: string, next: URL): ProxwrightError {
+  return new ProxwrightError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} redirects to ${next.protocol}//${next.host}, which is not encrypted. Proxwright did not follow it.`,
+    hint: 'Use another mirror.',
   });
 }

@@ -7,7 +7,7 @@ import { seededRandom } from '../../base/random.ts';
 import type { Secret } from '../../base/secret.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import type { HttpsTransportOptions } from '../../pve/index.ts';
-import { afterLogin, ok, scriptedTransport } from '../../pve/testing/scripted-transport.ts';
+import { afterLogin, ok, scriptedTransport } from '../../pve/testing/client.ts';
 import { encodeMsgpack } from '../cty/codec.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
@@ -237,7 +237,7 @@ describe('the configuration of the provider', () => {
   });
 
   it.each<[Written, string]>([
-    [{ ca: 'missing.pem' }, 'error ca: "missing.pem" cannot be read as a CA certificate: there is no such file.'],
+    [{ ca: 'missing.pem' }, 'error ca: "missing.pem" cannot be read as a CA certificate: the file does not exist.'],
     [{ ca: 'not-a-certificate' }, 'error ca: The CA certificate "not-a-certificate" is not usable.'],
     [{ token: null, token_file: 'missing' }, 'error token_file: "missing" cannot be read as a secret'],
     [{ token: null, token_command: ['false'] }, 'error token_command: The command "false", which prints a secret'],
