@@ -49,7 +49,7 @@ async function orLeftLocked(context: ActionContext, settle: () => Promise<Settle
     return await settle();
   } catch (error) {
     if (!isFamily(error, 'busy') || error.code !== 'GUEST_LOCKED') throw error;
-    context.log.log('warn', `${context.address}: ${error.diagnostic.detail} ${error.diagnostic.hint ?? ''}`);
+    context.log.log('warn', `${context.address}: ${error.diagnostic.detail} ${error.diagnostic.hint?.text ?? ''}`);
     return { outcome: 'locked' };
   }
 }
