@@ -100,7 +100,7 @@ class Remedies {
       { requirements, rootOnly: [], tags: [] },
       { pve, stack, version, signal },
     );
-    return [...missing, ...notChecked].flatMap(({ hint }) => hint ?? []).join('\n');
+    return [...missing, ...notChecked].flatMap(({ hint }) => hint?.text ?? []).join('\n');
   }
 }
 
