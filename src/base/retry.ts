@@ -156,7 +156,7 @@ function isUnsettled(error: unknown): boolean {
   return isUnknown || hasCode(error, 'TASK_VANISHED', 'CONFIG_CHANGED');
 }
 
-/** What holds where the stack says nothing in `rollout.retry` and `rollout.timeouts.lock`. */
+/** The policy if the stack does not set `rollout.retry` and `rollout.timeouts.lock`. */
 export const DEFAULT_RETRY: RetryPolicy = RETRIES.lock;
 
 export interface RetryContext {
@@ -164,10 +164,11 @@ export interface RetryContext {
   readonly random: Random;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
-  /** What is being tried, for the log and for the error: `configure vm.web`. */
+  /** For the log: `configure vm.web`. */
   readonly subject: string;
 }
 
+/** Retries while another client holds a lock, and logs each retry; any other failure ends it at once. */
 export async function retryWhileBusy<T>(
   policy: RetryPolicy,
   context: RetryContext,

@@ -264,10 +264,10 @@ function unsaved(error: ProxwrightError, { outcomes }: ExecuteResult): Proxwrigh
   const others = [...outcomes.keys()].filter((address) => !done.includes(address));
   const parts = [
     ...(done.length > 0 ? [`done: ${done.join(', ')}`] : []),
-    ...(others.length > 0 ? [`stopped on the way or not begun: ${others.join(', ')}`] : []),
+    ...(others.length > 0 ? [`failed or not started: ${others.join(', ')}`] : []),
   ];
   return error.with({
-    addedDetail: `What stands is kept, and the journal tells what was begun (${parts.join('; ')}).`,
-    hint: 'Make room or give back the right to write, then run the same command again: it goes on from here.',
+    addedDetail: `Everything created so far is kept, and the journal lists the started steps (${parts.join('; ')}).`,
+    hint: 'Free some space or restore write access, then run the same command again. It resumes from here.',
   });
 }

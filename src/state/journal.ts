@@ -155,17 +155,21 @@ function impossible(file: string, line: number, problem: string): never {
 
 const DIGITS = 6;
 
+/**
+ * A name for a new run: its time and some random digits. Journals are read in the order of their names, so the name must
+ * sort after those of all earlier runs, also if two start within one second.
+ */
 export async function nextRunId(store: StateStore, now: Instant, random: Random): Promise<string> {
   const time = new Date(now)
     .toISOString()
     .replace(/[-:]/g, '')
     .replace(/\.\d+Z$/, 'Z');
-  const wanted = `${time}-${randomHex(random.fork('run'), DIGITS)}`;
+  const name = `${time}-${randomHex(random.fork('run'), DIGITS)}`;
   const last = (await listRuns(store)).at(-1);
-  return last === undefined || last < wanted ? wanted : successor(last);
+  return last === undefined || last < name ? name : successor(last);
 }
 
-/** The same time with the next number; where digits run out, one more of them. */
+/** The same time with the next number, and one more digit if the digits run out. */
 function successor(runId: string): string {
   const [, time = runId, digits = ''] = /^(.*)-([0-9a-f]+)$/.exec(runId) ?? [];
   const next = (Number.parseInt(digits || '0', 16) + 1).toString(16).padStart(digits.length, '0');

@@ -77,7 +77,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
     expect(stderr).toContain('ENOSPC: no space left on device');
     expect(stderr).toContain('Nothing was undone');
     expect(stderr).toMatch(/vm\.web\[1\].*vm\.web\[2\].*vm\.web\[3\]/);
-    expect(stderr).toContain('run the same command again: it goes on from here');
+    expect(stderr).toContain('run the same command again. It resumes from here.');
     expect(stderr).not.toMatch(/^\s+at .*\.js:\d+/m);
     expect(existsSync(join(directory, '.proxwright', 'midway', 'lock'))).toBe(false);
     rmSync(ballast);

@@ -1,4 +1,4 @@
-/** The durations of a run in the text format of Prometheus, for the textfile collector of its node exporter. Pure. */
+/** The durations of a run in the Prometheus text format, for the textfile collector of the node exporter. Pure. */
 import type { RunRecord } from '../../engine/run-record.ts';
 
 type Labels = Readonly<Record<string, string>>;

@@ -87,7 +87,7 @@ class Remedies {
     const assumed = assumedNeeds({ stack, version, observed, now: 0, lifecycle: true });
     if (!assumed.ok) return this.forSight(sight, problem);
     const notes = [
-      `${pve.principal} has no privileges. These commands grant what the stack needs.`,
+      `${pve.principal} has no privileges at all. These commands grant what the stack needs.`,
       ...assumed.guesses.map(guessText),
     ];
     return { notes, commands: await this.#commandsFor(assumed.needs.requirements) };

@@ -144,7 +144,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
     it('that is too small is told', async () => {
       const visited = await visit(labWorld(), STACK().replace('memory: 2GiB', 'memory: 900GiB'));
       expect(visited.of('capacity')).toMatchObject([
-        { verdict: 'warning', words: expect.stringContaining('promised') },
+        { verdict: 'warning', words: expect.stringContaining('overcommitted') },
       ]);
       const wide = await visit(labWorld(), STACK().replace('cores: 2', 'cores: 64'));
       expect(words(wide)).toEqual([expect.stringContaining('Proxmox will not start it')]);

@@ -64,7 +64,7 @@ it('and is a warning on one that nobody knows yet', async () => {
     {
       severity: 'warning',
       code: 'PRIVILEGE_MISSING',
-      detail: expect.stringContaining('newer than all that Proxwright knows'),
+      detail: expect.stringContaining('does not know this release'),
     },
   ]);
 });

@@ -20,7 +20,7 @@ describe('the capacity check', () => {
       { verdict: 'warning', words: expect.stringContaining('Memory is overcommitted') },
     ]);
     expect(checkCapacity(on(nodeStatus(16 * GIB, 3), running(4, 2)))).toMatchObject([
-      { verdict: 'warning', words: expect.stringContaining('Cores are shared') },
+      { verdict: 'warning', words: expect.stringContaining('Cores are overcommitted') },
     ]);
   });
 

@@ -34,7 +34,7 @@ describe('the storage check', () => {
     const vm = vmOf(401, { scsi0: 'tank:vm-401-disk-0,size=30G' });
     const observed = { ...rows({}), vms: new Map([['vm.web' as Address, { kind: 'present', vm } as const]]) };
     expect(checkStorages(patient({ observed, stack: grown('40GiB') }))[0]?.words).toContain('needs 10 GiB');
-    expect(checkStorages(patient({ observed, stack: grown('30GiB') }))[0]?.words).toContain('makes no disks');
+    expect(checkStorages(patient({ observed, stack: grown('30GiB') }))[0]?.words).toContain('creates no disks');
   });
 
   it.each([
