@@ -57,7 +57,7 @@ describe('a status', () => {
 
   it.each([502, 595, 596, 301])('%i comes with something to do about it', (status) => {
     for (const context of [QUESTION, CHANGE]) {
-      expect(errorFromResponse(context, bare(status, 'Something')).diagnostic.hint).toBeTruthy();
+      expect(errorFromResponse(context, bare(status, 'Something')).diagnostic.hint?.text).toMatch(/\w/);
     }
   });
 
@@ -76,6 +76,14 @@ describe('words', () => {
     expect(error.code).toBe('NOT_FOUND');
     expect(isNotFound(error, 'task')).toBe(true);
     expect(isNotFound(error, 'guest')).toBe(false);
+  });
+
+  it('about one parameter that say what it is about count more than those that only reject', () => {
+    const response = refused(400, 'Parameter verification failed.', {
+      boot: "invalid bootorder: device 'scsi9' does not exist'",
+      disk: "disk 'scsi9' does not exist",
+    });
+    expect(codes(response)).toEqual(['NOT_FOUND', 'NOT_FOUND']);
   });
 
   it('about a parameter that say nothing known leave the headline', () => {
@@ -131,7 +139,7 @@ describe('no answer', () => {
       expect(error.code).toBe(code);
       expect(error.diagnostic.detail).toContain('https://pve.test:8006');
       expect(error.diagnostic.detail).toContain('it went wrong');
-      expect(error.diagnostic.hint).toBeTruthy();
+      expect(error.diagnostic.hint?.text).toMatch(/\w/);
       expect(error.diagnostic.where).toEqual({ endpoint: context.endpoint, request: context.request });
       expect(error.cause).toBeInstanceOf(TransportFailure);
     }
@@ -143,7 +151,7 @@ describe('no answer', () => {
     expect(shown.detail).toContain('SHA-256 fingerprint AA:BB');
     expect(JSON.stringify(shown.hint)).toContain('AA:BB');
     const hidden = errorFromTransport(QUESTION, new TransportFailure(failure)).diagnostic;
-    expect(hidden.detail).not.toContain('fingerprint');
+    expect(hidden.detail).toContain('presented a certificate, which');
     expect(JSON.stringify(hidden.hint)).toContain('connection.fingerprint');
   });
 });
@@ -160,7 +168,7 @@ describe('an answer that cannot be read', () => {
     expect(error.code).toBe('BAD_ANSWER');
     expect(error.diagnostic.detail).toContain('GET /nodes/pve1/qemu/101/config');
     expect(error.diagnostic.detail).toContain('no data');
-    expect(error.diagnostic.hint).toBeTruthy();
+    expect(error.diagnostic.hint?.text).toMatch(/\w/);
     expect(error.cause).toBe(cause);
   });
 });

@@ -44,3 +44,49 @@ describe('a refused privilege', () => {
     );
   });
 });
+
+describe('the role of a command that grants', () => {
+  it.each([
+    ['VM.Clone', 'PVETemplateUser'],
+    ['VM.CloneX', 'PVEVMAdmin'],
+    ['VM.Audit', 'PVEVMAdmin'],
+    ['Datastore.AllocateSpace', 'PVEDatastoreUser'],
+    ['Datastore.Audit', 'PVEDatastoreUser'],
+    ['Datastore.AllocateTemplate', 'PVEDatastoreAdmin'],
+    ['Datastore.AuditX', 'PVEDatastoreAdmin'],
+    ['SDN.Use', 'PVESDNUser'],
+    ['SDN.Audit', 'PVESDNUser'],
+    ['SDN.UseX', 'PVESDNAdmin'],
+    ['SDN.Allocate', 'PVESDNAdmin'],
+    ['Pool.Audit', 'PVEPoolUser'],
+    ['Pool.AuditX', 'PVEPoolAdmin'],
+    ['Pool.Allocate', 'PVEPoolAdmin'],
+    ['Mapping.Use', 'PVEMappingUser'],
+    ['Mapping.Audit', 'PVEMappingUser'],
+    ['Mapping.UseX', 'PVEMappingAdmin'],
+    ['Mapping.Modify', 'PVEMappingAdmin'],
+    ['Sys.Audit', 'PVESysAdmin'],
+    ['Sys.Console', 'PVESysAdmin'],
+    ['Sys.Syslog', 'PVESysAdmin'],
+    ['Sys.SyslogX', 'ProxwrightExtra'],
+    ['Sys.Modify', 'ProxwrightExtra'],
+    ['XVM.Clone', 'ProxwrightExtra'],
+    ['XDatastore.Audit', 'ProxwrightExtra'],
+    ['XSDN.Use', 'ProxwrightExtra'],
+    ['XPool.Audit', 'ProxwrightExtra'],
+    ['XMapping.Use', 'ProxwrightExtra'],
+    ['XSys.Audit', 'ProxwrightExtra'],
+  ])('for %s is %s, the smallest that holds it', (privilege, role) => {
+    expect(privilegeHint(`Permission check failed (/a, ${privilege})`, 'deploy@pve')).toMatch(
+      new RegExp(` --roles ${role}$`),
+    );
+  });
+
+  it('is given to whoever it is, whatever the name', () => {
+    expect(privilegeHint('Permission check failed (/a, VM.Audit)', "o'neil@pve")).toContain("--users 'o'\\''neil@pve'");
+  });
+
+  it('is not guessed for a user either', () => {
+    expect(privilegeHint('Permission check failed', 'deploy@pve')).toContain('pveum user permissions deploy@pve');
+  });
+});
