@@ -32,7 +32,7 @@ const AREAS: Readonly<Record<string, Area>> = {
   },
   errors: {
     mutate: ['src/pve/errors/*.ts'],
-    tests: ['src/pve/errors/*.test.ts', 'src/pve/exchange.test.ts'],
+    tests: ['src/pve/errors/*.test.ts'],
   },
   journal: {
     mutate: ['src/state/events.ts', 'src/state/journal.ts'],

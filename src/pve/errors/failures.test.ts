@@ -66,7 +66,7 @@ describe('a status', () => {
 
   it.each([502, 595, 596, 301])('%i comes with a hint', (status) => {
     for (const context of [QUESTION, CHANGE]) {
-      expect(errorFromResponse(context, bare(status, 'Something')).diagnostic.hint).toBeTruthy();
+      expect(errorFromResponse(context, bare(status, 'Something')).diagnostic.hint?.text).toMatch(/\w/);
     }
   });
 
@@ -85,6 +85,14 @@ describe('a message', () => {
     expect(error.code).toBe('NOT_FOUND');
     expect(isNotFound(error, 'task')).toBe(true);
     expect(isNotFound(error, 'guest')).toBe(false);
+  });
+
+  it('about one parameter that say what it is about count more than those that only reject', () => {
+    const response = refused(400, 'Parameter verification failed.', {
+      boot: "invalid bootorder: device 'scsi9' does not exist'",
+      disk: "disk 'scsi9' does not exist",
+    });
+    expect(codes(response)).toEqual(['NOT_FOUND', 'NOT_FOUND']);
   });
 
   it('about a parameter that is not known leaves the general error', () => {
@@ -140,7 +148,7 @@ describe('no response', () => {
       expect(error.code).toBe(code);
       expect(error.diagnostic.detail).toContain('https://pve.test:8006');
       expect(error.diagnostic.detail).toContain('it went wrong');
-      expect(error.diagnostic.hint).toBeTruthy();
+      expect(error.diagnostic.hint?.text).toMatch(/\w/);
       expect(error.diagnostic.where).toEqual({ endpoint: context.endpoint, request: context.request });
       expect(error.cause).toBeInstanceOf(TransportFailure);
     }
@@ -152,7 +160,7 @@ describe('no response', () => {
     expect(shown.detail).toContain('SHA-256 fingerprint AA:BB');
     expect(JSON.stringify(shown.hint)).toContain('AA:BB');
     const hidden = errorFromTransport(QUESTION, new TransportFailure(failure)).diagnostic;
-    expect(hidden.detail).not.toContain('fingerprint');
+    expect(hidden.detail).toContain('presented a certificate, which');
     expect(JSON.stringify(hidden.hint)).toContain('connection.fingerprint');
   });
 });
@@ -169,7 +177,7 @@ describe('a response that cannot be read', () => {
     expect(error.code).toBe('BAD_ANSWER');
     expect(error.diagnostic.detail).toContain('GET /nodes/pve1/qemu/101/config');
     expect(error.diagnostic.detail).toContain('no data');
-    expect(error.diagnostic.hint).toBeTruthy();
+    expect(error.diagnostic.hint?.text).toMatch(/\w/);
     expect(error.cause).toBe(cause);
   });
 });
@@ -305,5 +313,51 @@ describe('errors by parameter', () => {
 
   it.each(['[]', '"x"', 'null'])('are empty if the server sends %s', (errors) => {
     expect(words(`{"message":"m","errors":${errors}}`).errors).toEqual([]);
+  });
+});
+
+describe('the role of a command that grants', () => {
+  it.each([
+    ['VM.Clone', 'PVETemplateUser'],
+    ['VM.CloneX', 'PVEVMAdmin'],
+    ['VM.Audit', 'PVEVMAdmin'],
+    ['Datastore.AllocateSpace', 'PVEDatastoreUser'],
+    ['Datastore.Audit', 'PVEDatastoreUser'],
+    ['Datastore.AllocateTemplate', 'PVEDatastoreAdmin'],
+    ['Datastore.AuditX', 'PVEDatastoreAdmin'],
+    ['SDN.Use', 'PVESDNUser'],
+    ['SDN.Audit', 'PVESDNUser'],
+    ['SDN.UseX', 'PVESDNAdmin'],
+    ['SDN.Allocate', 'PVESDNAdmin'],
+    ['Pool.Audit', 'PVEPoolUser'],
+    ['Pool.AuditX', 'PVEPoolAdmin'],
+    ['Pool.Allocate', 'PVEPoolAdmin'],
+    ['Mapping.Use', 'PVEMappingUser'],
+    ['Mapping.Audit', 'PVEMappingUser'],
+    ['Mapping.UseX', 'PVEMappingAdmin'],
+    ['Mapping.Modify', 'PVEMappingAdmin'],
+    ['Sys.Audit', 'PVESysAdmin'],
+    ['Sys.Console', 'PVESysAdmin'],
+    ['Sys.Syslog', 'PVESysAdmin'],
+    ['Sys.SyslogX', 'ProxwrightExtra'],
+    ['Sys.Modify', 'ProxwrightExtra'],
+    ['XVM.Clone', 'ProxwrightExtra'],
+    ['XDatastore.Audit', 'ProxwrightExtra'],
+    ['XSDN.Use', 'ProxwrightExtra'],
+    ['XPool.Audit', 'ProxwrightExtra'],
+    ['XMapping.Use', 'ProxwrightExtra'],
+    ['XSys.Audit', 'ProxwrightExtra'],
+  ])('for %s is %s, the smallest that holds it', (privilege, role) => {
+    expect(privilegeHint(`Permission check failed (/a, ${privilege})`, 'deploy@pve')).toMatch(
+      new RegExp(` --roles ${role}$`),
+    );
+  });
+
+  it('is given to whoever it is, whatever the name', () => {
+    expect(privilegeHint('Permission check failed (/a, VM.Audit)', "o'neil@pve")).toContain("--users 'o'\\''neil@pve'");
+  });
+
+  it('is not guessed for a user either', () => {
+    expect(privilegeHint('Permission check failed', 'deploy@pve')).toContain('pveum user permissions deploy@pve');
   });
 });
