@@ -35,7 +35,7 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
     // A method of that name (a socket's) is not the global function.
     pattern: /\bDate\.now\b|\bnew Date\(\)|(?<!\.)\b(setTimeout|setInterval)\b|\bperformance\.now\b|node:timers/,
     allowed:
-      /^src\/base\/clock\.ts$|^src\/pve\/http\/(https-transport|connection-agent|tls-connect)\.ts$|^src\/simulator\/http\/server\.ts$/,
+      /^src\/base\/clock\.ts$|^src\/pve\/http\/(https-transport|connection-agent)\.ts$|^src\/simulator\/http\/server\.ts$/,
   },
   {
     name: 'ambient randomness',
@@ -46,7 +46,8 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
   {
     name: 'the network',
     pattern: /\bfetch\(|from '(undici|node:https?|node:net|node:tls|node:dns|node:dgram)'/,
-    allowed: /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/local\/(port-probe|http-get)\.ts$|^src\/provider\/host\//,
+    allowed:
+      /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/local\/(port-probe|image-download)\.ts$|^src\/provider\/host\//,
   },
   {
     name: 'the file system',

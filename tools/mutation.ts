@@ -1,7 +1,7 @@
 /**
  * Whether the tests would notice a mistake: `npm run mutation` plants one mutant after the other in the modules where a
  * silent error costs a VM or a plan, and runs the tests near them. `npm run mutation -- wire tasks` takes some areas only,
- * `--files src/pve/wire/size.ts` some files of them. It lists every survivor and fails where an area kills fewer than its
+ * `--files src/pve/wire/scalars.ts` some files of them. It lists every survivor and fails where an area kills fewer than its
  * share. What survives, and why: docs/mutation.md.
  */
 import { relative } from 'node:path';

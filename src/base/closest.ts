@@ -1,6 +1,6 @@
-/** "Did you mean …?": the known word that a mistyped one is nearest to. */
+/** "Did you mean …?": the known word that is closest to a mistyped one. */
 
-/** Undefined when nothing is near enough to be worth suggesting. */
+/** Undefined if no known word is close enough to suggest. */
 export function closest(word: string, known: Iterable<string>): string | undefined {
   let best: { readonly word: string; readonly distance: number } | undefined;
   for (const candidate of known) {
@@ -12,7 +12,7 @@ export function closest(word: string, known: Iterable<string>): string | undefin
   return best?.word;
 }
 
-/** How many letters must be inserted, removed, replaced or swapped with their neighbour. */
+/** The number of letters to insert, remove, replace or swap with their neighbour. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
@@ -26,4 +26,13 @@ function editDistance(a: string, b: string): number {
     }
   }
   return at(a.length, b.length);
+}
+
+/** `Did you mean "memory"?`, or the list of known names if it is short, or nothing. */
+export function didYouMean(word: string, known: Iterable<string>): string | undefined {
+  const names = [...new Set(known)];
+  const guess = closest(word, names);
+  if (guess !== undefined) return `Did you mean "${guess}"?`;
+  if (names.length === 0 || names.length > 12) return undefined;
+  return `Known here: ${names.join(', ')}.`;
 }

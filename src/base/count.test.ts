@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { counted, inNumber } from './count.ts';
+import { counted, inNumber } from './units.ts';
 
 describe('counts in messages', () => {
   it.each([

@@ -240,3 +240,13 @@ function diagnosticOf({ code, detail, where, hint, cause }: ErrorInit): Diagnost
 }
 
 const entryOf = (code: ErrorCode): CodeEntry => CODES[code];
+
+/** Invariants stay on in production: a failed one is a bug, and stopping is better than provisioning nonsense. */
+export function invariant(condition: unknown, detail: string): asserts condition {
+  if (!condition) throw new ProxwrightError({ code: 'INVARIANT', detail });
+}
+
+/** Ends an exhaustive `switch`: the compiler reports an unhandled variant. */
+export function assertNever(value: never): never {
+  throw new ProxwrightError({ code: 'INVARIANT', detail: `Unhandled variant: ${JSON.stringify(value)}.` });
+}

@@ -4,11 +4,11 @@
  * `docs/architecture.md` shows how.
  */
 import type { Clock, Instant } from './clock.ts';
-import { counted } from './count.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
 import { advice, setting } from './hint.ts';
 import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
+import { counted } from './units.ts';
 
 export interface RetryPolicy {
   readonly name: string;

@@ -1,24 +1,24 @@
 /**
- * The third door: the network, as one exchange of HTTP messages. The real implementation speaks TLS, the one of
- * the simulator calls a function; the client above cannot tell them apart.
+ * The network: an exchange of HTTP messages, and a probe of TCP ports. The real implementations use TLS and sockets, those
+ * of the simulator call a function; the client cannot tell them apart.
  */
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 export interface WireRequest {
-  /** One of `Method` for everything we send; any text, because the simulator must answer wrong ones too. */
+  /** The client sends only a `Method`; any text, because the simulator must also respond to wrong ones. */
   readonly method: string;
-  /** Path and query as they stand in the request line, already percent-encoded: `/api2/json/version`. */
+  /** Path and query of the request line, percent-encoded: `/api2/json/version`. */
   readonly target: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string | StreamBody;
 }
 
-/** A body too large to be held in memory. Its length is stated before it is sent: Proxmox refuses chunked bodies. */
+/** A body that is too large for memory. Its length is sent first: Proxmox rejects chunked bodies. */
 export interface StreamBody {
   readonly sizeBytes: number;
-  /** The bytes from the beginning; called once for each attempt. */
+  /** The bytes from the start; called once per attempt. */
   open(): AsyncIterable<Uint8Array>;
 }
 
@@ -36,26 +36,26 @@ export interface WireResponse {
 
 export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long the answer may take, from the first byte sent to the last byte received. */
+  /** The time from the first byte sent to the last byte received. */
   readonly timeoutMs?: number | undefined;
-  /** How much of a `StreamBody` has been handed to the connection. */
+  /** Reports how many bytes of a `StreamBody` the connection has accepted. */
   readonly onSent?: ((sentBytes: number) => void) | undefined;
 }
 
 export interface Transport {
-  /** Resolves with the answer, whatever its status; rejects with a `TransportFailure` when there was none. */
+  /** Resolves with the response, whatever its status; rejects with a `TransportFailure` if there was none. */
   send(request: WireRequest, options?: SendOptions): Promise<WireResponse>;
   close(): Promise<void>;
 }
 
 /**
- * Why no answer came. What matters to a caller is `delivered`: a request that certainly never reached the server may
- * be sent again; one that may have reached it has an unknown outcome.
+ * Why there was no response. Callers need `delivered`: a request that certainly never reached the server may be sent
+ * again; one that may have reached it has an unknown outcome.
  */
 export class TransportFailure extends Error {
   readonly kind: 'connect' | 'certificate' | 'timeout' | 'cut' | 'malformed';
   readonly delivered: 'no' | 'perhaps';
-  /** SHA-256 fingerprint the server presented, where the certificate was the reason. */
+  /** The SHA-256 fingerprint that the server presented, if the certificate was the reason. */
   readonly fingerprint: string | undefined;
 
   constructor(init: {
@@ -71,4 +71,14 @@ export class TransportFailure extends Error {
     this.delivered = init.delivered;
     this.fingerprint = init.fingerprint;
   }
+}
+
+/** Whether a TCP port answers from here. The real one opens a connection; tests ask the simulator. */
+export interface PortProbe {
+  /** False if the port is closed, unreachable or too slow; rejects only with `Canceled`. */
+  isOpen(
+    address: string,
+    port: number,
+    options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+  ): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** Sizes and durations as people write them. Bare numbers are refused: nobody knows whether 30 means seconds or minutes. */
+/** Sizes and durations as people write them, and counts for messages. Bare numbers are rejected: 30 could mean seconds or minutes. */
 
 const SIZE_UNITS: Readonly<Record<string, number>> = {
   B: 1,
@@ -6,7 +6,7 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
   MiB: 1024 ** 2,
   GiB: 1024 ** 3,
   TiB: 1024 ** 4,
-  // Proxmox's own short forms are binary too.
+  // The short forms of Proxmox are binary too.
   K: 1024,
   M: 1024 ** 2,
   G: 1024 ** 3,
@@ -15,7 +15,7 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** `8GiB`, `128G` (= GiB), `1.5TiB` → bytes; undefined where the text is not a size. */
+/** `8GiB`, `128G` (= GiB), `1.5TiB` → bytes; undefined if the text is not a size. */
 export function parseByteSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([A-Za-z]+)$/.exec(text.trim());
   const factor = SIZE_UNITS[match?.[2] ?? ''];
@@ -33,7 +33,7 @@ export function printByteSize(bytes: number): string {
   return `${bytes}B`;
 }
 
-/** `30s`, `5m`, `1h30m`, `250ms` → milliseconds; undefined where the text is not a duration. */
+/** `30s`, `5m`, `1h30m`, `250ms` → milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const trimmed = text.trim();
   if (!/^(\d+(?:\.\d+)?(?:ms|s|m|h))+$/.test(trimmed)) return undefined;
@@ -51,4 +51,14 @@ export function printDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
   return hours > 0 ? `${hours}h ${minutes}m` : `${minutes}m ${rest}s`;
+}
+
+/** `1 VM`, `2 VMs`; `several` is the plural if it is irregular. */
+export function counted(number: number | bigint, one: string, several = `${one}s`): string {
+  return `${number} ${inNumber(number, one, several)}`;
+}
+
+/** The word alone: `is` or `are`. */
+export function inNumber(number: number | bigint, one: string, several: string): string {
+  return Number(number) === 1 ? one : several;
 }

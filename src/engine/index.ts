@@ -1,7 +1,7 @@
 /** The public face of the engine: `import { loadStack, Session } from 'proxwright/engine'`. */
 export type { Address } from '../base/address.ts';
-export type { PortProbe } from '../base/port-probe.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from '../base/retry.ts';
+export type { PortProbe } from '../base/transport.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
 export type { Observed } from '../kinds/observed.ts';
 export type { StackState } from '../kinds/recorded.ts';

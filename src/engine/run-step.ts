@@ -1,14 +1,13 @@
 /** Runs one step: puts together what its action receives, and records its start and its end. */
 import type { Address } from '../base/address.ts';
-import { invariant } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import { invariant, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { PortProbe } from '../base/port-probe.ts';
 import type { Random } from '../base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
 import type { Secret } from '../base/secret.ts';
+import type { PortProbe } from '../base/transport.ts';
 import type { ActionDefinition, LastObserved } from '../kinds/action.ts';
 import type { FileContext, ImageSources } from '../kinds/image/steps.ts';
 import { actionNamed } from '../kinds/registry.ts';

@@ -5,13 +5,14 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, type IncomingMessage, get as plainGet } from 'node:http';
+import { get as tlsGet } from 'node:https';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Clock, throwIfCanceled } from '../base/clock.ts';
+import { type Clock, canceledBy, throwIfCanceled } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import type { PrepareOptions } from '../base/image-source.ts';
 import { Attempts, RETRIES } from '../base/retry.ts';
-import { type FetchedBody, httpGet } from './http-get.ts';
 
 export interface DownloadOptions extends PrepareOptions {
   readonly clock: Clock;
@@ -209,5 +210,69 @@ function unwritable(what: string, cause: unknown): ProxwrightError {
     detail: `${what} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
     hint: 'Images are kept here before they are sent: make room for the whole image on this machine.',
     cause,
+  });
+}
+
+interface GetOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** PEM; replaces the certificate authorities of the system. */
+  readonly ca?: string | undefined;
+}
+
+interface FetchedBody {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: IncomingMessage;
+}
+
+const MAX_REDIRECTS = 8;
+const SILENCE_MS = 60_000;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * One GET of a large file: follows redirects, verifies certificates, and limits silence. Uses Node's own client instead of
+ * `fetch`, because it accepts a certificate authority and provides the body with back-pressure.
+ */
+async function httpGet(url: string, options: GetOptions = {}): Promise<FetchedBody> {
+  let target = new URL(url);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const body = await ask(target, options);
+    const { statusCode: status = 0, statusMessage: reason = '', headers } = body;
+    if (!REDIRECTS.has(status) || headers.location === undefined) return { status, reason, headers, body };
+    body.destroy();
+    const next = new URL(headers.location, target);
+    if (target.protocol === 'https:' && next.protocol !== 'https:') throw downgraded(url, next);
+    target = next;
+  }
+  throw new ProxwrightError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} redirects more than ${MAX_REDIRECTS} times.`,
+    hint: 'Use the final address of the redirects.',
+  });
+}
+
+function ask(url: URL, { headers = {}, signal, ca }: GetOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(canceledBy(signal));
+    // No content encoding: the declared checksum is the checksum of the file.
+    const common = { headers: { 'accept-encoding': 'identity', 'user-agent': 'proxwright', ...headers } };
+    const request =
+      url.protocol === 'https:' ? tlsGet(url, { ...common, ...(ca !== undefined && { ca }) }) : plainGet(url, common);
+    const onAbort = () => request.destroy(canceledBy(signal));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`no data for ${SILENCE_MS / 1000} s`)));
+    request.on('error', reject);
+    request.once('response', resolve);
+    request.once('close', () => signal?.removeEventListener('abort', onAbort));
+  });
+}
+
+function downgraded(url: string, next: URL): ProxwrightError {
+  return new ProxwrightError({
+    code: 'DOWNLOAD_FAILED',
+    detail: `${url} redirects to ${next.protocol}//${next.host}, which is not encrypted. Proxwright did not follow it.`,
+    hint: 'Use another mirror.',
   });
 }

@@ -1,7 +1,7 @@
 /** The real port probe: opens a connection and closes it again without a word. */
 import { connect } from 'node:net';
 import { canceledBy } from '../base/clock.ts';
-import type { PortProbe } from '../base/port-probe.ts';
+import type { PortProbe } from '../base/transport.ts';
 
 export const tcpPortProbe: PortProbe = {
   isOpen: (host, port, { timeoutMs, signal }) =>

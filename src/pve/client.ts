@@ -1,36 +1,34 @@
-/** Puts a client together out of the four doors, credentials and limits. */
+/** Builds a client from a transport, a clock, credentials and limits. */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Limiter } from '../base/limiter.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import type { Transport } from '../base/transport.ts';
-import { Access } from './api/access/index.ts';
-import { Cluster } from './api/cluster/index.ts';
+import { Access } from './api/access.ts';
+import { Cluster } from './api/cluster.ts';
 import { listNodes, type NodeEntry, NodeHandle } from './api/nodes/index.ts';
 import { Pools } from './api/pools.ts';
+import type { PveVersion } from './api/shapes.ts';
 import { StorageDefinitions } from './api/storage.ts';
-import type { PveVersion } from './api/version.ts';
 import { type CallOptions, Exchange } from './exchange.ts';
 import { type Credentials, principalOf } from './http/credentials.ts';
-import type { Endpoint } from './http/endpoint.ts';
+import type { Endpoint, Trust } from './http/endpoint.ts';
 import { createHttpsTransport } from './http/https-transport.ts';
 import { Session } from './http/session.ts';
-import type { Trust } from './http/trust.ts';
 import { Api } from './request.ts';
-import { DEFAULT_POLL_LIMITS, PollLimiter, type PollLimits } from './tasks/poll-limiter.ts';
-import { TaskWaiter } from './tasks/wait.ts';
+import { DEFAULT_POLL_LIMITS, PollLimiter, type PollLimits, TaskWaiter } from './tasks/wait.ts';
 
 export interface PveLimits {
-  /** Requests at once. The server has three workers, and one slow call blocks one of them. */
+  /** Concurrent requests. The server has three workers, and one slow call blocks one of them. */
   readonly requests: number;
-  /** Calls to guest agents at once. */
+  /** Concurrent calls to guest agents. */
   readonly agentCalls: number;
   readonly polls: PollLimits;
 }
 
 export const DEFAULT_LIMITS: PveLimits = { requests: 6, agentCalls: 2, polls: DEFAULT_POLL_LIMITS };
 
-/** A server to connect to, or a transport that is there already (with a name for messages). */
+/** A server to connect to, or an existing transport (with a name for messages). */
 export type PveConnection =
   | { readonly connection: { readonly endpoint: Endpoint; readonly trust?: Trust | undefined } }
   | { readonly transport: Transport; readonly endpoint?: string };
@@ -44,7 +42,7 @@ export type PveOptions = PveConnection & {
 };
 
 export interface Pve {
-  /** The server as people know it. */
+  /** The URL of the server, for messages. */
   readonly endpoint: string;
   /** `user@realm` or `user@realm!token`. */
   readonly principal: string;
@@ -53,10 +51,10 @@ export interface Pve {
   readonly cluster: Cluster;
   readonly pools: Pools;
   readonly storage: StorageDefinitions;
-  /** Proves the credentials before anything parallel begins. The version is remembered. */
+  /** Verifies the credentials before concurrent requests begin. Caches the version. */
   authenticate(options?: CallOptions): Promise<PveVersion>;
   nodes(options?: CallOptions): Promise<NodeEntry[]>;
-  /** A handle; building it calls nothing. */
+  /** Creating a handle sends no request. */
   node(name: string): NodeHandle;
   close(): Promise<void>;
 }
@@ -70,13 +68,13 @@ export function createPve(options: PveOptions): Pve {
   const exchange = new Exchange({ transport, endpoint, limiter, clock, logger, random: random.fork('retries') });
   const session = new Session({ exchange, credentials, clock, logger });
   const api = new Api(session, logger, new Limiter(limits.agentCalls));
-  const scheduler = new PollLimiter(clock, limits.polls);
+  const pollLimiter = new PollLimiter(clock, limits.polls);
   const uploads = random.fork('uploads');
   const principal = principalOf(credentials);
   return {
     endpoint,
     principal,
-    tasks: new TaskWaiter({ api, clock, logger, scheduler, endpoint, principal }),
+    tasks: new TaskWaiter({ api, clock, logger, pollLimiter, endpoint, principal }),
     access: new Access(api),
     cluster: new Cluster(api),
     pools: new Pools(api),

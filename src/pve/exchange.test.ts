@@ -4,8 +4,7 @@ import { Secret } from '../base/secret.ts';
 import { TransportFailure } from '../base/transport.ts';
 import { isLockContention, isNotExecuted, isNotFound, isOutcomeUnknown } from './errors/kinds.ts';
 import { passwordCredentials } from './http/credentials.ts';
-import { errorOf, TOKEN_SECRET, testClient } from './testing/client.ts';
-import { bare, ok, refused } from './testing/scripted-transport.ts';
+import { bare, errorOf, ok, refused, TOKEN_SECRET, testClient } from './testing/client.ts';
 
 const UPID = 'UPID:pve1:0000C8A1:0001E0F2:6A0B1C2D:qmclone:9000:deploy@pve!ci:';
 

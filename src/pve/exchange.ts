@@ -22,7 +22,7 @@ import {
 import { type Answer, type Reading, readAnswer } from './answer.ts';
 import { errorFromTransport, type RequestContext } from './errors/failures.ts';
 import type { ApiPath } from './path.ts';
-import { encodeForm, type FormParams } from './wire/form.ts';
+import { encodeForm, type FormParams } from './wire/encoding.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;

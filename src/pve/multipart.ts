@@ -1,6 +1,6 @@
 /** `multipart/form-data` for uploads. Proxmox reads it in order: fields first, the file last, under the name `filename`. */
 import { Buffer } from 'node:buffer';
-import { invariant } from '../base/assert.ts';
+import { invariant } from '../base/errors.ts';
 import { type Random, randomHex } from '../base/random.ts';
 import { isStreamBody, type StreamBody } from '../base/transport.ts';
 

@@ -1,6 +1,6 @@
 /** API paths, built from a template so that no variable part can ever change the shape of the path. */
-import { invariant } from '../base/assert.ts';
-import { percentEncode } from './wire/percent.ts';
+import { invariant } from '../base/errors.ts';
+import { percentEncode } from './wire/encoding.ts';
 
 export interface ApiPath {
   /** Percent-encoded, without the `/api2/json` in front. */

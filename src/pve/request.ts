@@ -10,8 +10,8 @@ import { upidShape } from './api/shapes.ts';
 import type { Call, CallOptions } from './exchange.ts';
 import type { Session } from './http/session.ts';
 import type { ApiPath } from './path.ts';
-import type { FormParams } from './wire/form.ts';
-import type { Upid } from './wire/upid.ts';
+import type { FormParams } from './wire/encoding.ts';
+import type { Upid } from './wire/ids.ts';
 
 export class Api {
   readonly #session: Session;

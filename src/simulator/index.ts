@@ -7,9 +7,8 @@ import { DEFAULT_WORLD } from './world/default-world.ts';
 import { RECORDED_WORLD } from './world/recorded-world.ts';
 import type { World } from './world/world.ts';
 
-export { type Clock, systemClock } from '../base/clock.ts';
+export { type Clock, scaledClock, systemClock } from '../base/clock.ts';
 export { type Random, seededRandom, systemRandom } from '../base/random.ts';
-export { scaledClock } from '../base/scaled-clock.ts';
 export { VirtualClock } from '../base/virtual-clock.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './core/simulator.ts';
 export { combineFaults, type Faults } from './faults/faults.ts';

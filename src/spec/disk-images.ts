@@ -1,6 +1,7 @@
 /** Replaces `image: NAME` in a disk by the image's volume, before the field table checks the disk. */
 
 import type { Address } from '../base/address.ts';
+import { didYouMean } from '../base/closest.ts';
 import { advice, setting } from '../base/hint.ts';
 import { imageVolid } from '../kinds/image/file.ts';
 import type { Findings } from './findings.ts';
@@ -15,7 +16,6 @@ import {
   unknownAt,
   withEntry,
 } from './located.ts';
-import { didYouMean } from './suggest.ts';
 
 /** A VM's or template's merged tree with each `image` replaced by `import_from` or `iso`, at the same position. */
 export function replaceImages(tree: LocatedMap, address: Address, images: Images, findings: Findings): LocatedMap {

@@ -3,11 +3,11 @@
  * the target is printed. `$${` is a literal `${`. The result of a reference is never evaluated again.
  */
 
+import { didYouMean } from '../base/closest.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, type Hint, setting } from '../base/hint.ts';
 import type { Findings } from './findings.ts';
 import { type Entry, type Located, type LocatedScalar, relocated, scalar, unknownAt } from './located.ts';
-import { didYouMean } from './suggest.ts';
 
 export interface Variable {
   readonly value: Located;

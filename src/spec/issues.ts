@@ -1,12 +1,12 @@
 /** Turns the issues of a schema into problems with the names and positions of the stack file. */
 import type { z } from 'zod';
+import { didYouMean } from '../base/closest.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, type Hint, setting } from '../base/hint.ts';
 import { parseByteSize, printByteSize } from '../base/units.ts';
 import type { Findings } from './findings.ts';
 import { child, descendant, describeKind, type Located, type Path, quote, toPlain, walk } from './located.ts';
 import { homeOf, isSecretAt, keysAt } from './schema-walk.ts';
-import { didYouMean } from './suggest.ts';
 
 type Issue = z.core.$ZodIssue;
 

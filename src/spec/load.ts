@@ -1,9 +1,23 @@
-/** The first step: parses the text of a stack file into a tree with positions. Later steps interpret the tree. */
-import type { Diagnostic } from '../base/diagnostics.ts';
+/**
+ * The first step: parses the text of a stack file, YAML or JSON, into a tree with positions. Later steps interpret the tree.
+ * Messages about syntax never quote the text.
+ */
+
+import {
+  type Document,
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
+import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { Findings } from './findings.ts';
-import type { LocatedMap } from './located.ts';
-import { describeKind } from './located.ts';
-import { parseTree } from './yaml-tree.ts';
+import { describeKind, type Entry, type Located, type LocatedMap, scalar, unknownAt } from './located.ts';
 
 export interface LoadedStack {
   readonly file: string;
@@ -29,3 +43,151 @@ export function loadStack(text: string, fileName: string): LoadedStack {
   }
   return { file: fileName, diagnostics: findings.list() };
 }
+
+/** Aliases can make a small file arbitrarily large. */
+const MAX_NODES = 200_000;
+const MAX_DEPTH = 60;
+const MAX_BRACKETS = 300;
+const TOO_DEEP = 'The file is nested too deeply, or its aliases make it too large.';
+
+/** Our own messages, because the parser's may quote the text, and the text may be a password. */
+const SYNTAX: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: 'An alias (*name) is malformed. Put text that begins with * into quotes.',
+  BAD_COLLECTION_TYPE: 'A tag does not match the kind of value after it.',
+  BAD_DIRECTIVE: 'A line that begins with % is a YAML directive, which stack files do not support.',
+  BAD_DQ_ESCAPE: 'Text in double quotes has an unknown \\ escape. Use single quotes, or write \\\\.',
+  BAD_INDENT: 'The indentation is wrong, or a bracket is not closed.',
+  BAD_SCALAR_START: 'A value begins with a character that needs quotes (@, ` or %).',
+  BLOCK_AS_IMPLICIT_KEY:
+    'There are two keys on one line. Put the second on its own line, or put text with ": " into quotes.',
+  BLOCK_IN_FLOW: 'Indented lists and maps are not allowed inside [ ] or { }.',
+  DUPLICATE_KEY: 'This key occurs twice in the same map.',
+  MISSING_CHAR: 'A closing quote, bracket or separator is missing.',
+  MULTILINE_IMPLICIT_KEY: 'A key cannot span several lines. A ":" may be missing.',
+  MULTIPLE_DOCS: 'The file contains several YAML documents (---), but a file describes one stack.',
+  TAB_AS_INDENT: 'The indentation contains a tab. YAML requires spaces.',
+  TAG_RESOLVE_FAILED: 'Stack files do not support YAML tags (!name). Put text that begins with ! into quotes.',
+  UNEXPECTED_TOKEN: 'There is an unexpected token. Quotes may be missing or misplaced.',
+};
+
+/** Undefined if the text is not YAML; the problems then say why. */
+export function parseTree(text: string, file: string, findings: Findings): Located | undefined {
+  const lines = new LineCounter();
+  const tooDeep = deepLine(text);
+  if (tooDeep !== undefined) {
+    findings.add({ code: 'BAD_VALUE', where: { file, line: tooDeep, column: 1 }, detail: TOO_DEEP });
+    return undefined;
+  }
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const at = (offset: number): Where => {
+    const { line, col } = lines.linePos(offset);
+    return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  for (const { code, pos } of [...document.errors, ...document.warnings]) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: at(pos[0]),
+      detail: SYNTAX[code] ?? 'This is not valid YAML.',
+      hint: 'Check this line and the one above it. An editor with YAML support shows the place.',
+    });
+  }
+  if (document.errors.length > 0 || document.warnings.length > 0) return undefined;
+  return new Builder(document, at, findings).build();
+}
+
+/**
+ * The line at which nesting gets too deep. Checked before parsing, because the parser is recursive, and near the end of
+ * the stack Node dies instead of throwing. Brackets in quotes count too: no real file has hundreds of unbalanced ones.
+ */
+function deepLine(text: string): number | undefined {
+  let brackets = 0;
+  for (const [index, line] of text.split('\n').entries()) {
+    const isChain = /^(?:[ \t]*[-?:][ \t]){60}/.test(line);
+    const isFarIn = /^[ \t]{600}/.test(line);
+    for (const character of line) {
+      if (character === '[' || character === '{') brackets++;
+      else if (character === ']' || character === '}') brackets = Math.max(brackets - 1, 0);
+      if (brackets > MAX_BRACKETS) break;
+    }
+    if (isChain || isFarIn || brackets > MAX_BRACKETS) return index + 1;
+  }
+  return undefined;
+}
+
+class Builder {
+  readonly #document: Document.Parsed;
+  readonly #at: (offset: number) => Where;
+  readonly #findings: Findings;
+  #nodes = 0;
+
+  constructor(document: Document.Parsed, at: (offset: number) => Where, findings: Findings) {
+    this.#document = document;
+    this.#at = at;
+    this.#findings = findings;
+  }
+
+  build(): Located {
+    return this.#node(this.#document.contents, this.#at(0), 0);
+  }
+
+  #node(node: ParsedNode | null | undefined, around: Where, depth: number): Located {
+    if (!node) return depth === 0 ? scalar('', around) : this.#refuse(around, NOTHING, EMPTY_HINT);
+    const at = this.#at(node.range[0]);
+    this.#nodes++;
+    if (this.#nodes > MAX_NODES || depth > MAX_DEPTH) {
+      return this.#refuse(at, TOO_DEEP);
+    }
+    if (isAlias(node)) {
+      const target = node.resolve(this.#document) as ParsedNode | undefined;
+      if (!target) return this.#refuse(at, 'No anchor (&name) comes before this alias (*name).', ALIAS_HINT);
+      return this.#node(target, at, depth + 1);
+    }
+    if (node.tag !== undefined) {
+      return this.#refuse(at, 'Stack files do not support YAML tags.', 'Remove the tag, or put the text into quotes.');
+    }
+    if (isMap(node)) return this.#map(node, at, depth);
+    if (isSeq(node)) {
+      return { kind: 'list', at, items: node.items.map((item) => this.#node(item as ParsedNode, at, depth + 1)) };
+    }
+    if (isScalar(node)) return this.#scalar(node.value, node.source, at);
+    return this.#refuse(at, 'Stack files do not support this kind of value.');
+  }
+
+  #scalar(value: unknown, source: string | undefined, at: Where): Located {
+    // `key:` without a value is probably a mistake; `key: null` is intended.
+    if (value === null && source === '') return this.#refuse(at, NOTHING, EMPTY_HINT);
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+      return scalar(value, at);
+    }
+    return this.#refuse(at, 'Stack files do not support this kind of value.');
+  }
+
+  #map(node: YAMLMap.Parsed, at: Where, depth: number): Located {
+    const entries = new Map<string, Entry>();
+    for (const { key, value } of node.items) {
+      const keyAt = key?.range ? this.#at(key.range[0]) : at;
+      const name = isScalar(key) ? key.value : undefined;
+      if (typeof name !== 'string' && typeof name !== 'number') {
+        this.#refuse(keyAt, 'A key must be a word or a number.', 'Put it into quotes if it is meant as text.');
+      } else if (name === '__proto__') {
+        // It has a special meaning in JavaScript and none here.
+        this.#findings.add({ code: 'UNKNOWN_FIELD', where: keyAt, detail: '"__proto__" is not a field of anything.' });
+      } else if (entries.has(String(name))) {
+        // YAML treats 2 and "2" as different keys; users do not.
+        this.#refuse(keyAt, SYNTAX.DUPLICATE_KEY ?? '');
+      } else {
+        entries.set(String(name), { keyAt, value: this.#node(value as ParsedNode | null, keyAt, depth + 1) });
+      }
+    }
+    return { kind: 'map', entries, at };
+  }
+
+  #refuse(where: Where, detail: string, hint?: string): Located {
+    this.#findings.add({ code: 'BAD_VALUE', where, detail, hint });
+    return unknownAt(where);
+  }
+}
+
+const ALIAS_HINT = 'Put text that begins with * into quotes.';
+const NOTHING = 'This key has no value.';
+const EMPTY_HINT = 'Write a value, remove the line, or write null to undo a default.';

@@ -1,12 +1,12 @@
 /** Relations between members and groups: `after`, `formerly`, and overrides that match no member. */
 
 import { type Address, parseAddress, toAddress, vmAddress } from '../base/address.ts';
+import { didYouMean } from '../base/closest.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
 import type { Findings } from './findings.ts';
 import type { Group, Member } from './groups.ts';
 import { child, type Located, quote } from './located.ts';
-import { didYouMean } from './suggest.ts';
 
 /** For each VM, the VMs that must be ready before it. A cycle is reported, and then nothing waits. */
 export function resolveAfter(groups: readonly Group[], findings: Findings): ReadonlyMap<Address, readonly Address[]> {

@@ -1,6 +1,7 @@
 /** Resolves a loaded file to a stack, and collects every problem. */
 
 import type { Address } from '../base/address.ts';
+import { didYouMean } from '../base/closest.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
@@ -16,7 +17,6 @@ import { reportUnusedOverrides, resolveAfter, resolveFormerly } from './order.ts
 import { checkRules } from './rules/index.ts';
 import { namedParts, readConnection, readDefaults, readOutputs, readRollout } from './sections.ts';
 import { groupNameSchema, stackFileSchema, stackNameSchema } from './stack-schema.ts';
-import { didYouMean } from './suggest.ts';
 import { readTemplates } from './templates.ts';
 import type { VariableInputs } from './variable-values.ts';
 import { readVariables } from './variables.ts';

@@ -1,7 +1,7 @@
 /** Finds the usable parts of a tree that a schema rejects, and the paths of the others. */
 import type { z } from 'zod';
-import { invariant } from '../base/assert.ts';
 import { closest } from '../base/closest.ts';
+import { invariant } from '../base/errors.ts';
 import { pathOf } from './issues.ts';
 import { descendant, type LocatedMap, type Path, toPlain, walk, withoutPath } from './located.ts';
 import { homeOf, keysAt } from './schema-walk.ts';

@@ -2,17 +2,15 @@
 
 import { addressOf } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
-import { counted } from '../base/count.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
+import { counted } from '../base/units.ts';
 import type { ResolvedTemplate } from '../kinds/stack.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
-import { shareAddresses } from './address-ranges.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
 import type { Findings } from './findings.ts';
-import type { Member } from './groups.ts';
-import { readPool } from './id-ranges.ts';
+import { type Member, withoutNulls } from './groups.ts';
 import { type Images, noteUser } from './images.ts';
 import { checkShape } from './issues.ts';
 import {
@@ -27,7 +25,7 @@ import {
   withEntry,
   withoutKeys,
 } from './located.ts';
-import { withoutNulls } from './merge.ts';
+import { readPool, shareAddresses } from './ranges.ts';
 import { salvage } from './salvage.ts';
 import { namedParts } from './sections.ts';
 import { NOT_OF_TEMPLATES, templateKeysSchema } from './stack-schema.ts';

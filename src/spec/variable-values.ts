@@ -1,10 +1,11 @@
 /** Collects the values of variables from --var, --var-file and the environment, and converts text to the declared type. */
+
+import { didYouMean } from '../base/closest.ts';
 import type { Where } from '../base/diagnostics.ts';
 import { Findings, type Problem } from './findings.ts';
+import { parseTree } from './load.ts';
 import { type Located, quote, relocated, scalar, unknownAt } from './located.ts';
-import { didYouMean } from './suggest.ts';
 import { SCALAR_TYPES } from './variable-types.ts';
-import { parseTree } from './yaml-tree.ts';
 
 /** The raw input; nothing here reads files or the environment. */
 export interface VariableInputs {

@@ -8,8 +8,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, unlink } f
 import { hostname } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { z } from 'zod';
-import { invariant } from '../base/assert.ts';
-import { ProxwrightError } from '../base/errors.ts';
+import { invariant, ProxwrightError } from '../base/errors.ts';
 import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from './lock-refusal.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from './store.ts';
 

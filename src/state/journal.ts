@@ -1,7 +1,7 @@
 /** The journal of each run: one line per event, on disk before the run acts on it. */
-import { invariant } from '../base/assert.ts';
+
 import type { Clock, Instant } from '../base/clock.ts';
-import { ProxwrightError } from '../base/errors.ts';
+import { invariant, ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { type Random, randomHex } from '../base/random.ts';
 import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';

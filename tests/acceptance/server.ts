@@ -3,11 +3,10 @@
  * PROXMOX_VE_FINGERPRINT or PROXMOX_VE_CA_FILE to trust it by), else the simulator over TLS with the recorded world.
  */
 import { readFileSync } from 'node:fs';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { type Clock, scaledClock, systemClock } from '../../src/base/clock.ts';
 import { Limiter } from '../../src/base/limiter.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
-import { scaledClock } from '../../src/base/scaled-clock.ts';
 import { Exchange } from '../../src/pve/exchange.ts';
 import { Session } from '../../src/pve/http/session.ts';
 import {

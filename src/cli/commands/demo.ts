@@ -5,9 +5,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { scaledClock } from '../../base/clock.ts';
 import { canceled, ProxwrightError } from '../../base/errors.ts';
 import { atLevel } from '../../base/log.ts';
-import { scaledClock } from '../../base/scaled-clock.ts';
 import { diagnose } from '../../engine/doctor/diagnose.ts';
 import { WireWatch } from '../../engine/doctor/examination.ts';
 import { examine } from '../../engine/doctor/examine.ts';

@@ -1,5 +1,5 @@
 /** Stages that `apply --verify` and `verify` share: the file, the cluster, and the judgement of a plan that must be empty. */
-import { counted, inNumber } from '../../base/count.ts';
+import { counted, inNumber } from '../../base/units.ts';
 import { type CheckName, isHealthy } from '../../engine/doctor/finding.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { AlreadyShown, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';

@@ -1,7 +1,7 @@
 /** What `apply` and `destroy` show beside live progress: the plan first, and at the end the result of every resource. */
-import { counted, inNumber } from '../../base/count.ts';
+
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { printDuration } from '../../base/units.ts';
+import { counted, inNumber, printDuration } from '../../base/units.ts';
 import type { VmView } from '../../engine/outputs/outputs.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';

@@ -1,6 +1,7 @@
 /** What the `state` commands show: the recorded VMs and images, backups, and what became of them in the cluster. */
-import { counted } from '../../base/count.ts';
+
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { counted } from '../../base/units.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
 import type { Recovery, Standing } from '../../engine/import/recover.ts';
 import type { Plan } from '../../kinds/change.ts';

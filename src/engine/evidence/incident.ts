@@ -2,9 +2,10 @@
  * The draft of an incident report about a failed run: filled in from the journal, the problems and the state, with the
  * server's own messages. What only people know is left open. Pure.
  */
-import { counted } from '../../base/count.ts';
+
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { formatWhere } from '../../base/diagnostics.ts';
+import { counted } from '../../base/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../run-record.ts';

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { vmAddress } from '../../base/address.ts';
-import { invariant } from '../../base/assert.ts';
+import { invariant } from '../../base/errors.ts';
 import { wordsOfText } from '../../kinds/fields/words.ts';
 import { bareVm } from '../../kinds/vm/bare-vm.ts';
 import { desiredConfig } from '../../kinds/vm/desired-config.ts';

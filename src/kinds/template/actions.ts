@@ -4,8 +4,7 @@
  * actions of a VM do everything before.
  */
 
-import { invariant } from '../../base/assert.ts';
-import { isFamily, ProxwrightError } from '../../base/errors.ts';
+import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Action, ActionContext, ActionDefinition } from '../action.ts';

@@ -1,5 +1,5 @@
 /** Collects the desired value of each key while the fields of a VM are processed. */
-import { invariant } from '../../base/assert.ts';
+import { invariant } from '../../base/errors.ts';
 import { printByteSize } from '../../base/units.ts';
 import { valueAt } from '../fields/field-table.ts';
 import { textOfWords, type WordKind, wordsOfText } from '../fields/words.ts';

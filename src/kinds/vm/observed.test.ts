@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorOf, testClient } from '../../pve/testing/client.ts';
-import { ok } from '../../pve/testing/scripted-transport.ts';
+import { errorOf, ok, testClient } from '../../pve/testing/client.ts';
 import { effectiveValues, readVm } from './observed.ts';
 
 const ENTRIES = [

@@ -1,5 +1,5 @@
 /** Sub-keys of property strings: whether they have the desired value, and the string with them merged in. */
-import { invariant } from '../../base/assert.ts';
+import { invariant } from '../../base/errors.ts';
 import {
   canonicalProperty,
   compareConfigValue,

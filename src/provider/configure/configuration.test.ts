@@ -7,7 +7,7 @@ import { seededRandom } from '../../base/random.ts';
 import type { Secret } from '../../base/secret.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import type { HttpsTransportOptions } from '../../pve/index.ts';
-import { afterLogin, ok, scriptedTransport } from '../../pve/testing/scripted-transport.ts';
+import { afterLogin, ok, scriptedTransport } from '../../pve/testing/client.ts';
 import { encodeMsgpack } from '../cty/codec.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';

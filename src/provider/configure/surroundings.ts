@@ -1,10 +1,9 @@
 /** From settings and a connection to what all resources of the process share. Nothing is sent. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import type { PortProbe } from '../../base/port-probe.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import type { Secret } from '../../base/secret.ts';
-import type { Transport } from '../../base/transport.ts';
+import type { PortProbe, Transport } from '../../base/transport.ts';
 import { RunLimits } from '../../engine/limits.ts';
 import { IdReservations } from '../../kinds/vm/ids.ts';
 import { tcpPortProbe } from '../../local/port-probe.ts';

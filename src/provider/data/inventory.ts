@@ -2,10 +2,11 @@
  * What the cluster holds, as far as the token sees it: the nodes and the VMs of each. Every data source asks the same
  * questions through the client that shares its answers, so that one inventory serves them all.
  */
+
+import { didYouMean } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { NodeEntry, Permissions, Pve } from '../../pve/index.ts';
 import { parseTags } from '../../pve/index.ts';
-import { didYouMean } from '../../spec/suggest.ts';
 
 /** How a data source looks. */
 export interface Look {

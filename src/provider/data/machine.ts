@@ -1,5 +1,5 @@
 /** What is told of one VM or template, in the words of `proxwright_vm`. */
-import { invariant } from '../../base/assert.ts';
+import { invariant } from '../../base/errors.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { stripOwnership } from '../../kinds/vm/ownership.ts';
 import { parseTags } from '../../pve/index.ts';

@@ -1,9 +1,9 @@
 /** `proxwright_vm`: one VM, whoever made it. */
 import { z } from 'zod';
+import { didYouMean } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { readVm } from '../../kinds/vm/observed.ts';
 import { blindness } from '../../kinds/vm/plan/choose-template.ts';
-import { didYouMean } from '../../spec/suggest.ts';
 import { computed, type DataSourceDefinition, nameOrId } from './define.ts';
 import { argument, vmidArgument } from './filters.ts';
 import { type Guest, type Look, nodesAt, readGuests, seesNoVms } from './inventory.ts';

@@ -4,7 +4,7 @@ import { imageFileName } from '../../kinds/image/file.ts';
 import { type FilePlace, placeOf } from '../../kinds/image/steps.ts';
 import type { ResolvedImage, Rollout } from '../../kinds/stack.ts';
 import { type Located, scalar, unknownAt } from '../../spec/located.ts';
-import { checkOneImage } from '../../spec/one-image.ts';
+import { checkOneImage } from '../../spec/one-resource.ts';
 import { type CtyObject, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { readTimeouts } from '../run/timeouts.ts';

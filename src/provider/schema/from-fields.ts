@@ -1,6 +1,6 @@
 /** The attributes of a resource out of a field table: types by the shapes of its fields, words by their facts. */
 import type { z } from 'zod';
-import { assertNever } from '../../base/assert.ts';
+import { assertNever } from '../../base/errors.ts';
 import type { Effect, FieldFacts } from '../../kinds/fields/field.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';

@@ -3,7 +3,7 @@
  * attributes of the schema and both directions of the conversion follow from it, so a new field needs nothing here.
  */
 import { z } from 'zod';
-import { invariant } from '../../base/assert.ts';
+import { invariant } from '../../base/errors.ts';
 import { type FieldFacts, fieldFacts } from '../../kinds/fields/field.ts';
 import type { CtyType } from '../cty/value.ts';
 

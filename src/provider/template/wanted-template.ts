@@ -3,7 +3,7 @@ import { addressOf } from '../../base/address.ts';
 import type { ResolvedTemplate, Rollout } from '../../kinds/stack.ts';
 import { recipeOf } from '../../kinds/template/recipe.ts';
 import { withEntry } from '../../spec/located.ts';
-import { checkOneTemplate } from '../../spec/one-template.ts';
+import { checkOneTemplate } from '../../spec/one-resource.ts';
 import { type CtyObject, isObject, isWhollyKnown } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { readTimeouts } from '../run/timeouts.ts';

@@ -1,5 +1,5 @@
 /** From the fields of a VM, as a stack file writes them, to an object of the host's schema. What is not said is null. */
-import { assertNever, invariant } from '../../base/assert.ts';
+import { assertNever, invariant } from '../../base/errors.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';
 import type { Attribute, Attributes } from '../schema/model.ts';

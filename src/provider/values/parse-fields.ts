@@ -2,7 +2,7 @@
 import { type Address, vmAddress } from '../../base/address.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import { checkOneVm } from '../../spec/one-vm.ts';
+import { checkOneVm } from '../../spec/one-resource.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attributes } from '../schema/model.ts';
 import { diagnosticAt, problemAt } from './diagnostics.ts';

@@ -2,7 +2,7 @@
  * What a VM that was read again looks like to the host: what the state says, in its own spelling, except where the engine
  * found something else. What the state does not mention is not managed and stays unmentioned.
  */
-import { assertNever } from '../../base/assert.ts';
+import { assertNever } from '../../base/errors.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';
 import { type GroupShape, type LeafShape, type Shape, type SlotsShape, SWITCH } from '../schema/shape.ts';

@@ -2,7 +2,7 @@
  * From the host's values to the fields of a VM: as the stack file would write them, every part knowing its own path, so
  * that the file's field table and rules can speak about it. What is unknown is left out and listed.
  */
-import { assertNever } from '../../base/assert.ts';
+import { assertNever } from '../../base/errors.ts';
 import { type Located, type LocatedMap, type ScalarValue, toPlain } from '../../spec/located.ts';
 import { type CtyObject, type CtyValue, Decimal, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Pve } from '../client.ts';
-import { errorOf, testClient } from '../testing/client.ts';
-import { ok } from '../testing/scripted-transport.ts';
+import { errorOf, ok, testClient } from '../testing/client.ts';
 
 const UPID = 'UPID:pve1:0000C8A1:0001E0F2:6A0B1C2D:qmclone:9000:deploy@pve!ci:';
 

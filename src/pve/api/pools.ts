@@ -1,4 +1,4 @@
-/** `/pools`. Pool names may hold slashes, so they travel as a parameter and never in the path. */
+/** `/pools`. Pool names may contain slashes, so they are parameters and never part of the path. */
 import { z } from 'zod';
 import type { CallOptions } from '../exchange.ts';
 import { apiPath } from '../path.ts';
@@ -8,7 +8,7 @@ import { anything, maybe, numeric, text } from './shapes.ts';
 const poolSchema = z.looseObject({
   poolid: z.string(),
   comment: maybe(text),
-  /** Only when one pool is asked for. */
+  /** Present only when the request names one pool. */
   members: maybe(
     z.array(z.looseObject({ id: z.string(), type: z.string(), vmid: maybe(numeric), storage: maybe(z.string()) })),
   ),

@@ -1,13 +1,13 @@
 /**
- * The small shapes that answers are made of. Perl does not tell numbers from digits, so either may come; `null` stands
- * for "absent". Objects keep the keys that we do not know.
+ * Schemas that several endpoints share. Perl does not distinguish numbers from digits, so a response may contain either;
+ * `null` means "absent". Objects keep unknown keys.
  */
-import { z } from 'zod';
-import { fromWireBoolean } from '../wire/boolean.ts';
-import { isNodeName, type NodeName, parseVmid, type Vmid } from '../wire/ids.ts';
-import { isUpid, type Upid } from '../wire/upid.ts';
 
-/** A value or nothing; `null` is taken for nothing. */
+import { z } from 'zod';
+import { isNodeName, isUpid, type NodeName, parseVmid, type Upid, type Vmid } from '../wire/ids.ts';
+import { fromWireBoolean } from '../wire/scalars.ts';
+
+/** Optional; `null` counts as absent. */
 export function maybe<T>(schema: z.ZodType<T>) {
   return z
     .union([schema, z.null()])
@@ -17,7 +17,7 @@ export function maybe<T>(schema: z.ZodType<T>) {
 
 export const numeric = z.union([z.number(), z.string().regex(/^-?\d+(\.\d+)?([eE][-+]?\d+)?$/)]).transform(Number);
 
-/** Texts that may look like numbers: names, versions, sums. */
+/** Text that may look like a number: names, versions, checksums. */
 export const text = z.union([z.string(), z.number()]).transform(String);
 
 export const flag = z.unknown().transform((value, context) => {
@@ -44,8 +44,16 @@ export const upidShape = z.unknown().transform((value, context): Upid => {
   return z.NEVER;
 });
 
-/** A comma list in random order, such as the content types of a storage. */
+/** A comma-separated list in random order, such as the content types of a storage. */
 export const commaList = z.string().transform((value) => value.split(',').filter(Boolean).sort());
 
-/** An answer whose content nobody reads. */
+/** A response whose content is not used. */
 export const anything = z.unknown().transform(() => undefined);
+
+/** `/version` and `/nodes/{node}/version`: need a login but no privilege. */
+export const versionSchema = z
+  .looseObject({ version: z.string(), release: z.string() })
+  .transform((answer) => ({ ...answer, major: Number.parseInt(answer.version, 10) }));
+
+/** `major` selects the privileges and endpoints of 8 or 9. */
+export type PveVersion = z.output<typeof versionSchema>;

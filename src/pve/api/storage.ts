@@ -1,4 +1,4 @@
-/** `/storage`: how storages are configured, for the whole cluster. */
+/** `/storage`: the storage configuration of the whole cluster. */
 import { z } from 'zod';
 import type { CallOptions } from '../exchange.ts';
 import { apiPath } from '../path.ts';

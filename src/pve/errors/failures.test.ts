@@ -1,9 +1,18 @@
 /** What an answer, or none, is taken for: the code decides whether a request is sent again, so each boundary counts. */
+
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
 import { TransportFailure, type WireResponse } from '../../base/transport.ts';
-import { bare, refused } from '../testing/scripted-transport.ts';
-import { badAnswer, errorFromResponse, errorFromTransport, type RequestContext } from './failures.ts';
+import { bare, refused } from '../testing/client.ts';
+import {
+  badAnswer,
+  errorFromResponse,
+  errorFromTransport,
+  missingPrivilege,
+  privilegeHint,
+  type RequestContext,
+  serverWords,
+} from './failures.ts';
 import { isConnectionTrouble, isNotExecuted, isNotFound, isOutcomeUnknown, isSightLost } from './kinds.ts';
 
 const QUESTION: RequestContext = {
@@ -63,7 +72,7 @@ describe('a status', () => {
 
   it.each([
     [595, 'nothing was done'],
-    [596, 'may well be going on'],
+    [596, 'may still be running'],
   ])('%i says of a change that %s', (status, words) => {
     expect(detailOf(bare(status, 'Something'), CHANGE)).toContain(words);
   });
@@ -198,5 +207,103 @@ describe('what a caller may conclude', () => {
     expect([isNotFound(guest), isNotFound(guest, 'guest'), isNotFound(guest, 'task')]).toEqual([true, true, false]);
     expect(isNotFound(of(500, LOCKED))).toBe(false);
     expect(isNotFound(new TypeError('x'))).toBe(false);
+  });
+});
+
+describe('a refused privilege', () => {
+  it('is read from the words of the server', () => {
+    expect(missingPrivilege('Permission check failed (/vms/9000, VM.Clone)')).toEqual({
+      path: '/vms/9000',
+      privileges: ['VM.Clone'],
+    });
+    expect(
+      missingPrivilege('403 Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)'),
+    ).toEqual({
+      path: '/storage/local',
+      privileges: ['Datastore.Audit', 'Datastore.AllocateSpace'],
+    });
+    expect(missingPrivilege("Permission check failed (/, Sys.Modify for modifying tag 'a')")).toEqual({
+      path: '/',
+      privileges: ['Sys.Modify'],
+    });
+    expect(missingPrivilege('Permission check failed')).toBeUndefined();
+  });
+
+  it('comes with the command that grants it, to the token and to its owner', () => {
+    expect(privilegeHint('Permission check failed (/vms/9000, VM.Clone)', 'deploy@pve!ci')).toBe(
+      "Grant it: pveum acl modify /vms/9000 --users 'deploy@pve' --tokens 'deploy@pve!ci' --roles PVETemplateUser",
+    );
+  });
+
+  it('needs no grant to root@pam, which has everything except through its tokens', () => {
+    expect(privilegeHint('Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)', 'root@pam!tf')).toBe(
+      "Grant it: pveum acl modify /sdn/zones/localnetwork/vmbr0 --tokens 'root@pam!tf' --roles PVESDNUser",
+    );
+  });
+
+  it('gets a role of its own where no small role holds it', () => {
+    expect(privilegeHint('Permission check failed (/, Sys.Modify)', 'deploy@pve')).toBe(
+      "Grant it: pveum role add ProxwrightExtra --privs Sys.Modify\npveum acl modify / --users 'deploy@pve' --roles ProxwrightExtra",
+    );
+  });
+
+  it('that the server does not name is not guessed', () => {
+    expect(privilegeHint('Permission check failed', 'deploy@pve!ci')).toContain(
+      'pveum user token permissions deploy@pve ci',
+    );
+  });
+});
+
+const words = (body: string, reason = 'from the reason phrase', clean = (text: string) => text) =>
+  serverWords({ status: 500, reason, headers: {}, body }, clean);
+
+describe('the words of a server', () => {
+  it.each([
+    ['in the body, since 8.3', '{"data":null,"message":"from the body\\n"}', 'from the body'],
+    ['in the reason phrase', '{"data":null}', 'from the reason phrase'],
+    ['in the reason phrase where the body is no object', '["a"]', 'from the reason phrase'],
+    ['in the reason phrase where the body is null', 'null', 'from the reason phrase'],
+    ['in the reason phrase where the message is no text', '{"message":5}', 'from the reason phrase'],
+  ])('are found %s', (_, body, message) => expect(words(body).message).toBe(message));
+
+  it('are the plain body where there is neither', () => {
+    expect(words(' permission denied ', '').message).toBe('permission denied');
+  });
+
+  it('are not the markup of a proxy', () => {
+    expect(words('  <html>Bad Gateway</html>', '').message).toBe('no message');
+    expect(words('1 < 2', '').message).toBe('1 < 2');
+  });
+
+  it('are cut at two thousand characters', () => {
+    expect(words(JSON.stringify({ message: 'x'.repeat(2_000) })).message).toBe('x'.repeat(2_000));
+    expect(words(JSON.stringify({ message: 'x'.repeat(2_001) })).message).toBe(`${'x'.repeat(2_000)}…`);
+  });
+
+  it('are cleaned of secrets everywhere', () => {
+    const clean = (text: string) => text.replaceAll('secret', '•••');
+    const { message, errors } = words('{"message":"a secret","errors":{"secret":"secret"}}', '', clean);
+    expect([message, errors]).toEqual(['a •••', [{ key: '•••', text: '•••' }]]);
+  });
+});
+
+describe('errors by parameter', () => {
+  it('are sorted, because the server sends them in random order', () => {
+    const { errors } = words('{"errors":{"c":"3","a":"1\\n","b":{"deep":2}}}');
+    expect(errors).toEqual([
+      { key: 'a', text: '1' },
+      { key: 'b', text: '{"deep":2}' },
+      { key: 'c', text: '3' },
+    ]);
+  });
+
+  it('are lines of their own in what people read, and each is one line', () => {
+    const { quoted } = words('{"message":"Parameter verification failed.","errors":{"a":"first \\n  second"}}');
+    expect(quoted).toBe('"Parameter verification failed."\na: first; second');
+    expect(words('{"message":"it broke"}').quoted).toBe('"it broke".');
+  });
+
+  it.each(['[]', '"x"', 'null'])('are none where the server sends %s for them', (errors) => {
+    expect(words(`{"message":"m","errors":${errors}}`).errors).toEqual([]);
   });
 });

@@ -1,16 +1,17 @@
-/** Builds our errors out of what went wrong on the wire, so that each one names the request and quotes the server. */
+/**
+ * Builds errors from failed requests. Each one names the request, quotes the server, and says what to do: for a missing
+ * privilege, the command that grants it.
+ */
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
 import { findPhrase, type Phrase } from './phrases.ts';
-import { privilegeHint } from './privileges.ts';
-import { type ServerWords, serverWords } from './server-words.ts';
 
-/** What is known about a request while it is under way. */
+/** What is known about a request before its response. */
 export interface RequestContext {
-  /** Whether it can change something at the server; a question may be asked again at will. */
+  /** Whether it can change something on the server; a read may be repeated at any time. */
   readonly changes: boolean;
   /** Method and path, such as `POST /nodes/pve1/qemu/9000/clone`. */
   readonly request: string;
@@ -19,14 +20,14 @@ export interface RequestContext {
   readonly secrets: readonly Secret[];
 }
 
-/** An answer with a status other than 2xx. */
+/** A response with a status other than 2xx. */
 export function errorFromResponse(context: RequestContext, response: WireResponse): ProxwrightError {
   const words = serverWords(response, (text) => redact(text, context.secrets));
   return errorFromPhrase(context, words) ?? errorFromStatus(context, response.status, words);
 }
 
 function errorFromPhrase(context: RequestContext, words: ServerWords): ProxwrightError | undefined {
-  // 59x is pveproxy speaking about its own connection, in words of the operating system.
+  // 59x comes from pveproxy, about its own connection, in words of the operating system.
   if (words.status >= 590) return undefined;
   const candidates = [...words.errors.map(({ text }) => text), words.message];
   const phrase =
@@ -42,7 +43,7 @@ function errorFromPhrase(context: RequestContext, words: ServerWords): Proxwrigh
   });
 }
 
-/** The headline of every parameter error; what it is about stands in `errors`. */
+/** The same for every parameter error; `errors` has the details. */
 const isGeneral = (phrase: Phrase) => phrase.code === 'PARAMETER_REJECTED';
 
 function errorFromStatus(context: RequestContext, status: number, words: ServerWords): ProxwrightError {
@@ -51,16 +52,16 @@ function errorFromStatus(context: RequestContext, status: number, words: ServerW
     return new ProxwrightError({
       ...init,
       code: 'NOT_EXECUTED',
-      detail: `${init.detail}\nThe API daemon or the node behind the server cannot be reached; nothing was done.`,
+      detail: `${init.detail}\nThe server cannot reach its API daemon or the node; nothing was done.`,
       hint: 'On the node: systemctl status pvedaemon pveproxy',
     });
   }
-  // 502 to 504 never come from Proxmox itself but from a proxy in front of it, which knows as little as 596 does.
+  // 502 to 504 come from a proxy in front of Proxmox. As with 596, the outcome is not known.
   if ((status > 595 && status < 600) || (status >= 502 && status <= 504)) {
     if (!context.changes) {
       return new ProxwrightError({ ...init, code: status === 596 ? 'REQUEST_TIMEOUT' : 'UNREACHABLE', hint: SLOW });
     }
-    const detail = `${init.detail}\n${STILL_GOING_ON}`;
+    const detail = `${init.detail}\n${MAY_BE_RUNNING}`;
     return new ProxwrightError({ ...init, code: 'OUTCOME_UNKNOWN', detail, hint: LOOK_FIRST });
   }
   if (status >= 300 && status < 400) {
@@ -77,12 +78,12 @@ function errorFromStatus(context: RequestContext, status: number, words: ServerW
   return new ProxwrightError({ ...init, code: 'SERVER_FAULT' });
 }
 
-const STILL_GOING_ON = 'The work may well be going on, or be done already.';
-export const LOOK_FIRST = 'Look at the tasks of the node and at what was to be changed before doing it again.';
-const SLOW = 'The server or the way to it is slow just now; try again.';
+const MAY_BE_RUNNING = 'The operation may still be running, or may be done.';
+export const LOOK_FIRST = 'Before you try again, check the tasks of the node and whether the change was made.';
+const SLOW = 'The server or the connection is slow; try again.';
 const WRONG_SERVER = 'Check that the endpoint is a Proxmox VE server and not a proxy or another web page.';
 
-/** No answer at all. */
+/** No response. */
 export function errorFromTransport(context: RequestContext, failure: TransportFailure): ProxwrightError {
   const where = whereOf(context);
   const reason = redact(failure.message, context.secrets);
@@ -99,10 +100,10 @@ export function errorFromTransport(context: RequestContext, failure: TransportFa
     });
   }
   if (context.changes) {
-    const detail = `The request was sent to ${context.endpoint}, but ${reason}. ${STILL_GOING_ON}`;
+    const detail = `The request was sent to ${context.endpoint}, but ${reason}. ${MAY_BE_RUNNING}`;
     return new ProxwrightError({ code: 'OUTCOME_UNKNOWN', detail, where, cause, hint: LOOK_FIRST });
   }
-  const detail = `${context.endpoint} was asked, but ${reason}.`;
+  const detail = `The request was sent to ${context.endpoint}, but ${reason}.`;
   if (failure.kind === 'timeout')
     return new ProxwrightError({ code: 'REQUEST_TIMEOUT', detail, where, cause, hint: SLOW });
   if (failure.kind === 'malformed')
@@ -130,13 +131,13 @@ function certificateError(context: RequestContext, failure: TransportFailure, re
   });
 }
 
-/** An answer of 2xx that is not what the API promises. */
+/** A response with status 2xx that does not have the documented shape. */
 export function badAnswer(context: RequestContext, what: string, cause?: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_ANSWER',
-    // An answer came, so the request was carried out; only what it said is lost.
+    // There was a response, so the request was executed; only its result is lost.
     outcome: context.changes ? 'unknown' : 'known',
-    detail: `The answer to ${context.request} is not what Proxmox VE sends: ${redact(what, context.secrets)}`,
+    detail: `The response to ${context.request} is not what Proxmox VE sends: ${redact(what, context.secrets)}`,
     where: whereOf(context),
     hint: WRONG_SERVER,
     cause,
@@ -151,7 +152,7 @@ export function hintFor(phrase: Phrase, text: string, principal: string): Hint |
   if (phrase.code === 'PRIVILEGE_MISSING') return privilegeHint(text, principal);
   if (phrase.code === 'LOGIN_REFUSED') {
     return principal.includes('!')
-      ? `Check that token ${principal} exists, is not expired, and that its secret is right: pveum user token list ${principal.split('!')[0]}`
+      ? `Check that token ${principal} exists, is not expired, and that its secret is correct: pveum user token list ${principal.split('!')[0]}`
       : `Check the name and password of ${principal}; Proxmox does not say which of them is wrong.`;
   }
   return phrase.hint;
@@ -164,4 +165,112 @@ function detailFor(phrase: Phrase, context: RequestContext, words: ServerWords):
   if (phrase.code === 'LOGIN_REFUSED')
     return `${context.endpoint} does not accept ${context.principal}: ${words.quoted}`;
   return `The server answered ${words.status}: ${words.quoted}`;
+}
+
+/** The smallest built-in role that contains a privilege; privileges missing here are in no small role. */
+const ROLE_WITH: readonly (readonly [RegExp, string])[] = [
+  [/^VM\.Clone$/, 'PVETemplateUser'],
+  [/^VM\./, 'PVEVMAdmin'],
+  [/^Datastore\.(AllocateSpace|Audit)$/, 'PVEDatastoreUser'],
+  [/^Datastore\./, 'PVEDatastoreAdmin'],
+  [/^SDN\.(Use|Audit)$/, 'PVESDNUser'],
+  [/^SDN\./, 'PVESDNAdmin'],
+  [/^Pool\.Audit$/, 'PVEPoolUser'],
+  [/^Pool\./, 'PVEPoolAdmin'],
+  [/^Mapping\.(Use|Audit)$/, 'PVEMappingUser'],
+  [/^Mapping\./, 'PVEMappingAdmin'],
+  [/^Sys\.(Audit|Console|Syslog)$/, 'PVESysAdmin'],
+];
+
+export interface MissingPrivilege {
+  readonly path: string;
+  /** Any one of them is sufficient. */
+  readonly privileges: readonly string[];
+}
+
+/** `undefined` if the server names neither path nor privilege. */
+export function missingPrivilege(text: string): MissingPrivilege | undefined {
+  const match = /Permission check failed \((\/[^\s,]*), ([A-Za-z.|]+)/.exec(text);
+  const [, path, alternatives] = match ?? [];
+  return path && alternatives ? { path, privileges: alternatives.split('|') } : undefined;
+}
+
+export function privilegeHint(text: string, principal: string): string {
+  const missing = missingPrivilege(text);
+  const privilege = missing?.privileges[0];
+  if (!missing || !privilege) {
+    const [user = principal, token] = principal.split('!');
+    const command = token ? `pveum user token permissions ${user} ${token}` : `pveum user permissions ${user}`;
+    return `Proxmox does not say which privilege is missing. List the current ones: ${command}`;
+  }
+  const known = ROLE_WITH.find(([pattern]) => pattern.test(privilege))?.[1];
+  const role = known ?? 'ProxwrightExtra';
+  const grant = `pveum acl modify ${missing.path} ${holderOptions(principal)} --roles ${role}`;
+  return known ? `Grant it: ${grant}` : `Grant it: pveum role add ${role} --privs ${privilege}\n${grant}`;
+}
+
+/** With privilege separation, both the token and its owner need the grant. */
+function holderOptions(principal: string): string {
+  const user = principal.split('!')[0] ?? principal;
+  if (user === principal) return `--users ${shellQuoted(user)}`;
+  // root@pam has every privilege; its tokens do not.
+  return user === 'root@pam'
+    ? `--tokens ${shellQuoted(principal)}`
+    : `--users ${shellQuoted(user)} --tokens ${shellQuoted(principal)}`;
+}
+
+const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * The message of the server, wherever it is: in `message` of the body (since PVE 8.3), in the reason phrase (always, but
+ * only its first line), in `errors` by parameter, or, before routing, as the plain body.
+ */
+export interface ServerWords {
+  readonly status: number;
+  readonly message: string;
+  /** Sorted by key, because Proxmox sends them in random order. */
+  readonly errors: readonly { readonly key: string; readonly text: string }[];
+  /** For messages: the text in quotes, then one line per parameter. */
+  readonly quoted: string;
+}
+
+/** Longer than any real message; limits what a hostile server can send. */
+const MAX_TEXT = 2_000;
+
+export function serverWords(response: WireResponse, clean: (text: string) => string): ServerWords {
+  const body = objectOf(response.body);
+  const shorten = (text: string) => clean(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text).trim();
+  const spoken = typeof body?.message === 'string' ? body.message : response.reason || plainText(response.body);
+  const message = shorten(spoken) || 'no message';
+  const errors = Object.entries(isRecord(body?.errors) ? body.errors : {})
+    .map(([key, value]) => ({
+      key: shorten(key),
+      text: shorten(typeof value === 'string' ? value : JSON.stringify(value)),
+    }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const lines = errors.map(({ key, text }) => `${key}: ${text.replace(/\s*\n\s*/g, '; ')}`);
+  return {
+    status: response.status,
+    message,
+    errors,
+    quoted: [`"${message}"${lines.length > 0 ? '' : '.'}`, ...lines].join('\n'),
+  };
+}
+
+/** Omits the HTML pages of proxies and captive portals. */
+function plainText(body: string): string {
+  return /^\s*</.test(body) ? '' : body;
+}
+
+function objectOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,13 +1,15 @@
 /**
- * Decides how long a connection is kept. Proxmox closes it after 5 s without traffic, after 100 requests and after any
- * answer of 400 and above, without announcing it; a request written into a closing connection has an unknown outcome.
- * So we always leave first.
+ * Opens verified TLS connections and decides how long to keep them. Proxmox closes a connection after 5 s without traffic,
+ * after 100 requests, and after any response of 400 and above, without announcing it. A request written into a closing
+ * connection has an unknown outcome, so the client always closes first.
  */
 import type { ClientRequest } from 'node:http';
 import { Agent } from 'node:https';
+import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { TLSSocket } from 'node:tls';
-import { connectVerified, type TlsTarget } from './tls-connect.ts';
+import { connect, TLSSocket } from 'node:tls';
+import { TransportFailure } from '../../base/transport.ts';
+import type { Trust } from './endpoint.ts';
 
 /** pveproxy's idle limit is 5 s (pve-http-server, AnyEvent.pm `timeout`). */
 export const IDLE_MS = 4_000;
@@ -21,7 +23,7 @@ export class ConnectionAgent extends Agent {
   readonly #idleMs: number;
 
   constructor(target: TlsTarget, idleMs: number) {
-    // Our own `createConnection` offers no session for resumption; the cache size says so once more.
+    // `createConnection` below offers no session for resumption; the cache size prevents it as well.
     super({ keepAlive: true, maxCachedSessions: 0 });
     this.#target = target;
     this.#idleMs = idleMs;
@@ -30,13 +32,13 @@ export class ConnectionAgent extends Agent {
   override createConnection(_options: unknown, callback?: (error: Error | null, stream: Duplex) => void): undefined {
     connectVerified(this.#target).then(
       (socket) => callback?.(null, socket),
-      // Node passes the error on and ignores the stream, which its types demand nevertheless.
+      // Node passes the error on and ignores the stream, but its types require one.
       (error: Error) => callback?.(error, undefined as unknown as Duplex),
     );
     return undefined;
   }
 
-  /** To be told of every answer, because the status decides whether the connection has a future. */
+  /** Call this for every response: its status decides whether the connection can be reused. */
   answered(socket: Duplex, status: number): void {
     this.#requestCounts.set(socket, (this.#requestCounts.get(socket) ?? 0) + 1);
     if (status >= 400) this.#refused.add(socket);
@@ -56,3 +58,110 @@ export class ConnectionAgent extends Agent {
     if (socket instanceof TLSSocket) socket.setTimeout(0);
   }
 }
+
+interface TlsTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly trust: Trust;
+  readonly connectTimeoutMs: number;
+}
+
+/**
+ * Returns the socket only after the server has proved its identity. Node writes queued request bytes as soon as the
+ * handshake ends, before anything could check the certificate; this way a token never reaches an impostor.
+ */
+function connectVerified(target: TlsTarget): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: target.host,
+      port: target.port,
+      ALPNProtocols: ['http/1.1'],
+      ...(isIP(target.host) === 0 && { servername: target.host }),
+      ...(target.trust.kind === 'ca' && { ca: target.trust.pem }),
+      // The certificate is verified below. If Node rejected it, it would be gone by the time of the error, and the
+      // message could not show the fingerprint that the user has to compare.
+      rejectUnauthorized: false,
+    });
+    const fail = (failure: TransportFailure) => {
+      socket.destroy();
+      reject(failure);
+    };
+    socket.setNoDelay(true);
+    socket.setTimeout(target.connectTimeoutMs, () =>
+      fail(notConnected(`no connection within ${target.connectTimeoutMs / 1000} s`, 'timeout')),
+    );
+    // Stays for the lifetime of the socket, so that no error is unhandled between two owners.
+    socket.on('error', (cause: Error) => fail(notConnected(describe(cause), 'connect', cause)));
+    socket.once('end', () =>
+      fail(notConnected('the server closed the connection during the TLS handshake', 'connect')),
+    );
+    socket.once('secureConnect', () => {
+      const complaint = complaintAbout(socket, target.trust);
+      if (complaint) return fail(complaint);
+      socket.setTimeout(0);
+      socket.removeAllListeners('timeout');
+      socket.removeAllListeners('end');
+      resolve(socket);
+    });
+  });
+}
+
+function complaintAbout(socket: TLSSocket, trust: Trust): TransportFailure | undefined {
+  // A resumed session has no certificate. The client never resumes one, but an absent fingerprint must not count as equal.
+  const presented = socket.getPeerCertificate()?.fingerprint256;
+  if (trust.kind === 'fingerprint') {
+    if (presented !== undefined && presented === trust.sha256) return undefined;
+    return untrusted(`its fingerprint is not the expected ${trust.sha256}`, presented);
+  }
+  if (socket.authorized && !socket.isSessionReused()) return undefined;
+  // The type says Error, but Node stores the code of the error.
+  const reason = String(socket.authorizationError ?? 'session resumed without a certificate');
+  return untrusted(CERTIFICATE_REASONS[reason] ?? reason, presented);
+}
+
+const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its issuer is not among the trusted ones',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is not among the trusted ones',
+  UNABLE_TO_GET_ISSUER_CERT: 'its issuer is not among the trusted ones',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is not among the trusted ones',
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it was issued for another host name',
+};
+
+function untrusted(reason: string, fingerprint: string | undefined): TransportFailure {
+  return new TransportFailure({
+    kind: 'certificate',
+    delivered: 'no',
+    message: reason,
+    ...(fingerprint && { fingerprint }),
+  });
+}
+
+function notConnected(message: string, kind: 'connect' | 'timeout', cause?: Error): TransportFailure {
+  return new TransportFailure({ kind, delivered: 'no', message, cause });
+}
+
+function describe(error: Error): string {
+  const code = 'code' in error ? String(error.code) : '';
+  const known = CONNECT_REASONS[code];
+  if (known) return known;
+  // Node tried several addresses (IPv6, then IPv4): the outer error has no message.
+  if (error instanceof AggregateError) {
+    return [...new Set(error.errors.map((each: unknown) => describe(each as Error)))].join('; ');
+  }
+  return error.message;
+}
+
+const CONNECT_REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused: nothing listens on that port',
+  ENOTFOUND: 'the host name is not known',
+  EAI_AGAIN: 'the host name could not be resolved just now',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ETIMEDOUT: 'connection timed out',
+  ECONNRESET: 'the server closed the connection during the TLS handshake',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS on that port',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the server does not speak TLS on that port',
+};

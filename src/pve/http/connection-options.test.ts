@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../base/errors.ts';
 import { connectionFromEnvironment, requireConnection } from './connection-options.ts';
 import { parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
-import { parseEndpoint } from './endpoint.ts';
-import { caTrust, fingerprintTrust } from './trust.ts';
+import { caTrust, fingerprintTrust, parseEndpoint } from './endpoint.ts';
 
 const SECRET = '8a4c1f1e-0000-4000-8000-123456789abc';
 const FINGERPRINT = Array.from({ length: 32 }, (_, i) => (i + 160).toString(16).toUpperCase()).join(':');
@@ -59,16 +58,16 @@ describe('a token', () => {
 
   it.each([
     [SECRET, 'no "="'],
-    [`deploy!ci=${SECRET}`, 'lacks the realm'],
-    [`deploy@pve=${SECRET}`, 'lacks "!"'],
-    [`deploy@pve!=${SECRET}`, 'not of the form'],
+    [`deploy!ci=${SECRET}`, 'has no realm'],
+    [`deploy@pve=${SECRET}`, 'has no "!"'],
+    [`deploy@pve!=${SECRET}`, 'is malformed'],
     ['deploy@pve!ci=', 'is empty'],
     ['deploy@pve!ci=a b', 'not a UUID'],
-    [`=${SECRET}`, 'lacks the realm'],
+    [`=${SECRET}`, 'has no realm'],
     // As a backup server writes it, and with a stray sign behind it.
     [`deploy@pve!ci:${SECRET}`, 'no "="'],
-    [`deploy@pve!ci:${SECRET}=`, 'not of the form'],
-    [`${SECRET}=deploy@pve!ci`, 'lacks the realm'],
+    [`deploy@pve!ci:${SECRET}=`, 'is malformed'],
+    [`${SECRET}=deploy@pve!ci`, 'has no realm'],
     [`deploy@pve!ci=${SECRET}\r\nx-evil: 1`, 'not a UUID'],
     [`"deploy@pve!ci=${SECRET}"`, 'not a UUID'],
   ])('%j is refused: %s', (text, reason) => {

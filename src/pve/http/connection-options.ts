@@ -1,25 +1,24 @@
 /**
- * How to reach a server and as whom, from environment variables. Pure over a record of them: it reads neither the
- * process nor a file, so the CA is returned as a path and its text is asked for.
+ * The endpoint, credentials and trust that environment variables give. A pure function of the variables: it reads neither
+ * the process nor a file, so it returns the path of the CA, and the caller reads it.
  */
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { type Credentials, parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
-import { type Endpoint, parseEndpoint } from './endpoint.ts';
-import { fingerprintTrust, type Trust } from './trust.ts';
+import { type Endpoint, fingerprintTrust, parseEndpoint, type Trust } from './endpoint.ts';
 
-/** What the environment says; anything it does not say is absent, and the stack file may still say it. */
+/** Settings from the environment; absent ones may still come from the stack file. */
 export interface EnvironmentConnection {
   readonly endpoint?: Endpoint;
   readonly credentials?: Credentials;
   readonly trust?: Trust;
-  /** To be read by whoever may read files, and given to `caTrust`. */
+  /** The caller reads this file and passes its text to `caTrust`. */
   readonly caFile?: string;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names that the existing providers use, ours (bpg's) first. */
+/** The names that existing providers use; those of bpg, which are also ours, first. */
 export function connectionFromEnvironment(environment: Environment): EnvironmentConnection {
   const value = (...names: string[]) => names.map((name) => environment[name]?.trim()).find((text) => text);
   refuseInsecure(environment);
@@ -35,7 +34,7 @@ export function connectionFromEnvironment(environment: Environment): Environment
   };
 }
 
-/** The first of these variables that is set; a complaint about its value names it. */
+/** The value of the first variable that is set; an error about it names the variable. */
 function parsed<Value>(
   environment: Environment,
   names: readonly string[],
@@ -50,19 +49,19 @@ function parsed<Value>(
   }
 }
 
-/** The parts that cannot be missing in the end, each with the ways to give it. */
+/** Fails if a required setting is missing, and says how to set it. */
 export function requireConnection(found: EnvironmentConnection): { endpoint: Endpoint; credentials: Credentials } {
   if (!found.endpoint) {
     throw new ProxwrightError({
       code: 'BAD_VALUE',
-      detail: 'No endpoint of a Proxmox server is given.',
+      detail: 'No endpoint is configured.',
       hint: advice`Set ${setting('connection.endpoint')} in the stack file, or PROXMOX_VE_ENDPOINT=https://pve1.example.org:8006.`,
     });
   }
   if (!found.credentials) {
     throw new ProxwrightError({
       code: 'BAD_CREDENTIALS',
-      detail: 'No credentials are given.',
+      detail: 'No credentials are configured.',
       hint: advice`Set PROXMOX_VE_API_TOKEN='user@realm!id=secret', or ${setting('connection.token')} in the stack file.`,
     });
   }
@@ -86,7 +85,7 @@ function credentialsFrom(value: (...names: string[]) => string | undefined): Cre
   return undefined;
 }
 
-/** Other tools offer to skip verification. We do not: pinning the fingerprint is as short and keeps the token safe. */
+/** Other tools can skip verification. Proxwright cannot: pinning the fingerprint is as short and protects the token. */
 function refuseInsecure(environment: Environment): void {
   const name = ['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'].find((each) =>
     /^(1|true|yes|on)$/i.test(environment[each]?.trim() ?? ''),
@@ -94,7 +93,7 @@ function refuseInsecure(environment: Environment): void {
   if (!name || environment.PROXMOX_VE_FINGERPRINT || environment.PROXMOX_VE_CA_FILE) return;
   throw new ProxwrightError({
     code: 'CERT_UNTRUSTED',
-    detail: `${name} is set, but the server's certificate is always verified here.`,
+    detail: `${name} is set, but Proxwright always verifies the server's certificate.`,
     hint: advice`Unset ${name} and pin the certificate instead. On the node:
 openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem
 then set PROXMOX_VE_FINGERPRINT=AA:BB:… (or ${setting('connection.fingerprint')}), or PROXMOX_VE_CA_FILE=pve-root-ca.pem.`,

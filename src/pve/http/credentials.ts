@@ -1,4 +1,4 @@
-/** Who we are towards Proxmox: an API token, or a user with a password. Secret parts live in `Secret`. */
+/** Credentials for Proxmox: an API token, or a user with a password. Secret parts are in `Secret`. */
 import { ProxwrightError } from '../../base/errors.ts';
 import { Secret } from '../../base/secret.ts';
 
@@ -23,12 +23,12 @@ export interface PasswordCredentials {
 const TOKEN_HINT =
   'A token looks like deploy@pve!ci=xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx (pveum user token add deploy@pve ci).';
 
-/** Reads `user@realm!id=secret`; the `PVEAPIToken=` that belongs to the header may be there too. */
+/** Reads `user@realm!id=secret`, also with the `PVEAPIToken=` of the header in front. */
 export function parseToken(text: string): TokenCredentials {
   const bare = text.trim().replace(/^PVEAPIToken[= ]/, '');
   const separator = bare.indexOf('=');
   if (separator < 0) {
-    // What there is may be the secret itself, so it is not repeated.
+    // The text may be the secret itself, so the message does not quote it.
     throw malformed('The API token has no "=" between its name and its secret.');
   }
   return tokenFrom(bare.slice(0, separator), bare.slice(separator + 1));
@@ -61,7 +61,7 @@ export function passwordCredentials(input: {
   };
 }
 
-/** The name under which Proxmox knows us, for messages and ACL commands. */
+/** The user or token as Proxmox names it, for messages and ACL commands. */
 export function principalOf(credentials: Credentials): string {
   return credentials.kind === 'token' ? credentials.tokenId : credentials.username;
 }
@@ -69,13 +69,12 @@ export function principalOf(credentials: Credentials): string {
 const secretOf = (value: string | Secret) => (typeof value === 'string' ? new Secret(value) : value);
 
 function whyNotTokenId(tokenId: string): string {
-  // Only a text that has the marks of a name, and none of a secret, is repeated.
+  // Quotes the text only if it looks like a name and not like a secret.
   const isName = /[@!]/.test(tokenId) && !/[\da-f]{8}-[\da-f]{4}-/i.test(tokenId);
   const shown = isName ? ` "${tokenId}"` : '';
-  if (!tokenId.includes('@')) return `The name of the API token${shown} lacks the realm: user@realm!id.`;
-  if (!tokenId.includes('!'))
-    return `The name of the API token${shown} lacks "!" and the id of the token: user@realm!id.`;
-  return `The name of the API token${shown} is not of the form user@realm!id.`;
+  if (!tokenId.includes('@')) return `The name of the API token${shown} has no realm. Write user@realm!id.`;
+  if (!tokenId.includes('!')) return `The name of the API token${shown} has no "!" and token id. Write user@realm!id.`;
+  return `The name of the API token${shown} is malformed. Write user@realm!id.`;
 }
 
 function malformed(detail: string): ProxwrightError {

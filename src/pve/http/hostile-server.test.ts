@@ -9,9 +9,8 @@ import { isOutcomeUnknown } from '../errors/kinds.ts';
 import { TOKEN_SECRET } from '../testing/client.ts';
 import { startTestServer, type TestCertificate, type TestServer, testCertificate } from '../testing/tls-server.ts';
 import { parseToken } from './credentials.ts';
-import { parseEndpoint } from './endpoint.ts';
+import { caTrust, fingerprintTrust, parseEndpoint, type Trust } from './endpoint.ts';
 import { createHttpsTransport, type HttpsTransportOptions } from './https-transport.ts';
-import { caTrust, fingerprintTrust, type Trust } from './trust.ts';
 
 const DAY_MS = 86_400_000;
 /** Pauses between attempts are of no interest here. */

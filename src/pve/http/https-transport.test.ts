@@ -5,9 +5,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Transport, TransportFailure, type WireRequest } from '../../base/transport.ts';
 import { startTestServer, type TestCertificate, type TestServer, testCertificate } from '../testing/tls-server.ts';
 import { IDLE_MS, REQUESTS_PER_CONNECTION } from './connection-agent.ts';
-import { parseEndpoint } from './endpoint.ts';
+import { caTrust, fingerprintTrust, parseEndpoint, type Trust } from './endpoint.ts';
 import { createHttpsTransport, type HttpsTransportOptions } from './https-transport.ts';
-import { caTrust, fingerprintTrust, type Trust } from './trust.ts';
 
 let certificate: TestCertificate;
 let stranger: TestCertificate;

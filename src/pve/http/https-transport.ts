@@ -1,25 +1,26 @@
 /**
- * The real `Transport`: HTTPS, HTTP/1.1, on Node's own client. undici was the other candidate; Node's `Agent` has
- * documented hooks for when a connection may be reused, never repeats a request by itself, and hands us the moment at
- * which a request starts to be written, which is what `delivered` hangs on. It follows no redirects and uses no proxy.
+ * The real `Transport`: HTTPS, HTTP/1.1, on Node's own client. Compared with undici, Node's `Agent` has documented hooks for
+ * when to reuse a connection, never retries a request by itself, and reports when it starts to write a request, which
+ * decides `delivered`. The transport follows no redirects and uses no proxy.
  */
 import { Buffer } from 'node:buffer';
+import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { canceledBy } from '../../base/clock.ts';
+import { ProxwrightError } from '../../base/errors.ts';
 import { Limiter } from '../../base/limiter.ts';
 import {
   isStreamBody,
   type SendOptions,
+  type StreamBody,
   type Transport,
   TransportFailure,
   type WireRequest,
   type WireResponse,
 } from '../../base/transport.ts';
 import { ConnectionAgent, IDLE_MS } from './connection-agent.ts';
-import type { Endpoint } from './endpoint.ts';
-import { sendStream } from './send-stream.ts';
-import { systemTrust, type Trust } from './trust.ts';
+import { type Endpoint, systemTrust, type Trust } from './endpoint.ts';
 
 export interface HttpsTransportOptions {
   readonly endpoint: Endpoint;
@@ -27,7 +28,7 @@ export interface HttpsTransportOptions {
   readonly connectTimeoutMs?: number;
   /** How long an unused connection is kept. */
   readonly idleMs?: number;
-  /** For calls that name no time-out of their own. Above the 30 s after which Proxmox itself answers 596. */
+  /** For calls without a timeout. More than the 30 s after which Proxmox itself responds with 596. */
   readonly defaultTimeoutMs?: number;
   readonly maxConnections?: number;
   readonly maxBodyBytes?: number;
@@ -37,7 +38,7 @@ export function createHttpsTransport(options: HttpsTransportOptions): Transport 
   const { host, port } = options.endpoint;
   const { trust = systemTrust, connectTimeoutMs = 10_000, idleMs = IDLE_MS } = options;
   const agent = new ConnectionAgent({ host, port, trust, connectTimeoutMs }, idleMs);
-  // The agent counts a connection only once it is open; counting exchanges bounds connections from the first moment.
+  // The agent counts a connection only once it is open; limiting exchanges limits connections from the start.
   const limiter = new Limiter(options.maxConnections ?? 16);
   const limits = {
     timeoutMs: options.defaultTimeoutMs ?? 60_000,
@@ -89,7 +90,7 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
     signal?.addEventListener('abort', onAbort, { once: true });
 
     request.once('socket', () => {
-      // From here on bytes are under way, and nobody can tell how far they got.
+      // From here on bytes are sent, and it is not known how far they got.
       delivered = 'perhaps';
       const timeoutMs = options.timeoutMs ?? line.timeoutMs;
       timer = setTimeout(() => fail('timeout', `no complete answer within ${timeoutMs / 1000} s`), timeoutMs);
@@ -106,7 +107,7 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
       collect(response, line.maxBodyBytes, {
         complete: (body) =>
           finish(() => {
-            // Whoever is answered early has been refused: the rest of the body is not wanted.
+            // An early response is a refusal: the server does not read the rest of the body.
             if (!request.writableEnded) request.destroy();
             resolve(answerOf(response, body));
           }),
@@ -120,23 +121,19 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
   });
 }
 
-async function sendBody(
-  request: ClientRequest,
-  body: WireRequest['body'],
-  watch: Parameters<typeof sendStream>[2],
-): Promise<void> {
+async function sendBody(request: ClientRequest, body: WireRequest['body'], watch: SendWatch): Promise<void> {
   if (isStreamBody(body)) await sendStream(request, body, watch);
-  // Written in one piece together with the headers, so that a short request leaves in one packet.
+  // Written together with the headers, so that a short request fits in one packet.
   else request.end(body);
 }
 
-/** Proxmox refuses chunked bodies, so the length is always stated, also where it is nothing. */
+/** Proxmox rejects chunked bodies, so the length is always stated, even if it is 0. */
 function headersOf(wire: WireRequest): Record<string, string> {
   const takesBody = wire.method === 'POST' || wire.method === 'PUT';
   const { body = '' } = wire;
   if (wire.body === undefined && !takesBody) return { ...wire.headers };
   if (!isStreamBody(body)) return { ...wire.headers, 'content-length': String(Buffer.byteLength(body)) };
-  // Proxmox closes the connection behind an upload; nothing else must be written into it.
+  // Proxmox closes the connection after an upload, so it must not be reused.
   return { ...wire.headers, 'content-length': String(body.sizeBytes), connection: 'close' };
 }
 
@@ -176,4 +173,50 @@ function answerOf(response: IncomingMessage, body: string): WireResponse {
 
 function isParseError(error: Error): boolean {
   return 'code' in error && String(error.code).startsWith('HPE_');
+}
+
+interface SendWatch {
+  readonly onSent: ((sentBytes: number) => void) | undefined;
+  /** The server may refuse a body before it has read all of it. */
+  isAnswered(): boolean;
+}
+
+/**
+ * Writes a body that does not fit into memory, one chunk at a time, each after the connection has accepted the one before.
+ * The length was stated beforehand, so a source that yields more or less is an error. Rejects with errors of the source;
+ * the request itself reports errors of the connection.
+ */
+async function sendStream(request: ClientRequest, body: StreamBody, watch: SendWatch): Promise<void> {
+  let sentBytes = 0;
+  for await (const chunk of body.open()) {
+    if (request.destroyed || watch.isAnswered()) return;
+    sentBytes += chunk.byteLength;
+    if (sentBytes > body.sizeBytes) throw changedMeanwhile(body.sizeBytes, 'more');
+    if (!request.write(chunk)) await drained(request);
+    watch.onSent?.(sentBytes);
+  }
+  if (request.destroyed || watch.isAnswered()) return;
+  if (sentBytes < body.sizeBytes) throw changedMeanwhile(body.sizeBytes, `only ${sentBytes}`);
+  request.end();
+}
+
+/** A destroyed request never drains. */
+async function drained(request: ClientRequest): Promise<void> {
+  const waiting = new AbortController();
+  const either = [
+    once(request, 'drain', { signal: waiting.signal }),
+    once(request, 'close', { signal: waiting.signal }),
+  ];
+  for (const each of either) each.catch(() => {});
+  // The request reports its errors itself.
+  await Promise.race(either).catch(() => {});
+  waiting.abort();
+}
+
+function changedMeanwhile(sizeBytes: number, found: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'UNREADABLE_FILE',
+    detail: `The file had ${sizeBytes} bytes, but ${found} were read: it changed during the upload. The server has discarded it.`,
+    hint: 'Try again when no other program writes to it.',
+  });
 }

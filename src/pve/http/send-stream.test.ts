@@ -7,9 +7,8 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 import { type StreamBody, type Transport, TransportFailure, type WireRequest } from '../../base/transport.ts';
 import { type TestCertificate, testCertificate } from '../testing/tls-server.ts';
-import { parseEndpoint } from './endpoint.ts';
+import { fingerprintTrust, parseEndpoint } from './endpoint.ts';
 import { createHttpsTransport } from './https-transport.ts';
-import { fingerprintTrust } from './trust.ts';
 
 const MiB = 1024 ** 2;
 const PIECE = Buffer.alloc(256 * 1024, 'proxwright');

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { WireRequest, WireResponse } from '../../base/transport.ts';
-import { errorOf, TOKEN_SECRET, testClient } from '../testing/client.ts';
-import { bare, ok, refused, VERSION } from '../testing/scripted-transport.ts';
+import { bare, errorOf, ok, refused, TOKEN_SECRET, testClient, VERSION } from '../testing/client.ts';
 import { passwordCredentials } from './credentials.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,16 +1,21 @@
 /**
- * Who we are for the length of a client's life. The first login is proved by one `GET /version` before anything else
- * goes out: a refused login costs 3 s at the server, so it is asked once, shared by all who wait, and remembered.
+ * Authenticates the requests of a client, with a token or with tickets. One `GET /version` verifies the credentials before
+ * any other request: a refused login takes the server 3 s, so concurrent callers share one attempt, and its refusal is
+ * cached.
  */
+
+import { z } from 'zod';
 import { type Clock, type Instant, orCanceled } from '../../base/clock.ts';
-import { isFamily, type ProxwrightError } from '../../base/errors.ts';
+import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
+import { Secret } from '../../base/secret.ts';
 import { type Answer, decodeAnswer } from '../answer.ts';
-import { type PveVersion, versionSchema } from '../api/version.ts';
+import { type PveVersion, versionSchema } from '../api/shapes.ts';
+import { whereOf } from '../errors/failures.ts';
 import type { Call, CallOptions, Exchange, Identity } from '../exchange.ts';
 import { apiPath } from '../path.ts';
-import { type Credentials, principalOf } from './credentials.ts';
-import { login, renew, type Ticket, ticketIdentity } from './ticket.ts';
+import { type FormParams, percentEncode } from '../wire/encoding.ts';
+import { type Credentials, type PasswordCredentials, principalOf } from './credentials.ts';
 
 export interface SessionParts {
   readonly exchange: Exchange;
@@ -21,7 +26,7 @@ export interface SessionParts {
 
 /** Tickets live for two hours (pve-access-control AccessControl.pm $ticket_lifetime). */
 const RENEW_AFTER_MS = 90 * 60_000;
-/** How long a refusal stands for the requests that follow it. */
+/** How long a refusal also fails the requests after it. */
 const REMEMBER_REFUSAL_MS = 60_000;
 
 export class Session {
@@ -38,7 +43,7 @@ export class Session {
     this.principal = principalOf(parts.credentials);
   }
 
-  /** Proves the credentials with one request, however many ask at once; afterwards it costs nothing. */
+  /** Verifies the credentials with one request, shared by concurrent callers; later calls send nothing. */
   async authenticate(options: CallOptions = {}): Promise<PveVersion> {
     this.#throwRememberedRefusal();
     if (this.#version) return this.#version;
@@ -52,7 +57,7 @@ export class Session {
   }
 
   async #prove(): Promise<PveVersion> {
-    // The proof belongs to everybody who waits for it, so no single caller's signal may end it.
+    // Several callers may share this request, so the signal of one of them must not cancel it.
     const call: Call = { method: 'GET', path: apiPath`/version` };
     const version = decodeAnswer(await this.#sendAuthorised(call, {}), versionSchema);
     this.#version = version;
@@ -117,7 +122,7 @@ function isRefusal(thrown: unknown): thrown is ProxwrightError {
   return isFamily(thrown, 'auth') && (thrown.code === 'LOGIN_REFUSED' || thrown.code === 'TICKET_EXPIRED');
 }
 
-/** One piece of work under way at a time; whoever asks meanwhile gets the same result. */
+/** One call at a time; concurrent callers share its result. */
 class Shared<T> {
   #underWay: Promise<T> | undefined;
 
@@ -129,4 +134,82 @@ class Shared<T> {
     }
     return orCanceled(this.#underWay, signal);
   }
+}
+
+export interface Ticket {
+  readonly username: string;
+  readonly value: Secret;
+  readonly csrfToken: Secret;
+  readonly obtainedAt: Instant;
+}
+
+const ticketSchema = z.looseObject({
+  ticket: z.string().min(1),
+  CSRFPreventionToken: z.string(),
+  username: z.string(),
+  NeedTFA: z.union([z.number(), z.string(), z.boolean()]).optional(),
+});
+
+export async function login(exchange: Exchange, clock: Clock, credentials: PasswordCredentials): Promise<Ticket> {
+  const { username, password, otp } = credentials;
+  const first = await requestTicket(exchange, clock, username, { username, password });
+  if (!first.needsSecondFactor) return first.ticket;
+  if (!otp) throw secondFactorNeeded(first.where, username);
+  // The ticket of the first step is the challenge; the response to it replaces the password.
+  const answer = new Secret(`totp:${otp.reveal()}`);
+  const second = await requestTicket(exchange, clock, username, {
+    username,
+    password: answer,
+    'tfa-challenge': first.ticket.value,
+  });
+  if (second.needsSecondFactor) throw secondFactorNeeded(second.where, username);
+  return second.ticket;
+}
+
+/** A valid ticket can be exchanged for a new one without the password and without a second factor. */
+export async function renew(exchange: Exchange, clock: Clock, ticket: Ticket): Promise<Ticket | undefined> {
+  try {
+    const { username, value } = ticket;
+    return (await requestTicket(exchange, clock, username, { username, password: value })).ticket;
+  } catch (thrown) {
+    if (isFamily(thrown, 'auth')) return undefined;
+    throw thrown;
+  }
+}
+
+/** The server requires the CSRF token for every method but GET, and ignores it there. */
+export function ticketIdentity(ticket: Ticket): Identity {
+  return {
+    principal: ticket.username,
+    headers: {
+      cookie: `PVEAuthCookie=${percentEncode(ticket.value.reveal())}`,
+      csrfpreventiontoken: ticket.csrfToken.reveal(),
+    },
+    secrets: [ticket.value, ticket.csrfToken],
+  };
+}
+
+async function requestTicket(exchange: Exchange, clock: Clock, username: string, params: FormParams) {
+  const anonymous: Identity = { principal: username, headers: {}, secrets: [] };
+  const answer = await exchange.send(
+    { method: 'POST', path: apiPath`/access/ticket`, params, isQuestion: true },
+    anonymous,
+  );
+  const data = decodeAnswer(answer, ticketSchema);
+  const ticket: Ticket = {
+    username: data.username,
+    value: new Secret(data.ticket),
+    csrfToken: new Secret(data.CSRFPreventionToken),
+    obtainedAt: clock.now(),
+  };
+  return { ticket, needsSecondFactor: Number(data.NeedTFA ?? 0) === 1, where: whereOf(answer.context) };
+}
+
+function secondFactorNeeded(where: ReturnType<typeof whereOf>, username: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'LOGIN_REFUSED',
+    detail: `${username} has a second factor, and no valid one-time password was given.`,
+    where,
+    hint: `Use an API token, which needs no second factor: pveum user token add ${username} proxwright`,
+  });
 }

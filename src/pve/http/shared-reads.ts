@@ -1,12 +1,12 @@
 /**
- * A transport that sends each read once, however many ask for it, until what was read is forgotten. For the times when
- * many callers look at the same cluster and nobody changes it. Failures and refusals by status are not remembered.
+ * A transport that caches reads: many callers that observe the same cluster share one request, until `forget`. For times
+ * when no caller changes the cluster. It does not cache failures and error statuses.
  */
 import { type Clock, orCanceled, throwIfCanceled } from '../../base/clock.ts';
 import type { Transport, WireResponse } from '../../base/transport.ts';
 
 export interface SharedReads extends Transport {
-  /** From here on everything is read anew; answers still on their way are not kept either. */
+  /** Empties the cache; pending responses are not cached either. */
   forget(): void;
 }
 
@@ -21,7 +21,7 @@ export function shareReads(transport: Transport, clock: Clock, maxAgeMs: number)
       const kept = reads;
       const known = kept.get(request.target);
       if (known && clock.now() - known.at <= maxAgeMs) return orCanceled(known.answer, options.signal);
-      // Without anybody's signal: who leaves must not take the answer away from the others.
+      // Without the signal of the caller: one canceled caller must not cancel the request of the others.
       const answer = transport.send(request, { timeoutMs: options.timeoutMs });
       kept.set(request.target, { answer, at: clock.now() });
       const drop = () => kept.delete(request.target);

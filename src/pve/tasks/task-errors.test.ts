@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toNodeName } from '../wire/ids.ts';
-import { printUpid } from '../wire/upid.ts';
+import { printUpid, toNodeName } from '../wire/ids.ts';
 import { taskFailed, taskName, taskTimedOut, taskUnclear, taskVanished } from './task-errors.ts';
 
 const PARTS = {

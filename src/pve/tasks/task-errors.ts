@@ -1,8 +1,8 @@
-/** The errors that waiting for a task can end with. */
+/** The errors with which waiting for a task can end. */
 import { canceled, ProxwrightError } from '../../base/errors.ts';
 import { hintFor } from '../errors/failures.ts';
 import { findPhrase, findPhraseInLog } from '../errors/phrases.ts';
-import { parseUpid, type Upid } from '../wire/upid.ts';
+import { parseUpid, type Upid } from '../wire/ids.ts';
 
 export interface TaskContext {
   readonly upid: Upid;
@@ -10,7 +10,7 @@ export interface TaskContext {
   readonly principal: string;
 }
 
-/** A lock, a taken id and the like keep their own code, because callers act on it; all else is a failed task. */
+/** Callers act on codes such as a lock or a taken id, so these stay; everything else is `TASK_FAILED`. */
 export function taskFailed(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
   const lines = log.filter((line) => !line.startsWith('TASK ERROR:'));
   const detail = [
@@ -28,10 +28,10 @@ export function taskFailed(context: TaskContext, exitstatus: string, log: readon
   });
 }
 
-/** Time and level stand in front of it, as before every line of a migration (pve-guest-common AbstractMigrate.pm). */
+/** With the time and level that start every line of a migration (pve-guest-common AbstractMigrate.pm). */
 const WHY_ABORTED = /^\S+ \S+ ERROR: migration aborted \(duration [\d:]+\): (.+)$/;
 
-/** A migration ends with the same two words whatever stopped it; the reason is on one line of its log, nowhere else. */
+/** A failed migration always ends with the same two words; only one line of its log gives the reason. */
 function reasonOf(exitstatus: string, lines: readonly string[]): string {
   if (exitstatus.trim() !== 'migration aborted') return exitstatus;
   const reasons = lines.flatMap((line) => WHY_ABORTED.exec(line)?.[1] ?? []);
@@ -42,7 +42,7 @@ export function taskUnclear(context: TaskContext, exitstatus: string, log: reado
   const failed = taskFailed(context, exitstatus, log);
   return new ProxwrightError({
     code: 'TASK_FAILED',
-    detail: `${failed.diagnostic.detail}\nIts worker was killed, or the node went down: what it had begun may be half done.`,
+    detail: `${failed.diagnostic.detail}\nIts worker was killed, or the node went down. Its work may be half done.`,
     where: whereOf(context),
   });
 }
@@ -50,9 +50,9 @@ export function taskUnclear(context: TaskContext, exitstatus: string, log: reado
 export function taskVanished(context: TaskContext, forMs: number): ProxwrightError {
   return new ProxwrightError({
     code: 'TASK_VANISHED',
-    detail: `The node does not know ${taskName(context.upid)}, also after ${durationText(forMs)} of asking.`,
+    detail: `The node still does not know ${taskName(context.upid)} after ${durationText(forMs)}.`,
     where: whereOf(context),
-    hint: 'Its log was removed, or the node was set up anew. Look at the VM itself to see what was done.',
+    hint: 'Its log was removed, or the node was reinstalled. Check the VM itself to see what was done.',
   });
 }
 
@@ -60,17 +60,17 @@ export function taskTimedOut(context: TaskContext, timeoutMs: number, lastLine: 
   return new ProxwrightError({
     code: 'TASK_TIMEOUT',
     detail: [
-      `Waited ${durationText(timeoutMs)} for ${taskName(context.upid)}, the whole time allowed. It goes on at the server.`,
+      `Waited ${durationText(timeoutMs)} for ${taskName(context.upid)}, the whole time allowed. It is still running on the server.`,
       ...(lastLine ? [`Its log ends with: "${lastLine}".`] : []),
     ].join('\n'),
     where: whereOf(context),
-    hint: 'Allow more time, or look at the task in the web interface.',
+    hint: 'Allow more time, or check the task in the web interface.',
   });
 }
 
 export function waitCanceled(context: TaskContext, cause: ProxwrightError): ProxwrightError {
   const name = taskName(context.upid);
-  return canceled(`Stopped waiting for ${name}. The task itself goes on at the server: ${context.upid}`, cause);
+  return canceled(`Stopped waiting for ${name}. The task is still running on the server: ${context.upid}`, cause);
 }
 
 /** `qmclone 9000 on pve1`. */

@@ -2,11 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Logger } from '../../base/log.ts';
 import type { WireResponse } from '../../base/transport.ts';
-import { errorOf, testClient } from '../testing/client.ts';
-import { bare, ok, refused } from '../testing/scripted-transport.ts';
-import { toNodeName } from '../wire/ids.ts';
-import { printUpid } from '../wire/upid.ts';
-import type { TaskProgress } from './progress.ts';
+import { bare, errorOf, ok, refused, testClient } from '../testing/client.ts';
+import { printUpid, toNodeName } from '../wire/ids.ts';
+import type { TaskProgress } from './task-reports.ts';
 import type { WaitOptions } from './wait.ts';
 
 const CLONE = printUpid({

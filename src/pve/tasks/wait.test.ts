@@ -3,11 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Logger } from '../../base/log.ts';
 import { TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 import { isLockContention } from '../errors/kinds.ts';
-import { errorOf, testClient } from '../testing/client.ts';
-import { bare, ok, refused } from '../testing/scripted-transport.ts';
-import { toNodeName } from '../wire/ids.ts';
-import { printUpid, type Upid } from '../wire/upid.ts';
-import type { TaskProgress } from './progress.ts';
+import { bare, errorOf, ok, refused, testClient } from '../testing/client.ts';
+import { printUpid, toNodeName, type Upid } from '../wire/ids.ts';
+import type { TaskProgress } from './task-reports.ts';
 
 const upid = (pid: number, type = 'qmclone', node = 'pve2'): Upid =>
   printUpid({
@@ -226,13 +224,13 @@ describe('waiting for a task', () => {
     const error = await errorOf(clock, () => pve.tasks.wait(CLONE, { timeoutMs: 90_000 }));
     expect(error.code).toBe('TASK_TIMEOUT');
     expect(error.diagnostic.detail).toBe(
-      'Waited 1m 30s for qmclone 9000 on pve2, the whole time allowed. It goes on at the server.\nIts log ends with: "transferred 1.0 GiB of 2.0 GiB (50.00%)".',
+      'Waited 1m 30s for qmclone 9000 on pve2, the whole time allowed. It is still running on the server.\nIts log ends with: "transferred 1.0 GiB of 2.0 GiB (50.00%)".',
     );
     expect(clock.now() - before).toBeGreaterThanOrEqual(90_000);
     expect(clock.now() - before).toBeLessThan(91_000);
   });
 
-  it('can be given up, and says that the task goes on', async () => {
+  it('can be given up, and says that the task is still running', async () => {
     const stop = new AbortController();
     const client = testClient(taskServer([running]));
     const error = await errorOf(client.clock, () => {
@@ -240,7 +238,7 @@ describe('waiting for a task', () => {
       return Promise.all([waiting, client.clock.sleep(5_000).then(() => stop.abort())]);
     });
     expect(error).toMatchObject({ code: 'CANCELED' });
-    expect(error.diagnostic.detail).toContain(`goes on at the server: ${CLONE}`);
+    expect(error.diagnostic.detail).toContain(`is still running on the server: ${CLONE}`);
   });
 
   it('reports progress from the lines that are new, and asks for the log only then', async () => {

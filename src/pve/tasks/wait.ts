@@ -1,21 +1,18 @@
 /**
- * Waiting for a task to end: the status endpoint of the node that the UPID names, asked quickly at first and then less
- * often. Lists of tasks are no substitute: they hide running tasks, lag, and cannot tell two clones of one template
- * apart. Waiting never starts anything, and a hitch of the connection is no failure of the task.
+ * Waits for a task to end: polls the status endpoint of the node in the UPID, quickly at first and then less often. Task
+ * lists are no substitute: they hide running tasks, lag, and cannot tell two clones of one template apart. Waiting never
+ * starts a task, and a failed connection is not a failed task.
  */
-import { invariant } from '../../base/assert.ts';
+
 import type { Clock, Instant } from '../../base/clock.ts';
-import { isCanceled, ProxwrightError } from '../../base/errors.ts';
+import { invariant, isCanceled, ProxwrightError } from '../../base/errors.ts';
+import { Limiter } from '../../base/limiter.ts';
 import type { Logger } from '../../base/log.ts';
 import { Attempts, RETRIES } from '../../base/retry.ts';
 import { NodeTasks } from '../api/nodes/tasks.ts';
 import { isConnectionTrouble, isNotFound } from '../errors/kinds.ts';
 import type { Api } from '../request.ts';
-import { parseUpid, type Upid } from '../wire/upid.ts';
-import { readExitStatus, readLastLogLine, type TaskEnd } from './exit-status.ts';
-import { lastLines, linesAfter } from './log.ts';
-import type { PollLimiter } from './poll-limiter.ts';
-import { fractionIn, type TaskProgress } from './progress.ts';
+import { parseUpid, type Upid } from '../wire/ids.ts';
 import {
   durationText,
   type TaskContext,
@@ -26,14 +23,23 @@ import {
   taskVanished,
   waitCanceled,
 } from './task-errors.ts';
+import {
+  fractionIn,
+  lastLines,
+  linesAfter,
+  readExitStatus,
+  readLastLogLine,
+  type TaskEnd,
+  type TaskProgress,
+} from './task-reports.ts';
 
 export interface WaitOptions {
-  /** From the beginning of the wait; half an hour unless told otherwise. */
+  /** From the start of the wait; 30 minutes by default. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Asking for it costs one more request with each poll. */
+  /** Costs one more request per poll. */
   readonly onProgress?: ((progress: TaskProgress) => void) | undefined;
-  /** How many last lines of the log go into the error, or into the result of a task with warnings. */
+  /** How many lines from the end of the log the error contains, or the result of a task with warnings. */
   readonly logLines?: number | undefined;
 }
 
@@ -41,16 +47,16 @@ export interface TaskResult {
   readonly upid: Upid;
   readonly outcome: 'ok' | 'warnings';
   readonly warnings: number;
-  /** The lines that warn, or failing those the last ones; empty without warnings. */
+  /** The lines with warnings, or the last lines if none are marked; empty without warnings. */
   readonly log: readonly string[];
   readonly waitedMs: number;
 }
 
-export interface TaskWaiterParts {
+export interface TaskWaiterDeps {
   readonly api: Api;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly scheduler: PollLimiter;
+  readonly pollLimiter: PollLimiter;
   readonly endpoint: string;
   readonly principal: string;
 }
@@ -58,28 +64,28 @@ export interface TaskWaiterParts {
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 2_000;
-/** One status question; the wait as a whole has its own bound. */
+/** For one status request; the wait as a whole has its own limit. */
 const POLL_TIMEOUT_MS = 15_000;
-/** A task just started may not be known yet to the worker that answers. */
+/** The worker that responds may not know a task that has just started. */
 const UNKNOWN_GRACE_MS = 10_000;
-/** How often an unclear end is looked at again: the three workers of the server may answer differently. */
+/** How often to check an unclear end again: the three workers of the server may respond differently. */
 const UNCLEAR_LOOKS = 4;
 
-type Sight =
+type Observation =
   | { readonly kind: 'running' }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'ended'; readonly end: TaskEnd };
 
 export class TaskWaiter {
-  readonly #parts: TaskWaiterParts;
+  readonly #deps: TaskWaiterDeps;
 
-  constructor(parts: TaskWaiterParts) {
-    this.#parts = parts;
+  constructor(deps: TaskWaiterDeps) {
+    this.#deps = deps;
   }
 
   async wait(upid: Upid, options: WaitOptions = {}): Promise<TaskResult> {
-    const watch = new Watch(this.#parts, upid, options);
+    const watch = new Watch(this.#deps, upid, options);
     try {
       return await watch.untilEnd();
     } catch (thrown) {
@@ -88,45 +94,45 @@ export class TaskWaiter {
   }
 }
 
-/** One wait, with what it has seen so far. */
+/** One wait, with what it has observed so far. */
 class Watch {
   readonly context: TaskContext;
-  readonly #parts: TaskWaiterParts;
+  readonly #deps: TaskWaiterDeps;
   readonly #options: WaitOptions;
   readonly #tasks: NodeTasks;
   readonly #startedAt: Instant;
   readonly #timeoutMs: number;
-  #lastSight = '';
+  #lastKind = '';
   #unknownSince: Instant | undefined;
   #unclearLooks = 0;
   #linesSeen = 0;
-  /** Of answers in a row that make no sense. */
+  /** Consecutive responses that make no sense. */
   readonly #answers: Attempts;
-  /** Told from how far it was at the last look. */
+  /** Estimated from the progress at the last poll. */
   #expectedEnd: Instant | undefined;
   #isLate = false;
 
-  constructor(parts: TaskWaiterParts, upid: Upid, options: WaitOptions) {
+  constructor(deps: TaskWaiterDeps, upid: Upid, options: WaitOptions) {
     const node = parseUpid(upid)?.node;
     invariant(node, `${upid} is not a UPID.`);
-    this.#parts = parts;
+    this.#deps = deps;
     this.#options = options;
-    this.#tasks = new NodeTasks(parts.api, node);
-    this.#startedAt = parts.clock.now();
-    this.#answers = new Attempts(RETRIES.taskStatus, parts);
+    this.#tasks = new NodeTasks(deps.api, node);
+    this.#startedAt = deps.clock.now();
+    this.#answers = new Attempts(RETRIES.taskStatus, deps);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.context = { upid, endpoint: parts.endpoint, principal: parts.principal };
+    this.context = { upid, endpoint: deps.endpoint, principal: deps.principal };
   }
 
   async untilEnd(): Promise<TaskResult> {
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     let pauseMs = FIRST_PAUSE_MS;
     for (let poll = 1; ; poll++) {
       const remainingMs = this.#startedAt + this.#timeoutMs - clock.now();
       await clock.sleep(Math.min(pauseMs, Math.max(0, remainingMs)), this.#options.signal);
-      const sight = await this.#look();
-      this.#log(poll, sight);
-      const end = await this.#judge(sight);
+      const observation = await this.#look();
+      this.#log(poll, observation);
+      const end = await this.#judge(observation);
       if (end) return this.#conclude(end);
       await this.#reportProgress();
       if (clock.now() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
@@ -135,26 +141,26 @@ class Watch {
   }
 
   /**
-   * Longer each time; but a task that says how far it is gets asked when it should be done, not up to a whole pause later,
-   * and one that is late is asked as if it had just begun.
+   * Longer each time. A task that reports progress is polled when it should be done, not up to a whole pause later; a
+   * task that is late is polled as if it had just started.
    */
   #nextPauseMs(lastMs: number): number {
     const longerMs = Math.min(MAX_PAUSE_MS, Math.round(lastMs * 1.4));
     if (this.#expectedEnd === undefined) return longerMs;
-    const aheadMs = Math.ceil(this.#expectedEnd - this.#parts.clock.now());
+    const aheadMs = Math.ceil(this.#expectedEnd - this.#deps.clock.now());
     const wasLate = this.#isLate;
     this.#isLate = aheadMs <= 0;
     if (this.#isLate) return wasLate ? longerMs : FIRST_PAUSE_MS;
     return Math.max(FIRST_PAUSE_MS, Math.min(longerMs, aheadMs));
   }
 
-  async #look(): Promise<Sight> {
+  async #look(): Promise<Observation> {
     const { upid } = this.context;
     const { signal } = this.#options;
     try {
-      // Sent once: the next poll is the repetition, and one that keeps to the scheduler's bound.
+      // Sent once: the next poll is the retry, and it stays within the poll limiter.
       const question = () => this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
-      const status = await this.#parts.scheduler.poll(question, signal);
+      const status = await this.#deps.pollLimiter.poll(question, signal);
       this.#answers.restart();
       if (status.status === 'running') return { kind: 'running' };
       return { kind: 'ended', end: readExitStatus(status.exitstatus) };
@@ -164,36 +170,36 @@ class Watch {
     }
   }
 
-  /** The code of an error that says nothing about the task; any other error is thrown on. */
+  /** The code of an error that says nothing about the task; rethrows any other error. */
   #excuse(thrown: unknown): string {
-    // A connection may be away until the wait is over; a server that talks nonsense is believed after some times.
+    // A connection may stay down until the wait times out. Nonsense from the server is an error after a few attempts.
     const isExcused = isConnectionTrouble(thrown) || this.#answers.next(thrown) !== undefined;
     if (!isExcused || !(thrown instanceof ProxwrightError)) throw thrown;
     return thrown.code;
   }
 
-  /** How it ended, or `undefined` while that is open. */
-  async #judge(sight: Sight): Promise<TaskEnd | undefined> {
-    const now = this.#parts.clock.now();
-    if (sight.kind === 'unknown') {
+  /** How the task ended, or `undefined` while that is not known. */
+  async #judge(observation: Observation): Promise<TaskEnd | undefined> {
+    const now = this.#deps.clock.now();
+    if (observation.kind === 'unknown') {
       this.#unknownSince ??= now;
       const unknownMs = now - this.#unknownSince;
       if (unknownMs >= UNKNOWN_GRACE_MS) throw taskVanished(this.context, unknownMs);
       return undefined;
     }
     this.#unknownSince = undefined;
-    if (sight.kind !== 'ended') return undefined;
-    if (sight.end.kind !== 'unclear') return sight.end;
+    if (observation.kind !== 'ended') return undefined;
+    if (observation.end.kind !== 'unclear') return observation.end;
     this.#unclearLooks++;
     const [lastLine] = await this.#tail(1);
-    return readLastLogLine(lastLine) ?? (this.#unclearLooks >= UNCLEAR_LOOKS ? sight.end : undefined);
+    return readLastLogLine(lastLine) ?? (this.#unclearLooks >= UNCLEAR_LOOKS ? observation.end : undefined);
   }
 
   async #conclude(end: TaskEnd): Promise<TaskResult> {
     const { upid } = this.context;
-    const waitedMs = this.#parts.clock.now() - this.#startedAt;
+    const waitedMs = this.#deps.clock.now() - this.#startedAt;
     const count = this.#options.logLines ?? 10;
-    this.#parts.logger.log('debug', `${taskName(upid)} ended after ${durationText(waitedMs)}: ${end.kind}`, {
+    this.#deps.logger.log('debug', `${taskName(upid)} ended after ${durationText(waitedMs)}: ${end.kind}`, {
       upid,
       waitedMs,
     });
@@ -225,7 +231,7 @@ class Watch {
     if (lines.length === 0) return;
     this.#linesSeen += lines.length;
     const fraction = fractionIn(lines);
-    const elapsedMs = this.#parts.clock.now() - this.#startedAt;
+    const elapsedMs = this.#deps.clock.now() - this.#startedAt;
     if (fraction !== undefined && fraction > 0) this.#expectedEnd = this.#startedAt + elapsedMs / fraction;
     onProgress({ upid: this.context.upid, elapsedMs, lines, ...(fraction !== undefined && { fraction }) });
   }
@@ -238,15 +244,49 @@ class Watch {
     return { signal: this.#options.signal, timeoutMs: POLL_TIMEOUT_MS };
   }
 
-  /** The first poll, every tenth, and every change; the rest would drown them. */
-  #log(poll: number, sight: Sight): void {
-    const changed = sight.kind !== this.#lastSight;
-    this.#lastSight = sight.kind;
+  /** Logs the first poll, every tenth, and every change. */
+  #log(poll: number, observation: Observation): void {
+    const changed = observation.kind !== this.#lastKind;
+    this.#lastKind = observation.kind;
     if (!changed && poll % 10 !== 0) return;
     const { upid } = this.context;
-    const reason = sight.kind === 'unreachable' ? ` (${sight.reason})` : '';
-    const elapsedMs = this.#parts.clock.now() - this.#startedAt;
-    const message = `${taskName(upid)}: ${sight.kind}${reason}, poll ${poll}, ${durationText(elapsedMs)}`;
-    this.#parts.logger.log('debug', message, { upid, poll, state: sight.kind });
+    const reason = observation.kind === 'unreachable' ? ` (${observation.reason})` : '';
+    const elapsedMs = this.#deps.clock.now() - this.#startedAt;
+    const message = `${taskName(upid)}: ${observation.kind}${reason}, poll ${poll}, ${durationText(elapsedMs)}`;
+    this.#deps.logger.log('debug', message, { upid, poll, state: observation.kind });
+  }
+}
+
+export interface PollLimits {
+  readonly inFlight: number;
+  readonly perSecond: number;
+}
+
+export const DEFAULT_POLL_LIMITS: PollLimits = { inFlight: 4, perSecond: 20 };
+
+/**
+ * Spreads the status polls of all tasks that one client waits for, so that a hundred tasks load the server no more than a few
+ * do. The task that has waited longest is polled first.
+ */
+export class PollLimiter {
+  readonly #clock: Clock;
+  readonly #limiter: Limiter;
+  readonly #spacingMs: number;
+  #nextStart: Instant = 0;
+
+  constructor(clock: Clock, limits: PollLimits = DEFAULT_POLL_LIMITS) {
+    this.#clock = clock;
+    this.#limiter = new Limiter(limits.inFlight);
+    this.#spacingMs = Math.ceil(1000 / limits.perSecond);
+  }
+
+  poll<T>(question: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#limiter.run(async () => {
+      const now = this.#clock.now();
+      const start = Math.max(now, this.#nextStart);
+      this.#nextStart = start + this.#spacingMs;
+      if (start > now) await this.#clock.sleep(start - now, signal);
+      return question();
+    }, signal);
   }
 }

@@ -1,4 +1,4 @@
-/** A small HTTPS server on the loopback address, with a certificate of its own, for tests of the real transport. */
+/** A small HTTPS server on the loopback address, with its own certificate, for tests of the real transport. */
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -30,11 +30,11 @@ export async function testCertificate(
 export interface TestServer {
   readonly port: number;
   readonly certificate: TestCertificate;
-  /** Connections that got through the TLS handshake. */
+  /** Connections that completed the TLS handshake. */
   readonly connections: TLSSocket[];
-  /** Of each connection, whether its TLS session was resumed. */
+  /** For each connection, whether its TLS session was resumed. */
   readonly resumed: boolean[];
-  /** Requests by the number of the connection that they came in on. */
+  /** Requests, each with the number of its connection. */
   readonly requests: { readonly connection: number; readonly message: IncomingMessage; readonly body: string }[];
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ConfigScalar, compareConfigValue } from './config-comparison.ts';
+import { compareConfigValue } from './config-comparison.ts';
+import type { ConfigScalar } from './config-keys.ts';
 import { CONFIG_KEYS } from './config-keys.ts';
 
 const MAC = 'BC:24:11:00:02:31';

@@ -1,24 +1,28 @@
 /**
- * Every key of a guest's configuration: what kind of value it has, how many of it there may be, what its absence means,
- * and whether the server makes it up. Mirrors $confdesc of qemu-server, src/PVE/QemuServer.pm.
+ * Every key of a guest's configuration: the kind of its value, how many of it there may be, what its absence means, and
+ * whether the server sets it; and the decoding of a whole configuration. Mirrors $confdesc of qemu-server,
+ * src/PVE/QemuServer.pm.
  */
-import * as formats from './formats/index.ts';
+
+import { ProxwrightError } from '../../base/errors.ts';
+import * as formats from './formats.ts';
 import type { PropertyFormat } from './property-string.ts';
+import { byCodeUnit, canonicalDecimal, fromWireBoolean, toWireBoolean } from './scalars.ts';
 
 interface ConfigKeyBase {
   /** The whole key, or its part before the number when `count` is given. */
   readonly name: string;
   /** Keys `name0` to `name<count - 1>` exist. */
   readonly count?: number;
-  /** What the server assumes when the key is absent; given only where that holds for every guest. */
+  /** What the server assumes if the key is absent; stated only where it is the same for every guest. */
   readonly default?: string;
   /** The server stores a larger number as this one. */
   readonly maximum?: number;
-  /** Its presence is a device of the guest, so absent never equals present, whatever the defaults of its sub-keys. */
+  /** The key is a device of the guest, so absent never equals present, whatever the defaults of its sub-keys. */
   readonly device?: true;
-  /** The server sets it: `always` (never ours to compare), or only when the request that creates the guest does not. */
+  /** The server sets it: `always` (never compared), or only if the request that creates the guest does not. */
   readonly generated?: 'always' | 'when-absent';
-  /** Answers show a mask instead of the value. */
+  /** Responses contain a mask instead of the value. */
   readonly secret?: true;
 }
 
@@ -54,7 +58,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { name: 'balloon', kind: 'integer' },
   { name: 'cores', kind: 'integer', default: '1' },
   { name: 'cpulimit', kind: 'number', default: '0' },
-  // Both numbers are those of cgroup v2, the only one left in Proxmox VE 9.
+  // Both numbers are for cgroup v2, the only version in Proxmox VE 9.
   { name: 'cpuunits', kind: 'integer', default: '100', maximum: 10_000 },
   { name: 'migrate_downtime', kind: 'number', default: '0.1' },
   { name: 'migrate_speed', kind: 'integer', default: '0' },
@@ -93,7 +97,7 @@ export const CONFIG_KEYS: readonly ConfigKey[] = [
   { name: 'affinity', kind: 'set' },
   { name: 'description', kind: 'description' },
   { name: 'hotplug', kind: 'hotplug', default: 'network,disk,usb' },
-  // Split at blanks only when the cloud-init drive is made: with commas a guest gets one address that is none.
+  // Split only at blanks, when the cloud-init drive is written: with commas the guest gets one invalid address.
   { name: 'nameserver', kind: 'words' },
   { name: 'searchdomain', kind: 'words' },
   { name: 'sshkeys', kind: 'ssh-keys' },
@@ -157,4 +161,51 @@ export function allConfigKeys(): string[] {
   return CONFIG_KEYS.flatMap(({ name, count }) =>
     count === undefined ? [name] : Array.from({ length: count }, (_, index) => `${name}${index}`),
   );
+}
+
+/** A value in a request or in a response; `undefined` = the key is absent. */
+export type ConfigScalar = string | number | boolean | undefined;
+
+/** The value as text; booleans as 0 and 1. */
+export function textOf(value: ConfigScalar): string | undefined {
+  return value === undefined ? undefined : typeof value === 'boolean' ? toWireBoolean(value) : String(value);
+}
+
+export interface VmConfig {
+  /** Hash of the stored file. With it, Proxmox rejects a change if another client changed the file in between. */
+  readonly digest: string | undefined;
+  /** Every other key, including unknown ones, in alphabetical order. Property strings are unchanged. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** Reads the JSON object of a response, which has a random order and mixes numbers and text. */
+export function decodeConfig(raw: unknown): VmConfig {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw malformed('it is not an object');
+  const values = new Map<string, string>();
+  for (const [key, value] of Object.entries(raw).sort(([a], [b]) => byCodeUnit(a, b))) {
+    if (value === null || value === undefined) continue;
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+      throw malformed(`${key} is neither text nor a number`);
+    }
+    values.set(key, normalText(key, textOf(value) ?? ''));
+  }
+  const digest = values.get('digest');
+  values.delete('digest');
+  return { digest, values };
+}
+
+function normalText(key: string, text: string): string {
+  const kind = describeConfigKey(key)?.kind;
+  if (kind === 'description') return text;
+  // The server returns one blank for a value that was emptied.
+  if (text.trim() === '') return '';
+  if (kind === 'boolean') {
+    const truth = fromWireBoolean(text);
+    return truth === undefined ? text : toWireBoolean(truth);
+  }
+  return kind === 'integer' || kind === 'number' ? canonicalDecimal(text) : text;
+}
+
+function malformed(reason: string): ProxwrightError {
+  return new ProxwrightError({ code: 'BAD_ANSWER', detail: `A guest's configuration cannot be read: ${reason}.` });
 }

@@ -1,20 +1,11 @@
 /** The wire vocabulary: how Proxmox VE spells things, shared by the client and the simulator. Pure, no input or output. */
-export * from './boolean.ts';
-export * from './boot-order.ts';
-export * from './config.ts';
+
 export * from './config-comparison.ts';
 export * from './config-keys.ts';
-export * from './decimal.ts';
-export * from './description.ts';
-export * from './form.ts';
-export * from './formats/index.ts';
+export * from './config-texts.ts';
+export * from './encoding.ts';
+export * from './formats.ts';
 export * from './ids.ts';
-export * from './list.ts';
-export * from './percent.ts';
-export * from './property-equality.ts';
 export * from './property-string.ts';
-export * from './size.ts';
-export * from './ssh-keys.ts';
-export * from './tags.ts';
-export * from './upid.ts';
+export * from './scalars.ts';
 export * from './volume.ts';

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalProperty, equalProperty } from './property-equality.ts';
-import { type PropertyFormat, PropertyValue, parseProperty, printProperty, splitProperty } from './property-string.ts';
+import {
+  canonicalProperty,
+  equalProperty,
+  type PropertyFormat,
+  PropertyValue,
+  parseProperty,
+  printProperty,
+  splitProperty,
+} from './property-string.ts';
 import { ALL_FORMATS, propertyOf, spellingOf } from './testing/arbitraries.ts';
 
 function parsed(format: PropertyFormat, text: string): PropertyValue {

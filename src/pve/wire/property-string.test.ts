@@ -9,9 +9,15 @@ import {
   SCSI_FORMAT,
   STARTUP_FORMAT,
   WATCHDOG_FORMAT,
-} from './formats/index.ts';
-import { equalProperty } from './property-equality.ts';
-import { type PropertyFormat, PropertyValue, parseProperty, printProperty, splitProperty } from './property-string.ts';
+} from './formats.ts';
+import {
+  equalProperty,
+  type PropertyFormat,
+  PropertyValue,
+  parseProperty,
+  printProperty,
+  splitProperty,
+} from './property-string.ts';
 
 function parsed(format: PropertyFormat, text: string): PropertyValue {
   const result = parseProperty(format, text);

@@ -1,19 +1,17 @@
 /**
- * The one grammar of all Proxmox property strings: `virtio=BC:24:11:00:00:01,bridge=vmbr0`. What sub-keys a string may
- * have is data (`PropertyFormat`, see formats/); splitting, parsing and canonical printing are here. The parser is
- * tolerant: sub-keys it does not know are kept, because a newer server may know them.
+ * The grammar of all Proxmox property strings: `virtio=BC:24:11:00:00:01,bridge=vmbr0`. The sub-keys of a string are data
+ * (`PropertyFormat`, see formats.ts); splitting, parsing, canonical printing and comparing are here. The parser keeps
+ * unknown sub-keys, because a newer server may know them.
  * Mirrors parse_property_string and print_property_string of pve-common, src/PVE/JSONSchema.pm.
  */
-import { invariant } from '../../base/assert.ts';
-import { fromWireBoolean, toWireBoolean } from './boolean.ts';
-import { byCodeUnit } from './list.ts';
-import { parseSize, printSize } from './size.ts';
+import { invariant } from '../../base/errors.ts';
+import { byCodeUnit, canonicalDecimal, fromWireBoolean, parseSize, printSize, toWireBoolean } from './scalars.ts';
 
 export interface SubKey {
   /** A `list` has elements separated by `;`. */
   readonly type: 'string' | 'boolean' | 'integer' | 'number' | 'disk-size' | 'list';
   readonly required?: true;
-  /** What the server assumes when the sub-key is absent; given only where that holds for every guest. */
+  /** What the server assumes if the sub-key is absent; stated only where it is the same for every guest. */
   readonly default?: string;
   readonly enum?: readonly string[];
   /** Upper and lower case mean the same: MAC addresses, UUIDs, PCI ids. */
@@ -25,11 +23,11 @@ export interface SubKey {
 export interface PropertyFormat {
   readonly name: string;
   readonly keys: ReadonlyMap<string, SubKey>;
-  /** The sub-key whose name may be left out. */
+  /** The sub-key whose name may be omitted. */
   readonly defaultKey: string | undefined;
   /** Other name → proper name. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Names that state two sub-keys in one part: of `virtio=MAC` the name goes to `nameKey`, the value to `valueKey`. */
+  /** Names that set two sub-keys in one part: in `virtio=MAC` the name goes to `nameKey` and the value to `valueKey`. */
   readonly pair:
     | { readonly names: ReadonlySet<string>; readonly nameKey: string; readonly valueKey: string }
     | undefined;
@@ -44,10 +42,10 @@ export type ParseResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
-/** The sub-keys of one property string under their proper names, in the order they were met. Immutable. */
+/** The sub-keys of one property string under their proper names, in order of appearance. Immutable. */
 export class PropertyValue {
   readonly entries: ReadonlyMap<string, string>;
-  /** Parts without a key in a format that has no default key: meaningless to us, kept for printing. */
+  /** Parts without a key in a format that has no default key: not interpreted, kept for printing. */
   readonly bare: readonly string[];
 
   constructor(entries: Iterable<readonly [string, string]> = [], bare: readonly string[] = []) {
@@ -59,7 +57,7 @@ export class PropertyValue {
     return this.entries.get(key);
   }
 
-  /** The same value with one sub-key set, or removed by `undefined`; everything else stays. */
+  /** A copy with one sub-key set, or removed by `undefined`. */
   with(key: string, text: string | undefined): PropertyValue {
     const entries = new Map(this.entries);
     if (text === undefined) entries.delete(key);
@@ -76,8 +74,8 @@ export class PropertyValue {
 }
 
 /**
- * The parts between commas, blank ones left out. A part that starts or ends with `=` has an empty key or value; the
- * server refuses both.
+ * The parts between commas, without blank ones. A part that starts or ends with `=` has an empty key or value; the server
+ * rejects both.
  */
 export function splitProperty(text: string): PropertyPart[] {
   return text
@@ -107,7 +105,7 @@ export function parseProperty(format: PropertyFormat, text: string): ParseResult
 }
 
 /**
- * As the server prints: the default key first and bare (a pair as `<name>=<value>`), then the required sub-keys, then the
+ * In the order of the server: the default key first and bare (a pair as `<name>=<value>`), then the required sub-keys, then the
  * rest, each group sorted by name. Values are written as they are, except booleans and sizes, which have one spelling.
  */
 export function printProperty(format: PropertyFormat, value: PropertyValue): string {
@@ -122,13 +120,13 @@ export function printProperty(format: PropertyFormat, value: PropertyValue): str
     .map(([key, text]) => {
       if (isPair && key === pair.nameKey) return printPart(name, paired);
       const printed = printText(format.keys.get(key), text);
-      // With `=` inside, a bare value would be read back as key and value.
+      // A bare value that contains `=` would be read back as key and value.
       return key === defaultKey && !printed.includes('=') ? printPart(undefined, printed) : printPart(key, printed);
     });
   return [...parts, ...value.bare].join(',');
 }
 
-/** Builds a format from plain data; `defaultKey`, `aliases` and `pair` are the exceptional parts. */
+/** Builds a format from plain data; few formats have a `defaultKey`, `aliases` or a `pair`. */
 export function defineFormat(
   name: string,
   keys: Readonly<Record<string, SubKey>>,
@@ -179,4 +177,50 @@ function printPart(key: string | undefined, text: string): string {
 
 function failure(problem: string): { readonly ok: false; readonly problem: string } {
   return { ok: false, problem };
+}
+
+/**
+ * Ignores what has no meaning: explicit defaults, spellings of booleans and numbers, case where it does not matter, and the
+ * order of sets. It compares canonical texts, so it is an equivalence by construction.
+ */
+export function equalProperty(format: PropertyFormat, a: PropertyValue, b: PropertyValue): boolean {
+  return canonicalProperty(format, a) === canonicalProperty(format, b);
+}
+
+/** One text per meaning. Not a property string: for comparing only. */
+export function canonicalProperty(format: PropertyFormat, value: PropertyValue): string {
+  const entries = [...value.entries]
+    .map(([key, text]) => [key, canonicalText(format.keys.get(key), text)] as const)
+    .filter(([key, text]) => text !== canonicalDefault(format.keys.get(key)))
+    .sort(([a], [b]) => byCodeUnit(a, b));
+  return JSON.stringify([entries, [...value.bare].sort(byCodeUnit)]);
+}
+
+function canonicalDefault(subKey: SubKey | undefined): string | undefined {
+  return subKey?.default === undefined ? undefined : canonicalText(subKey, subKey.default);
+}
+
+function canonicalText(subKey: SubKey | undefined, text: string): string {
+  switch (subKey?.type) {
+    case 'boolean': {
+      const truth = fromWireBoolean(text);
+      return truth === undefined ? text : toWireBoolean(truth);
+    }
+    case 'integer':
+    case 'number':
+      return canonicalDecimal(text);
+    case 'disk-size':
+      return String(parseSize(text) ?? text);
+    case 'list': {
+      const elements = text.split(';').filter((element) => element.trim() !== '');
+      const folded = elements.map((element) => foldCase(subKey, element.trim()));
+      return (subKey.ordered ? folded : [...new Set(folded)].sort(byCodeUnit)).join(';');
+    }
+    default:
+      return foldCase(subKey, text);
+  }
+}
+
+function foldCase(subKey: SubKey | undefined, text: string): string {
+  return subKey?.caseFold ? text.toLowerCase() : text;
 }

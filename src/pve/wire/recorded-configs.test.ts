@@ -1,11 +1,9 @@
 /** Every configuration a genuine server ever answered in the recorded scenarios must survive our reading and printing. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { decodeConfig } from './config.ts';
 import { compareConfigValue } from './config-comparison.ts';
-import { describeConfigKey, formatOfKey } from './config-keys.ts';
-import { equalProperty } from './property-equality.ts';
-import { parseProperty, printProperty } from './property-string.ts';
+import { decodeConfig, describeConfigKey, formatOfKey } from './config-keys.ts';
+import { equalProperty, parseProperty, printProperty } from './property-string.ts';
 import { parseVolume, printVolume } from './volume.ts';
 
 const contract = new URL('../../../tests/contract/', import.meta.url);

@@ -1,14 +1,19 @@
 /** Laws of the smaller vocabularies: what is printed reads back, whatever it was. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { canonicalDecimal, printDecimal } from './decimal.ts';
-import { encodeForm } from './form.ts';
-import { toNodeName, toStorageId } from './ids.ts';
-import { percentDecode, percentEncode } from './percent.ts';
-import { allocationSizeBytes, GIB, KIB, parseSize, printAllocation, printSize } from './size.ts';
-import { decodeSshKeys, encodeSshKeys } from './ssh-keys.ts';
-import { parseTags, printTags } from './tags.ts';
-import { parseUpid, printUpid } from './upid.ts';
+import { decodeSshKeys, encodeSshKeys, parseTags, printTags } from './config-texts.ts';
+import { encodeForm, percentDecode, percentEncode } from './encoding.ts';
+import { parseUpid, printUpid, toNodeName, toStorageId } from './ids.ts';
+import {
+  allocationSizeBytes,
+  canonicalDecimal,
+  GIB,
+  KIB,
+  parseSize,
+  printAllocation,
+  printDecimal,
+  printSize,
+} from './scalars.ts';
 import { FILE_CONTENTS, parseVolume, printVolume, type Volume } from './volume.ts';
 
 /** The law must hold by its expectations; what it returns means nothing. */

@@ -1,13 +1,20 @@
 /** The small vocabularies: booleans, decimals, lists, tags, descriptions, keys, boot order. */
 import { describe, expect, it } from 'vitest';
-import { fromWireBoolean, toWireBoolean } from './boolean.ts';
-import { isBootDevice, parseBootOrder, printBootOrder } from './boot-order.ts';
-import { canonicalDecimal, printDecimal } from './decimal.ts';
-import { equalDescription } from './description.ts';
-import { splitList } from './list.ts';
-import { percentDecode, percentEncode } from './percent.ts';
-import { decodeSshKeys, encodeSshKeys, equalSshKeys } from './ssh-keys.ts';
-import { equalTags, isTag, parseTags, printTags } from './tags.ts';
+import {
+  decodeSshKeys,
+  encodeSshKeys,
+  equalDescription,
+  equalSshKeys,
+  equalTags,
+  isBootDevice,
+  isTag,
+  parseBootOrder,
+  parseTags,
+  printBootOrder,
+  printTags,
+} from './config-texts.ts';
+import { percentDecode, percentEncode } from './encoding.ts';
+import { canonicalDecimal, fromWireBoolean, printDecimal, splitList, toWireBoolean } from './scalars.ts';
 
 describe('booleans', () => {
   it('are sent as 0 and 1 and understood in every spelling of the server', () => {

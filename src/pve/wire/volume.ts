@@ -2,9 +2,9 @@
  * What may stand behind a drive: volume ids of the different storage layouts, the requests for a new volume, and the few
  * words that are no volume at all. Mirrors the parse_volname functions of pve-storage, src/PVE/Storage/*Plugin.pm.
  */
-import { assertNever } from '../../base/assert.ts';
-import { printDecimal } from './decimal.ts';
+import { assertNever } from '../../base/errors.ts';
 import { isStorageId, type StorageId } from './ids.ts';
+import { printDecimal } from './scalars.ts';
 
 export const FILE_CONTENTS = ['iso', 'import', 'vztmpl', 'snippets', 'backup'] as const;
 export type FileContent = (typeof FILE_CONTENTS)[number];

@@ -2,7 +2,7 @@
  * What a call needs before its handler runs: evaluates the declared permission checks with the server's own refusals, and
  * gives handlers `may` and `require`.
  */
-import { assertNever } from '../../base/assert.ts';
+import { assertNever } from '../../base/errors.ts';
 import { splitList } from '../../pve/wire/index.ts';
 import type { Call, Caller } from '../core/call.ts';
 import { type ApiFault, permFault } from '../http/response.ts';

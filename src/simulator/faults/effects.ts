@@ -2,8 +2,9 @@
  * What each kind of fault does. A strike answers a request itself, changes the world that the request then meets, or makes
  * a task fail; `Schedule` decides which matches of a rule strike.
  */
-import { assertNever } from '../../base/assert.ts';
+
 import type { Clock, Instant } from '../../base/clock.ts';
+import { assertNever } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
 import type { TaskHooks } from '../core/tasks.ts';

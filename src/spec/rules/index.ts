@@ -6,8 +6,6 @@ import type { Images } from '../images.ts';
 import type { Path } from '../located.ts';
 import type { TemplateCandidate } from '../templates.ts';
 import type { Candidate } from '../vm.ts';
-import { nameServersAreAddresses, usableAddresses } from './addresses.ts';
-import { bootDevicesExist } from './boot.ts';
 import {
   cloudInitNeedsDrive,
   cloudInitSlotIsFree,
@@ -15,11 +13,7 @@ import {
   ownDocumentsNeedStorage,
   sshKeysArePublic,
 } from './cloud-init.ts';
-import { linkedCloneStaysPut, newDisksAreComplete } from './creation.ts';
 import { cdDriveIsNoDisk, devicesNameOneSource, optionsFitTheBus, removeStandsAlone } from './exclusive.ts';
-import { extraKeysAreFree } from './extra.ts';
-import { efiNeedsOvmf, pcieNeedsQ35 } from './firmware.ts';
-import { haAgreesWithPower } from './ha.ts';
 import {
   downloadIsProven,
   imageIsUnpacked,
@@ -30,8 +24,16 @@ import {
   viaFitsSource,
   volumesAreDistinct,
 } from './images.ts';
-import { mtuCarriesIp, newCardsHaveBridge } from './network.ts';
-import { readinessIsPossible } from './readiness.ts';
+import { haAgreesWithPower, linkedCloneStaysPut, newDisksAreComplete, readinessIsPossible } from './lifecycle.ts';
+import {
+  balloonFitsMemory,
+  bootDevicesExist,
+  efiNeedsOvmf,
+  extraKeysAreFree,
+  pcieNeedsQ35,
+  vcpusFitCores,
+} from './machine.ts';
+import { mtuCarriesIp, nameServersAreAddresses, newCardsHaveBridge, usableAddresses } from './network.ts';
 import {
   type Complaint,
   type ImageRule,
@@ -43,7 +45,6 @@ import {
   type Violation,
   type VmRule,
 } from './rule.ts';
-import { balloonFitsMemory, vcpusFitCores } from './sizing.ts';
 import { copyIsAnother, diskBootsFirst, installationIsPossible, systemHasOneOrigin } from './templates.ts';
 import {
   idIsNotTheTemplate,

@@ -1,6 +1,7 @@
 /** Replays one scenario step by step over a `Transport`, with time taken from a `Clock`, and reports every mismatch. */
-import { assertNever } from '../../../src/base/assert.ts';
+
 import type { Clock } from '../../../src/base/clock.ts';
+import { assertNever } from '../../../src/base/errors.ts';
 import type { Transport } from '../../../src/base/transport.ts';
 import { Binding } from './binding.ts';
 import { compareAnswer, type Mismatch } from './compare.ts';

@@ -136,7 +136,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
   'warnings taken for failure': {
     says: /did not get through by itself.*TASK_FAILED/s,
     plant: () =>
-      replacing<typeof import('../../../src/pve/tasks/exit-status.ts')>(
+      replacing<typeof import('../../../src/pve/tasks/task-reports.ts')>(
         '../../../src/pve/tasks/exit-status.ts',
         ({ readExitStatus }) => ({
           readExitStatus: (text) => {

@@ -1,8 +1,7 @@
 /** The connection to the server, its token, its clock, and the quorum of its cluster. */
 
-import { counted } from '../../../base/count.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
-import { printDuration } from '../../../base/units.ts';
+import { counted, printDuration } from '../../../base/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { type Examination, median } from '../examination.ts';
 import { type CheckName, type Finding, findingsOf } from '../finding.ts';

@@ -1,5 +1,5 @@
 /** Names and addresses that VMs outside the stack already use. */
-import { counted } from '../../../base/count.ts';
+import { counted } from '../../../base/units.ts';
 import { propertyOf } from '../../../kinds/vm/parts.ts';
 import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';

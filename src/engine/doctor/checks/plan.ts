@@ -1,6 +1,7 @@
 /** Whether a plan can be made (template, node, ids, storages, bridges, boot order, mappings), and may be executed by the token. */
-import { counted } from '../../../base/count.ts';
+
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { counted } from '../../../base/units.ts';
 import { guessText } from '../../privileges/assumed.ts';
 import { RUN_AS_ROOT } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';

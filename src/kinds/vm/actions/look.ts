@@ -2,8 +2,7 @@
  * Reading before acting. An action reads the VM, acts if there is work, and reads again whenever the outcome is uncertain.
  * Every read checks that the VM is still ours. How often to retry is set by the policies in `base/retry.ts`.
  */
-import { invariant } from '../../../base/assert.ts';
-import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
+import { invariant, ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';

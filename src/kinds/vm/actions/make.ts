@@ -3,8 +3,7 @@
  * prove that it is ours. Sending the same id and nonce again is safe: only one of two requests can get the id, and the
  * nonce shows that it was ours. A new VM is never started by the same request, because that would hide failures.
  */
-import { invariant } from '../../../base/assert.ts';
-import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, invariant, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';

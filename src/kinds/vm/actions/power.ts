@@ -2,8 +2,7 @@
  * `vm.start`, `vm.stop`, `vm.restart` and `vm.ready`. Each wait has a time limit, and a VM that is already in the desired
  * power state is left alone.
  */
-import { invariant } from '../../../base/assert.ts';
-import { hasCode, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, invariant, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';

@@ -3,8 +3,7 @@
  * more. Each file is recorded before its upload, so that no file outlives its VM unnoticed.
  */
 import { createHash } from 'node:crypto';
-import { invariant } from '../../../base/assert.ts';
-import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { invariant, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';

@@ -3,7 +3,7 @@
  * addresses, volume names and unmanaged sub-keys are kept. Whether anything has to be written is decided by the equality
  * rules of the wire format.
  */
-import { assertNever } from '../../../base/assert.ts';
+import { assertNever } from '../../../base/errors.ts';
 import { compareConfigValue, describeConfigKey, equalDescription } from '../../../pve/wire/index.ts';
 import type { DesiredEntry, DesiredField, DesiredKey, DesiredValue } from '../desired.ts';
 import {

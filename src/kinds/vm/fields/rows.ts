@@ -2,7 +2,7 @@
  * The field rows of a VM as the code reads them: which key and sub-key a field is bound to and in which words, and the other
  * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows.
  */
-import { invariant } from '../../../base/assert.ts';
+import { invariant } from '../../../base/errors.ts';
 import { describeConfigKey } from '../../../pve/wire/index.ts';
 import type { FieldFacts } from '../../fields/field.ts';
 import { type FieldRow, fieldRows } from '../../fields/field-table.ts';

@@ -6,10 +6,11 @@
  * about to be made wants for itself. Of these a VM counts whose line names an address that would be made, or whose id
  * is the very one the file gives.
  */
-import { counted, inNumber } from '../../../base/count.ts';
+
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
+import { counted, inNumber } from '../../../base/units.ts';
 import type { GuestRow, Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedVm } from '../../stack.ts';

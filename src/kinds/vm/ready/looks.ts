@@ -6,7 +6,7 @@ import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, type Hint, setting } from '../../../base/hint.ts';
 import type { Logger } from '../../../base/log.ts';
-import type { PortProbe } from '../../../base/port-probe.ts';
+import type { PortProbe } from '../../../base/transport.ts';
 import { printDuration } from '../../../base/units.ts';
 import { type CallOptions, type GuestExecStatus, isConnectionTrouble, type Pve } from '../../../pve/index.ts';
 import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';

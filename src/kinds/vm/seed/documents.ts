@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import { invariant } from '../../../base/assert.ts';
+import { invariant } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { OwnDocument, SeedFields } from './fields.ts';
 import { writeIso } from './iso9660.ts';

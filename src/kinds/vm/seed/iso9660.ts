@@ -3,7 +3,7 @@
  * every guest kernel sees them in lower case. The same files give the same bytes.
  */
 import { Buffer } from 'node:buffer';
-import { invariant } from '../../../base/assert.ts';
+import { invariant } from '../../../base/errors.ts';
 import {
   both16,
   both32,

@@ -1,22 +1,20 @@
-/** `/nodes`: the list of nodes, and one node as a handle. */
+/** `/nodes`: the list of nodes, and the handle of one node with its network and hardware. */
+
 import { z } from 'zod';
 import type { Random } from '../../../base/random.ts';
 import type { CallOptions } from '../../exchange.ts';
 import { apiPath } from '../../path.ts';
 import type { Api } from '../../request.ts';
-import { maybe, nodeShape, numeric, text } from '../shapes.ts';
-import { type PveVersion, versionSchema } from '../version.ts';
-import { listPciDevices, listUsbDevices, type PciDevice, type UsbDevice } from './hardware.ts';
-import { listInterfaces, type NodeInterface } from './network.ts';
+import { flag, maybe, nodeShape, numeric, type PveVersion, text, versionSchema } from '../shapes.ts';
 import { NodeVms, VmHandle } from './qemu/index.ts';
-import { NodeStorage, NodeStorages } from './storage/index.ts';
+import { NodeStorage, NodeStorages } from './storage.ts';
 import { NodeTasks } from './tasks.ts';
 
 const nodeEntrySchema = z.looseObject({
   node: nodeShape,
   status: z.enum(['online', 'offline', 'unknown']),
   ssl_fingerprint: maybe(z.string()),
-  /** The numbers are there only for those with Sys.Audit. */
+  /** The numbers below need Sys.Audit. */
   maxcpu: maybe(numeric),
   cpu: maybe(numeric),
   maxmem: maybe(numeric),
@@ -33,6 +31,45 @@ const nodeStatusSchema = z.looseObject({
   pveversion: maybe(z.string()),
 });
 export type NodeStatus = z.output<typeof nodeStatusSchema>;
+
+const interfaceSchema = z.looseObject({
+  iface: z.string(),
+  type: z.string(),
+  active: maybe(flag),
+  bridge_vlan_aware: maybe(flag),
+  cidr: maybe(z.string()),
+});
+const interfacesSchema = z.array(interfaceSchema);
+export type NodeInterface = z.output<typeof interfaceSchema>;
+
+const pciDeviceSchema = z.looseObject({
+  /** `0000:01:00.0`. */
+  id: z.string(),
+  class: text,
+  vendor: text,
+  device: text,
+  vendor_name: maybe(text),
+  device_name: maybe(text),
+  subsystem_vendor: maybe(text),
+  subsystem_device: maybe(text),
+  /** -1 without an IOMMU. */
+  iommugroup: maybe(numeric),
+  mdev: maybe(flag),
+});
+const pciDevicesSchema = z.array(pciDeviceSchema);
+export type PciDevice = z.output<typeof pciDeviceSchema>;
+
+const usbDeviceSchema = z.looseObject({
+  busnum: numeric,
+  devnum: numeric,
+  vendid: text,
+  prodid: text,
+  product: maybe(text),
+  manufacturer: maybe(text),
+  usbpath: maybe(text),
+});
+const usbDevicesSchema = z.array(usbDeviceSchema);
+export type UsbDevice = z.output<typeof usbDeviceSchema>;
 
 const urlMetadataSchema = z.looseObject({
   filename: maybe(z.string()),
@@ -77,19 +114,24 @@ export class NodeHandle {
     return this.#api.get(apiPath`/nodes/${this.name}/version`, versionSchema, {}, options);
   }
 
-  network(params?: Parameters<typeof listInterfaces>[2], options?: CallOptions): Promise<NodeInterface[]> {
-    return listInterfaces(this.#api, this.name, params, options);
+  /** `any_bridge` lists everything that a NIC can be attached to: bridges and, with SDN, vnets. */
+  network(params: { readonly type?: string | undefined } = {}, options?: CallOptions): Promise<NodeInterface[]> {
+    return this.#api.get(apiPath`/nodes/${this.name}/network`, interfacesSchema, { ...params }, options);
   }
 
-  pciDevices(params?: Parameters<typeof listPciDevices>[2], options?: CallOptions): Promise<PciDevice[]> {
-    return listPciDevices(this.#api, this.name, params, options);
+  /** By default the server leaves out bridges and memory controllers. */
+  pciDevices(
+    params: { readonly 'pci-class-blacklist'?: string | undefined; readonly verbose?: boolean | undefined } = {},
+    options?: CallOptions,
+  ): Promise<PciDevice[]> {
+    return this.#api.get(apiPath`/nodes/${this.name}/hardware/pci`, pciDevicesSchema, { ...params }, options);
   }
 
   usbDevices(options?: CallOptions): Promise<UsbDevice[]> {
-    return listUsbDevices(this.#api, this.name, options);
+    return this.#api.get(apiPath`/nodes/${this.name}/hardware/usb`, usbDevicesSchema, {}, options);
   }
 
-  /** Asks a web server for the size and name of a file, from the node's side. */
+  /** The node asks a web server for the name and size of a file. */
   queryUrlMetadata(
     params: { readonly url: string; readonly 'verify-certificates'?: boolean | undefined },
     options?: CallOptions,

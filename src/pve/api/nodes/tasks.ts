@@ -1,9 +1,9 @@
-/** `/nodes/{node}/tasks`: what ran and runs on a node. Waiting for a task is in `pve/tasks`. */
+/** `/nodes/{node}/tasks`: finished and running tasks of a node. Waiting for a task is in `pve/tasks`. */
 import { z } from 'zod';
 import type { CallOptions } from '../../exchange.ts';
 import { apiPath } from '../../path.ts';
 import type { Api } from '../../request.ts';
-import type { Upid } from '../../wire/upid.ts';
+import type { Upid } from '../../wire/ids.ts';
 import { anything, maybe, numeric, text, upidShape } from '../shapes.ts';
 
 const taskStatusSchema = z.looseObject({
@@ -18,7 +18,7 @@ const taskEntrySchema = z.looseObject({
   upid: upidShape,
   node: z.string(),
   type: z.string(),
-  /** The VM id for VM tasks; of a clone it is the source's. */
+  /** The VM id for VM tasks; for a clone, the id of its source. */
   id: maybe(text).transform((id) => id ?? ''),
   user: z.string(),
   tokenid: maybe(z.string()),
@@ -60,12 +60,12 @@ export class NodeTasks {
     return this.#api.get(apiPath`/nodes/${this.#node}/tasks/${upid}/status`, taskStatusSchema, {}, options);
   }
 
-  /** `start` counts from 0, the lines' own numbers from 1; `limit: 0` means to the end. */
+  /** `start` counts from 0, line numbers from 1; `limit: 0` reads to the end. */
   log(upid: Upid, page: { readonly start?: number; readonly limit?: number } = {}, options?: CallOptions) {
     return this.#api.page(apiPath`/nodes/${this.#node}/tasks/${upid}/log`, logSchema, page, options);
   }
 
-  /** Ends a running task. A clone cleans up after itself; other work may leave locks behind. */
+  /** Stops a running task. A clone cleans up after itself; other tasks may leave locks behind. */
   stop(upid: Upid, options?: CallOptions): Promise<void> {
     return this.#api.delete(apiPath`/nodes/${this.#node}/tasks/${upid}`, anything, {}, options);
   }

@@ -1,8 +1,8 @@
 /** Generators of wire values for the property tests of this folder and of whoever builds on it. */
 import fc from 'fast-check';
-import * as formats from '../formats/index.ts';
+import * as formats from '../formats.ts';
 import { type PropertyFormat, PropertyValue, type SubKey } from '../property-string.ts';
-import { printSize } from '../size.ts';
+import { printSize } from '../scalars.ts';
 
 export const ALL_FORMATS: readonly PropertyFormat[] = Object.values(formats).filter(
   (each): each is PropertyFormat => typeof each === 'object' && 'keys' in each && each.keys instanceof Map,

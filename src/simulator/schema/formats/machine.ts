@@ -2,7 +2,7 @@
  * Formats of a VM's devices that are declared by name rather than spelled out at each endpoint.
  * [source QS QemuServer.pm, QemuServer/{Drive,PCI,RNG}.pm]
  */
-import { invariant } from '../../../base/assert.ts';
+import { invariant } from '../../../base/errors.ts';
 import { API_FACTS } from '../api-facts.generated.ts';
 import { splitList } from '../perl-text.ts';
 import type { ParamSchema, ParamSchemas, PropertyFormat } from '../types.ts';

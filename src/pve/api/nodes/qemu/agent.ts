@@ -1,12 +1,12 @@
 /**
- * `/nodes/{node}/qemu/{vmid}/agent`: talking to the guest agent. A silent agent costs the server 3 s of one of its three
- * workers with each question, so all of these go through the client's limiter for agent calls.
+ * `/nodes/{node}/qemu/{vmid}/agent`: calls to the guest agent. Each call to a silent agent blocks one of the server's three
+ * workers for 3 s, so all of them go through the client's limiter for agent calls.
  */
 import { z } from 'zod';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import type { Secret } from '../../../../base/secret.ts';
 import type { Call, CallOptions } from '../../../exchange.ts';
-import type { FormParams } from '../../../wire/form.ts';
+import type { FormParams } from '../../../wire/encoding.ts';
 import { anything, flag, maybe, numeric, text } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
@@ -66,7 +66,7 @@ export class VmAgent {
     return (await this.#result({ method: 'GET', path: this.#path('get-host-name') }, shape, options))['host-name'];
   }
 
-  /** Starts a program, not a shell line; the result is asked for by its process id. */
+  /** Starts a program, not a shell line. Poll `execStatus` with the returned process id for the result. */
   async exec(
     command: readonly [string, ...string[]],
     input: { readonly 'input-data'?: string | Secret | undefined } = {},
@@ -76,7 +76,7 @@ export class VmAgent {
     return (await this.#call(call, z.looseObject({ pid: numeric }), options)).pid;
   }
 
-  /** Once `exited` was answered, the agent forgets the process: ask no second time. */
+  /** The agent forgets the process once it has reported `exited`, so a second call fails. */
   execStatus(pid: number, options?: CallOptions): Promise<GuestExecStatus> {
     return this.#call({ method: 'GET', path: this.#path('exec-status'), params: { pid } }, execStatusSchema, options);
   }
@@ -90,7 +90,7 @@ export class VmAgent {
     return this.#call({ method: 'POST', path: this.#path('file-write'), params }, anything, options);
   }
 
-  /** Generic commands report the agent's own errors inside an answer of 200. */
+  /** Generic commands report errors of the agent in a response with status 200. */
   async #result<T>(call: Call, shape: z.ZodType<T>, options?: CallOptions): Promise<T> {
     const failed = z.looseObject({ error: z.looseObject({ desc: maybe(text), class: maybe(text) }) });
     const envelope = z.looseObject({
@@ -100,7 +100,7 @@ export class VmAgent {
     if ('value' in result) return result.value;
     throw new ProxwrightError({
       code: 'SERVER_FAULT',
-      detail: `The guest agent answered: "${result.error.desc ?? result.error.class ?? 'an error without a text'}".`,
+      detail: `The guest agent answered: "${result.error.desc ?? result.error.class ?? 'an error without a message'}".`,
       where: { request: `${call.method} ${call.path.shown}` },
     });
   }

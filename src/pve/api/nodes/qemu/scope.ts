@@ -1,4 +1,4 @@
-/** What every handle below a VM shares: whom it is about. */
+/** Identifies the VM that a handle is about. */
 import { type ApiPath, apiPath } from '../../../path.ts';
 import type { Api } from '../../../request.ts';
 

@@ -1,8 +1,8 @@
-/** `/nodes/{node}/qemu/{vmid}/snapshot`. */
+/** `/nodes/{node}/qemu/{vmid}/snapshot`: the snapshots of a VM. */
 import { z } from 'zod';
 import type { CallOptions } from '../../../exchange.ts';
 import { apiPath } from '../../../path.ts';
-import type { Upid } from '../../../wire/upid.ts';
+import type { Upid } from '../../../wire/ids.ts';
 import { maybe, numeric, text } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 

@@ -1,8 +1,8 @@
-/** `/nodes/{node}/qemu/{vmid}/status`: what the VM does, and the switches. Each switch starts a task. */
+/** `/nodes/{node}/qemu/{vmid}/status`: the power state of a VM. Each change of it starts a task. */
 import { z } from 'zod';
 import type { CallOptions } from '../../../exchange.ts';
-import type { FormParams } from '../../../wire/form.ts';
-import type { Upid } from '../../../wire/upid.ts';
+import type { FormParams } from '../../../wire/encoding.ts';
+import type { Upid } from '../../../wire/ids.ts';
 import { flag, maybe, numeric, text, vmidShape } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
@@ -34,12 +34,12 @@ export class VmStatusHandle {
     return this.#scope.api.get(vmPath(this.#scope, '/status/current'), currentSchema, {}, options);
   }
 
-  /** A VM that runs already fails inside the task with `ALREADY_RUNNING`. */
+  /** If the VM is running, the task fails with `ALREADY_RUNNING`. */
   start(params: { readonly timeout?: number | undefined } = {}, options?: CallOptions): Promise<Upid> {
     return this.#switch('start', { ...params }, options);
   }
 
-  /** Pulls the plug. A VM that is stopped already is fine. */
+  /** Stops the VM immediately. Succeeds if it is already stopped. */
   stop(
     params: { readonly timeout?: number | undefined; readonly 'overrule-shutdown'?: boolean | undefined } = {},
     options?: CallOptions,
@@ -47,7 +47,7 @@ export class VmStatusHandle {
     return this.#switch('stop', { ...params }, options);
   }
 
-  /** Asks the guest; `forceStop` pulls the plug when it does not obey within `timeout` seconds. */
+  /** Asks the guest to shut down; `forceStop` stops it if it has not after `timeout` seconds. */
   shutdown(
     params: { readonly timeout?: number | undefined; readonly forceStop?: boolean | undefined } = {},
     options?: CallOptions,
@@ -55,7 +55,7 @@ export class VmStatusHandle {
     return this.#switch('shutdown', { ...params }, options);
   }
 
-  /** The task ends when the guest is down; it comes up again by itself a moment later. */
+  /** The task ends when the guest is down; the guest starts again a moment later. */
   reboot(params: { readonly timeout?: number | undefined } = {}, options?: CallOptions): Promise<Upid> {
     return this.#switch('reboot', { ...params }, options);
   }

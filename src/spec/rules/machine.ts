@@ -1,0 +1,170 @@
+/** Rules for the virtual machine as a whole: sizes, boot order, firmware, and raw keys. */
+import { advice, setting } from '../../base/hint.ts';
+import { printByteSize } from '../../base/units.ts';
+import { isModelledKey } from '../../kinds/vm/fields/rows.ts';
+import { slotsThatStay, type VmRule } from './rule.ts';
+
+/** Proxmox: "balloon value too large (must be smaller than assigned memory)". */
+export const balloonFitsMemory: VmRule = {
+  reads: ['memory', 'balloon'],
+  *check(vm) {
+    const { memory, balloon } = vm.fields;
+    if (typeof balloon !== 'number' || memory === undefined || balloon <= memory) return;
+    yield {
+      vm,
+      path: 'balloon',
+      detail: `"balloon" is the minimum memory of the guest; ${printByteSize(balloon)} is more than "memory", ${printByteSize(memory)}.`,
+    };
+  },
+};
+
+export const vcpusFitCores: VmRule = {
+  reads: ['cpu', 'clone.template'],
+  *check(vm) {
+    const { cpu, clone } = vm.fields;
+    // A clone keeps the template's value for what it does not set.
+    const [cores, sockets] = [cpu?.cores ?? (clone ? undefined : 1), cpu?.sockets ?? (clone ? undefined : 1)];
+    if (cpu?.vcpus === undefined || cores === undefined || sockets === undefined || cpu.vcpus <= cores * sockets)
+      return;
+    yield {
+      vm,
+      path: 'cpu.vcpus',
+      detail: `${cpu.vcpus} virtual CPUs do not fit into ${sockets} socket(s) of ${cores} core(s).`,
+    };
+  },
+};
+
+/** A boot order names devices that the VM will have. The template's devices are not known here, so clones may name any. */
+export const bootDevicesExist: VmRule = {
+  reads: [
+    'boot',
+    'disks.*.remove',
+    'nics.*.remove',
+    'usb.*.mapping',
+    'pci.*.mapping',
+    'cloud_init.storage',
+    'cloud_init.slot',
+    'clone.template',
+  ],
+  *check(vm) {
+    const { boot = [], disks, nics, usb, pci, cloud_init, clone } = vm.fields;
+    const own = new Set([
+      ...slotsThatStay(disks),
+      ...slotsThatStay(nics),
+      ...Object.keys(usb ?? {}),
+      ...Object.keys(pci ?? {}),
+      ...(cloud_init?.storage === undefined ? [] : [cloud_init.slot ?? 'ide2']),
+    ]);
+    for (const [index, device] of boot.entries()) {
+      const path = `boot.${index}`;
+      const isRemoved = disks?.[device]?.remove || nics?.[device]?.remove;
+      if (boot.indexOf(device) < index) {
+        yield { vm, path, detail: `The boot order names "${device}" twice.` };
+      } else if (isRemoved) {
+        yield {
+          vm,
+          path,
+          detail: `The boot order names "${device}", which this VM removes.`,
+          hint: 'Remove it from "boot".',
+        };
+      } else if (!clone && !own.has(device)) {
+        yield {
+          vm,
+          path,
+          detail: `The boot order names "${device}", which this VM will not have.`,
+          hint: own.size === 0 ? 'Add the device, or remove it from "boot".' : `It has: ${[...own].join(', ')}.`,
+        };
+      }
+    }
+  },
+};
+
+export const efiNeedsOvmf: VmRule = {
+  reads: ['efi', 'bios', 'clone.template'],
+  *check(vm) {
+    const { efi, bios, clone } = vm.fields;
+    // A clone without bios in the file has the template's.
+    const isSeabios = bios === 'seabios' || (bios === undefined && !clone);
+    if (efi && isSeabios) {
+      yield {
+        vm,
+        path: 'efi',
+        detail: `An EFI disk needs the OVMF firmware; this VM has SeaBIOS${bios === undefined ? ', the server’s default' : ''}.`,
+        hint: advice`Write ${setting('bios', 'ovmf')}, or remove "efi".`,
+      };
+    }
+    if (bios === 'ovmf' && !efi && !clone) {
+      yield {
+        vm,
+        path: 'bios',
+        severity: 'warning',
+        detail: 'With OVMF and no EFI disk, the VM loses its boot entries each time it stops.',
+        hint: advice`Write ${setting('efi', { storage: '…' })}.`,
+      };
+    }
+  },
+};
+
+/** Proxmox would report this only at the start: "q35 machine model is not enabled". */
+export const pcieNeedsQ35: VmRule = {
+  reads: ['pci.*.pcie', 'machine', 'clone.template'],
+  *check(vm) {
+    const { pci, machine, clone } = vm.fields;
+    const isKnownOther = machine === undefined ? !clone : !/q35/.test(machine);
+    if (!isKnownOther) return;
+    for (const [slot, { pcie }] of Object.entries(pci ?? {})) {
+      if (!pcie) continue;
+      yield {
+        vm,
+        path: `pci.${slot}.pcie`,
+        detail: `PCI Express needs the machine type q35; this VM has ${machine ?? 'pc, the server’s default'}.`,
+        hint: advice`Write ${setting('machine', 'q35')}, or remove "pcie".`,
+      };
+    }
+  },
+};
+
+/** Raw keys that users cannot set: those with their own field, request parameters, and the VM's identity. */
+const NOT_CONFIGURATION = new Set([
+  'vmid',
+  'node',
+  'digest',
+  'delete',
+  'revert',
+  'force',
+  'skiplock',
+  'background_delay',
+  'lock',
+  'template',
+  'archive',
+  'storage',
+  'start',
+  'unique',
+  'live-restore',
+  'import-working-storage',
+  'bwlimit',
+  'pool',
+  'meta',
+  'parent',
+  'snaptime',
+  'vmstate',
+  'pending',
+]);
+/** They identify a VM. */
+const IDENTITY = new Set(['smbios1', 'vmgenid']);
+
+export const extraKeysAreFree: VmRule = {
+  reads: ['extra'],
+  *check(vm) {
+    for (const key of Object.keys(vm.fields.extra ?? {})) {
+      const path = `extra.${key}`;
+      if (isModelledKey(key)) {
+        yield { vm, path, detail: `"${key}" has its own field, so it cannot be set as a raw key.` };
+      } else if (IDENTITY.has(key)) {
+        yield { vm, path, detail: `"${key}" is part of the VM’s identity, which only Proxmox sets.` };
+      } else if (NOT_CONFIGURATION.has(key) || /^unused\d+$/.test(key)) {
+        yield { vm, path, detail: `"${key}" is not a setting of a VM’s configuration.` };
+      }
+    }
+  },
+};
