@@ -1,5 +1,5 @@
 /**
- * A resource's name inside its stack: `vm.web`, `vm.worker[2]`, `vm.gpu["0000:01:00"]`, `template.debian-12`,
+ * The name of a resource in its stack: `vm.web`, `vm.worker[2]`, `vm.gpu["0000:01:00"]`, `template.debian-12`,
  * `image.talos["pve1"]`. Stable; never a VM id.
  */
 
@@ -15,7 +15,7 @@ export function vmAddress(group: string, key?: number | string): Address {
   return addressOf('vm', group, key);
 }
 
-/** `key` names the node where there is one of the kind on several. */
+/** `key` is the node, for a resource that exists on several nodes. */
 export function addressOf(kind: AddressKind, name: string, key?: number | string): Address {
   const suffix = key === undefined ? '' : typeof key === 'number' ? `[${key}]` : `[${JSON.stringify(key)}]`;
   return `${kind}.${name}${suffix}` as Address;
@@ -25,7 +25,7 @@ export function kindOf(address: string): AddressKind | undefined {
   return ADDRESS_KINDS.find((kind) => address.startsWith(`${kind}.`));
 }
 
-/** A group of VMs has a plain name; templates and images are called after what is in them: `debian-12.5`. */
+/** Names of groups are plain identifiers; templates and images are named after their content: `debian-12.5`. */
 const FORM =
   /^(?:vm\.([A-Za-z][A-Za-z0-9_-]*)|(?:template|retired|image)\.([A-Za-z0-9][A-Za-z0-9_.-]*))(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/;
 
@@ -41,7 +41,7 @@ export function toAddress(text: string): Address | undefined {
   return parseAddress(text) ? (text as Address) : undefined;
 }
 
-/** Whether `--only vm.worker` means `vm.worker[2]`: a group's name covers its members. */
+/** Whether `--only vm.worker` includes `vm.worker[2]`: the name of a group covers its members. */
 export function covers(selector: string, address: Address): boolean {
   return address === selector || address.startsWith(`${selector}[`);
 }

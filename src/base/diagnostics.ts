@@ -1,17 +1,17 @@
 /**
- * The one shape of every problem and warning, whoever shows it: terminal, JSON, plugin protocol.
- * How it is rendered is the business of the front doors; `formatDiagnostic` is the plain-text form they share.
+ * The shape of every problem and warning in the terminal, in JSON and in the plugin protocol. Each front door renders it
+ * its own way; `formatDiagnostic` is the plain-text form that they share.
  */
 import type { Hint } from './hint.ts';
 
 export type Severity = 'error' | 'warning';
 
-/** Whatever pins a problem down; every part is optional because each layer knows a different one. */
+/** Where a problem is. Every part is optional, because each layer knows different ones. */
 export interface Where {
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
-  /** A resource's name inside the stack, such as `vm.web`. */
+  /** The name of a resource in the stack, such as `vm.web`. */
   readonly address?: string;
   /** A field of that resource: `nics.net0.vlan`. */
   readonly field?: string;
@@ -30,7 +30,7 @@ export interface Diagnostic {
   /** Why, in full sentences, with the values involved and the server's own words in quotes. */
   readonly detail: string;
   readonly where?: Where;
-  /** What to do next, as something that can be done or typed. */
+  /** What to do next: an action or a command to type. */
   readonly hint?: Hint;
   readonly cause?: Diagnostic;
 }

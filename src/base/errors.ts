@@ -1,12 +1,12 @@
 /**
- * The one error. It holds one `Diagnostic`, and everything that a caller may ask of it is a field that survives `with`.
- * Branch on the code or its family, never on text. A code belongs to one family and has one summary; both are stated here
- * and nowhere else.
+ * The only error class. It contains one `Diagnostic`, and everything that a caller needs is a field that survives `with`.
+ * Branch on the code or its family, never on text. A code belongs to one family and has one summary; both are defined only
+ * here. Invariants are here too, because a failed one is such an error.
  */
 import { type Diagnostic, formatDiagnostic, type Where } from './diagnostics.ts';
 import { type Hint, toHint } from './hint.ts';
 
-/** Whose move it is. */
+/** Who has to act. */
 export type ErrorFamily =
   | 'spec'
   | 'connect'
@@ -22,8 +22,8 @@ export type ErrorFamily =
   | 'bug';
 
 /**
- * What is known of the request that failed: it surely had no effect, it may have had its effect, or the error says
- * everything there is to know.
+ * What is known about the effect of the failed request: it certainly had none, it may have had its effect, or the error
+ * describes it completely.
  */
 export type Outcome = 'not-executed' | 'unknown' | 'known';
 
@@ -68,7 +68,7 @@ const CODES = {
   IN_USE: { family: 'api', summary: 'Still in use' },
   AGENT_UNAVAILABLE: { family: 'api', summary: 'Guest agent not available' },
   SERVER_FAULT: { family: 'api', summary: 'Server refused the request' },
-  // busy: someone else holds a lock; the budget ran out
+  // busy: another client holds a lock, and the time limit has passed
   GUEST_LOCKED: { family: 'busy', summary: 'Guest locked' },
   CONFIG_LOCKED: { family: 'busy', summary: 'Configuration busy' },
   STORAGE_LOCKED: { family: 'busy', summary: 'Storage busy' },
@@ -77,23 +77,23 @@ const CODES = {
   TASK_FAILED: { family: 'task', summary: 'Task failed' },
   TASK_VANISHED: { family: 'task', summary: 'Task vanished' },
   TASK_TIMEOUT: { family: 'task', summary: 'Task took too long' },
-  // file: an image on its way into a storage
+  // file: an image that is transferred into a storage
   FILE_DIFFERS: { family: 'file', summary: 'Another file has this name' },
   CHECKSUM_MISMATCH: { family: 'file', summary: 'Checksum does not match' },
   DOWNLOAD_FAILED: { family: 'file', summary: 'Download failed' },
   IMAGE_REFUSED: { family: 'file', summary: 'Image not accepted' },
   UNPACK_FAILED: { family: 'file', summary: 'Image cannot be unpacked' },
-  // conflict: the world is not what the plan saw
+  // conflict: the cluster is not in the state that the plan observed
   PLAN_STALE: { family: 'conflict', summary: 'Plan is stale' },
   VMID_TAKEN: { family: 'conflict', summary: 'VM id taken' },
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
-  // ready: the VM exists but did not come up
+  // ready: the VM exists but did not become ready
   AGENT_SILENT: { family: 'ready', summary: 'Guest agent silent' },
   NO_ADDRESS: { family: 'ready', summary: 'No address' },
   PORT_CLOSED: { family: 'ready', summary: 'Port closed' },
   CHECK_FAILED: { family: 'ready', summary: 'Check in the guest failed' },
-  // state: our own memory
+  // state: the files that Proxwright keeps
   STATE_LOCKED: { family: 'state', summary: 'State is in use' },
   STATE_TOO_NEW: { family: 'state', summary: 'State written by a newer version' },
   STATE_DAMAGED: { family: 'state', summary: 'State damaged' },
@@ -101,7 +101,7 @@ const CODES = {
   STATE_UNWRITABLE: { family: 'state', summary: 'State cannot be read or written' },
   // canceled: the user stopped it
   CANCELED: { family: 'canceled', summary: 'Canceled' },
-  // bug: us
+  // bug: Proxwright itself
   INVARIANT: { family: 'bug', summary: 'Internal error' },
   STALLED: { family: 'bug', summary: 'Nothing left to wait for' },
 } as const satisfies Readonly<Record<string, CodeEntry>>;
@@ -114,7 +114,7 @@ export type CodeOf<Family extends ErrorFamily> = {
 
 export const ERROR_CODES = Object.keys(CODES) as readonly ErrorCode[]; // the keys of a constant
 
-/** What an error is about, where the code alone does not say it: what was not found. */
+/** What an error is about, if the code alone does not say it: what was not found. */
 export type Subject =
   | 'guest'
   | 'node'
@@ -133,20 +133,20 @@ export interface ErrorInit<Code extends ErrorCode = ErrorCode> {
   readonly where?: Where | undefined;
   readonly hint?: Hint | string | undefined;
   readonly subject?: Subject | undefined;
-  /** Only where it differs from what the code says. */
+  /** Only if it differs from the outcome of the code. */
   readonly outcome?: Outcome | undefined;
   readonly cause?: unknown;
 }
 
-/** What a caller further out knows better; everything else stays. */
+/** Context that an outer layer adds or replaces; everything else stays. */
 export interface MoreContext {
-  /** Added to what is known of the place. */
+  /** Added to the known parts of `where`. */
   readonly where?: Where;
-  /** In place of the detail. */
+  /** Replaces the detail. */
   readonly detail?: string;
-  /** One more line below the detail. */
+  /** An additional line below the detail. */
   readonly addedDetail?: string;
-  /** In place of the hint. */
+  /** Replaces the hint. */
   readonly hint?: Hint | string | undefined;
 }
 
@@ -174,7 +174,7 @@ export class ProxwrightError<Code extends ErrorCode = ErrorCode> extends Error {
     return this.diagnostic.hint;
   }
 
-  /** The same error with more context, as a new value; this one stays as it is. */
+  /** A copy with more context. */
   with(more: MoreContext): ProxwrightError<Code> {
     const { code, subject, outcome, cause } = this;
     const { detail, where, hint } = this.diagnostic;
@@ -207,7 +207,7 @@ export function isFamily<Family extends ErrorFamily>(
   return error instanceof ProxwrightError && families.some((family) => family === error.family);
 }
 
-/** The user, or whoever called, stopped it. */
+/** The user or the caller stopped it. */
 export function canceled(detail = 'Stopped on request.', cause?: unknown): ProxwrightError<'CANCELED'> {
   return new ProxwrightError({ code: 'CANCELED', detail, cause });
 }
@@ -216,7 +216,7 @@ export function isCanceled(error: unknown): error is ProxwrightError<'CANCELED'>
   return hasCode(error, 'CANCELED');
 }
 
-/** Any thrown value as a `Diagnostic`, so that no front door ever prints a stack trace to a user. */
+/** Any thrown value as a `Diagnostic`, so that no front door prints a stack trace. */
 export function toDiagnostic(thrown: unknown): Diagnostic {
   if (thrown instanceof ProxwrightError) return thrown.diagnostic;
   const said = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,12 +1,12 @@
 /**
- * What to do next, as data. A hint is one text for people; the settings and commands in it are values as well, so that
- * a front door with another language (HCL, `terraform …`) writes them its own way instead of reading our sentences.
+ * What to do next, as data. A hint is text; the settings and commands in it are also values, so that a front door with
+ * another language (HCL, `terraform …`) renders them its own way instead of parsing the text.
  */
 
 import { redact, type Secret } from './secret.ts';
 import { shellWord } from './shell.ts';
 
-/** A field and the value to give it, or the field alone. `…` stands for a value that only the reader knows. */
+/** A field with its value, or the field alone. `…` stands for a value that only the reader knows. */
 export interface Setting {
   /** Dotted, as in a stack file: `rollout.timeouts.image`. */
   readonly path: string;
@@ -38,13 +38,13 @@ export const HINT_COMMANDS = [
   'state unlock',
 ] as const;
 
-/** One of our own commands: `{ command: 'import', args: ['vm.web', '101'] }`. */
+/** A command of Proxwright: `{ command: 'import', args: ['vm.web', '101'] }`. */
 export interface Command {
   readonly command: (typeof HINT_COMMANDS)[number];
   readonly args: readonly string[];
 }
 
-/** The part of `text` that a setting or command takes up: from its first character to behind its last. */
+/** The part of `text` that a setting or command occupies; `end` is exclusive. */
 interface Span {
   readonly at: readonly [from: number, to: number];
 }
@@ -71,7 +71,7 @@ export const OWN_LANGUAGE: HintLanguage = {
 export type HintPart = { readonly setting: Setting } | { readonly command: Command };
 type Piece = string | HintPart;
 
-/** ``advice`Write ${setting('bios', 'ovmf')}, or run ${command('plan')}.` `` Hints and texts inside become part of it. */
+/** ``advice`Write ${setting('bios', 'ovmf')}, or run ${command('plan')}.` `` Nested hints and strings become part of it. */
 export function advice(strings: TemplateStringsArray, ...inner: readonly (HintPart | Hint | string | number)[]): Hint {
   const pieces = strings.flatMap((text, index): readonly Piece[] => {
     const next = inner[index];
@@ -90,19 +90,19 @@ export function command(name: Command['command'], ...args: readonly (string | nu
   return { command: { command: name, args: args.map(String) } };
 }
 
-/** A plain text is a hint too. */
+/** Plain text is also a hint. */
 export function toHint(given: Hint | string): Hint {
   return typeof given === 'string' ? { text: given } : given;
 }
 
-/** The text of a hint in another language than our own. */
+/** The text of a hint in the language of another front door. */
 export function hintIn(language: HintLanguage, given: Hint): string {
   return piecesOf(given)
     .map((piece) => (typeof piece === 'string' ? piece : written(piece, language)))
     .join('');
 }
 
-/** A part that holds a secret becomes text without it. */
+/** A part that contains a secret becomes plain text without it. */
 export function redactHint(given: Hint, secrets: readonly Secret[]): Hint {
   return hintOf(
     piecesOf(given).map((piece) => {
@@ -146,7 +146,7 @@ function written(part: HintPart, language: HintLanguage): string {
   return 'setting' in part ? language.setting(part.setting) : language.command(part.command);
 }
 
-/** YAML in one line. */
+/** YAML on one line. */
 function yamlValue(value: SettingValue): string {
   if (typeof value === 'string') return isPlainYaml(value) ? value : JSON.stringify(value);
   if (value === null || typeof value !== 'object') return String(value);
@@ -157,7 +157,7 @@ function yamlValue(value: SettingValue): string {
     : `{ ${entries.map(([name, inner]) => `${name}: ${yamlValue(inner)}`).join(', ')} }`;
 }
 
-/** A text that YAML reads as itself without quotes, also inside of `{ }` and `[ ]`. */
+/** Text that needs no quotes in YAML, not even inside `{ }` and `[ ]`. */
 function isPlainYaml(text: string): boolean {
   return /^[\w…./-]+$/.test(text) && !/^(-?[\d._]+|true|false|null|yes|no|on|off|[.-]+)$/i.test(text);
 }

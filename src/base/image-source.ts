@@ -1,18 +1,18 @@
 /**
- * The door to bytes that we send: a local file, a download of our own, something made in memory. Preparing comes first,
- * because the length and the checksum of an upload stand in front of its bytes.
+ * The source of an image to upload: a local file, a download to this machine, or bytes in memory. It is prepared first,
+ * because an upload states the length and the checksum before the bytes.
  */
 import type { StreamBody } from './transport.ts';
 
 export interface PrepareOptions {
   readonly signal?: AbortSignal | undefined;
-  /** For people: `download`, `unpack`, `checksum`, and how far it is. */
+  /** For messages: `download`, `unpack` or `checksum`, and its progress. */
   readonly onProgress?: ((what: string, fraction?: number) => void) | undefined;
 }
 
-/** Whole, checked against what was declared, and unpacked. */
+/** Complete, verified against the declared checksum, and unpacked. */
 export interface ReadyImage extends StreamBody {
-  /** Of the bytes as they will be sent. */
+  /** Of the bytes as they are uploaded. */
   readonly sha256: string;
 }
 

@@ -1,4 +1,4 @@
-/** IPv4 and IPv6 addresses as numbers, so that networks and ranges are arithmetic. */
+/** IPv4 and IPv6 addresses as numbers, so that networks and ranges are simple arithmetic. */
 
 export interface IpAddress {
   readonly version: 4 | 6;
@@ -31,7 +31,7 @@ export function printIp({ version, value }: IpAddress): string {
   return shortened(groups);
 }
 
-/** First and last address of the network that the interface is in. */
+/** The first and last address of the network of an interface. */
 export function networkOf({ address, length }: IpInterface): { readonly first: IpAddress; readonly last: IpAddress } {
   const hostBits = BigInt(BITS[address.version] - length);
   const first = (address.value >> hostBits) << hostBits;

@@ -1,4 +1,4 @@
-/** At most `limit` things at once, first come, first served. The one limiter that client, engine and readiness share. */
+/** Runs at most `limit` functions at once, in the order of the calls. Client, engine and readiness all use it. */
 import { canceledBy, throwIfCanceled } from './clock.ts';
 
 export class Limiter {
@@ -38,7 +38,7 @@ export class Limiter {
     });
   }
 
-  /** Hands the place straight to the next in line, so that a newcomer cannot slip in between. */
+  /** Passes the slot directly to the next waiter, so that a new caller cannot take it first. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next) next();

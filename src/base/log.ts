@@ -1,4 +1,4 @@
-/** What the inner layers report while they work. Front doors decide which levels are shown and how. */
+/** Log messages of the inner layers. Front doors decide which levels to show, and how. */
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -13,7 +13,7 @@ export function isLogLevel(text: string): text is LogLevel {
   return (LOG_LEVELS as readonly string[]).includes(text);
 }
 
-/** Passes on what is at least as important as `threshold`. */
+/** Passes on messages of at least this level. */
 export function atLevel(threshold: LogLevel, sink: Logger): Logger {
   const limit = LOG_LEVELS.indexOf(threshold);
   return {

@@ -1,4 +1,4 @@
-/** The second door: chance. A stream can be forked by label, so one extra draw here does not reshuffle things there. */
+/** Randomness. A stream can be forked by label, so that one extra draw does not change the draws of other parts. */
 import { randomBytes } from 'node:crypto';
 
 export interface Random {
@@ -14,13 +14,13 @@ export const systemRandom: Random = {
   fork: () => systemRandom,
 };
 
-/** The same story for the same seed. */
+/** The same seed always gives the same numbers. */
 export function seededRandom(seed: number | string): Random {
   const root = hash(String(seed));
   let state = root;
   return {
     next: () => {
-      // mulberry32: small, fast, and good enough to shuffle and to pick; nothing secret hangs on it.
+      // mulberry32: small, fast, and good enough for choices; never used for secrets.
       state = (state + 0x6d2b79f5) | 0;
       let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
       mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
@@ -55,7 +55,7 @@ export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   return result;
 }
 
-/** FNV-1a, 32 bits: turns a label into a starting state. */
+/** FNV-1a, 32 bits: turns a label into an initial state. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);

@@ -1,9 +1,9 @@
-/** Releases of Proxmox VE as numbers: how they are written and which one is newer. */
+/** Release numbers of Proxmox VE: parsing and comparing. */
 
 /** `9.2` or `9.2.5`. */
 export type ReleaseNumber = `${number}.${number}` | `${number}.${number}.${number}`;
 
-/** Below zero where the first is older. What is left out counts as 0, and so does a foretaste such as `9.0.0~11`. */
+/** Negative if the first is older. Missing parts count as 0; a pre-release such as `9.0.0~11` counts as `9.0.0`. */
 export function compareReleases(first: string, second: string): number {
   const [a, b] = [numbersOf(first), numbersOf(second)];
   return a.map((number, place) => number - (b[place] ?? 0)).find((difference) => difference !== 0) ?? 0;

@@ -1,7 +1,6 @@
 /**
- * Trying again: every place that does so has its policy in this table. A policy says which failures count, how many
- * attempts there are, how long the pauses between them last, and how much time all of them may take. Uses are nested;
- * `docs/architecture.md` shows how.
+ * The policies of all retries. A policy says which failures to retry, how many attempts there are, how long the pauses
+ * between them are, and how long all of them may take together. Some are nested: see `docs/architecture.md`.
  */
 import type { Clock, Instant } from './clock.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
@@ -12,25 +11,25 @@ import { counted } from './units.ts';
 
 export interface RetryPolicy {
   readonly name: string;
-  /** Failures that are worth another attempt; every other one passes at once. */
+  /** Failures to retry; every other failure is final. */
   readonly counts: (error: unknown) => boolean;
   /** Including the first one. */
   readonly attempts: number;
-  /** Pause after the first failure; it doubles with each one. */
+  /** The pause after the first failure; it doubles with each one. */
   readonly firstMs: number;
   readonly maxMs: number;
   /** All attempts and pauses together. */
   readonly budgetMs: number;
-  /** Part of a pause that is left to chance, so that several callers do not come back in step. */
+  /** The random part of a pause, so that several callers do not retry at the same time. */
   readonly spread: number;
 }
 
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 const AT_ONCE = { firstMs: 0, maxMs: 0, spread: 0 } as const;
 
-/** `budgetMs` is unbounded here where the stack sets it (`rollout.timeouts`) or another bound applies. */
+/** `budgetMs` is infinite if the stack sets it (`rollout.timeouts`) or another limit applies. */
 export const RETRIES = {
-  /** One request: it was surely not carried out, or was only a question. */
+  /** One request that was certainly not executed, or only reads. */
   request: {
     name: 'request',
     counts: (error) => hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE'),
@@ -40,7 +39,7 @@ export const RETRIES = {
     budgetMs: UNBOUNDED,
     spread: 0.5,
   },
-  /** A step that meets a lock of another client. The stack sets it: `rollout.retry`, `rollout.timeouts.lock`. */
+  /** A step that finds a lock of another client. The stack sets it: `rollout.retry`, `rollout.timeouts.lock`. */
   lock: {
     name: 'lock',
     counts: (error) => isFamily(error, 'busy'),
@@ -50,7 +49,7 @@ export const RETRIES = {
     budgetMs: 300_000,
     spread: 0.2,
   },
-  /** The daemon behind the server is away or slow; one that is restarted is back within seconds. */
+  /** The API daemon is down or slow; after a restart it responds within seconds. */
   daemon: {
     name: 'daemon',
     counts: (error) => hasCode(error, 'NOT_EXECUTED', 'REQUEST_TIMEOUT'),
@@ -60,7 +59,7 @@ export const RETRIES = {
     budgetMs: UNBOUNDED,
     spread: 0,
   },
-  /** Looking at a VM again: what was asked for may have happened, or rested on an outdated read. */
+  /** Observing a VM again: the change may have happened, or was based on an outdated read. */
   round: {
     name: 'round',
     counts: isUnsettled,
@@ -68,11 +67,11 @@ export const RETRIES = {
     budgetMs: UNBOUNDED,
     ...AT_ONCE,
   },
-  /** Looking at a file in a storage again, for the same reasons. */
+  /** Observing a file in a storage again, for the same reasons. */
   fileRound: { name: 'fileRound', counts: isUnsettled, attempts: 6, budgetMs: UNBOUNDED, ...AT_ONCE },
-  /** Making a VM: with another id, or the same request once more, because nothing came of the last one. */
+  /** Creating a VM: with another id, or with the same request if the last one had no effect. */
   make: { name: 'make', counts: () => true, attempts: 20, budgetMs: UNBOUNDED, ...AT_ONCE },
-  /** The status of a task: answers in a row that make no sense. The pauses are those of the polling. */
+  /** The status of a task: consecutive responses that make no sense. The polling sets the pauses. */
   taskStatus: {
     name: 'taskStatus',
     counts: (error) => error instanceof ProxwrightError && !isCanceled(error) && !isFamily(error, 'auth'),
@@ -80,7 +79,7 @@ export const RETRIES = {
     budgetMs: UNBOUNDED,
     ...AT_ONCE,
   },
-  /** Downloading an image to this machine; an attempt that brought bytes starts the count again. */
+  /** Downloading an image to this machine; an attempt that received bytes resets the count. */
   download: {
     name: 'download',
     counts: (error) => !(error instanceof ProxwrightError),
@@ -94,12 +93,12 @@ export const RETRIES = {
 
 interface RetryDeps {
   readonly clock: Clock;
-  /** Needed where the policy spreads its pauses. */
+  /** Required if the policy spreads its pauses. */
   readonly random?: Random | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One use of a policy: the attempts so far, and whether there is another one. */
+/** One use of a policy: counts the attempts and decides whether there is another one. */
 export class Attempts {
   readonly #policy: RetryPolicy;
   readonly #deps: RetryDeps;
@@ -112,7 +111,7 @@ export class Attempts {
     this.#startedAt = deps.clock.now();
   }
 
-  /** How many have failed. */
+  /** The number of failed attempts. */
   get failed(): number {
     return this.#failed;
   }
@@ -121,7 +120,7 @@ export class Attempts {
     return this.#deps.clock.now() - this.#startedAt;
   }
 
-  /** Counts a failure. Returns the pause before the next attempt; undefined where there is none. */
+  /** Counts a failure. Returns the pause before the next attempt; undefined if there is none. */
   next(error: unknown): number | undefined {
     const { counts, attempts, budgetMs } = this.#policy;
     if (!counts(error)) return undefined;
@@ -129,16 +128,16 @@ export class Attempts {
     return this.#failed >= attempts || this.spentMs + pauseMs > budgetMs ? undefined : pauseMs;
   }
 
-  /** Counts a failure and waits; false where there is no other attempt. `told` hears of the pause before it begins. */
-  async again(error: unknown, told?: (pauseMs: number) => void): Promise<boolean> {
+  /** Counts a failure and waits; false if there is no other attempt. Calls `onPause` before the pause. */
+  async again(error: unknown, onPause?: (pauseMs: number) => void): Promise<boolean> {
     const pauseMs = this.next(error);
     if (pauseMs === undefined) return false;
-    told?.(pauseMs);
+    onPause?.(pauseMs);
     if (pauseMs > 0) await this.#deps.clock.sleep(pauseMs, this.#deps.signal);
     return true;
   }
 
-  /** Something went well in between: only failures in a row count. */
+  /** Resets the count after a success: only consecutive failures count. */
   restart(): void {
     this.#failed = 0;
   }
@@ -151,7 +150,7 @@ export class Attempts {
   }
 }
 
-/** A request may have had its effect, the node has lost the task, or another client was faster. */
+/** A request may have had its effect, the node lost the task, or another client was faster. */
 function isUnsettled(error: unknown): boolean {
   const isUnknown = error instanceof ProxwrightError && error.outcome === 'unknown';
   return isUnknown || hasCode(error, 'TASK_VANISHED', 'CONFIG_CHANGED');

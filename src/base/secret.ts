@@ -1,4 +1,4 @@
-/** A value that must never be printed: every ordinary way of turning it into text yields bullets. */
+/** A value that must never be printed: every usual conversion to text yields bullets. */
 
 const MASK = '•••';
 
@@ -9,7 +9,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The one way to the value; call it where the value goes onto the wire and nowhere else. */
+  /** The only access to the value; call it only where the value is sent. */
   reveal(): string {
     return this.#value;
   }
@@ -31,7 +31,7 @@ export class Secret {
   }
 }
 
-/** Removes every occurrence of the given secrets from a text that is about to be shown or stored. */
+/** Removes every occurrence of the secrets from text that will be shown or stored. */
 export function redact(text: string, secrets: Iterable<Secret>): string {
   let result = text;
   for (const secret of secrets) {

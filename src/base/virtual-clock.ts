@@ -1,7 +1,7 @@
 /**
- * A clock that moves only when nothing else can run. All waits of one test live here, so a whole afternoon of
- * polling passes in milliseconds, always in the same order, and a program that waits for something which never
- * comes is reported as "stalled" instead of hanging.
+ * A clock that advances only when nothing else can run. All waits of a test use it, so that hours of polling take
+ * milliseconds, always in the same order. A program that waits for something that never happens fails as "stalled" instead
+ * of hanging.
  */
 import { type Clock, canceledBy, type Instant } from './clock.ts';
 import { ProxwrightError } from './errors.ts';
@@ -10,7 +10,7 @@ interface Timer {
   readonly due: Instant;
   readonly order: number;
   readonly fire: () => void;
-  /** Set when the wait was aborted: such a timer must not drag time forward. */
+  /** Set when the wait was aborted: such a timer must not advance the time. */
   canceled: boolean;
 }
 
@@ -51,7 +51,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Runs `work` to its end, advancing time whenever everything is waiting. Time stands still afterwards. */
+  /** Runs `work` to its end and advances the time whenever everything is waiting. The time stops afterwards. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     let outcome: { ok: true; value: T } | { ok: false; error: unknown } | undefined;
     work().then(
@@ -76,7 +76,7 @@ export class VirtualClock implements Clock {
     throw outcome.error;
   }
 
-  /** Lets `ms` of virtual time pass, firing everything due in between. For tests without a main task. */
+  /** Advances the time by `ms` and fires everything due in between. For tests without a main task. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await everythingRunnable();
@@ -105,7 +105,7 @@ export class VirtualClock implements Clock {
 /** One turn of the event loop: by then every chain of resolved promises has run to its next real wait. */
 const everythingRunnable = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Earliest first, first come first served among equals: that order is what makes a run repeatable. */
+/** Earliest first, in the order of insertion among equals: this order makes a run repeatable. */
 class TimerHeap {
   readonly #items: Timer[] = [];
 

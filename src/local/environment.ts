@@ -1,11 +1,11 @@
 /**
- * The environment beside a configuration. What the configuration says hides its counterpart in the environment, also a
- * malformed one. Who asks to skip verification is verified all the same: the refusal of the server's certificate then shows
- * the fingerprint to paste.
+ * Environment variables as the fallback of a configuration. A setting in the configuration hides its variable, even a
+ * malformed one. Variables that ask to skip verification are ignored: the error about the certificate shows the fingerprint
+ * to paste.
  */
 import type { Environment } from '../pve/index.ts';
 
-/** The names that belong to each part of a connection. */
+/** The variables of each part of a connection. */
 export const CONNECTION_VARIABLES = {
   endpoint: ['PROXMOX_VE_ENDPOINT', 'PM_API_URL'],
   credentials: [
@@ -26,13 +26,13 @@ export type ConnectionPart = keyof typeof CONNECTION_VARIABLES;
 
 const INSECURE = ['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'];
 
-/** What is left for the parts that the configuration does not say. */
+/** The variables for the parts that the configuration does not set. */
 export function environmentBeside(environment: Environment, said: ReadonlySet<ConnectionPart>): Environment {
   const hidden = new Set<string>([...INSECURE, ...[...said].flatMap((part) => CONNECTION_VARIABLES[part])]);
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !hidden.has(name)));
 }
 
-/** Wishes to skip verification, each as a sentence that says what comes of it. */
+/** One warning for each variable that asks to skip verification. */
 export function unmetInsecurity(environment: Environment): string[] {
   return INSECURE.filter((name) => /^(1|true|yes|on)$/i.test(environment[name]?.trim() ?? '')).map(
     (name) => `${name} has no effect: the certificate is always verified, by CA or fingerprint.`,

@@ -1,6 +1,6 @@
 /**
- * A download of our own, kept in a cache directory: what a broken line leaves is taken up where the server offers ranges,
- * also by a later run. Whether it is what was declared, the reader of the file finds out; one that is not is thrown away.
+ * Downloads an image to a cache directory on this machine. An interrupted download resumes if the server supports ranges,
+ * also in a later run. The reader of the file verifies its checksum and discards a wrong one.
  */
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -18,18 +18,18 @@ export interface DownloadOptions extends PrepareOptions {
   readonly clock: Clock;
   readonly directory: string;
   readonly ca?: string | undefined;
-  /** A sum was declared: what is in the cache needs no leave of the server, and http no encryption. */
+  /** With a declared checksum, a cached file is used without asking the server, and plain http is allowed. */
   readonly isDeclared: boolean;
 }
 
-/** Beside the bytes: what tells whether the server still has the same file. */
+/** Stored next to the bytes: shows whether the server still has the same file. */
 interface Note {
   readonly validator?: string | undefined;
 }
 
 const MAX_BYTES = 128 * 1024 ** 3;
 
-/** Path of the whole file. */
+/** The path of the complete file. */
 export async function downloaded(url: string, options: DownloadOptions): Promise<string> {
   refusePlain(url, options);
   const paths = cachePaths(options.directory, url);
@@ -89,7 +89,7 @@ async function fetchRest(url: string, paths: CachePaths, options: DownloadOption
   return paths.whole;
 }
 
-/** Where the answer begins; what is no answer to a download is an error. */
+/** The offset at which the response starts; throws for any other response. */
 function startOf({ status, reason, headers, body }: FetchedBody, url: string): number {
   if (status === 200) return 0;
   const start = status === 206 ? /^bytes (\d+)-/.exec(headers['content-range'] ?? '')?.[1] : undefined;
@@ -97,7 +97,7 @@ function startOf({ status, reason, headers, body }: FetchedBody, url: string): n
   body.destroy();
   throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${url} was answered with ${status} ${reason}.`,
+    detail: `${url} responded with ${status} ${reason}.`,
     hint: 'Open the URL in a browser; images of old releases are often moved or removed.',
   });
 }
@@ -129,13 +129,14 @@ async function receive(
   }
   const file = createWriteStream(path, { flags: startBytes > 0 ? 'a' : 'w', mode: 0o600 });
   await pipeline(body, counted, file, { ...(signal && { signal }) });
-  if (!body.complete || (totalBytes !== undefined && receivedBytes < totalBytes)) throw new Error('the line was cut');
+  if (!body.complete || (totalBytes !== undefined && receivedBytes < totalBytes))
+    throw new Error('the connection was interrupted');
 }
 
 const unlessChanged = (validator: string): Record<string, string> =>
   validator.startsWith('"') ? { 'if-none-match': validator } : { 'if-modified-since': validator };
 
-/** A weak tag does not vouch for single bytes. */
+/** A weak tag does not guarantee identical bytes. */
 function validatorOf({ headers }: FetchedBody): string | undefined {
   return headers.etag?.startsWith('"') ? headers.etag : headers['last-modified'];
 }
@@ -146,7 +147,7 @@ async function readNote(path: string): Promise<Note> {
     const validator = typeof note === 'object' && note !== null && 'validator' in note ? note.validator : undefined;
     return typeof validator === 'string' ? { validator } : {};
   } catch {
-    // None, or a damaged one: the download begins anew.
+    // None, or a damaged one: the download starts again.
     return {};
   }
 }
@@ -162,7 +163,7 @@ function refusePlain(url: string, { isDeclared }: DownloadOptions): void {
   if (isDeclared || new URL(url).protocol === 'https:') return;
   throw new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${url} is not encrypted, and no checksum is declared: nobody could tell whether the right file arrives.`,
+    detail: `${url} is not encrypted, and no checksum is declared, so the file could not be verified.`,
     hint: 'Use https, or declare sha256.',
   });
 }
@@ -170,37 +171,37 @@ function refusePlain(url: string, { isDeclared }: DownloadOptions): void {
 function failure(url: string, error: unknown): ProxwrightError {
   if (error instanceof ProxwrightError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOSPC' || code === 'EACCES' || code === 'EROFS') return unwritable('the cache of images', error);
+  if (code === 'ENOSPC' || code === 'EACCES' || code === 'EROFS') return unwritable('The image cache', error);
   return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
-    detail: `${url} could not be fetched from this machine: ${error instanceof Error ? error.message : String(error)}.`,
+    detail: `${url} could not be downloaded to this machine: ${error instanceof Error ? error.message : String(error)}.`,
     hint: hintFor(code),
     cause: error,
   });
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'No name service knows this host: check the URL.',
-  EAI_AGAIN: 'The name service did not answer: check the network of this machine.',
-  ECONNREFUSED: 'Nobody listens there: check the URL.',
+  ENOTFOUND: 'The host name does not exist. Check the URL.',
+  EAI_AGAIN: 'The name server did not respond. Check the network of this machine.',
+  ECONNREFUSED: 'The port is closed. Check the URL.',
 };
 
 function hintFor(code: string): string {
   if (/CERT|SELF_SIGNED/.test(code)) {
-    return 'The certificate of that web server is not trusted here: check the clock and the certificates of this machine.';
+    return 'This machine does not trust the certificate of the web server. Check its clock and its CA certificates.';
   }
-  return HINTS[code] ?? 'Apply again: the download goes on where it was, if the server lets it.';
+  return HINTS[code] ?? 'Apply again. The download resumes if the server supports it.';
 }
 
 function oddRange(url: string): Error {
-  return new Error(`${url} answered with another range than was asked for`);
+  return new Error(`${url} responded with a different range than requested`);
 }
 
 function tooLarge(): ProxwrightError {
   return new ProxwrightError({
     code: 'DOWNLOAD_FAILED',
     detail: `The download is larger than ${MAX_BYTES} bytes.`,
-    hint: 'Look whether the URL is that of an image.',
+    hint: 'Check that the URL is that of an image.',
   });
 }
 
@@ -208,7 +209,7 @@ function unwritable(what: string, cause: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'UNWRITABLE_FILE',
     detail: `${what} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
-    hint: 'Images are kept here before they are sent: make room for the whole image on this machine.',
+    hint: 'Proxwright stores images on this machine before it uploads them. Free space for the whole image.',
     cause,
   });
 }

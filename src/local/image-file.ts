@@ -1,4 +1,4 @@
-/** A local file as bytes that can be sent: read in pieces, summed, and unpacked beside it where it is packed. */
+/** Prepares a local file for upload: reads it in chunks, computes checksums, and unpacks it if it is compressed. */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
@@ -15,19 +15,19 @@ import { reasonOf } from './text-file.ts';
 
 export interface LocalImage extends DeclaredSums {
   readonly path: string;
-  /** As people know it: the path, or the URL it came from. */
+  /** For messages: the path, or the URL it came from. */
   readonly name: string;
   readonly compression?: Compression | undefined;
 }
 
 export interface ReadingOptions extends PrepareOptions {
-  /** Where the unpacked bytes go; written anew. */
+  /** Where the unpacked bytes go; an existing file is overwritten. */
   readonly unpackTo: string;
   readonly programs?: UnpackOptions['programs'];
 }
 
 const PIECE_BYTES = 256 * 1024;
-/** Larger than any sane image: what unpacks to more is a mistake or a trap. */
+/** Larger than any real image: more is a mistake or an attack. */
 const MAX_UNPACKED_BYTES = 256 * 1024 ** 3;
 
 export async function readyImage(image: LocalImage, options: ReadingOptions): Promise<ReadyImage> {
@@ -66,7 +66,7 @@ async function unpackedImage(
   return { sizeBytes: after.sizeBytes, sha256: after.sum('sha256'), open: () => pieces(path) };
 }
 
-/** Sums of what goes by: SHA-256, which is sent along, and whatever else was declared. */
+/** Computes checksums of a stream: SHA-256, which the upload states, and any other declared one. */
 class Sums {
   sizeBytes = 0;
   readonly #hashes: ReadonlyMap<string, Hash>;
@@ -109,14 +109,14 @@ async function* limited(chunks: AsyncIterable<Uint8Array>, name: string): AsyncI
       throw new ProxwrightError({
         code: 'UNPACK_FAILED',
         detail: `${name} unpacks to more than ${MAX_UNPACKED_BYTES} bytes.`,
-        hint: 'Look whether it is the right file.',
+        hint: 'Check that it is the right file.',
       });
     }
     yield chunk;
   }
 }
 
-/** Tells how far it is, once for each percent, and stops when it is told to. */
+/** Reports progress once per percent, and stops when the signal fires. */
 async function* counted(
   chunks: AsyncIterable<Uint8Array>,
   totalBytes: number,
@@ -156,7 +156,7 @@ function unreadable(path: string, cause: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'UNREADABLE_FILE',
     detail: `${path} cannot be read: ${reasonOf(cause)}.`,
-    hint: 'Check the path; it counts from the directory of the stack file.',
+    hint: 'Check the path; it is relative to the directory of the stack file.',
     ...(cause instanceof Error && { cause }),
   });
 }
@@ -165,7 +165,7 @@ function unwritable(path: string, cause: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'UNWRITABLE_FILE',
     detail: `${path} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}.`,
-    hint: 'Images are unpacked here before they are sent: make room for the whole image on this machine.',
+    hint: 'Proxwright unpacks images on this machine before it uploads them. Free space for the whole image.',
     cause,
   });
 }
@@ -173,7 +173,7 @@ function unwritable(path: string, cause: unknown): ProxwrightError {
 function mismatch(image: LocalImage, algorithm: string, declared: string, found: string): ProxwrightError {
   return new ProxwrightError({
     code: 'CHECKSUM_MISMATCH',
-    detail: `The ${algorithm} of ${image.name} is ${found}, and the stack says ${declared}. Nothing was sent.`,
-    hint: 'Compare with the list of checksums beside the image; the sum is that of the file as it is fetched, still packed.',
+    detail: `The ${algorithm} of ${image.name} is ${found}, but the stack declares ${declared}. Nothing was uploaded.`,
+    hint: 'Compare it with the list of checksums next to the image. Declare the checksum of the file before unpacking.',
   });
 }

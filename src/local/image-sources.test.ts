@@ -217,7 +217,7 @@ describe('a download of our own', () => {
     server.answer = (_, response) => void response.writeHead(404, 'Not Found').end();
     await expect(prepare(download())).rejects.toMatchObject({
       code: 'DOWNLOAD_FAILED',
-      diagnostic: { detail: `${server.url} was answered with 404 Not Found.` },
+      diagnostic: { detail: `${server.url} responded with 404 Not Found.` },
     });
     expect(server.requests).toHaveLength(1);
   });

@@ -1,6 +1,6 @@
 /**
- * The real door to the bytes of images: local files and downloads of our own. One preparation serves all steps that want the
- * same image; what was unpacked goes when the run is over, what was downloaded stays until its cache is too large.
+ * The real sources of images: local files, and downloads to this machine. All steps that need the same image share one
+ * preparation. Unpacked files are removed at the end of the run; downloads stay until the cache is too large.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, rm, stat, unlink } from 'node:fs/promises';
@@ -15,9 +15,9 @@ import type { UnpackOptions } from './image-unpack.ts';
 
 export interface ImageSourcesOptions {
   readonly clock: Clock;
-  /** Of one stack: two runs must not share it at the same time. */
+  /** Belongs to one stack: two runs must not use it at the same time. */
   readonly cacheDirectory: string;
-  /** What relative paths count from: the directory of the stack file. */
+  /** The base of relative paths: the directory of the stack file. */
   readonly baseDirectory: string;
   readonly ca?: string | undefined;
   readonly cacheLimitBytes?: number;
@@ -26,7 +26,7 @@ export interface ImageSourcesOptions {
 
 export interface ImageSources {
   source(origin: ImageOrigin): ImageSource;
-  /** Removes what was unpacked. */
+  /** Removes unpacked files. */
   close(): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ async function localImage(origin: ImageOrigin, options: ImageSourcesOptions, how
   return { ...declared, path, name: origin.url };
 }
 
-/** Whole downloads go, the oldest first, until the rest is small enough; so do the remains of runs that died. */
+/** Removes complete downloads, oldest first, until the rest fits; and everything that dead runs left behind. */
 async function makeRoom({
   cacheDirectory,
   cacheLimitBytes = CACHE_LIMIT_BYTES,

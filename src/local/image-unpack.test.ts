@@ -94,7 +94,7 @@ describe('unpacking', () => {
     await expect(unpack(compression, inPieces(NOISE), { programs })).rejects.toMatchObject({
       code: 'UNPACK_FAILED',
       diagnostic: {
-        hint: { text: 'Install no-such-program on this machine, or unpack the file by hand and give its path.' },
+        hint: { text: 'Install no-such-program on this machine, or unpack the file yourself and use its path.' },
       },
     });
   });

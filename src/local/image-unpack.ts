@@ -1,6 +1,6 @@
 /**
- * Unpacking on the way: gz by Node itself, xz by a small WebAssembly build of xz-embedded, zst by Node where it can and by
- * the program of that name elsewhere, bz2 and lzo by theirs. Why is in docs/decisions/016-unpacking-images.md.
+ * Unpacks a stream: gz with Node, xz with a small WebAssembly build of xz-embedded, zst with Node if it can and otherwise
+ * with the zstd program, bz2 and lzo with their programs. docs/decisions/016-unpacking-images.md says why.
  */
 import { spawn } from 'node:child_process';
 import { pipeline, Readable, type Transform } from 'node:stream';
@@ -15,11 +15,11 @@ const PROGRAMS = { zst: 'zstd', bz2: 'bzip2', lzo: 'lzop' } as const;
 export interface UnpackOptions {
   /** For messages: a path or a URL. */
   readonly name: string;
-  /** Others than those on the PATH. */
+  /** Replacements for the programs on the PATH. */
   readonly programs?: Partial<Readonly<Record<keyof typeof PROGRAMS, string>>>;
 }
 
-/** What goes wrong while reading `packed` is thrown on as it is. */
+/** Errors while reading `packed` are rethrown unchanged. */
 export async function* unpacked(compression: Compression, packed: Chunks, options: UnpackOptions): Chunks {
   try {
     yield* unpackerOf(compression, options)(packed);
@@ -42,13 +42,13 @@ function unpackerOf(compression: Compression, options: UnpackOptions): (packed: 
   }
 }
 
-/** Since Node 22.15; types are those of the oldest Node that is supported. */
+/** Since Node 22.15; the types are those of the oldest supported Node. */
 const zstdOfNode = (zlib as { readonly createZstdDecompress?: () => Transform }).createZstdDecompress;
 
 function through(create: () => Transform): (packed: Chunks) => Chunks {
   return (packed) => {
     const unpacker = create();
-    // An error at either end destroys the unpacker with it, and whoever reads from it gets it.
+    // An error at either end destroys the unpacker with that error, and its reader receives it.
     pipeline(Readable.from(packed), unpacker, () => {});
     return unpacker;
   };
@@ -66,7 +66,7 @@ async function* xzChunks(packed: Chunks): Chunks {
       yield value;
     }
   } finally {
-    // Nobody waits for what is left to read.
+    // The rest is not needed.
     void reader.cancel().catch(() => {});
   }
 }
@@ -87,7 +87,7 @@ function byProgram(compression: keyof typeof PROGRAMS, options: UnpackOptions): 
     child.stderr.on('data', (chunk: Buffer) => {
       complaint = `${complaint}${chunk.toString('utf8')}`.slice(0, 500);
     });
-    // A source that fails ends the program's input early, and the program's own complaint must not hide why.
+    // A failing source ends the input of the program early; the error of the program must not hide the cause.
     let atSource: unknown;
     pipeline(
       watched(packed, (error) => (atSource = error)),
@@ -118,8 +118,8 @@ async function* watched(packed: Chunks, onError: (error: unknown) => void): Chun
 function missing(compression: Compression, program: string, name: string, cause: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'UNPACK_FAILED',
-    detail: `${name} is packed as .${compression}, and the program "${program}" that unpacks it cannot be run here: ${String(cause instanceof Error ? cause.message : cause)}.`,
-    hint: `Install ${program} on this machine, or unpack the file by hand and give its path.`,
+    detail: `${name} is compressed as .${compression}, but the program "${program}" cannot be run on this machine: ${String(cause instanceof Error ? cause.message : cause)}.`,
+    hint: `Install ${program} on this machine, or unpack the file yourself and use its path.`,
     cause,
   });
 }
@@ -127,8 +127,8 @@ function missing(compression: Compression, program: string, name: string, cause:
 function damaged(compression: Compression, name: string, cause: unknown): ProxwrightError {
   return new ProxwrightError({
     code: 'UNPACK_FAILED',
-    detail: `${name} cannot be unpacked as .${compression}: "${String(cause instanceof Error ? cause.message : cause)}". Nothing was sent.`,
-    hint: 'The file is damaged, or is packed in another way than its name says: try it by hand, or set compression.',
+    detail: `${name} cannot be unpacked as .${compression}: "${String(cause instanceof Error ? cause.message : cause)}". Nothing was uploaded.`,
+    hint: 'The file is damaged, or its compression does not match its name. Try to unpack it yourself, or set compression.',
     cause,
   });
 }

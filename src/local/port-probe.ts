@@ -1,4 +1,4 @@
-/** The real port probe: opens a connection and closes it again without a word. */
+/** The real port probe: opens a connection and closes it without sending anything. */
 import { connect } from 'node:net';
 import { canceledBy } from '../base/clock.ts';
 import type { PortProbe } from '../base/transport.ts';
@@ -17,7 +17,7 @@ export const tcpPortProbe: PortProbe = {
       signal?.addEventListener('abort', onAbort, { once: true });
       socket.setTimeout(timeoutMs, () => end(() => resolve(false)));
       socket.once('connect', () => end(() => resolve(true)));
-      // Stays on: a socket that is torn down may still have something to complain about.
+      // Stays: a destroyed socket may still emit an error.
       socket.on('error', () => end(() => resolve(false)));
     }),
 };

@@ -1,4 +1,4 @@
-/** Where secrets come from: environment variables, files, the output of commands. They are read when they are needed. */
+/** Reads secrets from environment variables, files, or the output of commands, when they are needed. */
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,20 +10,20 @@ import { readTextFile } from './text-file.ts';
 
 const COMMAND_TIMEOUT_MS = 60_000;
 
-/** Where a reference is followed from. */
+/** The context in which a reference is resolved. */
 export interface SecretSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Files are named from here, and commands run here. */
+  /** The base of relative paths, and the working directory of commands. */
   readonly directory: string;
 }
 
-/** The end of its last line is none of a secret, though it stands in every file. */
+/** Removes the final line break, which files have but secrets do not. */
 export async function readSecret(reference: SecretReference, sources: SecretSources, where?: Where): Promise<Secret> {
   const text = await follow(reference, sources, where, 'secret');
   return 'env' in reference ? text : new Secret(withoutLineEnd(text.reveal()));
 }
 
-/** To the last byte; a document that is no secret may stand in the reference itself. */
+/** Unchanged to the last byte; the reference itself may contain a text that is not secret. */
 export async function readDocument(
   reference: SecretReference | { readonly text: string },
   sources: SecretSources,
@@ -32,7 +32,7 @@ export async function readDocument(
   return 'text' in reference ? new Secret(reference.text) : follow(reference, sources, where, 'document');
 }
 
-/** How messages call what is looked for. */
+/** The name of the value in messages. */
 type Noun = 'secret' | 'document';
 
 async function follow(
@@ -81,13 +81,13 @@ async function fromCommand(
     const { stdout } = await promisify(execFile)(program, args, { cwd: directory, timeout: COMMAND_TIMEOUT_MS });
     return new Secret(stdout);
   } catch (error) {
-    // What it printed is left out: it may contain the secret.
-    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it was ended';
+    // Without its output, which may contain the secret.
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'it was killed';
     throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       ...(where && { where }),
       detail: `The command "${program}", which prints a ${noun}, failed (${reason}).`,
-      hint: `Run it by hand to see why, in ${directory === '.' ? 'the working directory' : directory}.`,
+      hint: `Run it yourself to see why, in ${directory === '.' ? 'the working directory' : directory}.`,
     });
   }
 }

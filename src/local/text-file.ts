@@ -1,12 +1,12 @@
-/** Reading files for the front doors: the one place where a path becomes text. */
+/** Reads text files for the front doors. */
 import { readFile } from 'node:fs/promises';
 import { ProxwrightError } from '../base/errors.ts';
 import type { Hint } from '../base/hint.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
+  ENOENT: 'the file does not exist',
   EISDIR: 'it is a directory',
-  EACCES: 'you may not read it',
+  EACCES: 'permission denied',
 };
 
 /** Completes "cannot be read: …". */

@@ -1,4 +1,4 @@
-/** Takes answers apart: the `data` inside, its shape, or the error that the answer stands for. */
+/** Reads responses: the `data` inside and its shape, or the error that the response means. */
 import type { ZodType } from 'zod';
 import { ProxwrightError } from '../base/errors.ts';
 import type { WireResponse } from '../base/transport.ts';
@@ -6,7 +6,7 @@ import { badAnswer, errorFromResponse, LOOK_FIRST, type RequestContext, whereOf 
 
 export interface Answer {
   readonly data: unknown;
-  /** Number of entries before paging, where the server counts them. */
+  /** The number of entries before paging, if the server counts them. */
   readonly total: number | undefined;
   readonly context: RequestContext;
 }
@@ -24,13 +24,13 @@ export function readAnswer(context: RequestContext, response: WireResponse): Rea
   return { kind: 'error', error: unreadableAnswer(context, envelope) };
 }
 
-/** A changing request was carried out, or at least begun, when an answer to it arrives damaged. */
+/** If the response to a change is damaged, the change was executed or at least started. */
 function unreadableAnswer(context: RequestContext, what: string): ProxwrightError {
   const error = badAnswer(context, what);
   if (!context.changes) return error;
   return new ProxwrightError({
     code: 'OUTCOME_UNKNOWN',
-    detail: `${error.diagnostic.detail} The request was probably carried out.`,
+    detail: `${error.diagnostic.detail} The request was probably executed.`,
     where: whereOf(context),
     hint: LOOK_FIRST,
     cause: error,
@@ -38,8 +38,8 @@ function unreadableAnswer(context: RequestContext, what: string): ProxwrightErro
 }
 
 /**
- * An answer that many callers share is decoded once per schema. Without this, a hundred readers of one long list would each
- * decode all of it. Schemas of lists are constants for this reason: a new schema would decode again.
+ * A response that many callers share is decoded once per schema. Otherwise a hundred readers of one long list would each
+ * decode all of it. For this reason the schemas of lists are constants: a new schema would decode again.
  */
 const envelopes = new WeakMap<WireResponse, ReturnType<typeof parseEnvelope>>();
 const decoded = new WeakMap<object, WeakMap<ZodType, unknown>>();
@@ -63,11 +63,11 @@ function parseEnvelope(body: string): { data: unknown; total: number | undefined
   return { data: value.data, total: Number.isFinite(total) ? total : undefined };
 }
 
-/** The data in the shape that we rely on. Unknown keys stay; a wrong shape is an error that says what and where. */
+/** The data, checked against a schema. Unknown keys stay; an error names the path and the problem. */
 export function decodeAnswer<T>(answer: Answer, schema: ZodType<T>): T {
   const { data } = answer;
   const known = typeof data === 'object' && data !== null ? decodedFrom(data) : undefined;
-  if (known?.has(schema)) return known.get(schema) as T; // what this very schema made of this very data
+  if (known?.has(schema)) return known.get(schema) as T; // the cached result of this schema for this data
   const result = schema.safeParse(data);
   if (result.success) {
     known?.set(schema, result.data);

@@ -1,7 +1,6 @@
 /**
- * What the supported releases of Proxmox VE offer and what they have removed, as one table: privileges, roles, endpoints and
- * ways of behaving, each with the release it came with or went with. A release that is newer than all we know counts as the
- * newest one.
+ * What the supported releases of Proxmox VE added and removed, as one table: privileges, roles, endpoints and behaviours. A
+ * release that is newer than all known ones counts as the newest.
  */
 import { compareReleases, isSince, minorRelease, type ReleaseNumber } from '../base/release.ts';
 
@@ -11,11 +10,11 @@ export const OLDEST_RELEASE: ReleaseNumber = '8.0';
 export const NEWEST_RELEASE: ReleaseNumber = '9.2';
 
 interface Lifetime {
-  /** First release that has it; every supported one where it is left out. */
+  /** The first release that has it; by default every supported one. */
   readonly since?: ReleaseNumber;
-  /** First release that has it no more. */
+  /** The first release without it. */
   readonly until?: ReleaseNumber;
-  /** What took its place. */
+  /** What replaced it. */
   readonly instead?: string;
 }
 
@@ -78,7 +77,7 @@ export const PRIVILEGES: Table = {
   'VM.Snapshot.Rollback': ALWAYS,
 };
 
-/** Roles that come with the server. */
+/** Built-in roles. */
 export const ROLES: Table = {
   Administrator: ALWAYS,
   NoAccess: ALWAYS,
@@ -109,31 +108,31 @@ const ENDPOINTS_TABLE = {
 export const ENDPOINTS: Table<keyof typeof ENDPOINTS_TABLE> = ENDPOINTS_TABLE;
 
 const BEHAVIOURS_TABLE = {
-  /** Errors carry their text in the body, not in the reason phrase alone; the package that brought it is younger than 8.3.3. */
+  /** Errors have their text in the body, not only in the reason phrase. The package with it is newer than 8.3.3. */
   'error text in the body': { since: '8.3.4' },
-  /** POST …/config takes the lock inside its task; before, while the request waits. */
+  /** POST …/config takes the lock inside its task; before, during the request. */
   'configuration locked in the task': { since: '9.0' },
-  /** The agent's option has its newer name; the older one stays known. */
+  /** The option of the agent has its new name; the old one still works. */
   'agent option freeze-fs': { since: '9.2' },
   /** Drives may still carry cyls, heads, secs and trans. */
   'geometry of drives': { until: '9.0' },
   'storage type glusterfs': { until: '9.0' },
-  /** Somebody other than root may give a VM a random number generator. */
+  /** Users other than root may add a random number generator to a VM. */
   'random number generators for everybody': { since: '8.4' },
-  /** Custom processor models have paths of their own instead of going with Sys.Audit on /nodes. */
+  /** Custom processor models have their own ACL paths; before, Sys.Audit on /nodes covered them. */
   'processor models with paths': { since: '9.2' },
-  /** Downloads and uploads take disk images, not ISO images and container templates alone. */
+  /** Downloads and uploads accept disk images, not only ISO images and container templates. */
   'images to import through the API': { since: '8.3' },
-  /** A download may be packed. */
+  /** A download may be compressed. */
   'downloads unpacked': { since: '8.1' },
-  /** Tags of a VM that is created are looked at, before it is in its pool. */
+  /** The server checks the tags of a new VM, before the VM is in its pool. */
   'tags of new VMs checked': { since: '9.2.5' },
 } as const satisfies Table;
 
 export type Behaviour = keyof typeof BEHAVIOURS_TABLE;
 export const BEHAVIOURS: Table<Behaviour> = BEHAVIOURS_TABLE;
 
-/** What the server calls itself: `9.2.11`, or the part of it that is known. */
+/** The version that the server reports: `9.2.11`, or the known part of it. */
 export interface ServerVersion {
   readonly version: string;
 }
@@ -142,7 +141,7 @@ export function privilegesOf(server: ServerVersion): ReadonlySet<string> {
   return namesIn(PRIVILEGES, server);
 }
 
-/** Whether there is something at a path that not every release has. */
+/** Whether the server has an endpoint that not every release has. */
 export function hasEndpoint(server: ServerVersion, path: keyof typeof ENDPOINTS_TABLE): boolean {
   return isAlive(ENDPOINTS[path], server);
 }
@@ -153,9 +152,9 @@ export function behaves(server: ServerVersion, behaviour: Behaviour): boolean {
 
 export type Support =
   | 'supported'
-  /** Older than all that is tried: things may be missing. */
+  /** Older than every tested release: features may be missing. */
   | 'too old'
-  /** Newer than all that is tried: worth a warning, no refusal. */
+  /** Newer than every tested release: a warning, not an error. */
   | 'unknown';
 
 export function supportOf(server: ServerVersion): Support {
@@ -164,7 +163,7 @@ export function supportOf(server: ServerVersion): Support {
   return compareReleases(release, NEWEST_RELEASE) > 0 ? 'unknown' : 'supported';
 }
 
-/** Everything that one release has and another one has not. */
+/** Everything that one release has and the other does not. */
 export function lostBetween(table: Table, from: ServerVersion, to: ServerVersion): readonly string[] {
   const left = namesIn(table, to);
   return [...namesIn(table, from)].filter((name) => !left.has(name));

@@ -1,6 +1,6 @@
 /**
- * One request and its answer, without knowing who asks: encoding, the bound on concurrency, and repeating what may be
- * repeated. A question is asked again after a hitch; anything else only when it certainly was not carried out.
+ * Sends one request and reads the response, for any identity: encoding, the concurrency limit, and retries. A read
+ * is retried after a failed connection; a change only if it was certainly not executed.
  */
 import { Buffer } from 'node:buffer';
 import { type Clock, throwIfCanceled } from '../base/clock.ts';
@@ -28,9 +28,9 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** For one attempt, from the first byte sent to the last byte received. */
   readonly timeoutMs?: number | undefined;
-  /** How often a request that may be repeated goes out at most. */
+  /** The maximum number of attempts of a request that may be retried. */
   readonly attempts?: number | undefined;
-  /** How much of an upload is under way, counted anew for each attempt. */
+  /** Reports the bytes of an upload that were sent; starts at 0 for each attempt. */
   readonly onSent?: ((sentBytes: number) => void) | undefined;
 }
 
@@ -38,13 +38,13 @@ export interface Call {
   readonly method: Method;
   readonly path: ApiPath;
   readonly params?: FormParams | undefined;
-  /** Changes nothing although it is no GET: a login, a ping. */
+  /** Changes nothing although it is not a GET: a login, a ping. */
   readonly isQuestion?: true;
-  /** A body that is no form: the multipart of an upload. */
+  /** A body that is not a form: the multipart of an upload. */
   readonly body?: { readonly contentType: string; readonly content: Uint8Array | StreamBody };
 }
 
-export interface ExchangeParts {
+export interface ExchangeDeps {
   readonly transport: Transport;
   readonly endpoint: string;
   readonly limiter: Limiter;
@@ -53,7 +53,7 @@ export interface ExchangeParts {
   readonly logger: Logger;
 }
 
-/** Headers that prove who we are, with what must not be repeated in messages. */
+/** Headers that authenticate the request, and the secrets in them, which messages must not contain. */
 export interface Identity {
   readonly principal: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -61,14 +61,14 @@ export interface Identity {
 }
 
 export class Exchange {
-  readonly #parts: ExchangeParts;
+  readonly #deps: ExchangeDeps;
 
-  constructor(parts: ExchangeParts) {
-    this.#parts = parts;
+  constructor(deps: ExchangeDeps) {
+    this.#deps = deps;
   }
 
   async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
-    const { clock, random, logger, endpoint } = this.#parts;
+    const { clock, random, logger, endpoint } = this.#deps;
     const { attempts: most = RETRIES.request.attempts, signal } = options;
     const context: RequestContext = {
       changes: call.method !== 'GET' && !call.isQuestion,
@@ -84,7 +84,7 @@ export class Exchange {
       if (outcome.kind === 'answer') return outcome.answer;
       const { error } = outcome;
       const isAgain = await attempts.again(error, (pauseMs) =>
-        logger.log('debug', `${context.request}: ${error.code}, asking again in ${pauseMs} ms`, {
+        logger.log('debug', `${context.request}: ${error.code}, retrying in ${pauseMs} ms`, {
           attempt: attempts.failed,
           attempts: most,
           code: error.code,
@@ -95,7 +95,7 @@ export class Exchange {
   }
 
   async #attempt(context: RequestContext, wire: WireRequest, options: CallOptions): Promise<Reading> {
-    const { transport, limiter } = this.#parts;
+    const { transport, limiter } = this.#deps;
     let underWay = false;
     try {
       const response: WireResponse = await limiter.run(() => {
@@ -107,7 +107,7 @@ export class Exchange {
     } catch (thrown) {
       if (thrown instanceof TransportFailure) return { kind: 'error', error: errorFromTransport(context, thrown) };
       if (isCanceled(thrown) && underWay && context.changes) {
-        throw canceled(`Stopped while ${context.request} was under way; whether it took effect is not known.`, thrown);
+        throw canceled(`Stopped during ${context.request}; whether it took effect is not known.`, thrown);
       }
       throw thrown;
     }
@@ -117,7 +117,7 @@ export class Exchange {
 function toWire(call: Call, headers: Readonly<Record<string, string>>): WireRequest {
   const form = encodeForm(call.params ?? {});
   const base = `/api2/json${call.path.encoded}`;
-  // Proxmox refuses a body on GET and DELETE; their parameters go into the query.
+  // Proxmox rejects a body on GET and DELETE; their parameters go into the query.
   const inQuery = call.method === 'GET' || call.method === 'DELETE' || call.body !== undefined;
   const target = inQuery && form !== '' ? `${base}?${form}` : base;
   const body = call.body?.content ?? (inQuery ? undefined : form);

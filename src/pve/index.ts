@@ -1,4 +1,4 @@
-/** The public face of the Proxmox VE client, exported as `proxwright/pve`. */
+/** The public API of the Proxmox VE client, exported as `proxwright/pve`. */
 
 export type { Subject } from '../base/errors.ts';
 export type { StreamBody } from '../base/transport.ts';

@@ -6,7 +6,7 @@ import { isStreamBody, type StreamBody } from '../base/transport.ts';
 
 export interface Multipart {
   readonly contentType: string;
-  /** In one piece where the file was, else a stream. */
+  /** Bytes if the file was given as bytes, otherwise a stream. */
   readonly content: Uint8Array | StreamBody;
 }
 
@@ -20,7 +20,7 @@ export function encodeMultipart(
   fields: readonly (readonly [string, string])[],
   file: UploadFile,
 ): Multipart {
-  // Anything that would end a header line or its quotes early; Proxmox maps such names to "_" anyway.
+  // Other characters could end the header line or its quotes; Proxmox replaces them by "_" anyway.
   invariant(/^[\w.+-]+$/.test(file.name), `${JSON.stringify(file.name)} is not a file name that Proxmox accepts.`);
   const boundary = unusedBoundary(random, file.bytes);
   const part = (disposition: string, content: string) =>
@@ -43,7 +43,7 @@ function wrapped(head: Uint8Array, bytes: UploadFile['bytes'], tail: Uint8Array)
   };
 }
 
-/** What streams by cannot be searched beforehand; with 128 random bits it will not hold the boundary by chance. */
+/** A stream cannot be searched beforehand; with 128 random bits it will not contain the boundary by chance. */
 function unusedBoundary(random: Random, bytes: UploadFile['bytes']): string {
   for (;;) {
     const boundary = `proxwright-${randomHex(random, 32)}`;

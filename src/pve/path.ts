@@ -1,23 +1,23 @@
-/** API paths, built from a template so that no variable part can ever change the shape of the path. */
+/** API paths, built from a template so that a variable part cannot change the structure of the path. */
 import { invariant } from '../base/errors.ts';
 import { percentEncode } from './wire/encoding.ts';
 
 export interface ApiPath {
-  /** Percent-encoded, without the `/api2/json` in front. */
+  /** Percent-encoded, without `/api2/json`. */
   readonly encoded: string;
-  /** As people read it in messages. */
+  /** For messages. */
   readonly shown: string;
 }
 
 /**
  * apiPath`/nodes/${node}/qemu/${vmid}`. The server decodes a path before it splits it and drops empty components,
- * so an empty part or one with a slash would address something else: it is refused as our own mistake.
+ * so an empty part or one with a slash would address something else. It is rejected as a bug.
  */
 export function apiPath(texts: TemplateStringsArray, ...parts: readonly (string | number)[]): ApiPath {
   for (const part of parts) {
     invariant(
       part !== '' && !/^\.{1,2}$|\//.test(String(part)),
-      `${JSON.stringify(part)} cannot stand in the API path ${texts.join('{}')}.`,
+      `${JSON.stringify(part)} cannot be part of the API path ${texts.join('{}')}.`,
     );
   }
   return {
@@ -28,7 +28,7 @@ export function apiPath(texts: TemplateStringsArray, ...parts: readonly (string 
   };
 }
 
-/** The one component in which slashes are at home: a volume id, always the last. */
+/** A volume id is the only component that may contain slashes; it is always the last. */
 export function volumePath(base: ApiPath, volumeId: string): ApiPath {
   invariant(/^[^:/]+:[^/]/.test(volumeId), `${JSON.stringify(volumeId)} is not a volume id.`);
   return {

@@ -1,6 +1,6 @@
 /**
- * What the typed handles are written with: a call, the shape of its answer, and options. Everything below (login,
- * encoding, limits, retries, errors) happens on the way.
+ * The API that the typed handles use: a call, the schema of its response, and options. Login, encoding, limits, retries
+ * and errors are handled below.
  */
 import type { ZodType } from 'zod';
 import type { Limiter } from '../base/limiter.ts';
@@ -16,7 +16,7 @@ import type { Upid } from './wire/ids.ts';
 export class Api {
   readonly #session: Session;
   readonly #logger: Logger;
-  /** Agent calls block one of the server's three workers for up to 3 s each, so they have a narrower limiter. */
+  /** Each agent call blocks one of the server's three workers for up to 3 s, so they have a lower limit. */
   readonly agentLimiter: Limiter;
 
   constructor(session: Session, logger: Logger, agentLimiter: Limiter) {
@@ -41,7 +41,7 @@ export class Api {
     return this.call({ method: 'DELETE', path, params }, shape, options);
   }
 
-  /** One page of a list, with the number of entries there are in all. */
+  /** One page of a list, with the total number of entries. */
   async page<T>(path: ApiPath, shape: ZodType<T>, params?: FormParams, options?: CallOptions) {
     const answer = await this.#session.send({ method: 'GET', path, params }, options);
     return { entries: decodeAnswer(answer, shape), total: answer.total };
@@ -51,7 +51,7 @@ export class Api {
     return decodeAnswer(await this.#session.send(call, options), shape);
   }
 
-  /** Starts a task and returns its name; waiting for it is another matter. */
+  /** Starts a task and returns its UPID, without waiting for its end. */
   async dispatch(call: Call, options?: CallOptions): Promise<Upid> {
     const answer = await this.#session.send(call, options);
     const upid = decodeAnswer(answer, upidShape);

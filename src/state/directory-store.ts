@@ -1,6 +1,6 @@
 /**
- * A store in a local directory: one file a document, 0600, written atomically, flushed to disk before we say so. `node:fs`
- * appears here and in no other file below the front doors.
+ * A store in a local directory: one file per document, 0600, written atomically and flushed to disk before a call returns.
+ * No other file below the front doors uses `node:fs`.
  */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -56,7 +56,7 @@ export class DirectoryStore implements StateStore {
   }
 
   async append(name: string, line: string): Promise<void> {
-    invariant(!line.includes('\n'), 'A line of a log has no line break in it.');
+    invariant(!line.includes('\n'), 'A log line must not contain a line break.');
     const path = this.#path(name);
     await this.#guard(path, async () => {
       await makeDirectory(path);
@@ -93,7 +93,7 @@ export class DirectoryStore implements StateStore {
       .sort();
   }
 
-  /** The lock is a file that only one process can create; one whose process is gone is taken over. */
+  /** The lock is a file that only one process can create. A lock whose process is gone is taken over. */
   async lock(owner: LockOwner): Promise<StoreLock> {
     const path = join(this.directory, LOCK_FILE);
     await this.#guard(path, () => makeDirectory(path));
@@ -103,7 +103,7 @@ export class DirectoryStore implements StateStore {
     return this.#takeOver(path, owner, holder.owner);
   }
 
-  /** Whoever is about to replace a lock holds it too. */
+  /** A process that is about to replace a lock also holds it. */
   async holder(): Promise<LockHolder | undefined> {
     const path = join(this.directory, LOCK_FILE);
     const [holder, successor] = await Promise.all([this.#holderOf(path), this.#holderOf(permitOf(path))]);
@@ -160,7 +160,7 @@ export class DirectoryStore implements StateStore {
     };
   }
 
-  /** Undefined where there is no lock. Of one that cannot be read nobody knows whose it is, but it is there. */
+  /** Undefined without a lock. A lock that cannot be read has an unknown owner, but still counts. */
   async #readOwner(path: string): Promise<LockOwner | undefined> {
     try {
       const text = await readFile(path, 'utf8');
@@ -170,7 +170,7 @@ export class DirectoryStore implements StateStore {
     }
   }
 
-  /** Only a process of this host can be looked up; a lock of another host is always taken seriously. */
+  /** Only processes of this host can be checked; a lock of another host always counts as held. */
   async #lifeOf(owner: LockOwner): Promise<LockHolder['life']> {
     if (owner.host !== this.#host) return 'unknown';
     try {
@@ -178,7 +178,7 @@ export class DirectoryStore implements StateStore {
     } catch (error) {
       return codeOf(error) === 'ESRCH' ? 'dead' : 'alive';
     }
-    // A killed process whose parent has not noticed yet is still listed, but it will never act again.
+    // A zombie process is still listed, but it will never act again.
     const status = await readFile(`/proc/${owner.pid}/stat`, 'utf8').catch(() => '');
     return /\) Z /.test(status) ? 'dead' : 'alive';
   }
@@ -200,7 +200,7 @@ export class DirectoryStore implements StateStore {
   }
 }
 
-/** The file whose maker may replace a stale lock. */
+/** The process that creates this file may replace a stale lock. */
 const permitOf = (path: string) => `${path}.takeover`;
 
 async function makeDirectory(path: string): Promise<void> {
@@ -216,7 +216,7 @@ async function withFile(path: string, flags: string, work: (file: FileHandle) =>
   }
 }
 
-/** Makes a file with this text, or none: a part of one would use up a full disk, or be a lock that nobody can read. */
+/** Creates a file with this text, or none: a partial file would fill the disk further, or be an unreadable lock. */
 async function makeFile(path: string, text: string): Promise<void> {
   await withFile(path, 'wx', async (file) => {
     try {
@@ -229,7 +229,7 @@ async function makeFile(path: string, text: string): Promise<void> {
   });
 }
 
-/** A rename survives a power cut only once the directory itself is on disk. */
+/** A rename survives a power failure only once the directory is on disk. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY);
   try {

@@ -1,6 +1,6 @@
 /**
- * The facts of a run, in the order they became true. They are the only record of it: state, terminal, `runs`, metrics,
- * incident drafts and the list of what a successor has to settle are all computed from these. Each event touches one
+ * The events of a run, in order. They are the only record of it: state, terminal, `runs`, metrics, incident drafts and the
+ * list of steps that a later run has to settle are all computed from them. Each event touches one
  * resource, so the order in which siblings' events interleave does not matter.
  */
 import { z } from 'zod';
@@ -13,13 +13,13 @@ export const JOURNAL_FORMAT = 2;
 
 const at = z.string().describe('ISO 8601');
 
-/** What an event changes in the memory of one VM; null forgets it. */
+/** What an event changes in the state of one VM; null removes it. */
 export const vmPatch = z.strictObject({
   address: z.string(),
   vm: vmPatchSchema.nullable(),
 });
 
-/** What an event changes in the memory of one file, by its key; null forgets it. */
+/** What an event changes in the state of one file, by its key; null removes it. */
 export const filePatch = z.strictObject({ key: z.string(), file: fileRecordSchema.nullable() });
 
 export const plannedStep = z.strictObject({
@@ -29,7 +29,7 @@ export const plannedStep = z.strictObject({
   action: z.string(),
 });
 
-/** How a resource came out of a run. */
+/** The outcome of a run for one resource. */
 export const RESOURCE_OUTCOMES = ['done', 'failed', 'notReady', 'canceled', 'skipped'] as const;
 
 export const eventSchema = z.discriminatedUnion('event', [
@@ -41,7 +41,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     command: z.string(),
     who: z.string(),
   }),
-  /** The steps about to be carried out. */
+  /** The steps that the run will execute. */
   z.strictObject({ event: z.literal('planned'), at, steps: z.array(plannedStep) }),
   z.strictObject({
     event: z.literal('stepStarted'),
@@ -50,11 +50,11 @@ export const eventSchema = z.discriminatedUnion('event', [
     address: z.string(),
     action: z.string(),
   }),
-  /** What a step is about to ask of the server, so that a successor can find out whether it happened. */
+  /** What a step is about to request, so that a later run can find out whether it happened. */
   z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
   z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
   z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
-  /** What is recorded under one address belongs to another from now on, in one breath: a crash leaves no second copy. */
+  /** Moves the record of one address to another, in one event: a crash leaves no second copy. */
   z.strictObject({ event: z.literal('moved'), at, step: z.string(), from: z.string(), to: z.string() }),
   z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
   z.strictObject({ event: z.literal('stepDone'), at, step: z.string() }),
@@ -64,7 +64,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     step: z.string(),
     code: z.string(),
     detail: z.string(),
-    /** The connection was lost: what was asked of the server may still happen, so the step stays open. */
+    /** The connection was lost: the request may still take effect, so the step stays open. */
     lost: z.literal(true).optional(),
   }),
   z.strictObject({
@@ -128,7 +128,7 @@ function applyPatch(vms: Record<string, VmRecord>, change: VmPatch): void {
   vms[change.address] = { ...(vms[change.address] ?? NEW_VM), ...given };
 }
 
-/** A step that a run started and did not end: a successor settles it first. */
+/** A step that a run started and did not end: the next run settles it first. */
 export interface OpenStep {
   readonly step: string;
   readonly address: string;

@@ -17,7 +17,7 @@ export interface RunJournal {
 }
 
 type Unstamped<Event> = Event extends unknown ? Omit<Event, 'at'> : never;
-/** An event before the journal has put the time on it. */
+/** An event before the journal adds the time. */
 export type NewEvent = Unstamped<RunEvent>;
 
 /** Appends to the journal of a run. */
@@ -28,12 +28,12 @@ export class JournalWriter {
   readonly #events: RunEvent[];
   readonly #transitions = new Transitions();
   /**
-   * Lines go to disk one after the other, in the order they were handed in. It stays rejected once one could not be
-   * written: a line behind a torn one would make the journal unreadable.
+   * Lines are written one after the other, in the order of the calls. Once a line could not be written, every later call
+   * fails: a line after a partial one would make the journal unreadable.
    */
   #tail: Promise<void> = Promise.resolve();
 
-  /** `events`: what the journal of an earlier run holds already. */
+  /** `events`: those that the journal already contains. */
   constructor(store: StateStore, clock: Clock, runId: string, events: readonly RunEvent[] = []) {
     this.#store = store;
     this.#clock = clock;
@@ -48,7 +48,7 @@ export class JournalWriter {
   }
 
   async write(event: NewEvent): Promise<RunEvent> {
-    const stamped = { ...event, at: new Date(this.#clock.now()).toISOString() } as RunEvent; // adds the one field left out
+    const stamped = { ...event, at: new Date(this.#clock.now()).toISOString() } as RunEvent; // adds the missing field
     const problem = this.#transitions.accept(stamped);
     invariant(problem === undefined, `The run is about to record ${problem}.`);
     this.#tail = this.#tail.then(async () => {
@@ -88,7 +88,7 @@ export async function readRun(store: StateStore, runId: string): Promise<RunJour
 interface Line {
   /** From 1. */
   readonly line: number;
-  /** Undefined where it is not JSON. */
+  /** Undefined if it is not JSON. */
   readonly value: unknown;
 }
 
@@ -97,7 +97,7 @@ function parseLines(text: string): Line[] {
   const lines = texts.flatMap((each, index): Line[] =>
     each === '' ? [] : [{ line: index + 1, value: parseJson(each) }],
   );
-  // A run that died while writing leaves a last line without its end: it never counted.
+  // A run that died while writing leaves a partial last line, which does not count.
   const last = lines.at(-1);
   if (last && last.line === texts.length && last.value === undefined) lines.pop();
   return lines;
@@ -115,7 +115,7 @@ function isOfToday(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === JOURNAL_FORMAT;
 }
 
-/** Closes the journal of a run that died, without the part of a line it may have left: the next line would join it. */
+/** Closes the journal of a run that died. Removes a partial last line, because the next line would be appended to it. */
 export async function closeRun(store: StateStore, clock: Clock, runId: string): Promise<void> {
   const name = `${FOLDER}${runId}.jsonl`;
   const text = (await store.read(name)) ?? '';
@@ -139,7 +139,7 @@ function damaged(file: string, line: number): never {
   throw new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file, line },
-    detail: 'This line of the journal is not an event of a run.',
+    detail: 'This line of the journal is not an event.',
     hint: REBUILD,
   });
 }

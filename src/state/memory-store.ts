@@ -1,4 +1,4 @@
-/** A store in memory, for tests: it survives the death of a run, because the test keeps the object. */
+/** A store in memory, for tests: it survives a dead run, because the test keeps the object. */
 import { assertMayUnlock, lockedBy } from './lock-refusal.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from './store.ts';
 
@@ -54,7 +54,7 @@ export class MemoryStore implements StateStore {
     return holder?.owner;
   }
 
-  /** The process died: its lock is still there, but nobody holds it. The next `lock` takes it over. */
+  /** Simulates a dead process: its lock remains, and the next `lock` takes it over. */
   abandonLock(): LockOwner | undefined {
     const held = this.#holder?.life === 'alive' ? this.#holder.owner : undefined;
     if (held) this.#holder = { owner: held, life: 'dead' };

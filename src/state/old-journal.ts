@@ -1,7 +1,7 @@
 /**
- * Journals of format 1, written up to version 0.1.0: their lines become events of today, so that a run that died under
- * the old version is resumed by this one. Format 1 had no event for an intent (a step was started a second time), none
- * for the plan, and recorded readiness and changes of the state without a step.
+ * Converts journals of format 1, written up to version 0.1.0, to current events, so that this version can resume a run that
+ * died under the old one. Format 1 had no event for an intent (a step was started a second time) and none for the plan, and
+ * recorded readiness and changes of the state without a step.
  */
 import { z } from 'zod';
 import { eventSchema, filePatch, JOURNAL_FORMAT, plannedStep, type RunEvent, vmPatch } from './events.ts';
@@ -58,7 +58,7 @@ class Upgrade {
   readonly #open = new Map<string, string>();
   /** When the last step of each address ended. */
   readonly #endedAt = new Map<string, string>();
-  /** The last fact about the readiness of each VM: with it, the VM was ready. */
+  /** The last event about the readiness of each VM: with it, the VM was ready. */
   readonly #lastOfReadiness: ReadonlyMap<string, OldLearned>;
   #wrapped = 0;
 
@@ -97,7 +97,7 @@ class Upgrade {
     this.#open.delete(step);
   }
 
-  /** The first start of a step is its start; every start with an intent announces what it is about to ask. */
+  /** The first start of a step is its start; every start with an intent also records the intent. */
   #started(event: Extract<OldEvent, { event: 'stepStarted' }>): RunEvent[] {
     const { intent, patch, ...started } = { intent: undefined, patch: undefined, ...event };
     const isNew = !this.#open.has(started.step);
@@ -117,7 +117,7 @@ class Upgrade {
     return [...(isNew ? [started] : []), ...intended];
   }
 
-  /** Readiness lasted from the end of the VM's last step until everything about it was learned. */
+  /** The readiness step lasted from the end of the last step of the VM until its last event about readiness. */
   #readiness(event: OldLearned): RunEvent[] {
     const { step, at: learnedAt, patch } = event;
     const { address } = patch;
@@ -133,7 +133,7 @@ class Upgrade {
     ];
   }
 
-  /** A fact that was recorded outside of any step gets one. */
+  /** Adds a step to an event that was recorded outside of any step. */
   #withStep(event: Extract<OldEvent, { event: 'learned' | 'learnedFile' }>, address: string): RunEvent[] {
     this.#wrapped++;
     const step = `${event.step}/${this.#wrapped}`;

@@ -1,4 +1,4 @@
-/** Everything that is known of a stack: its state file, and on top of it what unfinished runs wrote into their journals. */
+/** Everything recorded about a stack: its state file, plus the journals of unfinished runs. */
 
 import type { StackState } from '../kinds/recorded.ts';
 import { foldEvents } from './events.ts';
@@ -8,7 +8,7 @@ import type { StateStore } from './store.ts';
 
 export interface Recalled {
   readonly state: StackState;
-  /** They died, or one of them is still under way. */
+  /** They died, or one of them is still active. */
   readonly unfinished: readonly RunJournal[];
 }
 

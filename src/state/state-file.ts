@@ -1,4 +1,4 @@
-/** The state file: read with care, written as a whole, with the previous version kept beside it. */
+/** The state file: validated when read, written as a whole, with backups of previous versions. */
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
@@ -18,7 +18,7 @@ export async function readState(store: StateStore, stack: string): Promise<Stack
       code: 'BAD_VALUE',
       where: { file: place },
       detail: `This state belongs to the stack "${state.stack}", not to "${stack}".`,
-      hint: 'Give every stack a directory of its own, or correct the name in the file.',
+      hint: 'Use a separate directory for each stack, or correct the name in the file.',
     });
   }
   return state;
@@ -46,11 +46,11 @@ export function parseState(text: string, file: string): StackState {
   throw damaged(file, issue ? `${issue.path.join('.')}: ${issue.message}` : 'it has an unknown shape');
 }
 
-/** Keeps the old version as a backup, then writes the new one. Nothing is written where nothing changed. */
+/** Keeps the old version as a backup, then writes the new one. Writes nothing if nothing changed. */
 export async function writeState(store: StateStore, state: StackState): Promise<StackState> {
   const before = await store.read(STATE_FILE);
   if (before === undefined) return replaceState(store, { ...state, serial: state.serial + 1 });
-  // A restored state is older than the one it replaces; its serial must not be given out a second time.
+  // A restored state is older than the one it replaces; its serial must not be used a second time.
   const serial = serialOf(before) ?? state.serial;
   const unchanged = { ...state, serial };
   if (printState(unchanged) === before) return unchanged;
@@ -71,9 +71,9 @@ function serialOf(text: string): number | undefined {
   }
 }
 
-/** The same text for the same state: keys in a fixed order, however the state came about. */
+/** The same text for the same state: keys are in a fixed order. */
 export function printState({ version, stack, serial, vms, files }: StackState): string {
-  // Most stacks bring no files along, and their state need not say so.
+  // Most stacks have no files, so an empty list is left out.
   const others = Object.keys(files).length > 0 && { files: inOrder(files) };
   return `${JSON.stringify({ version, stack, serial, vms: inOrder(vms), ...others }, undefined, 2)}\n`;
 }
@@ -105,6 +105,6 @@ function damaged(file: string, problem: string): ProxwrightError {
     code: 'STATE_DAMAGED',
     where: { file },
     detail: `The state cannot be understood: ${problem}.`,
-    hint: advice`Bring back an earlier version: ${command('state restore')}. Or rebuild it from the cluster: ${command('state recover')}`,
+    hint: advice`Restore an earlier version: ${command('state restore')}. Or rebuild it from the cluster: ${command('state recover')}`,
   });
 }

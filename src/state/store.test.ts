@@ -125,7 +125,7 @@ describe('a lock of which nobody can say whether its run lives', () => {
     await expect(store.unlock()).rejects.toMatchObject({ code: 'STATE_LOCKED' });
     await writeFile(join(directory, 'lock'), 'torn');
     await expect(store.unlock({ evenOf: far?.owner })).rejects.toMatchObject({
-      diagnostic: { detail: 'There is a lock, but it cannot be read: nobody can say whose it is.' },
+      diagnostic: { detail: 'There is a lock, but it cannot be read, so its owner is not known.' },
     });
     const torn = await store.holder();
     expect(torn).toMatchObject({ life: 'unknown' });

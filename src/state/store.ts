@@ -1,32 +1,32 @@
 /**
- * The fourth door: what a stack remembers between runs. A store holds small named documents, append-only logs and one lock.
- * What is in them — state, journal, backups — is the business of the files beside this one and of the engine.
+ * What a stack keeps between runs. A store has small named documents, append-only logs and one lock. Their content (state,
+ * journal, backups) is defined in the other files of this folder.
  */
 
 export interface StateStore {
-  /** The document's text, or undefined when there is none. */
+  /** The text of the document, or undefined if there is none. */
   read(name: string): Promise<string | undefined>;
-  /** Replaces the document as a whole: a reader sees the old text or the new one, never a part, whatever dies. */
+  /** Replaces the document atomically: even after a crash a reader sees the old text or the new one, never a part. */
   write(name: string, text: string): Promise<void>;
-  /** Adds one line to a log and returns once it would survive a crash. */
+  /** Appends one line to a log and returns when it would survive a crash. */
   append(name: string, line: string): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Where people find a document. */
+  /** The path of a document, for messages. */
   placeOf(name: string): string;
   /** Names that start with `prefix`, sorted. */
   list(prefix?: string): Promise<string[]>;
-  /** Takes the store for one run; refuses with STATE_LOCKED, saying who holds it since when. */
+  /** Locks the store for one run; fails with STATE_LOCKED, which names the owner and since when it holds the lock. */
   lock(owner: LockOwner): Promise<StoreLock>;
-  /** Who holds the lock; undefined where nobody does. */
+  /** The owner of the lock; undefined if there is none. */
   holder(): Promise<LockHolder | undefined>;
   /**
-   * Takes the lock away from a run that no longer lives, and says whose it was. One that lives, or may live, keeps it —
-   * STATE_LOCKED, saying who holds it since when — unless just that run is named: `evenOf`.
+   * Removes the lock of a dead run and returns its owner. Fails with STATE_LOCKED if the run is or may be alive, unless
+   * `evenOf` names exactly that run.
    */
   unlock(options?: { readonly evenOf?: LockOwner | undefined }): Promise<LockOwner | undefined>;
 }
 
-/** Who holds the lock, in words a person can act on. */
+/** The owner of the lock, described so that a person can find it. */
 export interface LockOwner {
   readonly runId: string;
   readonly who: string;
@@ -40,13 +40,13 @@ export interface LockOwner {
 
 export interface LockHolder {
   readonly owner: LockOwner;
-  /** Unknown where the process cannot be looked up from here. */
+  /** Unknown if the process cannot be checked from here. */
   readonly life: 'alive' | 'dead' | 'unknown';
 }
 
 export interface StoreLock {
   readonly owner: LockOwner;
-  /** Set when the lock of a run that no longer lives was taken over. */
+  /** Set if the lock of a dead run was taken over. */
   readonly takenOverFrom: LockOwner | undefined;
   release(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * The order in which the events of a run can follow each other. A journal that breaks it was edited or damaged, and
- * acting on it could cost a VM; a run that is about to break it has a bug. Both are stopped by name.
+ * The possible order of the events of a run. A journal with another order was edited or damaged, and acting on it could
+ * destroy a VM; a run that is about to record one has a bug. In both cases the error names the transition.
  */
 import type { RunEvent } from './events.ts';
 
@@ -11,7 +11,7 @@ export class Transitions {
   readonly #steps = new Map<string, StepStatus>();
   readonly #endedResources = new Set<string>();
 
-  /** What makes the event impossible here; undefined where it may follow. */
+  /** Why the event is impossible here; undefined if it is possible. */
   accept(event: RunEvent): string | undefined {
     const problem = this.#problemOfRun(event) ?? this.#problemOfStep(event);
     if (problem === undefined) this.#follow(event);
@@ -58,7 +58,7 @@ export class Transitions {
         break;
       case 'planned':
         this.#phase = 'running';
-        // Another plan of the same run may take up what the one before ended or lost.
+        // A later plan of the same run may repeat a step that an earlier plan ended or lost.
         this.#endedResources.clear();
         for (const [step, status] of this.#steps) if (status !== 'open') this.#steps.delete(step);
         break;

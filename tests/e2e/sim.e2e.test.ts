@@ -173,7 +173,7 @@ describe('proxwright sim', () => {
       [['--listen', 'nowhere'], ['"nowhere" is not an address with a port']],
       [
         ['--world', 'missing.yaml'],
-        ['UNREADABLE_FILE', 'there is no such file'],
+        ['UNREADABLE_FILE', 'the file does not exist'],
       ],
       [
         ['--world', badWorld],

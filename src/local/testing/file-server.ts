@@ -1,4 +1,4 @@
-/** A small HTTPS server that serves one file, with ranges and validators, and that can be told to misbehave. */
+/** A small HTTPS server that serves one file, with ranges and validators, and can be configured to misbehave. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -10,9 +10,9 @@ export interface FileServer {
   content: Buffer;
   etag: string | undefined;
   hasRanges: boolean;
-  /** Bytes after which each answer is cut, the first one first. */
+  /** The number of bytes after which each response is cut off, in order. */
   cuts: number[];
-  /** Instead of the file. */
+  /** Sent instead of the file. */
   answer: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   readonly requests: IncomingMessage[];
   close(): Promise<void>;

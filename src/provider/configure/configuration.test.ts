@@ -237,7 +237,7 @@ describe('the configuration of the provider', () => {
   });
 
   it.each<[Written, string]>([
-    [{ ca: 'missing.pem' }, 'error ca: "missing.pem" cannot be read as a CA certificate: there is no such file.'],
+    [{ ca: 'missing.pem' }, 'error ca: "missing.pem" cannot be read as a CA certificate: the file does not exist.'],
     [{ ca: 'not-a-certificate' }, 'error ca: The CA certificate "not-a-certificate" is not usable.'],
     [{ token: null, token_file: 'missing' }, 'error token_file: "missing" cannot be read as a secret'],
     [{ token: null, token_command: ['false'] }, 'error token_command: The command "false", which prints a secret'],

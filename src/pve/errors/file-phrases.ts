@@ -1,4 +1,4 @@
-/** What the server says of files on their way into a storage: part of the table of phrases. */
+/** Messages of the server about files that are transferred into a storage: part of the table of phrases. */
 import { exact, type Phrase } from './phrase.ts';
 
 export const FILE_PHRASES: readonly Phrase[] = [
@@ -13,7 +13,7 @@ export const FILE_PHRASES: readonly Phrase[] = [
     pattern: exact("checksum mismatch: got '[0-9a-f]*' != expect '[0-9a-fA-F]*'$"),
     sample: "checksum mismatch: got '1f' != expect '2e'",
     source: 'pve-common Tools.pm download_file_from_url; pve-storage API2/Storage/Status.pm upload',
-    hint: 'What arrived is not what the checksum names: compare it with the list of checksums beside the image.',
+    hint: 'The file does not have the declared checksum. Compare it with the list of checksums next to the image.',
   },
   {
     code: 'NO_SPACE',
@@ -29,35 +29,35 @@ export const FILE_PHRASES: readonly Phrase[] = [
     ),
     sample: "download failed: wget: unable to resolve host address 'cloud.example'",
     source: 'wget, passed on by pve-common Tools.pm download_file_from_url',
-    hint: 'The node has no name service that knows this host. Check the URL and, on the node, /etc/resolv.conf; or let Proxwright fetch and send it: via: upload.',
+    hint: 'The node cannot resolve this host name. Check the URL and, on the node, /etc/resolv.conf; or let Proxwright download and upload the image: via: upload.',
   },
   {
     code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: exit code 8$'),
     sample: 'download failed: exit code 8',
     source: 'wget: the server refused the request; its status is in the log of the task',
-    hint: 'The web server answered with an error: open the URL in a browser; images of old releases are often moved or removed.',
+    hint: 'The web server responded with an error. Open the URL in a browser; images of old releases are often moved or removed.',
   },
   {
     code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: (?:exit code 5$|.*certificate)'),
     sample: 'download failed: exit code 5',
     source: 'wget: the certificate of the web server was not accepted',
-    hint: 'The node does not trust the certificate of that web server. Check the clock of the node and its ca-certificates.',
+    hint: 'The node does not trust the certificate of the web server. Check the clock of the node and its ca-certificates.',
   },
   {
     code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: exit code 4$'),
     sample: 'download failed: exit code 4',
     source: 'wget: the network failed, before the first byte or after many; the log of the task shows where',
-    hint: 'The connection of the node broke off again and again, or there is none. Apply again; if it stays, let Proxwright fetch and send it, which goes on where it was: via: upload.',
+    hint: 'The connection of the node failed repeatedly. Apply again; if it fails again, let Proxwright download and upload the image, which can resume: via: upload.',
   },
   {
     code: 'DOWNLOAD_FAILED',
     pattern: exact('download failed: '),
     sample: 'download failed: Connecting to 10.0.0.9:443... failed: Connection refused.',
     source: 'wget, passed on by pve-common Tools.pm download_file_from_url',
-    hint: 'From the node there is no way to that web server. Set the proxy of the datacenter, or let Proxwright fetch and send it: via: upload.',
+    hint: 'The node cannot reach the web server. Set the proxy of the datacenter, or let Proxwright download and upload the image: via: upload.',
   },
   {
     code: 'IMAGE_REFUSED',
@@ -66,13 +66,13 @@ export const FILE_PHRASES: readonly Phrase[] = [
     ),
     sample: "qemu-img: Could not open '/var/tmp/pveupload-0a': Image is not in qcow2 format",
     source: 'pve-storage API2/Storage/Status.pm upload, download_url; Storage.pm file_size_info',
-    hint: 'The ending of the file name must tell the format of its bytes: .qcow2, .raw, .vmdk or .ova. A raw image is called .raw; what is packed has to be unpacked.',
+    hint: 'The extension of the file name must match its format: .qcow2, .raw, .vmdk or .ova. Use .raw for raw images, and unpack compressed files.',
   },
   {
     code: 'IMAGE_REFUSED',
     pattern: exact('decompression not supported for |no decompression method found'),
     sample: 'decompression not supported for import',
     source: 'pve-storage API2/Storage/Status.pm download_url',
-    hint: 'Proxmox unpacks only CD images, and no .xz: let Proxwright fetch, unpack and send it: via: upload.',
+    hint: 'Proxmox unpacks only CD images, and no .xz. Let Proxwright download, unpack and upload the image: via: upload.',
   },
 ];

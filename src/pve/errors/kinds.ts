@@ -1,20 +1,20 @@
-/** Questions that callers ask about an error of the API. They answer from its fields, never from text. */
+/** Classifies errors of the API by their fields, never by their text. */
 import { hasCode, isFamily, ProxwrightError, type Subject } from '../../base/errors.ts';
 
 /**
- * Certain to have had no effect: it never reached a worker, the server turned it away, or it was only a question, such
- * as the login without which a change is not sent at all. It may simply be sent again.
+ * Certainly without effect: the request never reached a worker, the server rejected it, or it was only a read, such as the
+ * login before a change. It may be sent again.
  */
 export function isNotExecuted(error: unknown): boolean {
   return error instanceof ProxwrightError && error.outcome === 'not-executed';
 }
 
-/** A request that was sent and may have had its effect: read the world before sending it again. */
+/** The request was sent and may have had its effect: observe the cluster before sending it again. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof ProxwrightError && error.outcome === 'unknown';
 }
 
-/** Another client holds a lock: nothing was changed, and trying again later is right. */
+/** Another client holds a lock: nothing was changed, and a later retry may succeed. */
 export function isLockContention(error: unknown): boolean {
   return isFamily(error, 'busy');
 }
@@ -23,12 +23,12 @@ export function isNotFound(error: unknown, subject?: Subject): boolean {
   return hasCode(error, 'NOT_FOUND') && (subject === undefined || error.subject === subject);
 }
 
-/** The server or the way to it failed just now; the request was only a question. */
+/** The server or the connection to it failed. */
 export function isConnectionTrouble(error: unknown): boolean {
   return hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE', 'REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN');
 }
 
-/** The network or the login is gone. Whatever the server has begun goes on without us. */
+/** The network or the login failed. Tasks that are running on the server continue. */
 export function isSightLost(error: unknown): boolean {
   return isFamily(error, 'connect') || hasCode(error, 'LOGIN_REFUSED', 'TICKET_EXPIRED');
 }

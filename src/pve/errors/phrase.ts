@@ -1,4 +1,4 @@
-/** What an entry of the table of phrases looks like, and how the beginning of a text is compared. */
+/** An entry of the table of phrases, and how it matches the start of a message. */
 import type { ErrorCode, Subject } from '../../base/errors.ts';
 import type { Hint } from '../../base/hint.ts';
 
@@ -7,16 +7,16 @@ export interface Phrase {
   /** What is absent. */
   readonly subject?: Subject;
   readonly pattern: RegExp;
-  /** A text that the server really sends. */
+  /** A message that the server really sends. */
   readonly sample: string;
   /** Package and place of the emitter. */
   readonly source: string;
   readonly hint?: Hint | string;
-  /** Also recognised in the last lines of a failed task's log, where its exit status says nothing. */
+  /** Also recognised in the last lines of the log of a failed task, if its exit status says nothing. */
   readonly inLog?: true;
 }
 
-/** What the server puts in front of an inner error, sometimes several times; a task also prefixes the HTTP status. */
+/** Prefixes that the server adds to an inner error, sometimes several; a task also adds the HTTP status. */
 const PREFIXES = [
   String.raw`[45]\d\d `,
   'clone failed: ',
@@ -33,5 +33,5 @@ const PREFIXES = [
   'import failed: ',
 ].join('|');
 
-/** `body` at the beginning of the text, or behind nothing but known prefixes. */
+/** `body` at the start of the message, or after known prefixes only. */
 export const exact = (body: string) => new RegExp(`^(?:${PREFIXES})*(?:${body})`);

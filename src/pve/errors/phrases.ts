@@ -1,7 +1,7 @@
 /**
- * What the server's words mean. Proxmox answers nearly everything with status 500, and tasks end with nothing but a
- * text, so meaning hangs on phrases; each one here has a known emitter, and a loose match would hide real failures.
- * The same table serves HTTP answers and the exit statuses of tasks. The first match wins.
+ * The meaning of the server's messages. Proxmox reports nearly every error with status 500, and tasks end with only a
+ * message, so the text decides. Each phrase here has a known emitter; a loose match would hide real failures. The same table
+ * serves HTTP responses and the exit statuses of tasks. The first match wins.
  */
 import { advice, setting } from '../../base/hint.ts';
 import { FILE_PHRASES } from './file-phrases.ts';
@@ -47,7 +47,7 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact('unexpected state change$'),
     sample: 'unexpected state change',
     source: 'qemu-server API2/Qemu.pm clone_vm',
-    hint: 'The source VM was started or stopped just as the clone began; try again.',
+    hint: 'The source VM was started or stopped while the clone began; try again.',
   },
   {
     code: 'STORAGE_LOCKED',
@@ -66,14 +66,14 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact(`(?:cfs-lock 'storage-[^']+' error: )?'storage-[^']+'-locked command timed out - aborting`),
     sample: "clone failed: 'storage-nfs1'-locked command timed out - aborting",
     source: 'pve-cluster Cluster.pm $cfs_lock',
-    hint: 'The storage is slow; look for left-over volumes of this VM before trying again.',
+    hint: 'The storage is slow. Before you try again, check it for leftover volumes of this VM.',
   },
   {
     code: 'NO_QUORUM',
     pattern: exact(`cluster not ready - no quorum\\?|cfs-lock '[^']+' error: no quorum!`),
     sample: 'cluster not ready - no quorum?',
     source: 'pve-cluster Cluster.pm check_cfs_quorum, $cfs_lock',
-    hint: 'Bring the missing cluster nodes back; pvecm status shows who is there.',
+    hint: 'Start the missing cluster nodes; pvecm status shows which nodes are online.',
   },
   {
     code: 'CLUSTER_LOCKED',
@@ -98,7 +98,7 @@ export const PHRASES: readonly Phrase[] = [
   },
   {
     code: 'OUTCOME_UNKNOWN',
-    // The worker runs already when the list of active tasks is rewritten; only that failed.
+    // The worker was already running; only the update of the list of active tasks failed.
     pattern: exact(String.raw`can't lock file '/var/log/pve/tasks/\.active\.lock' - got timeout`),
     sample: "can't lock file '/var/log/pve/tasks/.active.lock' - got timeout",
     source: 'pve-common RESTEnvironment.pm active_workers',
@@ -127,14 +127,14 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact(String.raw`checksum mismatch \(file change by other user\?\)`),
     sample: 'checksum mismatch (file change by other user?)',
     source: 'qemu-server API2/Qemu.pm $update_vm_api, resize_vm',
-    hint: 'Somebody changed this VM meanwhile. Make a new plan.',
+    hint: 'Another client changed this VM in the meantime. Make a new plan.',
   },
   {
     code: 'CONFIG_CHANGED',
     pattern: exact(String.raw`detected modified configuration - file changed by other user\? Try again\.`),
     sample: 'detected modified configuration - file changed by other user? Try again.',
     source: 'pve-common Tools.pm assert_if_modified',
-    hint: 'Somebody changed this meanwhile. Make a new plan.',
+    hint: 'Another client changed this in the meantime. Make a new plan.',
   },
   // Privileges
   {
@@ -295,21 +295,21 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact("service '[^']+' in error state, must be disabled and fixed first$"),
     sample: "service 'vm:3214' in error state, must be disabled and fixed first",
     source: 'pve-ha-manager API2/HA/Resources.pm check_service_state',
-    hint: 'The HA manager gave up on it. Find out why its start fails, apply state: disabled once, then what it should be.',
+    hint: 'The HA manager gave up on this VM. Find out why it does not start, apply state: disabled once, then the desired state.',
   },
   {
     code: 'PROTECTED',
     pattern: exact("can't remove (?:VM|drive|unused disk) .* - protection mode enabled$"),
     sample: "can't remove VM 338 - protection mode enabled",
     source: 'pve-guest-common AbstractConfig.pm check_protection',
-    hint: 'Switch the protection of this VM off first.',
+    hint: 'Turn off the protection of this VM first.',
   },
   {
     code: 'IN_USE',
     pattern: exact("base volume '[^']+' is still in use by linked clone[ds]$"),
     sample: "base volume 'tank:base-9000-disk-0' is still in use by linked cloned",
     source: 'qemu-server QemuServer.pm destroy_vm; pve-storage Storage.pm vdisk_free',
-    hint: 'Linked clones rest on the disks of this template. Destroy them first, or give them disks of their own: move their disks to another storage.',
+    hint: 'Linked clones use the disks of this template. Destroy them first, or make them independent: move their disks to another storage.',
   },
   // Guest agent
   {
@@ -317,14 +317,14 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact('No QEMU guest agent configured$'),
     sample: 'No QEMU guest agent configured',
     source: 'qemu-server QemuServer/Agent.pm assert_agent_available',
-    hint: advice`Switch the agent on in the VM (${setting('agent', { enabled: true })}) and restart it.`,
+    hint: advice`Enable the agent in the VM (${setting('agent', { enabled: true })}) and restart it.`,
   },
   {
     code: 'AGENT_UNAVAILABLE',
     pattern: exact('QEMU guest agent is not running$'),
     sample: 'QEMU guest agent is not running',
     source: 'qemu-server QemuServer/Agent.pm assert_agent_available',
-    hint: 'The guest is still booting, or qemu-guest-agent is not installed in it.',
+    hint: 'The guest is still booting, or qemu-guest-agent is not installed.',
   },
   {
     code: 'AGENT_UNAVAILABLE',

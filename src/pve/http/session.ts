@@ -17,7 +17,7 @@ import { apiPath } from '../path.ts';
 import { type FormParams, percentEncode } from '../wire/encoding.ts';
 import { type Credentials, type PasswordCredentials, principalOf } from './credentials.ts';
 
-export interface SessionParts {
+export interface SessionDeps {
   readonly exchange: Exchange;
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -31,16 +31,16 @@ const REMEMBER_REFUSAL_MS = 60_000;
 
 export class Session {
   readonly principal: string;
-  readonly #parts: SessionParts;
+  readonly #deps: SessionDeps;
   readonly #proof = new Shared<PveVersion>();
   readonly #ticketing = new Shared<Ticket>();
   #version: PveVersion | undefined;
   #ticket: Ticket | undefined;
   #refusal: { readonly error: ProxwrightError; readonly until: Instant } | undefined;
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
-    this.principal = principalOf(parts.credentials);
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+    this.principal = principalOf(deps.credentials);
   }
 
   /** Verifies the credentials with one request, shared by concurrent callers; later calls send nothing. */
@@ -61,32 +61,32 @@ export class Session {
     const call: Call = { method: 'GET', path: apiPath`/version` };
     const version = decodeAnswer(await this.#sendAuthorised(call, {}), versionSchema);
     this.#version = version;
-    this.#parts.logger.log('debug', `logged in as ${this.principal}`, { version: version.version });
+    this.#deps.logger.log('debug', `logged in as ${this.principal}`, { version: version.version });
     return version;
   }
 
   async #sendAuthorised(call: Call, options: CallOptions): Promise<Answer> {
     const ticket = await this.#currentTicket(options);
     try {
-      return await this.#parts.exchange.send(call, this.#identity(ticket), options);
+      return await this.#deps.exchange.send(call, this.#identity(ticket), options);
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown;
       if (!ticket) throw this.#remember(thrown);
       // A 401 means that nothing was carried out, so the same request may go out again, once.
       if (this.#ticket === ticket) this.#ticket = undefined;
       const fresh = await this.#currentTicket(options);
-      return this.#parts.exchange.send(call, this.#identity(fresh), options);
+      return this.#deps.exchange.send(call, this.#identity(fresh), options);
     }
   }
 
   async #currentTicket(options: CallOptions): Promise<Ticket | undefined> {
-    const { credentials, clock } = this.#parts;
+    const { credentials, clock } = this.#deps;
     if (credentials.kind === 'token') return undefined;
     const ticket = this.#ticket;
     if (ticket && clock.now() - ticket.obtainedAt < RENEW_AFTER_MS) return ticket;
     this.#throwRememberedRefusal();
     return this.#ticketing.run(async () => {
-      const { exchange, logger } = this.#parts;
+      const { exchange, logger } = this.#deps;
       try {
         this.#ticket =
           (ticket && (await renew(exchange, clock, ticket))) ?? (await login(exchange, clock, credentials));
@@ -99,7 +99,7 @@ export class Session {
   }
 
   #identity(ticket: Ticket | undefined): Identity {
-    const { credentials } = this.#parts;
+    const { credentials } = this.#deps;
     if (ticket) return ticketIdentity(ticket);
     const { principal } = this;
     if (credentials.kind !== 'token') return { principal, headers: {}, secrets: [] };
@@ -109,12 +109,12 @@ export class Session {
 
   #remember(error: ProxwrightError): ProxwrightError {
     this.#version = undefined;
-    this.#refusal = { error, until: this.#parts.clock.now() + REMEMBER_REFUSAL_MS };
+    this.#refusal = { error, until: this.#deps.clock.now() + REMEMBER_REFUSAL_MS };
     return error;
   }
 
   #throwRememberedRefusal(): void {
-    if (this.#refusal && this.#parts.clock.now() < this.#refusal.until) throw this.#refusal.error;
+    if (this.#refusal && this.#deps.clock.now() < this.#refusal.until) throw this.#refusal.error;
   }
 }
 

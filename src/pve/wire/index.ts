@@ -1,4 +1,4 @@
-/** The wire vocabulary: how Proxmox VE spells things, shared by the client and the simulator. Pure, no input or output. */
+/** The wire formats of Proxmox VE, shared by the client and the simulator. Pure functions, no input or output. */
 
 export * from './config-comparison.ts';
 export * from './config-keys.ts';

@@ -1,6 +1,6 @@
 /**
- * What may stand behind a drive: volume ids of the different storage layouts, the requests for a new volume, and the few
- * words that are no volume at all. Mirrors the parse_volname functions of pve-storage, src/PVE/Storage/*Plugin.pm.
+ * What a drive may refer to: volume ids of the different storage layouts, requests for a new volume, and the few words that
+ * are not volumes. Mirrors the parse_volname functions of pve-storage, src/PVE/Storage/*Plugin.pm.
  */
 import { assertNever } from '../../base/errors.ts';
 import { isStorageId, type StorageId } from './ids.ts';
@@ -13,28 +13,28 @@ export type FileContent = (typeof FILE_CONTENTS)[number];
 export interface ImageVolume {
   readonly kind: 'image';
   readonly storage: StorageId;
-  /** `directory` keeps images as files below the owner's id, `block` as volumes named after it. */
+  /** `directory` stores images as files in a folder named after the owner's id, `block` as volumes named after it. */
   readonly layout: 'directory' | 'block';
   readonly vmid: number;
   /** `vm-100-disk-0.qcow2`, `base-9000-disk-0`, … */
   readonly name: string;
-  /** The template's image a linked clone stands on, where the storage shows it in the name. */
+  /** The template's image that a linked clone uses, if the storage shows it in the name. */
   readonly base?: { readonly vmid: number; readonly name: string };
 }
 
 export type Volume =
   | ImageVolume
   | { readonly kind: 'file'; readonly storage: StorageId; readonly content: FileContent; readonly name: string }
-  /** `storage:32`: allocate a volume of so many GiB. Without a storage the server chooses. */
+  /** `storage:32`: allocate a volume of this many GiB. Without a storage the server chooses. */
   | { readonly kind: 'new'; readonly storage: StorageId | undefined; readonly sizeGiB: number }
   /** `storage:cloudinit`: allocate a cloud-init drive. */
   | { readonly kind: 'new-cloudinit'; readonly storage: StorageId }
   /** An empty CD drive. */
   | { readonly kind: 'none' }
-  /** The host's own CD drive. */
+  /** The CD drive of the host. */
   | { readonly kind: 'cdrom' }
   | { readonly kind: 'path'; readonly path: string }
-  /** A name of a layout we do not know, such as an iSCSI unit; kept as it is. */
+  /** A name in an unknown layout, such as an iSCSI unit; kept unchanged. */
   | { readonly kind: 'other'; readonly storage: StorageId; readonly name: string };
 
 export function parseVolume(text: string): Volume | undefined {
@@ -79,7 +79,7 @@ export function storageOfVolume(volume: Volume): StorageId | undefined {
   return 'storage' in volume ? volume.storage : undefined;
 }
 
-/** Both the request for a cloud-init drive and the image that came of it. */
+/** Both the request for a cloud-init drive and the resulting image. */
 export function isCloudInitVolume(volume: Volume): boolean {
   if (volume.kind === 'new-cloudinit') return true;
   return volume.kind === 'image' && /^vm-\d+-cloudinit(\.\w+)?$/.test(volume.name);

@@ -1,4 +1,4 @@
-/** Random but valid histories of a run: what the laws of fold, journal and state file are tried on. */
+/** Random but valid histories of a run, for the property tests of fold, journal and state file. */
 import fc from 'fast-check';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { JOURNAL_FORMAT, openSteps, type RunEvent, type VmPatch } from '../events.ts';
@@ -27,7 +27,7 @@ const facts = {
   createdAt: fc.constant('2026-01-01T00:00:00.000Z'),
 };
 
-/** A VM of the state, with every fact or only the necessary ones. */
+/** A VM in the state, with all fields or only the required ones. */
 export const vmState: fc.Arbitrary<VmRecord> = fc
   .record(facts, {
     requiredKeys: ['vmid', 'node', 'name', 'phase', 'lastApplied', 'secrets', 'macs', 'addresses'],
@@ -54,7 +54,7 @@ export const RUN_STARTED: RunEvent = {
 /** The address a VM had before its group was renamed: no other VM of the run is recorded there. */
 export const formerAddress = (address: string) => `${address}-former`;
 
-/** What one VM lives through: perhaps a new address, then its steps, one after the other, with facts learned on the way. */
+/** The history of one VM: perhaps a new address, then its steps one after the other, with changes of its state. */
 export function eventsOf(address: string): fc.Arbitrary<RunEvent[]> {
   const steps = fc.array(
     fc.record({
@@ -102,13 +102,13 @@ function endOf(step: string, end: 'done' | 'failed' | 'lost' | 'open'): RunEvent
   return [{ event: 'stepFailed', at, step, code: 'TASK_FAILED', detail: 'no', ...lost }];
 }
 
-/** A history per VM, and numbers that decide how they are dealt into one. */
+/** One history per VM, and numbers that decide how they interleave. */
 export const siblings = fc.record({
   histories: fc.tuple(...ADDRESSES.map(eventsOf)),
   deal: fc.infiniteStream(fc.nat()),
 });
 
-/** One run out of several histories: each keeps its own order, between them chance decides. */
+/** One run made of several histories: each keeps its order, and they interleave at random. */
 export function interleaved(histories: readonly (readonly RunEvent[])[], deal: Iterator<number>): RunEvent[] {
   const queues = histories.map((history) => [...history]).filter((queue) => queue.length > 0);
   const run: RunEvent[] = [];
@@ -121,7 +121,7 @@ export function interleaved(histories: readonly (readonly RunEvent[])[], deal: I
   return run;
 }
 
-/** Dictionaries of fast-check may lack a prototype, which comparisons of tests mind and the code does not. */
+/** Dictionaries of fast-check may lack a prototype, which matters to test comparisons but not to the code. */
 function plain<T>(value: T): T {
   return structuredClone(value);
 }

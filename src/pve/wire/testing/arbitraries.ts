@@ -1,4 +1,4 @@
-/** Generators of wire values for the property tests of this folder and of whoever builds on it. */
+/** Generators of wire values for the property tests of this folder and of others. */
 import fc from 'fast-check';
 import * as formats from '../formats.ts';
 import { type PropertyFormat, PropertyValue, type SubKey } from '../property-string.ts';
@@ -10,7 +10,7 @@ export const ALL_FORMATS: readonly PropertyFormat[] = Object.values(formats).fil
 
 const characters = (text: string) => fc.constantFrom(...text);
 
-/** Texts that may stand in a part: no comma, no line feed, not blank; `=`, `;` and `:` on purpose. */
+/** Text that a part may contain: no comma, no line feed, not blank; `=`, `;` and `:` on purpose. */
 const freeText = fc
   .string({ unit: characters('abcXYZ019-_.:/;=%+@ ü☃'), minLength: 1, maxLength: 12 })
   .filter((text) => text.trim() !== '');
