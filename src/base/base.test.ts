@@ -9,13 +9,13 @@ import { redact, Secret } from './secret.ts';
 describe('Secret', () => {
   const secret = new Secret('hunter2/+"');
 
-  it('cannot be printed by any ordinary means', () => {
+  it('cannot be printed by any usual conversion', () => {
     const texts = [String(secret), `${secret}`, JSON.stringify({ secret }), inspect(secret), inspect({ secret })];
     for (const text of texts) expect(text).not.toContain('hunter2');
     expect(Object.keys(secret)).toEqual([]);
   });
 
-  it('is removed from texts in every form it may have taken on the way', () => {
+  it('is removed from text in every encoding', () => {
     const text = `a=${secret.reveal()} b=${encodeURIComponent(secret.reveal())} c=${JSON.stringify(secret.reveal())}`;
     expect(redact(text, [secret])).not.toContain('hunter2');
   });
@@ -39,7 +39,7 @@ describe('errors', () => {
     );
   });
 
-  it('keep the diagnostic of the error below', () => {
+  it('keep the diagnostic of their cause', () => {
     const below = new ProxwrightError({ code: 'INVARIANT', detail: 'x' });
     const above = new ProxwrightError({ code: 'SERVER_FAULT', detail: 'y', cause: below });
     expect(above.diagnostic.cause).toEqual(below.diagnostic);
@@ -57,7 +57,7 @@ describe('errors', () => {
 describe('Random', () => {
   const draws = (random: { next(): number }) => Array.from({ length: 5 }, () => random.next());
 
-  it('tells the same story for the same seed and another for another', () => {
+  it('gives the same numbers for the same seed, and others for another seed', () => {
     expect(draws(seededRandom(7))).toEqual(draws(seededRandom(7)));
     expect(draws(seededRandom(7))).not.toEqual(draws(seededRandom(8)));
   });
@@ -70,14 +70,14 @@ describe('Random', () => {
     expect(draws(parent.fork('world'))).not.toEqual(early);
   });
 
-  it('makes valid UUIDs and loses nothing when shuffling', () => {
+  it('makes valid UUIDs, and keeps every element when shuffling', () => {
     expect(randomUuid(systemRandom)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(shuffled(seededRandom(1), [1, 2, 3, 4]).sort()).toEqual([1, 2, 3, 4]);
   });
 });
 
 describe('atLevel', () => {
-  it('passes what is at least as important as the threshold', () => {
+  it('passes messages of at least the given level', () => {
     const seen: LogLevel[] = [];
     const log = atLevel('warn', { log: (level) => seen.push(level) });
     for (const level of ['error', 'warn', 'info', 'debug'] as const) log.log(level, 'x');

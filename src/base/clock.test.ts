@@ -17,7 +17,7 @@ describe('VirtualClock', () => {
     expect(seen).toEqual(['fast 1010', 'slow 6000']);
   });
 
-  it('fires timers of the same moment in the order they were set', async () => {
+  it('fires timers of the same moment in the order of their creation', async () => {
     const clock = new VirtualClock();
     const seen: number[] = [];
     await clock.run(() => Promise.all([3, 1, 2].map((n) => clock.sleep(100).then(() => seen.push(n)))));
@@ -29,7 +29,7 @@ describe('VirtualClock', () => {
     await expect(clock.run(() => new Promise(() => {}))).rejects.toMatchObject({ code: 'STALLED' });
   });
 
-  it('does not let a canceled wait drag time forward', async () => {
+  it('does not advance the time for a canceled wait', async () => {
     const clock = new VirtualClock(0);
     const abort = new AbortController();
     await clock.run(async () => {
@@ -43,12 +43,12 @@ describe('VirtualClock', () => {
     await expect(clock.sleep(1, abort.signal)).rejects.toMatchObject({ code: 'CANCELED' });
   });
 
-  it('passes on what the work throws', async () => {
+  it('rethrows what the work throws', async () => {
     const clock = new VirtualClock();
     await expect(clock.run(() => Promise.reject(new Error('boom')))).rejects.toThrow('boom');
   });
 
-  it('advances by hand for tests without a main task', async () => {
+  it('can be advanced explicitly, for tests without a main task', async () => {
     const clock = new VirtualClock(0);
     const seen: number[] = [];
     void clock.sleep(10).then(() => seen.push(clock.now()));

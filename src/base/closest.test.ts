@@ -11,12 +11,12 @@ describe('closest', () => {
     expect(closest(typed, ['memory', 'storages', 'cut-after', 'vms'])).toBe(meant);
   });
 
-  it('suggests nothing when nothing is near', () => {
+  it('suggests nothing if no word is close', () => {
     expect(closest('banana', ['memory', 'storages'])).toBeUndefined();
     expect(closest('x', [])).toBeUndefined();
   });
 
-  it('prefers the nearest of several', () => {
+  it('prefers the closest of several', () => {
     expect(closest('lock', ['locks', 'lock', 'clock'])).toBe('lock');
   });
 });

@@ -30,19 +30,19 @@ describe('an error with more context', () => {
     expect(inner.diagnostic.where).toEqual({ request: 'PUT /config' });
   });
 
-  it('adds to the detail, or says another one', () => {
+  it('adds to the detail, or replaces it', () => {
     expect(inner.with({ addedDetail: 'It was there.' }).diagnostic.detail).toBe('VM 101 is not there.\nIt was there.');
     expect(inner.with({ detail: 'Gone.' }).diagnostic.detail).toBe('Gone.');
     expect(inner.with({ hint: 'Look.' }).hint).toEqual({ text: 'Look.' });
   });
 
-  it('stays canceled where it was canceled', () => {
+  it('stays canceled', () => {
     expect(isCanceled(canceled().with({ where: { address: 'vm.web' } }))).toBe(true);
   });
 });
 
 describe('the kind of an error', () => {
-  it('is asked by code or family', () => {
+  it('is queried by code or family', () => {
     expect(hasCode(inner, 'IN_USE', 'NOT_FOUND')).toBe(true);
     expect(hasCode(inner, 'IN_USE')).toBe(false);
     expect(isFamily(inner, 'busy', 'api')).toBe(true);
@@ -71,7 +71,7 @@ describe('the kind of an error', () => {
 });
 
 describe('a value that was thrown by something else', () => {
-  it('is a defect of ours, in one diagnostic', () => {
+  it('becomes one diagnostic about a bug', () => {
     expect(toDiagnostic(new Error('x is not a function'))).toMatchObject({
       code: 'INVARIANT',
       detail: 'x is not a function. This is a defect of Proxwright, not of your setup.',

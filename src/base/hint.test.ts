@@ -10,7 +10,7 @@ const MARKED: HintLanguage = {
 describe('a hint', () => {
   const both = advice`Write ${setting('bios', 'ovmf')}, or run ${command('import', 'vm.web', 101)}.`;
 
-  it('is a text for people, with its settings and commands as data', () => {
+  it('is text, with its settings and commands as data', () => {
     expect(both).toEqual({
       text: 'Write bios: ovmf, or run proxwright import vm.web 101.',
       set: [{ path: 'bios', value: 'ovmf', at: [6, 16] }],
@@ -21,12 +21,12 @@ describe('a hint', () => {
     expect(toHint('Try again.')).toEqual({ text: 'Try again.' });
   });
 
-  it('is written in another language part by part', () => {
+  it('is rendered in another language part by part', () => {
     expect(hintIn(MARKED, both)).toBe('Write <bios="ovmf">, or run <import vm.web 101>.');
     expect(hintIn(MARKED, { text: 'Write bios: ovmf.' })).toBe('Write bios: ovmf.');
   });
 
-  it('takes in other hints with their parts', () => {
+  it('can contain other hints with their parts', () => {
     const longer = advice`${both} Or ${'wait'}: ${2} minutes, ${advice`${setting('power', 'stopped')}`}.`;
     expect(longer.text).toBe(`${both.text} Or wait: 2 minutes, power: stopped.`);
     expect(hintIn(MARKED, longer)).toBe(
@@ -34,7 +34,7 @@ describe('a hint', () => {
     );
   });
 
-  it('loses the part that holds a secret, and no other', () => {
+  it('loses only the part that contains a secret', () => {
     const told = advice`Write ${setting('a', 'hunter22')}, hunter22 or ${setting('b', 1)}.`;
     const clean = redactHint(told, [new Secret('hunter22')]);
     expect(clean.text).not.toContain('hunter22');

@@ -3,7 +3,7 @@ import { Limiter } from './limiter.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 describe('a limiter', () => {
-  it('never exceeds its limit and serves everyone in the end', async () => {
+  it('never exceeds its limit, and runs every function', async () => {
     const clock = new VirtualClock();
     const limiter = new Limiter(3);
     let inside = 0;
@@ -18,7 +18,7 @@ describe('a limiter', () => {
     expect(inside).toBe(0);
   });
 
-  it('serves in the order of arrival', async () => {
+  it('runs functions in the order of the calls', async () => {
     const clock = new VirtualClock();
     const limiter = new Limiter(1);
     const served: number[] = [];
@@ -30,13 +30,13 @@ describe('a limiter', () => {
     expect(served).toEqual([1, 2, 3, 4]);
   });
 
-  it('hands the place on when work fails', async () => {
+  it('frees the slot of a function that fails', async () => {
     const limiter = new Limiter(1);
     await expect(limiter.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await limiter.run(async () => 'next')).toBe('next');
   });
 
-  it('drops a canceled waiter without losing its place', async () => {
+  it('drops a canceled waiter without losing a slot', async () => {
     const clock = new VirtualClock();
     const limiter = new Limiter(1);
     const stop = new AbortController();

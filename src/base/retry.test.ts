@@ -23,7 +23,7 @@ describe('attempts under a policy', () => {
     expect(attempts.failed).toBe(4);
   });
 
-  it('end at once at a failure that does not count', () => {
+  it('end immediately at a failure that is not retried', () => {
     const attempts = new Attempts(POLICY, { clock: new VirtualClock() });
     expect(attempts.next('other')).toBeUndefined();
     expect(attempts.failed).toBe(0);
@@ -40,7 +40,7 @@ describe('attempts under a policy', () => {
     });
   });
 
-  it('count only failures in a row', () => {
+  it('count only consecutive failures', () => {
     const attempts = new Attempts({ ...POLICY, attempts: 2 }, { clock: new VirtualClock() });
     expect(attempts.next('again')).toBe(1_000);
     attempts.restart();

@@ -11,8 +11,8 @@ const ENVIRONMENT = {
   HOME: 'f',
 };
 
-describe('the environment beside a configuration', () => {
-  it('keeps everything but the wish to skip verification where the configuration says nothing', () => {
+describe('the environment as a fallback', () => {
+  it('keeps every variable but the request to skip verification if the configuration sets nothing', () => {
     const { PROXMOX_VE_INSECURE: _, ...others } = ENVIRONMENT;
     expect(environmentBeside(ENVIRONMENT, new Set())).toEqual(others);
   });
@@ -27,14 +27,14 @@ describe('the environment beside a configuration', () => {
   });
 });
 
-describe('a wish to skip verification', () => {
-  it.each(['1', 'true', 'YES', ' on '])('is answered when it is %j', (value) => {
+describe('a request to skip verification', () => {
+  it.each(['1', 'true', 'YES', ' on '])('leads to a warning if it is %j', (value) => {
     expect(unmetInsecurity({ PM_TLS_INSECURE: value })).toEqual([
       'PM_TLS_INSECURE has no effect: the certificate is always verified, by CA or fingerprint.',
     ]);
   });
 
-  it.each(['', '0', 'false'])('is none when it is %j', (value) => {
+  it.each(['', '0', 'false'])('does not count if it is %j', (value) => {
     expect(unmetInsecurity({ PROXMOX_VE_INSECURE: value })).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Local files and downloads as they are prepared for sending, with a real web server and real files. */
+/** Local files and downloads, prepared for upload, with a real web server and real files. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const sum = (content: Uint8Array, algorithm = 'sha256') => createHash(algorithm)
 let directory: string;
 let server: FileServer;
 const sources: ImageSources[] = [];
-/** Pauses between attempts are not waited for. */
+/** Skips the pauses between attempts. */
 const clock: Clock = { now: () => Date.now(), sleep: async () => {} };
 
 beforeEach(async () => {
@@ -67,7 +67,7 @@ const download = (extra: Partial<Extract<ImageOrigin, { kind: 'download' }>> = {
 });
 
 describe('a local file', () => {
-  it('is sent as it is, with its own sum, and can be read again', async () => {
+  it('is uploaded unchanged, with its checksum, and can be read again', async () => {
     await writeFile(join(directory, 'disk.raw'), IMAGE);
     const image = await prepare({ kind: 'file', path: 'disk.raw', sha256: sum(IMAGE).toUpperCase() });
     await expectImage(image);
@@ -81,7 +81,7 @@ describe('a local file', () => {
     await expect(wrong).rejects.toMatchObject({ code: 'CHECKSUM_MISMATCH' });
   });
 
-  it('that is packed is unpacked: the declared sum is that of the packed file, the sent one that of its content', async () => {
+  it('that is compressed is unpacked: the declared checksum is that of the file, the uploaded one that of its content', async () => {
     const packed = gzipSync(IMAGE);
     await writeFile(join(directory, 'disk.raw.gz'), packed);
     const told: string[] = [];
@@ -92,7 +92,7 @@ describe('a local file', () => {
     expect(new Set(told)).toEqual(new Set(['unpack']));
   });
 
-  it('leaves nothing unpacked behind', async () => {
+  it('leaves no unpacked files behind', async () => {
     await writeFile(join(directory, 'disk.raw.gz'), gzipSync(IMAGE));
     await prepare({ kind: 'file', path: 'disk.raw.gz', compression: 'gz' });
     expect(await readdir(join(directory, 'cache'))).toHaveLength(1);
@@ -100,7 +100,7 @@ describe('a local file', () => {
     expect(await readdir(join(directory, 'cache'))).toEqual([]);
   });
 
-  it('clears away what a run that died had unpacked', async () => {
+  it('removes the unpacked files of a run that died', async () => {
     const remains = join(directory, 'cache', 'unpacked-abcdef');
     await mkdir(remains, { recursive: true });
     await utimes(remains, 1, 1);
@@ -113,7 +113,7 @@ describe('a local file', () => {
     await expect(prepare({ kind: 'file', path })).rejects.toMatchObject({ code: 'UNREADABLE_FILE' });
   });
 
-  it('is prepared once for all who want it, and again after a failure', async () => {
+  it('is prepared once for all callers, and again after a failure', async () => {
     const made = open();
     const origin: ImageOrigin = { kind: 'file', path: 'disk.raw' };
     await expect(made.source(origin).prepare({})).rejects.toMatchObject({ code: 'UNREADABLE_FILE' });
@@ -122,15 +122,15 @@ describe('a local file', () => {
     expect(one).toBe(two);
   });
 
-  it('stops being read when it is told to', async () => {
+  it('stops being read when the signal fires', async () => {
     await writeFile(join(directory, 'disk.raw'), IMAGE);
     const prepared = open().source({ kind: 'file', path: 'disk.raw' }).prepare({ signal: AbortSignal.abort() });
     await expect(prepared).rejects.toMatchObject({ code: 'CANCELED' });
   });
 });
 
-describe('a download of our own', () => {
-  it('arrives whole and tells how far it is', async () => {
+describe('a download to this machine', () => {
+  it('is complete and reports its progress', async () => {
     const told: (number | undefined)[] = [];
     const image = await open()
       .source(download({ sha256: sum(IMAGE) }))
@@ -139,7 +139,7 @@ describe('a download of our own', () => {
     expect(told.at(-1)).toBe(1);
   });
 
-  it('goes on where the line was cut, if the server offers it', async () => {
+  it('resumes after a lost connection, if the server supports it', async () => {
     server.cuts = [300_000, 200_000];
     await expectImage(await prepare(download()));
     const ranges = server.requests.map(({ headers }) => headers.range);
@@ -148,7 +148,7 @@ describe('a download of our own', () => {
     for (const range of ranges.slice(1)) expect(range).toMatch(/^bytes=\d+-$/);
   });
 
-  it('is taken up by a later run', async () => {
+  it('is resumed by a later run', async () => {
     server.cuts = Array.from({ length: 20 }, (_, index) => (index === 0 ? 400_000 : 0));
     await expect(prepare(download())).rejects.toMatchObject({ code: 'DOWNLOAD_FAILED' });
     server.cuts = [];
@@ -157,7 +157,7 @@ describe('a download of our own', () => {
     expect(server.requests.map(({ headers }) => headers.range)).toEqual([expect.stringMatching(/^bytes=[1-9]\d*-$/)]);
   });
 
-  it('begins anew where the server has another file by now', async () => {
+  it('starts again if the server has another file in the meantime', async () => {
     server.cuts = Array.from({ length: 20 }, (_, index) => (index === 0 ? 400_000 : 0));
     await expect(prepare(download())).rejects.toMatchObject({ code: 'DOWNLOAD_FAILED' });
     server.cuts = [];
@@ -166,7 +166,7 @@ describe('a download of our own', () => {
     await expectImage(await prepare(download()), server.content);
   });
 
-  it('begins anew where the server knows no ranges, or names no version', async () => {
+  it('starts again if the server does not support ranges, or sends no validator', async () => {
     server.hasRanges = false;
     server.cuts = [300_000];
     await expectImage(await prepare(download()));
@@ -175,7 +175,7 @@ describe('a download of our own', () => {
     await expectImage(await prepare(download({ url: `${server.url}?other` })));
   });
 
-  it('is not repeated while its sum is known, and only asked about otherwise', async () => {
+  it('is not repeated with a declared checksum, and only revalidated without one', async () => {
     await prepare(download({ sha256: sum(IMAGE) }));
     await prepare(download({ sha256: sum(IMAGE) }));
     expect(server.requests).toHaveLength(1);
@@ -183,7 +183,7 @@ describe('a download of our own', () => {
     expect(server.requests.map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"one"']);
   });
 
-  it('that is not what was declared is thrown away', async () => {
+  it('with a wrong checksum is discarded', async () => {
     await expect(prepare(download({ sha256: sum(Buffer.from('other')) }))).rejects.toMatchObject({
       code: 'CHECKSUM_MISMATCH',
       diagnostic: { detail: expect.stringContaining(sum(IMAGE)) },
@@ -191,12 +191,12 @@ describe('a download of our own', () => {
     expect((await readdir(join(directory, 'cache'))).filter((name) => name.endsWith('.image'))).toEqual([]);
   });
 
-  it('is unpacked on the way', async () => {
+  it('is unpacked', async () => {
     server.content = gzipSync(IMAGE);
     await expectImage(await prepare(download({ compression: 'gz', sha256: sum(server.content) })));
   });
 
-  it('follows redirects, but not to where nothing is encrypted', async () => {
+  it('follows redirects, but not to an unencrypted URL', async () => {
     server.answer = (request, response) => {
       if (request.url === '/images/disk.raw') return void response.writeHead(302, { location: '/mirror/disk' }).end();
       response.end(IMAGE);
@@ -213,7 +213,7 @@ describe('a download of our own', () => {
     });
   });
 
-  it('says what the web server answered', async () => {
+  it('quotes the response of the web server', async () => {
     server.answer = (_, response) => void response.writeHead(404, 'Not Found').end();
     await expect(prepare(download())).rejects.toMatchObject({
       code: 'DOWNLOAD_FAILED',
@@ -225,14 +225,14 @@ describe('a download of our own', () => {
   it('verifies the certificate', async () => {
     await expect(prepare(download(), { ca: undefined })).rejects.toMatchObject({
       code: 'DOWNLOAD_FAILED',
-      diagnostic: { hint: { text: expect.stringContaining('not trusted here') } },
+      diagnostic: { hint: { text: expect.stringContaining('does not trust the certificate') } },
     });
     expect(server.requests).toHaveLength(0);
   });
 
   it.each([
-    ['https://no-such-host.invalid/a.raw', 'No name service knows this host'],
-    ['https://127.0.0.1:1/a.raw', 'Nobody listens there'],
+    ['https://no-such-host.invalid/a.raw', 'The host name does not exist'],
+    ['https://127.0.0.1:1/a.raw', 'The port is closed'],
     ['http://127.0.0.1:1/a.raw', 'Use https, or declare sha256.'],
   ])('of %s says what to do', async (url, hint) => {
     await expect(prepare(download({ url }))).rejects.toMatchObject({
@@ -241,7 +241,7 @@ describe('a download of our own', () => {
     });
   });
 
-  it('ends as canceled when it is told to, and keeps what it has', async () => {
+  it('ends as canceled when the signal fires, and keeps what it has', async () => {
     const stop = new AbortController();
     const prepared = open()
       .source(download())
@@ -255,7 +255,7 @@ describe('a download of our own', () => {
     expect(await readdir(join(directory, 'cache'))).toContainEqual(expect.stringMatching(/\.part$/));
   });
 
-  it('makes room by removing older ones', async () => {
+  it('frees space by removing older ones', async () => {
     await prepare(download({ sha256: sum(IMAGE) }));
     const [old = ''] = (await readdir(join(directory, 'cache'))).filter((name) => name.endsWith('.image'));
     await utimes(join(directory, 'cache', old), 1, 1);

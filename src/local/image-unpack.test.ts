@@ -1,4 +1,4 @@
-/** Real packers pack, ours unpacks; programs that are not installed here are left out of the comparison. */
+/** Unpacks what real programs packed; skips programs that are not installed. */
 import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -8,7 +8,7 @@ import type { Compression } from '../kinds/image/file.ts';
 import { unpacked } from './image-unpack.ts';
 
 const NOISE = randomBytes(300_000);
-/** Like a disk: something, long nothing, something. */
+/** Like a disk: data, many zeros, data. */
 const IMAGE = Buffer.concat([NOISE, Buffer.alloc(3_000_000), NOISE]);
 
 const isInstalled = (program: string) => spawnSync(program, ['--version']).error === undefined;
@@ -41,15 +41,15 @@ const PACKERS: readonly [Compression, string, string[]][] = [
 describe.each(PACKERS)('%s by %s %j', (compression, program, args) => {
   const test = it.skipIf(!isInstalled(program));
 
-  test('is unpacked to the very same bytes', async () => {
+  test('is unpacked to the same bytes', async () => {
     expect(sum(await unpack(compression, inPieces(pack(program, IMAGE, ...args))))).toBe(sum(IMAGE));
   });
 
-  test('of nothing is nothing', async () => {
+  test('of an empty file is an empty file', async () => {
     expect(await unpack(compression, inPieces(pack(program, Buffer.alloc(0), ...args)))).toHaveLength(0);
   });
 
-  test('that ends too early is refused', async () => {
+  test('that is cut off is rejected', async () => {
     const packed = pack(program, IMAGE, ...args);
     await expect(unpack(compression, inPieces(packed.subarray(0, packed.length / 2)))).rejects.toMatchObject({
       code: 'UNPACK_FAILED',
@@ -57,11 +57,11 @@ describe.each(PACKERS)('%s by %s %j', (compression, program, args) => {
     });
   });
 
-  test('that is something else is refused', async () => {
+  test('that has another format is rejected', async () => {
     await expect(unpack(compression, inPieces(NOISE))).rejects.toMatchObject({ code: 'UNPACK_FAILED' });
   });
 
-  test('whose source fails passes that failure on', async () => {
+  test('rethrows the error of its source', async () => {
     const packed = pack(program, IMAGE, ...args);
     const failing = async function* () {
       yield packed.subarray(0, packed.length / 2);
@@ -72,7 +72,7 @@ describe.each(PACKERS)('%s by %s %j', (compression, program, args) => {
 });
 
 describe('unpacking', () => {
-  it('goes through files packed one behind the other', async () => {
+  it('handles concatenated files', async () => {
     const packed = Buffer.concat([gzipSync(NOISE), gzipSync(NOISE)]);
     expect(sum(await unpack('gz', inPieces(packed)))).toBe(sum(Buffer.concat([NOISE, NOISE])));
   });
@@ -83,13 +83,13 @@ describe('unpacking', () => {
     await expect(unpack('gz', inPieces(packed))).rejects.toMatchObject({ code: 'UNPACK_FAILED' });
   });
 
-  it.skipIf(!isInstalled('xz'))('of several at once keeps them apart', async () => {
+  it.skipIf(!isInstalled('xz'))('of several files at once does not mix them', async () => {
     const images = [NOISE, IMAGE, Buffer.from('small')];
     const sums = await Promise.all(images.map(async (image) => sum(await unpack('xz', inPieces(pack('xz', image))))));
     expect(sums).toEqual(images.map(sum));
   });
 
-  it.each(['bz2', 'lzo'] as const)('says which program it misses for %s', async (compression) => {
+  it.each(['bz2', 'lzo'] as const)('names the missing program for %s', async (compression) => {
     const programs = { [compression]: 'no-such-program' };
     await expect(unpack(compression, inPieces(NOISE), { programs })).rejects.toMatchObject({
       code: 'UNPACK_FAILED',
@@ -99,7 +99,7 @@ describe('unpacking', () => {
     });
   });
 
-  it.skipIf(!isInstalled('bzip2'))('can be left half-way', async () => {
+  it.skipIf(!isInstalled('bzip2'))('can be stopped early', async () => {
     const packed = pack('bzip2', IMAGE);
     for await (const chunk of unpacked('bz2', inPieces(packed), { name: 'a' })) {
       expect(chunk.byteLength).toBeGreaterThan(0);

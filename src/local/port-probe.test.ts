@@ -19,18 +19,18 @@ async function freePort(): Promise<{ port: number; close: () => Promise<void> }>
 }
 
 describe('tcpPortProbe', () => {
-  it('finds a port open while somebody listens, and closed afterwards', async () => {
+  it('finds a port open while a server listens, and closed afterwards', async () => {
     const { port, close } = await freePort();
     expect(await tcpPortProbe.isOpen('127.0.0.1', port, { timeoutMs: 600_000 })).toBe(true);
     await close();
     expect(await tcpPortProbe.isOpen('127.0.0.1', port, { timeoutMs: 600_000 })).toBe(false);
   });
 
-  it('finds nothing behind a name that does not exist', async () => {
+  it('finds no open port for a name that does not exist', async () => {
     expect(await tcpPortProbe.isOpen('no-such-host.invalid', 22, { timeoutMs: 600_000 })).toBe(false);
   });
 
-  it('ends as canceled when it is told to', async () => {
+  it('ends as canceled when the signal fires', async () => {
     const probe = tcpPortProbe.isOpen('127.0.0.1', 9, { timeoutMs: 600_000, signal: AbortSignal.abort() });
     await expect(probe).rejects.toMatchObject({ code: 'CANCELED' });
   });

@@ -54,7 +54,7 @@ describe('an answer', () => {
     expect(seen).toEqual(['a', 'a']);
   });
 
-  it('is refused every time if it does not fit the schema', () => {
+  it('is rejected every time if it does not match the schema', () => {
     const shared = response('{"data":[{"node":1}]}');
     for (const _ of [1, 2]) {
       expect(() => decodeAnswer(answerTo(shared), counting().schema)).toThrow(/data\.0\.node/);

@@ -57,7 +57,7 @@ describe('a request', () => {
     expect(transport.lines()[1]).toBe('DELETE /nodes/pve1/storage/local/content/local%3Aiso/a%20b.iso');
   });
 
-  it('cannot be led astray by a component with a slash or without text', async () => {
+  it('rejects a component that is empty or contains a slash', async () => {
     const { clock, pve, transport } = testClient(() => ok(null));
     for (const name of ['', '..', 'pve1/qemu/100']) {
       const error = await errorOf(clock, async () => pve.node(name).status());
@@ -107,7 +107,7 @@ describe('an error', () => {
     );
   });
 
-  it('is recognised in the reason phrase where an old server sends no message', async () => {
+  it('is recognised in the reason phrase if an old server sends no message', async () => {
     const { clock, pve } = testClient(() => bare(500, 'VM is locked (backup)', '{"data":null}'));
     const error = await errorOf(clock, () => pve.node('pve1').vm(101).config.put({ cores: 2 }));
     expect(error.code).toBe('GUEST_LOCKED');
@@ -133,7 +133,7 @@ describe('an error', () => {
     expect(error.diagnostic.hint?.text).toContain('pveum acl modify /vms/9000');
   });
 
-  it('of absence tells a VM from a storage', async () => {
+  it('about something missing distinguishes a VM from a storage', async () => {
     const gone = testClient(() => refused(500, "Configuration file 'nodes/pve1/qemu-server/4711.conf' does not exist"));
     const vmError = await errorOf(gone.clock, () => gone.pve.node('pve1').vm(4711).config.get());
     expect([isNotFound(vmError), isNotFound(vmError, 'guest'), isNotFound(vmError, 'storage')]).toEqual([
@@ -146,7 +146,7 @@ describe('an error', () => {
     expect([isNotFound(storageError), isNotFound(storageError, 'guest')]).toEqual([true, false]);
   });
 
-  it('repeats no secret, neither ours nor one that the server echoes', async () => {
+  it('contains no secret, not even one that the server echoes', async () => {
     const { clock, pve } = testClient((request) => {
       const sent = `${request.headers.authorization} ${decodeURIComponent(String(request.body))}`;
       return refused(500, `unable to understand ${sent}`, { cipassword: `got 'hunter2!'` });
@@ -161,7 +161,7 @@ describe('an error', () => {
     expect(error.diagnostic.detail).toContain('•••');
   });
 
-  it('of an unknown kind is still the words of the server', async () => {
+  it('of an unknown kind still quotes the server', async () => {
     const { clock, pve } = testClient(() => refused(500, 'VM 507 is running - destroy failed'));
     const error = await errorOf(clock, () => pve.node('pve1').vm(507).destroy());
     expect(error.code).toBe('SERVER_FAULT');
@@ -183,7 +183,7 @@ describe('an error', () => {
   });
 });
 
-describe('repeating', () => {
+describe('a retry', () => {
   const vm = (client: ReturnType<typeof testClient>) => client.pve.node('pve1').vm(101);
   const sent = (client: ReturnType<typeof testClient>) => client.transport.requests.length - 1;
 
@@ -191,7 +191,7 @@ describe('repeating', () => {
     ['it never left', throwing(failure('connect', 'no'))],
     ['the connection was cut', throwing(failure('cut', 'perhaps'))],
     ['the daemon was down', () => bare(595, 'Connection refused')],
-  ])('a question is asked again when %s', async (_, script) => {
+  ])('happens for a read when %s', async (_, script) => {
     let calls = 0;
     const client = testClient(() => (++calls <= 2 ? script() : ok({ digest: 'd', cores: 2 })));
     const config = await client.clock.run(() => vm(client).config.get());
@@ -210,7 +210,7 @@ describe('repeating', () => {
     ['it never left', throwing(failure('connect', 'no'))],
     ['the daemon was down', () => bare(595, 'No route to host')],
     ['no worker was started', () => refused(500, 'got no worker upid - start worker failed')],
-  ])('a change is sent again only when %s', async (_, script) => {
+  ])('happens for a change only when %s', async (_, script) => {
     let calls = 0;
     const client = testClient(() => (++calls === 1 ? script() : ok(UPID)));
     expect(await client.clock.run(() => vm(client).clone({ newid: 102 }))).toBe(UPID);
@@ -230,7 +230,7 @@ describe('repeating', () => {
       'a list of tasks that could not be locked',
       () => refused(500, "can't lock file '/var/log/pve/tasks/.active.lock' - got timeout"),
     ],
-  ])('a change is never sent again after %s: its outcome is unknown', async (_, script) => {
+  ])('never happens for a change after %s: its outcome is unknown', async (_, script) => {
     const client = testClient(script as () => never);
     const error = await errorOf(client.clock, () => vm(client).clone({ newid: 102 }));
     expect(error.code).toBe('OUTCOME_UNKNOWN');
@@ -239,7 +239,7 @@ describe('repeating', () => {
     expect(sent(client)).toBe(1);
   });
 
-  it('tells a change that was not carried out from one whose outcome is unknown', async () => {
+  it('distinguishes a change that was not executed from one whose outcome is unknown', async () => {
     const client = testClient(() => bare(595, 'Connection refused'));
     const error = await errorOf(client.clock, () => vm(client).clone({ newid: 102 }));
     expect(error.code).toBe('NOT_EXECUTED');
@@ -255,7 +255,7 @@ describe('repeating', () => {
     expect(waited).toBeLessThan(300 * 7 * 1.26);
   });
 
-  it('stops when the caller stops', async () => {
+  it('stops when the caller cancels', async () => {
     const stop = new AbortController();
     const client = testClient(() => {
       stop.abort();
@@ -270,11 +270,11 @@ describe('repeating', () => {
     const client = testClient(throwing(canceled()));
     const error = await errorOf(client.clock, () => vm(client).clone({ newid: 102 }));
     expect(error).toMatchObject({ code: 'CANCELED' });
-    expect(error.diagnostic.detail).toContain('POST /nodes/pve1/qemu/101/clone was under way');
+    expect(error.diagnostic.detail).toContain('POST /nodes/pve1/qemu/101/clone; whether it took effect');
   });
 });
 
-describe('a hostile answer', () => {
+describe('a hostile response', () => {
   it.each([
     ['truncated JSON', '{"data":[{"vmid":100'],
     ['a web page', '<!DOCTYPE html><html><body>Login</body></html>'],
@@ -300,14 +300,14 @@ describe('a hostile answer', () => {
     expect(isOutcomeUnknown(error)).toBe(true);
   });
 
-  it('to a question that is no GET leaves nothing unknown', async () => {
+  it('to a read that is not a GET leaves nothing unknown', async () => {
     const { clock, pve } = testClient(() => bare(200, 'OK', '<html>Login</html>'));
     const error = await errorOf(clock, () => pve.node('pve1').vm(101).agent.ping());
     expect(error.code).toBe('BAD_ANSWER');
     expect(isOutcomeUnknown(error)).toBe(false);
   });
 
-  it('to the login before a change leaves nothing unknown: the change stayed behind', async () => {
+  it('to the login before a change leaves nothing unknown: the change was not sent', async () => {
     const credentials = passwordCredentials({ username: 'root@pam', password: 'x' });
     const web = testClient(() => bare(200, 'OK', '<html>Login</html>'), { credentials, rawLogin: true });
     const unread = await errorOf(web.clock, () => web.pve.node('pve1').vm(101).clone({ newid: 102 }));
@@ -318,7 +318,7 @@ describe('a hostile answer', () => {
     expect(slow.transport.lines()).toEqual(['GET /version']);
   });
 
-  it('with an endless message is cut short', async () => {
+  it('with an endless message is cut off', async () => {
     const { clock, pve } = testClient(() => refused(500, 'x'.repeat(1_000_000)));
     const error = await errorOf(clock, () => pve.nodes());
     expect(error.message.length).toBeLessThan(5_000);
@@ -336,7 +336,7 @@ describe('a hostile answer', () => {
     expect((await errorOf(clock, () => pve.nodes())).code).toBe(code);
   });
 
-  it('whose errors are no texts is an error all the same', async () => {
+  it('whose errors are not text is still an error', async () => {
     const body = '{"data":null,"message":7,"errors":{"a":{"b":1},"c":null}}';
     const { clock, pve } = testClient(() => ({ status: 400, reason: 'Bad', headers: {}, body }));
     const error = await errorOf(clock, () => pve.nodes());
@@ -344,8 +344,8 @@ describe('a hostile answer', () => {
   });
 });
 
-describe('the gate', () => {
-  it('keeps the number of requests under way within the limit', async () => {
+describe('the request limiter', () => {
+  it('keeps the number of concurrent requests within the limit', async () => {
     let inside = 0;
     let most = 0;
     const client = testClient(
@@ -361,7 +361,7 @@ describe('the gate', () => {
     expect(most).toBe(3);
   });
 
-  it('is narrower for guest agents', async () => {
+  it('has a lower limit for guest agents', async () => {
     let inside = 0;
     let most = 0;
     const client = testClient(async () => {

@@ -28,7 +28,7 @@ const streamed = {
 };
 
 describe('the envelope of an upload', () => {
-  it('has the fields in order and the file last, under the name that Proxmox looks for', async () => {
+  it('has the fields in order and the file last, under the name that Proxmox expects', async () => {
     const { content, contentType } = encodeMultipart(seededRandom(1), FIELDS, { name: 'a.qcow2', bytes: streamed });
     const text = await collected(content);
     const names = [...text.matchAll(/name="([^"]+)"/g)].map(([, name]) => name);
@@ -46,7 +46,7 @@ describe('the envelope of an upload', () => {
     expect(await collected(fromStream.content)).toBe(text);
   });
 
-  it.each(['a"b.iso', 'a\r\nb.iso', 'a/b.iso', ''])('refuses the name %j', (name) => {
+  it.each(['a"b.iso', 'a\r\nb.iso', 'a/b.iso', ''])('rejects the name %j', (name) => {
     expect(() => encodeMultipart(seededRandom(1), FIELDS, { name, bytes: BYTES })).toThrow('is not a file name');
   });
 });

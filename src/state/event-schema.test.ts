@@ -1,4 +1,4 @@
-/** What a line of a journal must be to count as an event: an old journal must load, and a wrong line must not. */
+/** Which lines of a journal are events: an old journal must load, and a wrong line must not. */
 import { describe, expect, it } from 'vitest';
 import { eventSchema } from './events.ts';
 
@@ -7,7 +7,7 @@ const step = 'vm.web/clone';
 const file = { address: 'image.noble', node: 'pve1', volid: 'local:import/a.qcow2', sizeBytes: 5 };
 const planned = { id: step, address: 'vm.web', stage: 'create', action: 'vm.clone' };
 
-/** Of each kind of event: with everything it must have, and with what it may have besides. */
+/** For each kind of event: one with the required fields only, and one with all fields. */
 const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: Record<string, unknown> }[] = [
   { must: { event: 'runStarted', at, format: 2, runId: 'r', command: 'apply', who: 'operator' } },
   { must: { event: 'planned', at, steps: [planned] } },
@@ -36,25 +36,25 @@ const without = (value: Record<string, unknown>, key: string) =>
   Object.fromEntries(Object.entries(value).filter(([each]) => each !== key));
 
 describe.each(cases)('%s', (_, smallest, largest) => {
-  it('is read with what it must have, and with everything it may have', () => {
+  it('is accepted with the required fields, and with all fields', () => {
     expect(eventSchema.parse(smallest)).toEqual(smallest);
     expect(eventSchema.parse(largest)).toEqual(largest);
   });
 
-  it.each(Object.keys(smallest))('is refused without its %s', (key) => {
+  it.each(Object.keys(smallest))('is rejected without its %s', (key) => {
     expect(isEvent(without(smallest, key))).toBe(false);
   });
 
-  it.each(Object.keys(largest))('is refused where its %s is of another kind', (key) => {
+  it.each(Object.keys(largest))('is rejected if its %s has another type', (key) => {
     expect(isEvent({ ...largest, [key]: 5 })).toBe(key === 'intent');
   });
 
-  it('is refused with a field that it does not have', () => {
+  it('is rejected with an unknown field', () => {
     expect(isEvent({ ...largest, more: 'x' })).toBe(false);
   });
 });
 
-describe('what stands inside an event', () => {
+describe('a value inside an event', () => {
   it.each([
     ['a planned step', { event: 'planned', at, steps: [planned] }, 'steps'],
     ['a patch', { event: 'learned', at, step, patch: { address: 'vm.web', vm: {} } }, 'patch'],
@@ -76,7 +76,7 @@ describe('what stands inside an event', () => {
     ],
     ['level', ['info', 'warn'], { event: 'note', at, text: 'x' }],
     ['lost', [true], { event: 'stepFailed', at, step, code: 'C', detail: 'd' }],
-  ])('has only the words there are for %s', (key, words, event) => {
+  ])('must be one of the known words for %s', (key, words, event) => {
     for (const word of words) expect(isEvent({ ...event, [key]: word })).toBe(true);
     for (const word of ['', 'other', false]) expect(isEvent({ ...event, [key]: word })).toBe(false);
   });

@@ -24,7 +24,7 @@ describe('folding the events of a run', () => {
     );
   });
 
-  it('changes nothing when it is done twice, so a state written half-way through a run is no problem', () => {
+  it('changes nothing when it is repeated, so a state written during a run does no harm', () => {
     fc.assert(
       fc.property(beginning, siblings, fc.nat(), (state, { histories, deal }, cut) => {
         const events = interleaved(histories, deal);
@@ -36,7 +36,7 @@ describe('folding the events of a run', () => {
     );
   });
 
-  it('leaves the state it started from as it was', () => {
+  it('does not change the state that it started from', () => {
     fc.assert(
       fc.property(beginning, siblings, (state, { histories }) => {
         const before = structuredClone(state);

@@ -30,7 +30,7 @@ const complete: StackState = {
 };
 
 describe('foldEvents', () => {
-  it('remembers a VM from the moment its creation is intended', () => {
+  it('records a VM as soon as its creation is intended', () => {
     const patch = {
       address: 'vm.web',
       vm: { vmid: 401, node: 'pve1', name: 'web', phase: 'creating', nonce: 'n' },
@@ -54,7 +54,7 @@ describe('foldEvents', () => {
     expect(foldEvents(complete, [event]).vms['vm.web']).toEqual({ ...complete.vms['vm.web'], node: 'pve2' });
   });
 
-  it('forgets a VM that was destroyed, and starts afresh when it is made again', () => {
+  it('removes a VM that was destroyed, and starts empty when it is created again', () => {
     const gone: RunEvent = { event: 'learned', at, step: 'vm.web/destroy', patch: { address: 'vm.web', vm: null } };
     expect(foldEvents(complete, [gone]).vms).toEqual({});
     const again = intended('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
@@ -68,12 +68,12 @@ describe('foldEvents', () => {
     expect(foldEvents(after, [moved])).toEqual(after);
   });
 
-  it('leaves what is recorded at the new address where the old one is not known', () => {
+  it('keeps the record at the new address if the old address is not known', () => {
     const moved: RunEvent = { event: 'moved', at, step: 'vm.web/take-from', from: 'vm.gone', to: 'vm.web' };
     expect(foldEvents(complete, [moved])).toEqual(complete);
   });
 
-  it('is not changed by events that only tell a story', () => {
+  it('is not changed by events about progress', () => {
     const story: RunEvent[] = [
       { event: 'runStarted', at, format: JOURNAL_FORMAT, runId: 'r', command: 'apply', who: 'operator' },
       { event: 'planned', at, steps: [] },
@@ -84,7 +84,7 @@ describe('foldEvents', () => {
     expect(foldEvents(complete, story)).toEqual(complete);
   });
 
-  it('knows nothing of a new VM but what the first patch says', () => {
+  it('knows only what the first patch says about a new VM', () => {
     const first = intended('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
     expect(foldEvents(emptyState('lab'), [first]).vms['vm.web']).toEqual({
       vmid: 402,
@@ -104,7 +104,7 @@ describe('foldEvents', () => {
     expect(vms['vm.web']).toMatchObject({ uuid: 'u-1', node: 'pve2' });
   });
 
-  it('records a file and forgets it again, and touches no other', () => {
+  it('records and removes a file, and changes no other', () => {
     const file = { address: 'image.noble', node: 'pve1', volid: 'local:import/a.qcow2', sizeBytes: 5 };
     const other = { ...file, volid: 'local:import/b.qcow2' };
     const before = { ...complete, files: { other } };
@@ -121,7 +121,7 @@ describe('foldEvents', () => {
 });
 
 describe('openSteps', () => {
-  it('names a step whose server was lost: what it asked for may still happen', () => {
+  it('names a step that lost its server: its request may still take effect', () => {
     const failed = { event: 'stepFailed', at, step: 'vm.web/clone', code: 'UNREACHABLE', detail: 'no' } as const;
     expect(openSteps([started('vm.web/clone'), { ...failed, lost: true }])).toHaveLength(1);
     expect(openSteps([started('vm.web/clone'), failed])).toEqual([]);
@@ -139,7 +139,7 @@ describe('openSteps', () => {
     ]);
   });
 
-  it('does not name steps that ended, well or not', () => {
+  it('does not name steps that ended, successfully or not', () => {
     const events: RunEvent[] = [
       started('vm.web/clone'),
       { event: 'stepDone', at, step: 'vm.web/clone' },
@@ -149,7 +149,7 @@ describe('openSteps', () => {
     expect(openSteps(events)).toEqual([]);
   });
 
-  it('forgets the task of an earlier attempt when a step is about to ask again', () => {
+  it('drops the task of an earlier attempt when a step records a new intent', () => {
     const events: RunEvent[] = [
       started('vm.web/clone'),
       intended('vm.web/clone'),
@@ -159,7 +159,7 @@ describe('openSteps', () => {
     expect(openSteps(events)).toMatchObject([{ step: 'vm.web/clone', intent: { vmid: 402 }, upid: undefined }]);
   });
 
-  it('names a step whose connection was lost: what it asked for may still happen', () => {
+  it('names a step that lost its connection: its request may still take effect', () => {
     const events: RunEvent[] = [
       started('vm.web/clone'),
       intended('vm.web/clone'),

@@ -24,7 +24,7 @@ async function journalOf(...texts: string[]) {
   return { store, writer, text: (await store.read(FILE)) ?? '' };
 }
 
-/** A store whose disk is full from the n-th line on: part of that line still gets there. */
+/** A store whose disk is full from the n-th line on: part of that line is still written. */
 class FullDisk extends MemoryStore {
   lines = 0;
   fullAt: number;
@@ -42,7 +42,7 @@ class FullDisk extends MemoryStore {
 }
 
 describe('a journal', () => {
-  it('holds one line a fact, with the time it became true', async () => {
+  it('has one line per event, with its time', async () => {
     const { store, text } = await journalOf('one', 'two\nlines');
     expect(text.split('\n')).toHaveLength(4);
     expect((await readRun(store, '20260101-a')).events).toEqual([
@@ -52,7 +52,7 @@ describe('a journal', () => {
     ]);
   });
 
-  it('keeps the order in which facts were handed in, without waiting for each other', async () => {
+  it('keeps the order of the calls, even without awaiting each one', async () => {
     const { store, writer } = await journalOf();
     await Promise.all(['a', 'b', 'c', 'd'].map((text) => writer.write(note(text))));
     const { events } = await readRun(store, '20260101-a');
@@ -60,7 +60,7 @@ describe('a journal', () => {
     expect(writer.events).toEqual(events);
   });
 
-  it('does not count a last line that was torn, wherever it was torn', async () => {
+  it('ignores a partial last line, wherever it ends', async () => {
     const { store, text } = await journalOf('one', 'two');
     const secondEnd = text.indexOf('\n', text.indexOf('\n') + 1) + 1;
     for (let cut = secondEnd; cut < text.length - 1; cut++) {
@@ -104,7 +104,7 @@ describe('a journal', () => {
     });
   });
 
-  it('refuses to record what cannot follow, and stays as it was', async () => {
+  it('rejects an impossible event, and stays unchanged', async () => {
     const { store, writer, text } = await journalOf('one');
     const refused = writer.write({ event: 'taskAttached', step: 'vm.web/clone', upid: 'UPID:1' });
     await expect(refused).rejects.toMatchObject({ family: 'bug' });
@@ -114,7 +114,7 @@ describe('a journal', () => {
     expect((await readRun(store, '20260101-a')).events).toHaveLength(3);
   });
 
-  it('is unfinished where its last event is not its end, also after a second plan', async () => {
+  it('is unfinished if its last event is not its end, also after a second plan', async () => {
     const { store, writer } = await journalOf();
     const names = async () => (await unfinishedRuns(store)).map(({ runId }) => runId);
     expect(await names()).toEqual(['20260101-a']);
@@ -133,7 +133,7 @@ describe('a journal', () => {
     await expect(later.write({ event: 'stepDone', step: 'vm.web/clone' })).rejects.toThrow('which has ended');
   });
 
-  it('is damaged when a bad line was completed, even as the last one or before a torn one', async () => {
+  it('is damaged if a bad line is complete, even as the last one or before a partial one', async () => {
     const { store, text } = await journalOf('one');
     await store.write(FILE, `${text}{"event":\n`);
     await expect(readRun(store, '20260101-a')).rejects.toMatchObject({ code: 'STATE_DAMAGED' });
@@ -141,7 +141,7 @@ describe('a journal', () => {
     await expect(readRun(store, '20260101-a')).rejects.toMatchObject({ code: 'STATE_DAMAGED' });
   });
 
-  it('takes nothing more once a line could not be written, so a torn line stays the last', async () => {
+  it('accepts nothing after a line could not be written, so a partial line stays the last', async () => {
     const store = new FullDisk(3);
     const writer = new JournalWriter(store, new VirtualClock(), '20260101-a');
     await writer.write(START);
@@ -153,7 +153,7 @@ describe('a journal', () => {
     expect(writer.events).toEqual(events);
   });
 
-  it('is closed without the torn line, so that it can be read ever after', async () => {
+  it('is closed without the partial line, so that it stays readable', async () => {
     const { store, text } = await journalOf('one');
     await store.write(FILE, `${text}{"ev`);
     await closeRun(store, new VirtualClock(), '20260101-a');
@@ -165,7 +165,7 @@ describe('a journal', () => {
     expect(await readRun(new MemoryStore(), '20260101-a')).toEqual({ runId: '20260101-a', events: [] });
   });
 
-  it('is listed with those of earlier runs, oldest first, other documents left out', async () => {
+  it('is listed with those of earlier runs, oldest first, without other documents', async () => {
     const { store } = await journalOf('one');
     await store.append('runs/20251231-z.jsonl', '{}');
     await store.write('runs/20260101-a.metrics', '');
@@ -173,7 +173,7 @@ describe('a journal', () => {
     expect(await listRuns(store)).toEqual(['20251231-z', '20260101-a']);
   });
 
-  it('is closed also where nothing was written yet, and can be read with the others', async () => {
+  it('is closed even if nothing was written yet, and can be read with the others', async () => {
     const { store } = await journalOf('one');
     expect((await unfinishedRuns(store)).map(({ runId }) => runId)).toEqual(['20260101-a']);
     await closeRun(store, new VirtualClock(), '20260102-b');

@@ -7,7 +7,7 @@ import { MemoryStore } from './memory-store.ts';
 import { listBackups, parseState, printState, readState, writeState } from './state-file.ts';
 import { ADDRESSES, siblings, vmState } from './testing/arbitraries.ts';
 
-/** Counts writes, because "nothing was written" is a promise. */
+/** Counts writes, because "nothing was written" is a guarantee. */
 class CountingStore extends MemoryStore {
   writes: string[] = [];
 
@@ -40,7 +40,7 @@ describe('the state file', () => {
     expect(await readState(new MemoryStore(), 'lab')).toEqual(emptyState('lab'));
   });
 
-  it('gives back what was written, with a serial that grew', async () => {
+  it('returns what was written, with a higher serial', async () => {
     const { store, state } = await written('a', 'b');
     expect(state.serial).toBe(2);
     expect(await readState(store, 'lab')).toEqual(state);
@@ -59,7 +59,7 @@ describe('the state file', () => {
     );
   });
 
-  it('is not written where nothing changed, in this run or after reading it again', async () => {
+  it('is not written if nothing changed, in this run or after reading it again', async () => {
     await fc.assert(
       fc.asyncProperty(siblings, async ({ histories }) => {
         const store = new CountingStore();
@@ -74,7 +74,7 @@ describe('the state file', () => {
     );
   });
 
-  it('refuses a newer version and names both', async () => {
+  it('rejects a newer version and names both', async () => {
     const store = new MemoryStore();
     await store.write('state.json', JSON.stringify({ version: 2, anything: true }));
     await expect(readState(store, 'lab')).rejects.toMatchObject({
@@ -83,7 +83,7 @@ describe('the state file', () => {
     });
   });
 
-  it('refuses the state of another stack', async () => {
+  it('rejects the state of another stack', async () => {
     const { store } = await written('a');
     await expect(readState(store, 'prod')).rejects.toMatchObject({
       code: 'BAD_VALUE',
@@ -96,7 +96,7 @@ describe('the state file', () => {
     ['no object', '7'],
     ['a VM without an id', JSON.stringify({ ...emptyState('lab'), vms: { 'vm.web': { name: 'web' } } })],
     ['an unknown field', JSON.stringify({ ...emptyState('lab'), colour: 'red' })],
-  ])('is damaged where it holds %s', async (_name, text) => {
+  ])('is damaged if it contains %s', async (_name, text) => {
     const store = new MemoryStore();
     await store.write('state.json', text);
     await expect(readState(store, 'lab')).rejects.toMatchObject({
@@ -107,7 +107,7 @@ describe('the state file', () => {
 });
 
 describe('backups', () => {
-  it('hold the version before each write, and none before the first', async () => {
+  it('contain the version before each write, and none before the first', async () => {
     const { store } = await written('a');
     expect(await listBackups(store)).toEqual([]);
     const before = await store.read('state.json');
@@ -121,7 +121,7 @@ describe('backups', () => {
     expect(store.writes).toEqual(['state.json', 'backups/state-00000001.json', 'state.json']);
   });
 
-  it('are kept by count, the youngest ones', async () => {
+  it('are limited in number, and the newest are kept', async () => {
     const { store } = await written(...Array.from({ length: 30 }, (_, index) => `web-${index}`));
     const backups = await listBackups(store);
     expect(backups).toHaveLength(20);
@@ -129,7 +129,7 @@ describe('backups', () => {
     expect(backups.at(-1)).toBe('backups/state-00000029.json');
   });
 
-  it('survive a restore: the serial goes on, and no backup is written over another', async () => {
+  it('survive a restore: the serial continues, and no backup overwrites another', async () => {
     const { store } = await written('a', 'b', 'c');
     const old = parseState((await store.read('backups/state-00000001.json')) ?? '', 'backup');
     const restored = await writeState(store, old);

@@ -28,7 +28,7 @@ const STORES = [
 ] as const;
 
 describe.each(STORES)('%s', (_name, create) => {
-  it('remembers documents and forgets removed ones', async () => {
+  it('keeps documents until they are removed', async () => {
     const store = create();
     expect(await store.read('state.json')).toBeUndefined();
     await store.write('state.json', '{"a":1}');
@@ -48,7 +48,7 @@ describe.each(STORES)('%s', (_name, create) => {
     expect(await store.list('runs/')).toEqual(['runs/1.jsonl']);
   });
 
-  it('refuses a second run while the first lives, saying who and since when', async () => {
+  it('rejects a second run while the first is alive, and says who and since when', async () => {
     const store = create();
     const lock = await store.lock(owner('one'));
     await expect(store.lock(owner('two'))).rejects.toMatchObject({
@@ -73,13 +73,13 @@ const leftBehind = async (changes: Partial<LockOwner>): Promise<StateStore> => {
 };
 
 describe.each(STORES)('unlocking a %s', (_name, create) => {
-  it('finds nobody where nobody is', async () => {
+  it('finds no owner if there is no lock', async () => {
     const store = create();
     expect(await store.holder()).toBeUndefined();
     expect(await store.unlock()).toBeUndefined();
   });
 
-  it('is refused while the run lives, with who and since when', async () => {
+  it('is rejected while the run is alive, with who and since when', async () => {
     const store = create();
     await store.lock(owner('one'));
     expect(await store.holder()).toEqual({ owner: owner('one'), life: 'alive' });
@@ -91,7 +91,7 @@ describe.each(STORES)('unlocking a %s', (_name, create) => {
     expect(await store.holder()).toMatchObject({ life: 'alive' });
   });
 
-  it('is done where just that run is named, and the next can lock', async () => {
+  it('is done if exactly that run is named, and the next run can lock', async () => {
     const store = create();
     await store.lock(owner('one'));
     expect(await store.unlock({ evenOf: owner('one') })).toEqual(owner('one'));
@@ -100,7 +100,7 @@ describe.each(STORES)('unlocking a %s', (_name, create) => {
 });
 
 describe('the lock of a dead run', () => {
-  it('goes without force', async () => {
+  it('is removed without force', async () => {
     for (const store of [await abandoned(), await leftBehind({ pid: 2 ** 22 + 1 })]) {
       expect(await store.holder()).toMatchObject({ life: 'dead' });
       expect(await store.unlock()).toMatchObject({ runId: 'left' });
@@ -108,7 +108,7 @@ describe('the lock of a dead run', () => {
     }
   });
 
-  it('goes together with what a run left that died while it took it over', async () => {
+  it('is removed together with the takeover file of a run that died', async () => {
     const store = await leftBehind({ pid: 2 ** 22 + 1 });
     await writeFile(join(directory, 'lock.takeover'), JSON.stringify(owner('successor', { pid: 2 ** 22 + 2 })));
     await expect(store.lock(owner('next'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
@@ -117,7 +117,7 @@ describe('the lock of a dead run', () => {
   });
 });
 
-describe('a lock of which nobody can say whether its run lives', () => {
+describe('a lock whose run may be alive', () => {
   it('is that of another host, or one that cannot be read', async () => {
     const store = await leftBehind({ host: 'elsewhere' });
     const far = await store.holder();
@@ -135,7 +135,7 @@ describe('a lock of which nobody can say whether its run lives', () => {
 });
 
 describe('DirectoryStore', () => {
-  it('keeps its files to the owner', async () => {
+  it('makes its files readable by the owner only', async () => {
     const store = new DirectoryStore(join(directory, 'stack'));
     await store.write('state.json', '{}');
     await store.append('journal.jsonl', 'x');
@@ -163,7 +163,7 @@ describe('DirectoryStore', () => {
     expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('does not release a lock that is no longer its own', async () => {
+  it('does not release a lock that it no longer holds', async () => {
     const store = new DirectoryStore(directory);
     const lock = await store.lock(owner('one'));
     await writeFile(join(directory, 'lock'), JSON.stringify(owner('two')));

@@ -22,7 +22,7 @@ function swapped(events: readonly RunEvent[], a: number, b: number): RunEvent[] 
 }
 
 describe('the events of a random run', () => {
-  it('may follow each other, also where the run died', () => {
+  it('are possible, also if the run died', () => {
     fc.assert(
       fc.property(siblings, fc.nat(), ({ histories, deal }, cut) => {
         const events = [RUN_STARTED, ...interleaved(histories, deal)];
@@ -36,7 +36,7 @@ describe('the events of a random run', () => {
     );
   });
 
-  it('may not hold the start or the end of anything twice', () => {
+  it('must not contain a start or an end twice', () => {
     const names = ['runStarted', 'stepStarted', 'stepDone', 'stepFailed', 'resourceEnded', 'runEnded'] as const;
     fc.assert(
       fc.property(endedRun, (events) => {
@@ -45,7 +45,7 @@ describe('the events of a random run', () => {
     );
   });
 
-  it('may not lack the start of the run, or the start or the end of a step', () => {
+  it('must contain the start of the run, and the start and the end of each step', () => {
     fc.assert(
       fc.property(endedRun, (events) => {
         const ends = placesOf(events, ['runStarted', 'stepStarted', 'stepDone', 'stepFailed']);
@@ -54,7 +54,7 @@ describe('the events of a random run', () => {
     );
   });
 
-  it('may not have anything of a step before its start or after its end', () => {
+  it('must not contain an event of a step before its start or after its end', () => {
     fc.assert(
       fc.property(endedRun, (events) => {
         for (const index of placesOf(events, ['stepStarted'])) {

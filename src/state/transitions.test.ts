@@ -19,7 +19,7 @@ const lost: RunEvent = { ...failed, lost: true };
 const resourceEnded: RunEvent = { event: 'resourceEnded', at, address: 'vm.web', outcome: 'done' };
 const ended = (outcome: 'done' | 'failed'): RunEvent => ({ event: 'runEnded', at, outcome });
 
-/** Undefined where all events may follow each other; else what is impossible about the first that may not. */
+/** Undefined if all events are possible; otherwise why the first impossible one is. */
 function problemOf(events: readonly RunEvent[]): string | undefined {
   const transitions = new Transitions();
   for (const event of events) {
@@ -90,7 +90,7 @@ describe('the events of a run', () => {
     expect(problemOf([start, started, lost, event])).toBe(`${event.event} of vm.web/clone, which was lost`);
   });
 
-  it('go on after a refused one as if it had not been there', () => {
+  it('continue after a rejected one as if it had not been there', () => {
     const transitions = new Transitions();
     expect([start, done, started, started, done].map((event) => transitions.accept(event) === undefined)).toEqual([
       true,

@@ -6,7 +6,7 @@ import { errorOf, ok, testClient } from '../testing/client.ts';
 
 const UPID = 'UPID:pve1:0000C8A1:0001E0F2:6A0B1C2D:qmclone:9000:deploy@pve!ci:';
 
-/** Every read of the client, with an answer as a genuine PVE 9.2 sends it. */
+/** Every read of the client, with a response as a real PVE 9.2 sends it. */
 const reads: [string, (pve: Pve) => Promise<unknown>, unknown][] = [
   [
     '/nodes',
@@ -248,7 +248,7 @@ const reads: [string, (pve: Pve) => Promise<unknown>, unknown][] = [
 ];
 
 describe('a handle', () => {
-  it('calls nothing when it is built', () => {
+  it('sends no request when it is created', () => {
     const { pve, transport } = testClient(() => ok(null));
     const vm = pve.node('pve1').vm(101);
     expect([vm.config, vm.status, vm.agent, pve.node('pve1').storage('local').content]).toHaveLength(4);
@@ -261,7 +261,7 @@ describe('a handle', () => {
     expect(transport.lines()[1]).toBe(`GET ${target}`);
   });
 
-  it('decodes what it knows and keeps what it does not', async () => {
+  it('decodes known keys and keeps unknown ones', async () => {
     const { clock, pve } = testClient(() =>
       ok([{ vmid: '100', status: 'running', template: '0', uptime: '17', novelty: { a: 1 } }]),
     );
@@ -320,7 +320,7 @@ describe('a handle', () => {
     ]);
   });
 
-  it('writes through the calls that answer at once', async () => {
+  it('makes changes through the calls that start no task', async () => {
     const { clock, pve, transport } = testClient(() => ok(null));
     await clock.run(async () => {
       await pve.node('pve1').vm(101).config.put({ delete: 'net1', digest: 'd' });
@@ -354,7 +354,7 @@ describe('a handle', () => {
     ]);
   });
 
-  it('turns an error that the guest agent hides in a good answer into an error', async () => {
+  it('throws an error that the guest agent reports with status 200', async () => {
     const hidden = {
       result: { error: { class: 'CommandNotFound', desc: 'The command guest-get-osinfo has not been found' } },
     };
@@ -363,7 +363,7 @@ describe('a handle', () => {
     expect(error.diagnostic.detail).toContain('guest-get-osinfo has not been found');
   });
 
-  it('ends with one of our errors, or well, whatever the server sends', async () => {
+  it('succeeds or throws a ProxwrightError, whatever the server sends', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...reads), fc.jsonValue(), async ([, read], data) => {
         const { clock, pve } = testClient(() => ok(data));

@@ -1,4 +1,4 @@
-/** What an answer, or none, is taken for: the code decides whether a request is sent again, so each boundary counts. */
+/** The error for a response, or for none: its code decides whether a request is sent again, so each boundary matters. */
 
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
@@ -48,23 +48,23 @@ describe('a status', () => {
     [597, ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
     [599, ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
     [600, ['SERVER_FAULT', 'SERVER_FAULT']],
-  ])('%i means %j to a question and to a change', (status, expected) => {
+  ])('%i means %j for a read and for a change', (status, expected) => {
     expect(codes(bare(status, 'Something'))).toEqual(expected);
   });
 
-  it('of the proxy itself counts more than its words, which are about its own connection', () => {
+  it('of the proxy itself takes precedence over its message, which is about its own connection', () => {
     expect(codes(bare(589, LOCKED))).toEqual(['GUEST_LOCKED', 'GUEST_LOCKED']);
     expect(codes(bare(590, LOCKED))).toEqual(['SERVER_FAULT', 'SERVER_FAULT']);
     expect(codes(bare(596, LOCKED))).toEqual(['REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN']);
   });
 
-  it('is quoted with the words that came with it, and with the place', () => {
+  it('is quoted with its message and its place', () => {
     const { detail, where } = errorFromResponse(QUESTION, bare(500, 'it broke')).diagnostic;
     expect(detail).toBe('The server answered 500: "it broke".');
     expect(where).toEqual({ endpoint: 'https://pve.test:8006', request: 'GET /nodes/pve1/qemu/101/config' });
   });
 
-  it.each([502, 595, 596, 301])('%i comes with something to do about it', (status) => {
+  it.each([502, 595, 596, 301])('%i comes with a hint', (status) => {
     for (const context of [QUESTION, CHANGE]) {
       expect(errorFromResponse(context, bare(status, 'Something')).diagnostic.hint).toBeTruthy();
     }
@@ -78,8 +78,8 @@ describe('a status', () => {
   });
 });
 
-describe('words', () => {
-  it('about one parameter count more than the headline of all parameter errors', () => {
+describe('a message', () => {
+  it('about one parameter takes precedence over the general parameter error', () => {
     const response = refused(400, 'Parameter verification failed.', { upid: 'no such task' });
     const error = errorFromResponse(QUESTION, response);
     expect(error.code).toBe('NOT_FOUND');
@@ -87,26 +87,26 @@ describe('words', () => {
     expect(isNotFound(error, 'guest')).toBe(false);
   });
 
-  it('about a parameter that say nothing known leave the headline', () => {
+  it('about a parameter that is not known leaves the general error', () => {
     const response = refused(400, 'Parameter verification failed.', { vmid: 'invalid format' });
     expect(codes(response)).toEqual(['PARAMETER_REJECTED', 'PARAMETER_REJECTED']);
     expect(detailOf(response)).toBe('The server answered 400: "Parameter verification failed."\nvmid: invalid format');
   });
 
-  it('never repeat a secret', () => {
+  it('never contains a secret', () => {
     expect(detailOf(bare(500, 'what is hunter2-hunter2?'))).not.toContain('hunter2');
     const failure = new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'saw hunter2-hunter2' });
     expect(errorFromTransport(QUESTION, failure).diagnostic.detail).not.toContain('hunter2');
     expect(badAnswer(QUESTION, 'hunter2-hunter2').diagnostic.detail).not.toContain('hunter2');
   });
 
-  it('that refuse say who was refused', () => {
+  it('of a refusal names the user', () => {
     expect(detailOf(bare(403, 'Permission check failed (/vms/101, VM.Audit)'))).toContain('deploy@pve!ci may not');
     expect(detailOf(bare(500, 'Only root may use this option.'))).toContain('deploy@pve!ci may not');
     expect(detailOf(bare(401, 'No ticket'))).toContain('https://pve.test:8006 does not accept deploy@pve!ci');
   });
 
-  it('that refuse a login lead to the token, or to the name and the password', () => {
+  it('of a refused login leads to a hint about the token, or the name and the password', () => {
     const token = errorFromResponse(QUESTION, bare(401, 'authentication failure')).diagnostic.hint;
     expect(JSON.stringify(token)).toContain('pveum user token list deploy@pve');
     const user = { ...QUESTION, principal: 'root@pam' };
@@ -114,13 +114,13 @@ describe('words', () => {
     expect(password).toContain('password of root@pam');
   });
 
-  it('that name a missing privilege lead to the command that grants it', () => {
+  it('about a missing privilege leads to the command that grants it', () => {
     const { hint } = errorFromResponse(QUESTION, bare(403, 'Permission check failed (/vms/101, VM.Audit)')).diagnostic;
     expect(JSON.stringify(hint)).toContain('pveum acl modify /vms/101');
   });
 });
 
-describe('no answer', () => {
+describe('no response', () => {
   const failed = (kind: TransportFailure['kind'], delivered: TransportFailure['delivered'], context = QUESTION) =>
     errorFromTransport(context, new TransportFailure({ kind, delivered, message: 'it went wrong' }));
 
@@ -157,13 +157,13 @@ describe('no answer', () => {
   });
 });
 
-describe('an answer that cannot be read', () => {
-  it('leaves the outcome of a change unknown, and nothing of a question', () => {
+describe('a response that cannot be read', () => {
+  it('leaves the outcome of a change unknown, but not that of a read', () => {
     expect(isOutcomeUnknown(badAnswer(CHANGE, 'no data'))).toBe(true);
     expect(isOutcomeUnknown(badAnswer(QUESTION, 'no data'))).toBe(false);
   });
 
-  it('says what it answered, and what was wrong with it', () => {
+  it('says which request it belongs to, and what is wrong with it', () => {
     const cause = new Error('no JSON');
     const error = badAnswer(QUESTION, 'no data', cause);
     expect(error.code).toBe('BAD_ANSWER');
@@ -180,7 +180,7 @@ describe('what a caller may conclude', () => {
   const cut = (delivered: TransportFailure['delivered'], context: RequestContext) =>
     errorFromTransport(context, new TransportFailure({ kind: 'cut', delivered, message: 'cut' }));
   const table = [
-    // [error, not executed, outcome unknown, trouble of the connection, sight lost]
+    // [error, not executed, outcome unknown, connection trouble, sight lost]
     ['a daemon that is down', of(595), true, false, true, true],
     ['a change that was never sent', cut('no', CHANGE), true, false, true, true],
     ['a change that was cut off', cut('perhaps', CHANGE), false, true, true, true],
@@ -202,7 +202,7 @@ describe('what a caller may conclude', () => {
     ]);
   });
 
-  it('about something that was not found, only of that thing', () => {
+  it('about a missing thing, only for that thing', () => {
     const guest = of(500, "Configuration file 'nodes/pve1/qemu-server/4711.conf' does not exist");
     expect([isNotFound(guest), isNotFound(guest, 'guest'), isNotFound(guest, 'task')]).toEqual([true, true, false]);
     expect(isNotFound(of(500, LOCKED))).toBe(false);
@@ -211,7 +211,7 @@ describe('what a caller may conclude', () => {
 });
 
 describe('a refused privilege', () => {
-  it('is read from the words of the server', () => {
+  it('is read from the message of the server', () => {
     expect(missingPrivilege('Permission check failed (/vms/9000, VM.Clone)')).toEqual({
       path: '/vms/9000',
       privileges: ['VM.Clone'],
@@ -235,19 +235,19 @@ describe('a refused privilege', () => {
     );
   });
 
-  it('needs no grant to root@pam, which has everything except through its tokens', () => {
+  it('needs no grant for root@pam itself, only for its tokens', () => {
     expect(privilegeHint('Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)', 'root@pam!tf')).toBe(
       "Grant it: pveum acl modify /sdn/zones/localnetwork/vmbr0 --tokens 'root@pam!tf' --roles PVESDNUser",
     );
   });
 
-  it('gets a role of its own where no small role holds it', () => {
+  it('gets a custom role if no small role contains it', () => {
     expect(privilegeHint('Permission check failed (/, Sys.Modify)', 'deploy@pve')).toBe(
       "Grant it: pveum role add ProxwrightExtra --privs Sys.Modify\npveum acl modify / --users 'deploy@pve' --roles ProxwrightExtra",
     );
   });
 
-  it('that the server does not name is not guessed', () => {
+  it('is not guessed if the server does not name it', () => {
     expect(privilegeHint('Permission check failed', 'deploy@pve!ci')).toContain(
       'pveum user token permissions deploy@pve ci',
     );
@@ -257,30 +257,30 @@ describe('a refused privilege', () => {
 const words = (body: string, reason = 'from the reason phrase', clean = (text: string) => text) =>
   serverWords({ status: 500, reason, headers: {}, body }, clean);
 
-describe('the words of a server', () => {
+describe('the message of a server', () => {
   it.each([
     ['in the body, since 8.3', '{"data":null,"message":"from the body\\n"}', 'from the body'],
     ['in the reason phrase', '{"data":null}', 'from the reason phrase'],
     ['in the reason phrase where the body is no object', '["a"]', 'from the reason phrase'],
     ['in the reason phrase where the body is null', 'null', 'from the reason phrase'],
     ['in the reason phrase where the message is no text', '{"message":5}', 'from the reason phrase'],
-  ])('are found %s', (_, body, message) => expect(words(body).message).toBe(message));
+  ])('is found %s', (_, body, message) => expect(words(body).message).toBe(message));
 
-  it('are the plain body where there is neither', () => {
+  it('is the plain body if there is neither', () => {
     expect(words(' permission denied ', '').message).toBe('permission denied');
   });
 
-  it('are not the markup of a proxy', () => {
+  it('is not the markup of a proxy', () => {
     expect(words('  <html>Bad Gateway</html>', '').message).toBe('no message');
     expect(words('1 < 2', '').message).toBe('1 < 2');
   });
 
-  it('are cut at two thousand characters', () => {
+  it('is cut off after 2,000 characters', () => {
     expect(words(JSON.stringify({ message: 'x'.repeat(2_000) })).message).toBe('x'.repeat(2_000));
     expect(words(JSON.stringify({ message: 'x'.repeat(2_001) })).message).toBe(`${'x'.repeat(2_000)}…`);
   });
 
-  it('are cleaned of secrets everywhere', () => {
+  it('contains no secrets', () => {
     const clean = (text: string) => text.replaceAll('secret', '•••');
     const { message, errors } = words('{"message":"a secret","errors":{"secret":"secret"}}', '', clean);
     expect([message, errors]).toEqual(['a •••', [{ key: '•••', text: '•••' }]]);
@@ -297,13 +297,13 @@ describe('errors by parameter', () => {
     ]);
   });
 
-  it('are lines of their own in what people read, and each is one line', () => {
+  it('are one line each in messages', () => {
     const { quoted } = words('{"message":"Parameter verification failed.","errors":{"a":"first \\n  second"}}');
     expect(quoted).toBe('"Parameter verification failed."\na: first; second');
     expect(words('{"message":"it broke"}').quoted).toBe('"it broke".');
   });
 
-  it.each(['[]', '"x"', 'null'])('are none where the server sends %s for them', (errors) => {
+  it.each(['[]', '"x"', 'null'])('are empty if the server sends %s', (errors) => {
     expect(words(`{"message":"m","errors":${errors}}`).errors).toEqual([]);
   });
 });

@@ -15,14 +15,14 @@ function answered(status: number, message: string) {
   return errorFromResponse(context, { status, reason: message, headers: {}, body: '' });
 }
 
-describe('an error of the API answers the same questions after context was added', () => {
+describe('an error of the API keeps its classification after context was added', () => {
   it('about what was not found', () => {
     const error = answered(500, "Configuration file 'nodes/pve1/qemu-server/101.conf' does not exist").with(more);
     expect(isNotFound(error, 'guest')).toBe(true);
     expect(isNotFound(error, 'storage')).toBe(false);
   });
 
-  it('about a change whose answer cannot be read', () => {
+  it('about a change whose response cannot be read', () => {
     const error = badAnswer(context, 'it is empty.');
     expect(error.code).toBe('BAD_ANSWER');
     expect([error, error.with(more)].map(isOutcomeUnknown)).toEqual([true, true]);

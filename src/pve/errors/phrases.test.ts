@@ -8,8 +8,8 @@ describe('the table of phrases', () => {
   });
 });
 
-describe('words of the server', () => {
-  // Recorded texts, or texts read in the source of the emitter.
+describe('a message of the server', () => {
+  // Recorded messages, or messages from the source of the emitter.
   it.each([
     ['VM is locked (clone)', 'GUEST_LOCKED'],
     ['VM is locked (snapshot-delete)', 'GUEST_LOCKED'],
@@ -45,12 +45,12 @@ describe('words of the server', () => {
     ['starting worker failed: unable to open /var/log/pve/tasks', 'NOT_EXECUTED'],
     ["400 Parameter verification failed.  net0: hotplug problem - can't unplug", 'PARAMETER_REJECTED'],
     ["parameter 'storage' not allowed for linked clones", 'PARAMETER_REJECTED'],
-    // Whatever wget quotes is about the other end, not about the cluster.
+    // What wget quotes is about the web server, not about the cluster.
     ["download failed: storage 'x' does not exist", 'DOWNLOAD_FAILED'],
     ["failed to verify file: qemu-img: Could not open '/a': Image is not in qcow2 format", 'IMAGE_REFUSED'],
     ["import failed: cp: error writing '/var/lib/vz/import/a.raw': No space left on device", 'NO_SPACE'],
     ['cannot index groups: ha groups have been migrated to rules', 'NOT_IMPLEMENTED'],
-  ])('%j mean %s', (text, code) => expect(findPhrase(text)?.code).toBe(code));
+  ])('%j means %s', (text, code) => expect(findPhrase(text)?.code).toBe(code));
 
   it.each([
     'VM 507 is running - destroy failed',
@@ -64,15 +64,15 @@ describe('words of the server', () => {
     "a hook said: storage 'x' does not exist",
     'OK',
     '',
-  ])('%j are not stretched to mean something', (text) => expect(findPhrase(text)).toBeUndefined());
+  ])('%j has no known meaning', (text) => expect(findPhrase(text)).toBeUndefined());
 
-  it('in a log count only where the table says so', () => {
+  it('in a log counts only if the table says so', () => {
     const full = 'qemu-img: error while writing at byte 67108864: No space left on device';
     expect(findPhraseInLog(['transferred', full])?.code).toBe('NO_SPACE');
     expect(findPhraseInLog(['VM is locked (backup)', 'no such task'])).toBeUndefined();
   });
 
-  it('of absence tell what is absent', () => {
+  it('about something missing says what is missing', () => {
     expect(findPhrase('no such task')?.subject).toBe('task');
     expect(findPhrase("storage 'x' does not exist")?.subject).toBe('storage');
     expect(findPhrase("unable to find configuration file for VM 4711 on node 'pve1'")?.subject).toBe('guest');

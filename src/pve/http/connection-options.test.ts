@@ -32,7 +32,7 @@ describe('an endpoint', () => {
     ['  https://PVE1.lab:8007  ', 'https://pve1.lab:8007'],
   ])('%s is %s', (text, url) => expect(parseEndpoint(text).url).toBe(url));
 
-  it('names an IPv6 host without brackets, as sockets want it', () => {
+  it('names an IPv6 host without brackets, as sockets require', () => {
     expect(parseEndpoint('https://[fd00::7]')).toMatchObject({ host: 'fd00::7', port: 8006 });
   });
 
@@ -41,7 +41,7 @@ describe('an endpoint', () => {
     (text) => expect(errorFrom(() => parseEndpoint(text)).code).toBe('BAD_VALUE'),
   );
 
-  it('with a password in it is refused without repeating the password', () => {
+  it('with a password is rejected without quoting the password', () => {
     const error = errorFrom(() => parseEndpoint('https://root:hunter2@pve1:8006'));
     expect(error.code).toBe('BAD_VALUE');
     expect(error.message).not.toContain('hunter2');
@@ -70,7 +70,7 @@ describe('a token', () => {
     [`${SECRET}=deploy@pve!ci`, 'has no realm'],
     [`deploy@pve!ci=${SECRET}\r\nx-evil: 1`, 'not a UUID'],
     [`"deploy@pve!ci=${SECRET}"`, 'not a UUID'],
-  ])('%j is refused: %s', (text, reason) => {
+  ])('%j is rejected: %s', (text, reason) => {
     const error = errorFrom(() => parseToken(text));
     expect(error.code).toBe('BAD_CREDENTIALS');
     expect(error.diagnostic.detail).toContain(reason);
@@ -84,12 +84,12 @@ describe('a token', () => {
 });
 
 describe('a user name', () => {
-  it('takes the realm from either place', () => {
+  it('takes the realm from the name or from the option', () => {
     expect(passwordCredentials({ username: 'root', realm: 'pam', password: 'x' }).username).toBe('root@pam');
     expect(passwordCredentials({ username: 'root@pam', password: 'x' }).username).toBe('root@pam');
   });
 
-  it('without a realm is refused', () => {
+  it('without a realm is rejected', () => {
     expect(errorFrom(() => passwordCredentials({ username: 'root', password: 'x' })).code).toBe('BAD_CREDENTIALS');
   });
 });
@@ -100,7 +100,7 @@ describe('trust', () => {
     (text) => expect(fingerprintTrust(text)).toEqual({ kind: 'fingerprint', sha256: FINGERPRINT }),
   );
 
-  it('refuses what is no SHA-256 fingerprint', () => {
+  it('rejects text that is not a SHA-256 fingerprint', () => {
     expect(errorFrom(() => fingerprintTrust('AA:BB')).code).toBe('BAD_VALUE');
   });
 
@@ -115,7 +115,7 @@ describe('trust', () => {
 });
 
 describe('the environment', () => {
-  it('is understood in the names of bpg', () => {
+  it('is read with the variable names of bpg', () => {
     const found = connectionFromEnvironment({
       PROXMOX_VE_ENDPOINT: 'https://pve1:8006/',
       PROXMOX_VE_API_TOKEN: `deploy@pve!ci=${SECRET}`,
@@ -128,7 +128,7 @@ describe('the environment', () => {
     expect(found.caFile).toBe('/etc/ca.pem');
   });
 
-  it('is understood in the names of Telmate', () => {
+  it('is read with the variable names of Telmate', () => {
     const found = connectionFromEnvironment({
       PM_API_URL: 'https://pve1:8006/api2/json',
       PM_API_TOKEN_ID: 'deploy@pve!ci',
@@ -138,7 +138,7 @@ describe('the environment', () => {
     expect(found.credentials).toMatchObject({ tokenId: 'deploy@pve!ci' });
   });
 
-  it('may give user name and password', () => {
+  it('may contain user name and password', () => {
     const found = connectionFromEnvironment({ PROXMOX_VE_USERNAME: 'root@pam', PROXMOX_VE_PASSWORD: 'hunter2' });
     expect(found.credentials).toMatchObject({ kind: 'password', username: 'root@pam' });
   });
@@ -159,14 +159,14 @@ describe('the environment', () => {
     expect(error.message).not.toContain(SECRET);
   });
 
-  it('cannot switch verification off, and is told what to paste instead', () => {
+  it('cannot turn verification off, and the error says what to paste instead', () => {
     const error = errorFrom(() => connectionFromEnvironment({ PROXMOX_VE_INSECURE: 'true' }));
     expect(error.code).toBe('CERT_UNTRUSTED');
     expect(error.diagnostic.hint?.text).toContain('PROXMOX_VE_FINGERPRINT=');
     expect(connectionFromEnvironment({ PROXMOX_VE_INSECURE: 'false' })).toEqual({});
   });
 
-  it('may say nothing; what is missing in the end is named', () => {
+  it('may be empty; the error names what is missing', () => {
     expect(connectionFromEnvironment({})).toEqual({});
     expect(errorFrom(() => requireConnection({})).diagnostic.hint?.text).toContain('PROXMOX_VE_ENDPOINT');
     const endpoint = parseEndpoint('pve1');

@@ -1,4 +1,4 @@
-/** Servers that lie, stall or babble, met by the whole client over real TLS: each ends as an error that says what to do. */
+/** The whole client against hostile servers over real TLS: each case ends with an error that says what to do. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Clock } from '../../base/clock.ts';
@@ -13,7 +13,7 @@ import { caTrust, fingerprintTrust, parseEndpoint, type Trust } from './endpoint
 import { createHttpsTransport, type HttpsTransportOptions } from './https-transport.ts';
 
 const DAY_MS = 86_400_000;
-/** Pauses between attempts are of no interest here. */
+/** Skips the pauses between attempts. */
 const hastyClock: Clock = { now: () => Date.now(), sleep: async () => {} };
 
 let certificate: TestCertificate;
@@ -48,7 +48,7 @@ function connect(
   return pve;
 }
 
-/** The error, after the checks that hold for every one of them. */
+/** The error, after the checks that apply to all of them. */
 async function errorOf(work: Promise<unknown>): Promise<ProxwrightError> {
   const error: unknown = await work.then(
     () => undefined,
@@ -62,13 +62,13 @@ async function errorOf(work: Promise<unknown>): Promise<ProxwrightError> {
   return error;
 }
 
-/** Bytes instead of an answer, after which the connection ends. */
+/** Sends bytes instead of a response, then closes the connection. */
 const raw =
   (text: string): Behaviour =>
   ({ socket }) =>
     socket.end(text);
 
-/** One byte after another for ever, until the other side has enough. */
+/** Sends one byte after another until the client gives up. */
 function drip(socket: IncomingMessage['socket'], text: string): void {
   const timer = setInterval(() => socket.write(text), 5);
   socket.once('close', () => clearInterval(timer));
@@ -109,7 +109,7 @@ describe('a server', () => {
   it.each([
     ['its header', `${HEAD}x-long: `],
     ['its body', `${HEAD}content-length: 1000000\r\n\r\n`],
-  ])('that drips %s byte by byte does not hold us longer than the time allowed', async (_, beginning) => {
+  ])('that drips %s byte by byte does not delay the client beyond its timeout', async (_, beginning) => {
     const server = await serve(({ socket }) => {
       socket.write(beginning);
       drip(socket, ' ');
@@ -118,7 +118,7 @@ describe('a server', () => {
     expect(error.code).toBe('REQUEST_TIMEOUT');
   });
 
-  it('that loses its tongue in answer to a change leaves the outcome unknown, and hears of it once', async () => {
+  it('that stalls during the response to a change leaves the outcome unknown, and receives the change once', async () => {
     const behave: Behaviour = (request, response) =>
       request.method === 'GET'
         ? response.end(VERSION)
@@ -148,17 +148,20 @@ describe('a certificate', () => {
     ['has expired', expired, 'it has expired'],
     ['is not valid yet', early, 'it is not valid yet'],
     ['is for another host', () => testCertificate('elsewhere.example'), 'it was issued for another host name'],
-  ])('that %s is refused although its issuer is trusted, and the fingerprint is shown', async (_, make, reason) => {
-    const own = await make();
-    const server = await serve(answer, own);
-    const error = await errorOf(connect(server, caTrust(own.cert)).authenticate());
-    expect(error.code).toBe('CERT_UNTRUSTED');
-    expect(error.diagnostic.detail).toContain(`${reason}. Nothing was sent.`);
-    expect(error.diagnostic.hint?.text).toContain(own.fingerprint);
-    expect(server.requests).toHaveLength(0);
-  });
+  ])(
+    'that %s is rejected although its issuer is trusted, and the error shows the fingerprint',
+    async (_, make, reason) => {
+      const own = await make();
+      const server = await serve(answer, own);
+      const error = await errorOf(connect(server, caTrust(own.cert)).authenticate());
+      expect(error.code).toBe('CERT_UNTRUSTED');
+      expect(error.diagnostic.detail).toContain(`${reason}. Nothing was sent.`);
+      expect(error.diagnostic.hint?.text).toContain(own.fingerprint);
+      expect(server.requests).toHaveLength(0);
+    },
+  );
 
-  it('with another fingerprint than the pinned one is refused, showing both', async () => {
+  it('with another fingerprint than the pinned one is rejected, and the error shows both', async () => {
     const server = await serve(answer);
     const pinned = (await testCertificate()).fingerprint;
     const error = await errorOf(connect(server, fingerprintTrust(pinned)).authenticate());
@@ -168,7 +171,7 @@ describe('a certificate', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('that is pinned may have expired: the fingerprint says more than the date', async () => {
+  it('that is pinned may have expired', async () => {
     const own = await expired();
     const server = await serve(answer, own);
     const version = await connect(server, fingerprintTrust(own.fingerprint)).authenticate();

@@ -70,7 +70,7 @@ describe('an exchange', () => {
     });
   });
 
-  it('knows statuses that HTTP does not', async () => {
+  it('accepts non-standard status codes', async () => {
     const server = await serve((_, response) => response.writeHead(596, 'Connection timed out').end());
     expect(await connect(server.port).send(GET)).toMatchObject({
       status: 596,
@@ -79,7 +79,7 @@ describe('an exchange', () => {
     });
   });
 
-  it('states the length of every body, also of none, and never sends chunks', async () => {
+  it('states the length of every body, even an empty one, and never sends chunks', async () => {
     const server = await serve((_, response) => response.end('{}'));
     const transport = connect(server.port);
     await transport.send({ method: 'POST', target: '/a', headers: {}, body: 'x=ü' });
@@ -123,7 +123,7 @@ describe('trust', () => {
     },
   );
 
-  it('is refused when the certificate is for another host, even from the right CA', async () => {
+  it('is denied if the certificate is for another host, even from the right CA', async () => {
     const elsewhere = await testCertificate('elsewhere.example');
     const server = await startTestServer(elsewhere, (_, response) => response.end('{}'));
     open.push(server);
@@ -131,7 +131,7 @@ describe('trust', () => {
     expect(failure).toMatchObject({ kind: 'certificate', message: 'it was issued for another host name' });
   });
 
-  it('checks every connection anew and resumes no TLS session, which would carry no certificate', async () => {
+  it('verifies every connection and resumes no TLS session, which would have no certificate', async () => {
     const server = await serve((_, response) => response.writeHead(500, 'x').end());
     const transport = connect(server.port);
     for (let i = 0; i < 4; i++) expect((await transport.send(GET)).status).toBe(500);
@@ -141,21 +141,21 @@ describe('trust', () => {
 });
 
 describe('connections', () => {
-  it('are reused while all is well', async () => {
+  it('are reused after successful responses', async () => {
     const server = await serve((_, response) => response.end('{}'));
     const transport = connect(server.port);
     for (let i = 0; i < 5; i++) await transport.send(GET);
     expect(server.connections).toHaveLength(1);
   });
 
-  it('are left after an answer of 400 or above', async () => {
+  it('are closed after a response of 400 or above', async () => {
     const server = await serve((_, response, index) => response.writeHead(index === 1 ? 400 : 200).end('{}'));
     const transport = connect(server.port);
     for (let i = 0; i < 4; i++) await transport.send(GET);
     expect(server.requests.map(({ connection }) => connection)).toEqual([0, 0, 1, 1]);
   });
 
-  it('are left before the hundredth request', async () => {
+  it('are closed before the hundredth request', async () => {
     const server = await serve((_, response) => response.end('{}'));
     const transport = connect(server.port);
     for (let i = 0; i < REQUESTS_PER_CONNECTION + 1; i++) await transport.send(GET);
@@ -164,7 +164,7 @@ describe('connections', () => {
     expect(server.requests.filter(({ connection }) => connection === 0)).toHaveLength(REQUESTS_PER_CONNECTION);
   });
 
-  it('are left when nothing was asked for a while, before the server does so after 5 s', async () => {
+  it('are closed when idle, before the server does so after 5 s', async () => {
     const server = await serve((_, response) => response.end('{}'));
     const transport = connect(server.port, { idleMs: 20 });
     await transport.send(GET);
@@ -184,8 +184,8 @@ describe('connections', () => {
   });
 });
 
-describe('no answer', () => {
-  it('from a port where nobody listens was certainly not delivered', async () => {
+describe('no response', () => {
+  it('from a closed port means that the request was certainly not delivered', async () => {
     const server = await serve(() => {});
     await server.close();
     expect(await failureOf(connect(server.port).send(GET))).toMatchObject({ kind: 'connect', delivered: 'no' });
@@ -228,7 +228,7 @@ describe('no answer', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('that is whole is cut: half a body is not an answer', async () => {
+  it('is complete if the body is cut off', async () => {
     const server = await serve((request, response) => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('{"data":', () => request.socket.destroy());
@@ -236,13 +236,13 @@ describe('no answer', () => {
     expect(await failureOf(connect(server.port).send(GET))).toMatchObject({ kind: 'cut', delivered: 'perhaps' });
   });
 
-  it('within the time allowed is a time-out', async () => {
+  it('within the timeout is a timeout', async () => {
     const server = await serve(() => {});
     const failure = await failureOf(connect(server.port).send(GET, { timeoutMs: 50 }));
     expect(failure).toMatchObject({ kind: 'timeout', delivered: 'perhaps' });
   });
 
-  it('that ends within the time allowed is a time-out, although it has begun', async () => {
+  it('that ends within the timeout is a timeout, although it has started', async () => {
     const server = await serve((_, response) => response.writeHead(200).write('{'));
     expect(await failureOf(connect(server.port).send(GET, { timeoutMs: 50 }))).toMatchObject({ kind: 'timeout' });
   });
@@ -260,13 +260,13 @@ describe('no answer', () => {
 });
 
 describe('cancellation', () => {
-  it('ends a request that is under way', async () => {
+  it('ends a pending request', async () => {
     const stop = new AbortController();
     const server = await serve(() => stop.abort());
     await expect(connect(server.port).send(GET, { signal: stop.signal })).rejects.toMatchObject({ code: 'CANCELED' });
   });
 
-  it('before the beginning sends nothing', async () => {
+  it('before the start sends nothing', async () => {
     const server = await serve((_, response) => response.end('{}'));
     await expect(connect(server.port).send(GET, { signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'CANCELED',

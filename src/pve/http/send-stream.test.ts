@@ -69,7 +69,7 @@ async function thrownBy(sending: Promise<unknown>): Promise<unknown> {
 }
 
 describe('a stream as body', () => {
-  it('arrives whole, with its length stated and not in chunks, and its progress is told', async () => {
+  it('arrives complete, with its length and not in chunks, and reports its progress', async () => {
     const hash = createHash('sha256');
     let headers: Record<string, unknown> = {};
     const transport = await connect((request, response) => {
@@ -90,7 +90,7 @@ describe('a stream as body', () => {
     expect(sent).toEqual([...sent].sort((a, b) => a - b));
   });
 
-  it('of 200 MB keeps little of it in memory, however slowly it is taken', async () => {
+  it('of 200 MB keeps little of it in memory, however slow the server is', async () => {
     let receivedBytes = 0;
     const transport = await connect((request, response) => {
       request.on('data', (chunk: Buffer) => {
@@ -113,10 +113,10 @@ describe('a stream as body', () => {
     expect(Math.max(...held)).toBeLessThan(100 * MiB);
   });
 
-  it('is not read further ahead than the other end takes it', async () => {
+  it('is not read further ahead than the server accepts it', async () => {
     let release = () => {};
     const transport = await connect((request, response) => {
-      // Nobody reads until it is told to: what can be under way is what the buffers of both ends hold.
+      // The server does not read at first, so only the buffers of both ends can fill.
       request.pause();
       release = () => {
         request.resume();
@@ -151,7 +151,7 @@ describe('a stream as body', () => {
     expect(yielded).toBe(256 * MiB);
   });
 
-  it('is begun anew for each attempt', async () => {
+  it('starts again for each attempt', async () => {
     const transport = await connect((request, response) => {
       request.resume();
       request.on('end', () => response.end('{}'));
@@ -163,7 +163,7 @@ describe('a stream as body', () => {
     expect(watch).toEqual({ opened: 2, closed: 2 });
   });
 
-  it('ends as canceled when it is told to, and lets go of its source', async () => {
+  it('ends as canceled when the signal fires, and closes its source', async () => {
     const transport = await connect((request) => request.resume());
     const stop = new AbortController();
     const watch = { opened: 0, closed: 0 };
@@ -177,14 +177,14 @@ describe('a stream as body', () => {
     await expect.poll(() => watch.closed).toBe(1);
   });
 
-  it('that is cut half-way may have been delivered', async () => {
+  it('that is cut off may have been delivered', async () => {
     const transport = await connect((request) => request.once('data', () => request.socket.destroy()));
     const failure = await thrownBy(transport.send(upload(generated(64 * MiB))));
     expect(failure).toBeInstanceOf(TransportFailure);
     expect(failure).toMatchObject({ kind: 'cut', delivered: 'perhaps' });
   });
 
-  it('that never reached anybody was certainly not delivered', async () => {
+  it('that never reached a server was certainly not delivered', async () => {
     const transport = createHttpsTransport({
       endpoint: parseEndpoint('127.0.0.1:1'),
       trust: fingerprintTrust(certificate.fingerprint),
@@ -195,7 +195,7 @@ describe('a stream as body', () => {
     await expect.poll(() => watch.closed).toBe(watch.opened);
   });
 
-  it('stops when the answer comes early, and the answer counts', async () => {
+  it('stops at an early response, and returns that response', async () => {
     const transport = await connect((request, response) => {
       request.once('data', () => response.writeHead(403, 'Permission check failed').end('{"data":null}'));
     });
@@ -208,7 +208,7 @@ describe('a stream as body', () => {
   it.each([
     ['more', (bytes: number) => bytes - 1],
     ['less', (bytes: number) => bytes + 1],
-  ])('with %s bytes than it said is an error of the file', async (_, stated) => {
+  ])('with %s bytes than stated is an error of the file', async (_, stated) => {
     const transport = await connect((request) => request.resume());
     const body = { ...generated(MiB), sizeBytes: stated(MiB) };
     const error = await thrownBy(transport.send(upload(body)));
@@ -216,7 +216,7 @@ describe('a stream as body', () => {
     expect(error).toMatchObject({ code: 'UNREADABLE_FILE' });
   });
 
-  it('whose source fails passes that failure on', async () => {
+  it('rethrows the error of its source', async () => {
     const transport = await connect((request) => request.resume());
     const body: StreamBody = {
       sizeBytes: MiB,

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const credentials = passwordCredentials({ username: 'root@pam', password: 'hunter2' });
 
 describe('a session with a token', () => {
-  it('proves itself with one request, however many callers start at once', async () => {
+  it('verifies the token with one request, however many callers start at once', async () => {
     const { clock, pve, transport } = testClient(() => ok([]));
     await clock.run(() => Promise.all(Array.from({ length: 20 }, () => pve.nodes())));
     expect(transport.lines().filter((line) => line === 'GET /version')).toHaveLength(1);
@@ -46,7 +46,7 @@ describe('a session with a token', () => {
     expect((await clock.run(() => pve.authenticate())).major).toBe(9);
   });
 
-  it('does not remember a server that was away', async () => {
+  it('does not cache an unreachable server', async () => {
     let away = true;
     const { clock, pve } = testClient(() => (away ? bare(595, 'Connection refused') : ok(VERSION)), { rawLogin: true });
     await errorOf(clock, () => pve.authenticate());
@@ -54,7 +54,7 @@ describe('a session with a token', () => {
     expect((await clock.run(() => pve.authenticate())).version).toBe('9.2.11');
   });
 
-  it('goes on proving itself for the others when one caller stops waiting', async () => {
+  it('continues for the other callers when one of them cancels', async () => {
     const stop = new AbortController();
     const client = testClient(
       async () => {
@@ -74,7 +74,7 @@ describe('a session with a token', () => {
   });
 });
 
-/** A server with tickets: counts them, forgets them on demand, and answers everything else with what it was sent. */
+/** A server with tickets: counts them, revokes them on demand, and echoes every other request. */
 function ticketServer() {
   const state = { issued: 0, valid: new Set<string>(), passwords: [] as string[] };
   const answer = (request: WireRequest): WireResponse => {
@@ -98,7 +98,7 @@ function ticketServer() {
 }
 
 describe('a session with a password', () => {
-  it('logs in once for all, and shows ticket and CSRF token', async () => {
+  it('logs in once for all callers, and sends ticket and CSRF token', async () => {
     const server = ticketServer();
     const { clock, pve, transport } = testClient(server.answer, { credentials, rawLogin: true });
     await clock.run(async () => {
@@ -124,7 +124,7 @@ describe('a session with a password', () => {
     expect(transport.requests.at(-1)?.headers.csrfpreventiontoken).toBe('csrf-2');
   });
 
-  it('logs in anew, once, when the server no longer accepts the ticket, and repeats even a change', async () => {
+  it('logs in again, once, when the server no longer accepts the ticket, and repeats even a change', async () => {
     const server = ticketServer();
     const { clock, pve, transport } = testClient(server.answer, { credentials, rawLogin: true });
     await clock.run(() => pve.nodes());
@@ -134,7 +134,7 @@ describe('a session with a password', () => {
     expect(server.state.passwords).toEqual(['hunter2', 'hunter2']);
   });
 
-  it('falls back to the password when the old ticket buys no new one', async () => {
+  it('falls back to the password if the ticket cannot be renewed', async () => {
     const server = ticketServer();
     const { clock, pve } = testClient(server.answer, { credentials, rawLogin: true });
     await clock.run(() => pve.nodes());
@@ -144,7 +144,7 @@ describe('a session with a password', () => {
     expect(server.state.passwords).toEqual(['hunter2', 'PVE:root@pam:1::sig+/=', 'hunter2']);
   });
 
-  it('gives up when even a fresh ticket is refused', async () => {
+  it('gives up if the server rejects even a new ticket', async () => {
     const server = ticketServer();
     const { clock, pve, transport } = testClient(
       (request) => {

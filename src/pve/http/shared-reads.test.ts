@@ -20,7 +20,7 @@ function counting(status: () => number = () => 200) {
 describe('shared reads', () => {
   const clock = new VirtualClock();
 
-  it('send one request for all who ask the same, also at the same time', async () => {
+  it('send one request for all callers, also concurrent ones', async () => {
     const { sent, transport } = counting();
     const shared = shareReads(transport, clock, 1000);
     const answers = await Promise.all([shared.send(get('/a')), shared.send(get('/a')), shared.send(get('/b'))]);
@@ -29,7 +29,7 @@ describe('shared reads', () => {
     expect(sent).toEqual(['GET /a', 'GET /b']);
   });
 
-  it('read anew once told to forget', async () => {
+  it('read again after `forget`', async () => {
     const { sent, transport } = counting();
     const shared = shareReads(transport, clock, 1000);
     await shared.send(get('/a'));
@@ -38,7 +38,7 @@ describe('shared reads', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('keep no failure and no refusal', async () => {
+  it('do not cache failures and error statuses', async () => {
     const statuses = [500, 200];
     const { sent, transport } = counting(() => statuses.shift() ?? 200);
     const shared = shareReads(transport, clock, 1000);
@@ -47,7 +47,7 @@ describe('shared reads', () => {
     expect(sent).toHaveLength(2);
   });
 
-  it('let one who leaves go alone, and never keep a write', async () => {
+  it('let one caller cancel alone, and never cache a write', async () => {
     const { sent, transport } = counting();
     const shared = shareReads(transport, clock, 1000);
     const leaving = new AbortController();
@@ -60,7 +60,7 @@ describe('shared reads', () => {
     expect(sent).toEqual(['GET /a', 'POST /a', 'POST /a']);
   });
 
-  it('are too old after a while', async () => {
+  it('expire', async () => {
     const { sent, transport } = counting();
     const ownClock = new VirtualClock();
     const shared = shareReads(transport, ownClock, 1000);

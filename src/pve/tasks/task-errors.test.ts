@@ -19,19 +19,19 @@ describe('a task', () => {
     expect(taskName(upid)).toBe('qmigrate 101 on pve2');
   });
 
-  it('that is about no guest is named without one', () => {
+  it('without a guest is named without one', () => {
     expect(taskName(printUpid({ ...PARTS, type: 'download', id: '' }))).toBe('download on pve2');
   });
 });
 
 describe('a failed task', () => {
-  it('brings the hint that belongs to its cause', () => {
+  it('has the hint of its cause', () => {
     const { code, diagnostic } = taskFailed(context, 'VM is locked (backup)', []);
     expect(code).toBe('GUEST_LOCKED');
     expect(diagnostic.hint).toBeDefined();
   });
 
-  it('has no hint where its cause has none', () => {
+  it('has no hint if its cause has none', () => {
     const { code, diagnostic } = taskFailed(context, 'VM 101 already running', []);
     expect(code).toBe('ALREADY_RUNNING');
     expect(diagnostic.hint).toBeUndefined();
@@ -45,7 +45,7 @@ describe('a failed task', () => {
     });
   });
 
-  it('that may be half done is a failure of the task, whatever its last words were', () => {
+  it('that may be half done is a failure of the task, whatever its last line was', () => {
     const error = taskUnclear(context, 'VM is locked (backup)', ['copying']);
     expect(error.code).toBe('TASK_FAILED');
     expect(error.diagnostic.detail).toContain('\n  copying\n');
@@ -55,12 +55,12 @@ describe('a failed task', () => {
 describe('an aborted migration', () => {
   const aborted = (reason: string) => `2026-11-14 12:00:11 ERROR: migration aborted (duration 00:00:10): ${reason}`;
 
-  it('has its reason in the log, also where more lines follow', () => {
+  it('has its reason in the log, even if more lines follow', () => {
     const log = [aborted('VM is locked (backup)'), 'cleaning up'];
     expect(taskFailed(context, 'migration aborted\n', log).code).toBe('GUEST_LOCKED');
   });
 
-  it('died of the last reason that its log has', () => {
+  it('failed for the last reason in its log', () => {
     const log = [aborted('VM is locked (backup)'), aborted("no such cluster node 'pve9'")];
     expect(taskFailed(context, 'migration aborted', log).code).toBe('NOT_FOUND');
   });
@@ -75,8 +75,8 @@ describe('an aborted migration', () => {
   });
 });
 
-describe('a wait that was given up', () => {
-  it('says how long a vanished task was looked for, and where to look', () => {
+describe('a wait that ended early', () => {
+  it('says how long a task was missing, and what to check', () => {
     const { detail, hint } = taskVanished(context, 12_000).diagnostic;
     expect(detail).toContain('qmigrate 101 on pve2');
     expect(detail).toContain('12s');

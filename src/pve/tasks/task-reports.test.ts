@@ -61,7 +61,7 @@ describe('a duration', () => {
   ])('of %i ms reads %s', (ms, text) => expect(durationText(ms)).toBe(text));
 });
 
-describe('how far a task is', () => {
+describe('the fraction of a task', () => {
   it.each([
     ['transferred 12.3 MiB of 1.0 GiB (1.20%)', 0.012],
     ['     0K ........ ........ ........ ........  3% 85.9M 7s', 0.03],
@@ -73,9 +73,9 @@ describe('how far a task is', () => {
     ['it had 0K ........ 3% 85.9M 7s', undefined],
     ['Length: 597688320 (570M) [application/octet-stream]', undefined],
     ['saved 100%', undefined],
-  ])('stands in %j', (line, fraction) => expect(fractionIn([line])).toBe(fraction));
+  ])('is found in %j', (line, fraction) => expect(fractionIn([line])).toBe(fraction));
 
-  it('is told by the last line that says so', () => {
+  it('comes from the last line with a percentage', () => {
     const lines = ['     0K ........  5% 85.9M 7s', ' 32768K ........ 10% 85.9M 7s', ''];
     expect(fractionIn(lines)).toBe(0.1);
   });

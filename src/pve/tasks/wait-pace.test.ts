@@ -1,4 +1,4 @@
-/** When a wait asks, how often it asks again before it believes an answer, and what it tells meanwhile. */
+/** When a wait polls, how often it polls again before it accepts a response, and what it reports in the meantime. */
 import { describe, expect, it } from 'vitest';
 import type { Logger } from '../../base/log.ts';
 import type { WireResponse } from '../../base/transport.ts';
@@ -21,16 +21,16 @@ const running = () => ok({ upid: CLONE, status: 'running' });
 const stopped = (exitstatus: string) => ok({ upid: CLONE, status: 'stopped', exitstatus });
 
 interface Scene {
-  /** What the n-th status question is answered; the last one answers all that follow. */
+  /** The response to the n-th poll; the last one is repeated. */
   readonly answers: readonly (() => WireResponse)[];
-  /** What is new in the log when it is asked for after the n-th status question. */
+  /** The new log lines after the n-th poll. */
   readonly news?: readonly (readonly string[])[];
-  /** Answers questions for the log instead of `news`. */
+  /** Responds to log requests instead of `news`. */
   readonly log?: () => WireResponse;
   readonly logger?: Logger;
 }
 
-/** A server with one task; `times` are those of the status questions, from the beginning of the wait. */
+/** A server with one task; `times` are those of the polls, from the start of the wait. */
 function scene({ answers, news = [], log, logger }: Scene) {
   const times: number[] = [];
   const lines: string[] = [];
@@ -60,28 +60,28 @@ function scene({ answers, news = [], log, logger }: Scene) {
 const percent = (share: number) => `transferred 1.0 GiB of 4.0 GiB (${share}.00%)`;
 const polls = (count: number) => [...Array.from({ length: count - 1 }, () => running), () => stopped('OK')];
 
-describe('the next question', () => {
+describe('the next poll', () => {
   const onProgress = () => {};
 
-  it('comes when the task should be done, at once after that, and then less and less often', async () => {
+  it('comes when the task should be done, soon after that, and then less and less often', async () => {
     const { times, wait } = scene({ answers: polls(8), news: [[percent(10)]] });
     await wait({ onProgress });
     expect(times).toEqual([250, 600, 1090, 1776, 2500, 2750, 3100, 3590]);
   });
 
-  it('does not come at once, however near the end is', async () => {
+  it('does not come immediately, however near the end is', async () => {
     const { times, wait } = scene({ answers: polls(3), news: [[percent(99)]] });
     await wait({ onProgress });
     expect(times).toEqual([250, 500, 750]);
   });
 
-  it('comes quickly to a task that should be done at the first look', async () => {
+  it('comes quickly if the task should be done at the first poll', async () => {
     const { times, wait } = scene({ answers: polls(3), news: [[percent(100)]] });
     await wait({ onProgress });
     expect(times).toEqual([250, 500, 850]);
   });
 
-  it('does not depend on lines that say nothing of how far it is', async () => {
+  it('does not depend on lines without progress', async () => {
     const { times, wait } = scene({ answers: polls(3), news: [['cloning'], [percent(0)]] });
     await wait({ onProgress });
     expect(times).toEqual([250, 600, 1090]);
@@ -94,33 +94,33 @@ describe('the next question', () => {
   });
 });
 
-describe('an answer', () => {
-  it('that is no answer to the question is believed at the fifth time', async () => {
+describe('a response', () => {
+  it('that makes no sense is an error the fifth time', async () => {
     const { times, failure } = scene({ answers: [() => bare(200, 'OK', '<html>maintenance</html>')] });
     expect((await failure()).code).toBe('BAD_ANSWER');
     expect(times).toHaveLength(5);
   });
 
-  it('that is strange now and then never adds up', async () => {
+  it('that makes no sense now and then is never an error', async () => {
     const strange = () => bare(200, 'OK', '<html>maintenance</html>');
     const answers = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? strange : running));
     const { wait } = scene({ answers: [...answers, () => stopped('OK')] });
     expect((await wait()).outcome).toBe('ok');
   });
 
-  it('that leaves the end open is believed at the fourth time', async () => {
+  it('that leaves the end unclear is accepted the fourth time', async () => {
     const { times, failure } = scene({ answers: [() => stopped('unexpected status')], news: [['copying']] });
     expect((await failure()).code).toBe('TASK_FAILED');
     expect(times).toHaveLength(4);
   });
 
-  it('that refuses the token ends the wait: no later one will be another', async () => {
+  it('that rejects the token ends the wait', async () => {
     const { times, failure } = scene({ answers: [() => refused(403, 'Permission check failed (/, Sys.Audit)')] });
     expect((await failure()).code).toBe('PRIVILEGE_MISSING');
     expect(times).toHaveLength(1);
   });
 
-  it('that makes our own code fail is not taken for trouble of the server', async () => {
+  it('that makes our own code fail does not count as trouble of the server', async () => {
     const defect = new TypeError('a defect of ours');
     const { wait } = scene({
       answers: [
@@ -136,13 +136,13 @@ describe('an answer', () => {
 describe('a task with warnings', () => {
   const quiet = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
 
-  it('brings a warning from further up than the lines that are shown of a failure', async () => {
+  it('reports a warning from before the lines that a failure shows', async () => {
     const log = ['WARN: EFI disk without ms-cert=2023k', ...quiet(40)];
     const { wait } = scene({ answers: [() => stopped('WARNINGS: 1')], news: [log] });
     expect((await wait()).log).toEqual(['WARN: EFI disk without ms-cert=2023k']);
   });
 
-  it('brings its last lines where none of them warns', async () => {
+  it('reports its last lines if none of them is a warning', async () => {
     const { wait } = scene({ answers: [() => stopped('WARNINGS: 1')], news: [quiet(60)] });
     expect((await wait({ logLines: 3 })).log).toEqual(['line 58', 'line 59', 'line 60']);
   });
@@ -162,7 +162,7 @@ describe('the log of a task', () => {
     expect((await failure()).diagnostic.detail).toContain(`\n  ${text}`);
   });
 
-  it('is asked for its length first, and then for its end alone', async () => {
+  it('is read for its length first, and then only at its end', async () => {
     const { queries, failure } = scene({ answers: [() => stopped('it broke')], news: [['a', 'b', 'c', 'd']] });
     await failure({ logLines: 3 });
     expect(queries).toEqual(['start=0&limit=1', 'start=1&limit=3']);
@@ -182,7 +182,7 @@ describe('the log of a task', () => {
 });
 
 describe('progress', () => {
-  it('is told with the lines, and with a fraction only where one is known', async () => {
+  it('has the lines, and a fraction only if one is known', async () => {
     const reports: TaskProgress[] = [];
     const { wait } = scene({ answers: polls(4), news: [['cloning'], [], [percent(50)]] });
     await wait({ onProgress: (progress) => reports.push(progress) });
@@ -194,7 +194,7 @@ describe('progress', () => {
 });
 
 describe('the log of a wait', () => {
-  it('says why the task could not be asked, when, and for how long it has been waited for', async () => {
+  it('says why and when a poll failed, and how long the wait has lasted', async () => {
     const entries: unknown[] = [];
     const logger: Logger = { log: (_level, message, fields) => entries.push([message, fields]) };
     const { wait } = scene({ answers: [() => bare(595, 'No route to host'), ...polls(2)], logger });

@@ -24,7 +24,7 @@ const stopped = (exitstatus?: string) =>
   ok({ upid: CLONE, status: 'stopped', ...(exitstatus !== undefined && { exitstatus }) });
 const unknown = () => refused(400, 'Parameter verification failed.', { upid: 'no such task' });
 
-/** Answers the n-th status question with the n-th entry (the last one for all that follow), and the log as it stands. */
+/** Responds to the n-th poll with the n-th entry (the last one is repeated), and with the current log. */
 function taskServer(answers: readonly (() => WireResponse)[], log: () => readonly string[] = () => ['TASK OK']) {
   let asked = 0;
   return (request: WireRequest): WireResponse => {
@@ -37,7 +37,7 @@ function taskServer(answers: readonly (() => WireResponse)[], log: () => readonl
 }
 
 describe('waiting for a task', () => {
-  it('asks the node that the UPID names, with the UPID in one piece', async () => {
+  it('polls the node in the UPID, with the whole UPID', async () => {
     const { clock, pve, transport } = testClient(taskServer([running, () => stopped('OK')]));
     const result = await clock.run(() => pve.tasks.wait(CLONE));
     expect(result).toMatchObject({ outcome: 'ok', warnings: 0, log: [] });
@@ -45,7 +45,7 @@ describe('waiting for a task', () => {
     expect(transport.lines().slice(1)).toEqual([path, path]);
   });
 
-  it('asks quickly at first and then at most every two seconds', async () => {
+  it('polls quickly at first and then at most every two seconds', async () => {
     const times: number[] = [];
     const client = testClient(() => {
       times.push(client.clock.now());
@@ -59,7 +59,7 @@ describe('waiting for a task', () => {
     expect([...gaps].sort((a, b) => a - b)).toEqual(gaps);
   });
 
-  it('asks a task that says how far it is when it should be done, and a late one less and less often', async () => {
+  it('polls a task with progress when it should be done, and a late one less and less often', async () => {
     const [expectedMs, endMs] = [10_000, 20_000];
     const times: number[] = [];
     const client = testClient((request) => {
@@ -82,7 +82,7 @@ describe('waiting for a task', () => {
     expect(gaps.at(-1)).toBe(2_000);
   });
 
-  it('takes warnings for success, and brings them along', async () => {
+  it('treats warnings as success, and reports them', async () => {
     const log = ['starting', 'WARN: EFI disk without ms-cert=2023k', 'TASK WARNINGS: 1'];
     const { clock, pve } = testClient(taskServer([() => stopped('WARNINGS: 1')], () => log));
     const result = await clock.run(() => pve.tasks.wait(CLONE));
@@ -101,7 +101,7 @@ describe('waiting for a task', () => {
     });
   });
 
-  it('gives a failure the class of its cause, so that a lock can be waited for', async () => {
+  it('gives a failure the code of its cause, so that callers can wait for a lock', async () => {
     const text = "can't lock file '/var/lock/qemu-server/lock-312.conf' - got timeout";
     const { clock, pve } = testClient(
       taskServer([() => stopped(text)], () => ['trying to acquire lock...', `TASK ERROR: ${text}`]),
@@ -112,7 +112,7 @@ describe('waiting for a task', () => {
     expect(error.diagnostic.detail).toContain('trying to acquire lock...');
   });
 
-  it('finds a full storage in the log, where the exit status names only an exit code', async () => {
+  it('finds a full storage in the log if the exit status has only an exit code', async () => {
     const log = [
       'qemu-img: error while writing at byte 67108864: No space left on device',
       'TASK ERROR: clone failed: exit code 1',
@@ -127,7 +127,7 @@ describe('waiting for a task', () => {
     ["Can't connect to destination address using public key", 'TASK_FAILED', false],
   ])('reads why a migration was aborted from its log: %s', async (reason, code, isBusy) => {
     const log = [
-      // Somebody else's lock, met and got over on the way, is not what it died of.
+      // A lock of another client that was overcome is not the cause.
       "2026-11-14 12:00:01 ERROR: can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout",
       `2026-11-14 12:00:11 ERROR: migration aborted (duration 00:00:10): ${reason}`,
       'TASK ERROR: migration aborted',
@@ -139,7 +139,7 @@ describe('waiting for a task', () => {
     expect(error.diagnostic.detail).toContain(reason);
   });
 
-  it('reports the failure also when the log cannot be read', async () => {
+  it('reports the failure even if the log cannot be read', async () => {
     const server = taskServer([() => stopped('it broke')]);
     const { clock, pve } = testClient((request) =>
       request.target.includes('/log') ? refused(500, 'no') : server(request),
@@ -149,7 +149,7 @@ describe('waiting for a task', () => {
     );
   });
 
-  it('keeps asking while a task just started is not known yet', async () => {
+  it('keeps polling while a new task is not known yet', async () => {
     const { clock, pve } = testClient(taskServer([unknown, unknown, unknown, running, () => stopped('OK')]));
     expect((await clock.run(() => pve.tasks.wait(CLONE))).outcome).toBe('ok');
   });
@@ -162,27 +162,27 @@ describe('waiting for a task', () => {
     expect(clock.now() - before).toBeLessThan(15_000);
   });
 
-  it('looks again when the end is unclear, because answers may alternate', async () => {
+  it('polls again when the end is unclear, because responses may alternate', async () => {
     const unclear = () => stopped('unexpected status');
     const { clock, pve } = testClient(taskServer([unclear, unclear, () => stopped('OK')], () => ['copying']));
     expect((await clock.run(() => pve.tasks.wait(CLONE))).outcome).toBe('ok');
   });
 
-  it('believes the last line of the log when the exit status stays unclear', async () => {
+  it('uses the last line of the log if the exit status stays unclear', async () => {
     const good = testClient(taskServer([() => stopped('unexpected status')], () => ['copying', 'TASK OK']));
     expect((await good.clock.run(() => good.pve.tasks.wait(CLONE))).outcome).toBe('ok');
     const bad = testClient(taskServer([() => stopped()], () => ['copying', 'TASK ERROR: VM 101 already running']));
     expect((await errorOf(bad.clock, () => bad.pve.tasks.wait(CLONE))).code).toBe('ALREADY_RUNNING');
   });
 
-  it('declares a killed worker failed in the end', async () => {
+  it('reports a killed worker as failed', async () => {
     const { clock, pve } = testClient(taskServer([() => stopped('unexpected status')], () => ['copying']));
     const error = await errorOf(clock, () => pve.tasks.wait(CLONE));
     expect(error.code).toBe('TASK_FAILED');
     expect(error.diagnostic.detail).toContain('worker was killed');
   });
 
-  it('does not take trouble with the connection for a failure of the task', async () => {
+  it('does not treat a failed connection as a failed task', async () => {
     const cut = (): never => {
       throw new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'cut' });
     };
@@ -199,7 +199,7 @@ describe('waiting for a task', () => {
     expect((await clock.run(() => pve.tasks.wait(CLONE))).outcome).toBe('ok');
   });
 
-  it('asks again only with the next poll, so that trouble makes no more questions than health does', async () => {
+  it('retries only with the next poll, so that failures cause no additional requests', async () => {
     const times: number[] = [];
     const client = testClient(() => {
       times.push(client.clock.now());
@@ -210,7 +210,7 @@ describe('waiting for a task', () => {
     expect(pauses).toEqual([350, 490, 686, 960, 1344, 1882]);
   });
 
-  it('puts up with a strange answer now and then, but not for ever', async () => {
+  it('accepts a few responses that make no sense, but not many', async () => {
     const strange = () => bare(200, 'OK', '<html>maintenance</html>');
     const once = testClient(taskServer([strange, strange, running, () => stopped('OK')]));
     expect((await once.clock.run(() => once.pve.tasks.wait(CLONE))).outcome).toBe('ok');
@@ -218,7 +218,7 @@ describe('waiting for a task', () => {
     expect((await errorOf(always.clock, () => always.pve.tasks.wait(CLONE))).code).toBe('BAD_ANSWER');
   });
 
-  it('has a bound, and says what was waited for and how long', async () => {
+  it('times out, and says for what and how long it waited', async () => {
     const { clock, pve } = testClient(taskServer([running], () => ['transferred 1.0 GiB of 2.0 GiB (50.00%)']));
     const before = clock.now();
     const error = await errorOf(clock, () => pve.tasks.wait(CLONE, { timeoutMs: 90_000 }));
@@ -230,7 +230,7 @@ describe('waiting for a task', () => {
     expect(clock.now() - before).toBeLessThan(91_000);
   });
 
-  it('can be given up, and says that the task is still running', async () => {
+  it('can be canceled, and says that the task is still running', async () => {
     const stop = new AbortController();
     const client = testClient(taskServer([running]));
     const error = await errorOf(client.clock, () => {
@@ -241,7 +241,7 @@ describe('waiting for a task', () => {
     expect(error.diagnostic.detail).toContain(`is still running on the server: ${CLONE}`);
   });
 
-  it('reports progress from the lines that are new, and asks for the log only then', async () => {
+  it('reports progress from new lines, and reads the log only if progress is requested', async () => {
     const log = ['creating a clone of VM 9000 with ID 210'];
     const answers = [running, running, running, () => stopped('OK')].map((answer, i) => () => {
       if (i > 0) log.push(`transferred ${i * 100}.0 MiB of 1.0 GiB (${i}0.00%)`);
@@ -289,7 +289,7 @@ describe('waiting for a task', () => {
 });
 
 describe('many tasks', () => {
-  it('share a bounded number of questions, in turn', async () => {
+  it('share a limited number of polls, in turn', async () => {
     const asked = new Map<string, number>();
     let inFlight = 0;
     let most = 0;
@@ -311,7 +311,7 @@ describe('many tasks', () => {
     const counts = [...asked].filter(([target]) => target.endsWith('/status')).map(([, count]) => count);
     expect(most).toBeLessThanOrEqual(6);
     expect(counts).toHaveLength(100);
-    // The last round comes after the deadline, because each task looks once more before it gives up.
+    // The last round comes after the deadline, because each task is polled once more before it times out.
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual((seconds + 10) * 20);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
   });

@@ -10,7 +10,7 @@ const propertyKeys = CONFIG_KEYS.flatMap((entry) =>
 
 it('finds all spellings of one property string equal, for every key that has one', () => {
   const cases = fc.constantFrom(...propertyKeys).chain(({ key, kind, format }) => {
-    // A drive must stand on something; everything else about it is free.
+    // A drive needs a volume; everything else about it is random.
     const values = propertyOf(format).map((value) => (kind === 'drive' ? value.with('file', 'local:8') : value));
     return values.chain((value) => fc.tuple(fc.constant(key), spellingOf(format, value), spellingOf(format, value)));
   });

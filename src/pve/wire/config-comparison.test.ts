@@ -18,7 +18,7 @@ describe('compareConfigValue finds no difference in', () => {
     ['a number with zeros', 'cpulimit', 1.5, '1.50'],
     ['a plain text at its default', 'scsihw', 'lsi', undefined],
     ['an emptied boot order', 'boot', '', ' '],
-    ['a boot order nobody asked for', 'boot', undefined, 'order=scsi0'],
+    ['a boot order that the server chose', 'boot', undefined, 'order=scsi0'],
     ['a MAC address that was left to the server', 'net0', 'virtio,bridge=vmbr0', `virtio=${MAC},bridge=vmbr0`],
     ['a MAC address in other case', 'net0', `virtio=${MAC.toLowerCase()}`, `virtio=${MAC}`],
     ['a firewall switched off explicitly', 'net0', 'virtio', `virtio=${MAC},firewall=0`],

@@ -31,7 +31,7 @@ it('gives the format of property strings only', () => {
 
 const namesOf = (is: (key: ConfigKey) => boolean) => CONFIG_KEYS.filter(is).map(({ name }) => name);
 
-it('knows what is a device, so that none is never taken for one at its defaults', () => {
+it('knows which keys are devices, so that an absent device never equals one at its defaults', () => {
   expect(namesOf(({ device }) => device === true).toSorted()).toEqual(
     [
       'amd-sev',
@@ -49,7 +49,7 @@ it('knows what is a device, so that none is never taken for one at its defaults'
   );
 });
 
-it('knows what the server makes up, cannot show, or cuts down', () => {
+it('knows which values the server generates, hides, or limits', () => {
   expect(namesOf(({ generated }) => generated === 'always').toSorted()).toEqual(
     ['digest', 'lock', 'meta', 'parent', 'running-nets-host-mtu', 'runningcpu', 'runningmachine', 'snaptime'].concat([
       'unused',
@@ -67,7 +67,7 @@ it('knows what the server makes up, cannot show, or cuts down', () => {
   expect(describeConfigKey('cpuunits')?.maximum).toBe(10_000);
 });
 
-it('knows which texts mean more than their letters', () => {
+it('knows which values have a grammar', () => {
   const kinds = ['uuid', 'description', 'tags', 'ssh-keys', 'hotplug', 'words', 'set', 'boot', 'drive'];
   expect(Object.fromEntries(kinds.map((kind) => [kind, namesOf((key) => key.kind === kind)]))).toEqual({
     uuid: ['vmgenid'],
@@ -83,7 +83,7 @@ it('knows which texts mean more than their letters', () => {
 });
 
 describe('decodeConfig', () => {
-  it('separates the digest, makes texts of numbers and keeps unknown keys', () => {
+  it('separates the digest, converts numbers to text and keeps unknown keys', () => {
     const config = decodeConfig({
       memory: '256',
       cores: 2,
@@ -107,11 +107,11 @@ describe('decodeConfig', () => {
     });
   });
 
-  it('does not depend on the order of the answer', () => {
+  it('does not depend on the order of the response', () => {
     expect([...decodeConfig({ b: 1, a: 2 }).values]).toEqual([...decodeConfig({ a: 2, b: 1 }).values]);
   });
 
-  it.each([[null], ['text'], [[]], [{ scsi0: {} }]])('refuses %j', (raw) => {
+  it.each([[null], ['text'], [[]], [{ scsi0: {} }]])('rejects %j', (raw) => {
     expect(() => decodeConfig(raw)).toThrow('BAD_ANSWER');
   });
 });

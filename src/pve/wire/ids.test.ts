@@ -13,19 +13,19 @@ import {
   type Upid,
 } from './ids.ts';
 
-it('takes VM ids from 100 to 999999999, as numbers or digits', () => {
+it('accepts VM ids from 100 to 999999999, as numbers or digits', () => {
   expect([100, 999999999, '100', '999999999'].map(parseVmid)).toEqual([100, 999999999, 100, 999999999]);
   expect([99, 1e9, 100.5, '99', '0100', '1e3', ' 100', '', null, undefined, Number.NaN].map(parseVmid)).toEqual(
     Array.from({ length: 11 }, () => undefined),
   );
 });
 
-it('takes node names without a dash at either end', () => {
+it('accepts node names without a dash at either end', () => {
   expect(['pve1', 'p', 'a-b', '1'].map(isNodeName)).toEqual([true, true, true, true]);
   expect(['', '-a', 'a-', 'a_b', 'a.b', 'a b'].map(isNodeName)).toEqual([false, false, false, false, false, false]);
 });
 
-it('takes storage ids of two characters and more that start with a letter', () => {
+it('accepts storage ids of two characters and more that start with a letter', () => {
   expect(['local', 'local-lvm', 'A.b_c', 's1'].map(isStorageId)).toEqual([true, true, true, true]);
   expect(['', 'a', '1a', 'a-', 'a b', 'a/b'].map(isStorageId)).toEqual([false, false, false, false, false, false]);
 });
@@ -67,18 +67,18 @@ describe('parseUpid', () => {
     CLONE.replace('00012A3F', '12A3F'),
     CLONE.replace('pve1', '-pve1'),
     CLONE.replace('9000', 'a/b'),
-  ])('refuses %j', (text) => {
+  ])('rejects %j', (text) => {
     expect(isUpid(text)).toBe(false);
   });
 });
 
 describe('printUpid', () => {
-  it('gives the text back', () => {
+  it('returns the original text', () => {
     const parts = parseUpid(CLONE);
     expect(parts && printUpid(parts)).toBe(CLONE);
   });
 
-  it('refuses parts that make no UPID', () => {
+  it('rejects parts that do not form a UPID', () => {
     const parts = parseUpid(CLONE);
     expect(() => parts && printUpid({ ...parts, type: 'a:b' })).toThrow('not a UPID');
   });

@@ -61,7 +61,7 @@ describe('parseProperty', () => {
     expect(parsed(SCSI_FORMAT, 'volume=local:8').get('file')).toBe('local:8');
   });
 
-  it('keeps sub-keys it does not know, and bare texts where there is no default key', () => {
+  it('keeps unknown sub-keys, and bare text if there is no default key', () => {
     expect(reprinted(NET_FORMAT, 'virtio,zeta=9,bridge=vmbr0,constructor=x')).toBe(
       'virtio,bridge=vmbr0,constructor=x,zeta=9',
     );
@@ -78,11 +78,11 @@ describe('parseProperty', () => {
     ],
     ['an empty value', 'local:8,ssd=', 'missing key in comma-separated list property'],
     ['an empty key', 'local:8,=1', 'missing key in comma-separated list property'],
-  ])('refuses %s', (_, text, problem) => {
+  ])('rejects %s', (_, text, problem) => {
     expect(parseProperty(SCSI_FORMAT, text)).toEqual({ ok: false, problem });
   });
 
-  it('refuses two models of network card', () => {
+  it('rejects two models of network card', () => {
     expect(parseProperty(NET_FORMAT, 'virtio=BC:24:11:00:00:01,model=e1000').ok).toBe(false);
   });
 });
@@ -97,11 +97,11 @@ describe('printProperty', () => {
     expect(reprinted(SCSI_FORMAT, given)).toBe(printed);
   });
 
-  it('prints a model it does not know apart from the address, so that both can be read back', () => {
+  it('prints an unknown model separately from the address, so that both can be read back', () => {
     expect(reprinted(NET_FORMAT, 'model=future,macaddr=BC:24:11:00:00:01')).toBe('future,macaddr=BC:24:11:00:00:01');
   });
 
-  it('refuses values the grammar cannot carry', () => {
+  it('rejects values that the grammar cannot express', () => {
     for (const text of ['a,b', 'a\nb', '']) {
       expect(() => printProperty(SCSI_FORMAT, new PropertyValue([['serial', text]]))).toThrow('property string');
     }
@@ -118,7 +118,7 @@ describe('equalProperty', () => {
     ['a rate with zeros', NET_FORMAT, 'virtio,rate=1.50', 'virtio,rate=1.5'],
     ['a PCI id in other case', HOSTPCI_FORMAT, '0000:0A:00', '0000:0a:00,rombar=1'],
     ['a size in another unit', EFIDISK_FORMAT, 'local:1,size=1024K', 'local:1,size=1M'],
-  ])('sees through %s', (_, format, a, b) => {
+  ])('ignores %s', (_, format, a, b) => {
     expect(equal(format, a, b)).toBe(true);
   });
 

@@ -1,4 +1,4 @@
-/** Every configuration a genuine server ever answered in the recorded scenarios must survive our reading and printing. */
+/** Every configuration that a real server returned in the recorded scenarios must survive parsing and printing. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { compareConfigValue } from './config-comparison.ts';
@@ -15,7 +15,7 @@ const documents = [
 
 const isConfigPath = (path: unknown) => typeof path === 'string' && /\/qemu\/\d+\/config(\?.*)?$/.test(path);
 
-/** All answers to questions for a configuration, from single requests, polls and the base world. */
+/** All configurations in responses: single requests, polls and the base world. */
 function configsIn(node: unknown): object[] {
   if (typeof node !== 'object' || node === null) return [];
   const request = 'request' in node ? node.request : node;
@@ -25,7 +25,7 @@ function configsIn(node: unknown): object[] {
   return Object.entries(node).flatMap(([key, child]) => (isConfigPath(key) ? withDigest(child) : configsIn(child)));
 }
 
-/** Only configurations carry a digest; error answers and requests that send one with a change do not count. */
+/** Only configurations have a digest; error responses, and requests that send one with a change, do not count. */
 function withDigest(node: unknown): object[] {
   if (typeof node !== 'object' || node === null) return [];
   return Object.entries(node).flatMap(([key, child]) => {
@@ -49,16 +49,16 @@ function parsed({ format, key, value }: (typeof properties)[number]) {
 }
 
 describe('recorded configurations', () => {
-  it('are there', () => {
+  it('exist', () => {
     expect(configs.length).toBeGreaterThan(150);
     expect(properties.length).toBeGreaterThan(150);
   });
 
-  it('have no key we do not know', () => {
+  it('have no unknown key', () => {
     expect([...new Set(distinct.map(({ key }) => key).filter((key) => !describeConfigKey(key)))]).toEqual([]);
   });
 
-  it('have no sub-key we do not know', () => {
+  it('have no unknown sub-key', () => {
     const unknown = properties.flatMap((entry) => [
       ...[...parsed(entry).entries.keys()].filter((subKey) => !entry.format.keys.has(subKey)),
       ...parsed(entry).bare,
@@ -66,7 +66,7 @@ describe('recorded configurations', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('print unchanged where the server itself prints them: network cards and drives', () => {
+  it('print unchanged if the server prints them itself: network cards and drives', () => {
     const reprinted = properties.filter(({ key }) =>
       /^(net|ide|sata|scsi|virtio|efidisk|tpmstate|unused)\d+$/.test(key),
     );
@@ -82,7 +82,7 @@ describe('recorded configurations', () => {
     }
   });
 
-  it('name only volumes we can read and print', () => {
+  it('name only volumes that can be parsed and printed', () => {
     const files = properties.flatMap((entry) => parsed(entry).get('file') ?? []);
     expect(files.length).toBeGreaterThan(50);
     for (const file of files) {

@@ -1,4 +1,4 @@
-/** Laws of the smaller vocabularies: what is printed reads back, whatever it was. */
+/** Round trips of the smaller grammars: every printed value parses to the same value. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { decodeSshKeys, encodeSshKeys, parseTags, printTags } from './config-texts.ts';
@@ -16,7 +16,7 @@ import {
 } from './scalars.ts';
 import { FILE_CONTENTS, parseVolume, printVolume, type Volume } from './volume.ts';
 
-/** The law must hold by its expectations; what it returns means nothing. */
+/** A property fails by its expectations; its return value is ignored. */
 function holds<T>(values: fc.Arbitrary<T>, law: (value: T) => unknown): void {
   fc.assert(
     fc.property(values, (value) => {
@@ -140,7 +140,7 @@ it('percent-encoding, SSH keys and tags', () => {
   );
 });
 
-/** How the server takes a form apart: at `&` and `;`, then at `=`, keeping two pieces; `+` is a blank. */
+/** How the server parses a form: splits at `&` and `;`, then at `=`, keeps two pieces; `+` is a blank. */
 function decodeLikeServer(form: string): Record<string, string[]> {
   const result: Record<string, string[]> = Object.create(null);
   for (const pair of form.split(/[&;]/).filter((each) => each !== '')) {

@@ -26,7 +26,7 @@ describe('parseSize', () => {
     expect(parseSize(text)).toBe(sizeBytes);
   });
 
-  it.each(['32GB', '32g', '', '-1G', '1 G', 'G', '1.G', '.5G', '99999999T'])('refuses %j', (text) => {
+  it.each(['32GB', '32g', '', '-1G', '1 G', 'G', '1.G', '.5G', '99999999T'])('rejects %j', (text) => {
     expect(parseSize(text)).toBeUndefined();
   });
 });
@@ -44,7 +44,7 @@ describe('printSize', () => {
     expect(printSize(sizeBytes)).toBe(text);
   });
 
-  it('refuses what is no number of bytes', () => {
+  it('rejects values that are not a number of bytes', () => {
     expect(() => printSize(-1)).toThrow('not a size');
     expect(() => printSize(0.5)).toThrow('not a size');
   });
@@ -69,7 +69,7 @@ describe('allocation', () => {
 });
 
 describe('compareSizes', () => {
-  it('compares bytes, not texts', () => {
+  it('compares bytes, not text', () => {
     expect(compareSizes('1024M', '1G')).toBe(0);
     expect(compareSizes('9G', '10G')).toBeLessThan(0);
     expect(compareSizes('1G', 'much')).toBeUndefined();

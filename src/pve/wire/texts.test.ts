@@ -1,4 +1,4 @@
-/** The small vocabularies: booleans, decimals, lists, tags, descriptions, keys, boot order. */
+/** The smaller grammars: booleans, decimals, lists, tags, descriptions, SSH keys, boot order. */
 import { describe, expect, it } from 'vitest';
 import {
   decodeSshKeys,
@@ -17,7 +17,7 @@ import { percentDecode, percentEncode } from './encoding.ts';
 import { canonicalDecimal, fromWireBoolean, printDecimal, splitList, toWireBoolean } from './scalars.ts';
 
 describe('booleans', () => {
-  it('are sent as 0 and 1 and understood in every spelling of the server', () => {
+  it('are sent as 0 and 1, and parsed in every spelling of the server', () => {
     expect([true, false].map(toWireBoolean)).toEqual(['1', '0']);
     for (const value of [1, '1', true, 'yes', 'ON', 'True']) expect(fromWireBoolean(value)).toBe(true);
     for (const value of [0, '0', false, 'no', 'OFF', 'False']) expect(fromWireBoolean(value)).toBe(false);
@@ -50,7 +50,7 @@ describe('decimals', () => {
   });
 });
 
-it('lists split on commas, semicolons and blanks, or on NUL where there is one', () => {
+it('lists split at commas, semicolons and blanks, or at NUL if there is one', () => {
   expect(splitList(' a,b; c\td,,')).toEqual(['a', 'b', 'c', 'd']);
   expect(splitList('a b\0c,d')).toEqual(['a b', 'c,d']);
   expect(splitList(' ')).toEqual([]);
@@ -70,7 +70,7 @@ describe('tags', () => {
     expect(parseTags('b;B;a', { caseSensitive: true, keepOrder: false })).toEqual(['B', 'a', 'b']);
   });
 
-  it('compare as sets, and a blank is none', () => {
+  it('compare as sets, and a blank is no tag', () => {
     expect(equalTags('b;A', 'a b')).toBe(true);
     expect(equalTags(' ', '')).toBe(true);
     expect(equalTags('a', 'a;b')).toBe(false);
@@ -102,12 +102,12 @@ describe('SSH keys', () => {
     expect(equalSshKeys(encodeSshKeys(keys), encodeSshKeys(keys.slice(1)))).toBe(false);
   });
 
-  it('leave a text alone that is not well encoded', () => {
+  it('leave text unchanged that is not well encoded', () => {
     expect(decodeSshKeys('100% sure')).toEqual(['100% sure']);
   });
 });
 
-it('percent-encoding leaves only unreserved characters and refuses broken text', () => {
+it('percent-encoding leaves only unreserved characters and rejects broken text', () => {
   expect(percentEncode("aZ09-_.~!'()*=;&+% ü")).toBe('aZ09-_.~%21%27%28%29%2A%3D%3B%26%2B%25%20%C3%BC');
   expect(percentDecode('%C3%BC%20')).toBe('ü ');
   expect(() => percentEncode('\ud800')).toThrow('surrogate');
@@ -126,7 +126,7 @@ describe('the boot order', () => {
     expect(parseBootOrder(text)).toEqual(expected);
   });
 
-  it('is refused when it is no property string', () => {
+  it('is rejected if it is not a property string', () => {
     expect(parseBootOrder('order=a,order=b')).toBeUndefined();
   });
 

@@ -44,12 +44,12 @@ describe('parseVolume', () => {
     expect(volume && printVolume(volume)).toBe(text);
   });
 
-  it.each(['', 'nothing', ':32', 'local:', 'x:1', '1bad:32'])('refuses %j', (text) => {
+  it.each(['', 'nothing', ':32', 'local:', 'x:1', '1bad:32'])('rejects %j', (text) => {
     expect(parseVolume(text)).toBeUndefined();
   });
 });
 
-it('recognises cloud-init drives, asked for or made, on any storage', () => {
+it('recognises cloud-init drives, requested or existing, on any storage', () => {
   const isCloudInit = (text: string) => {
     const volume = parseVolume(text);
     return volume !== undefined && isCloudInitVolume(volume);

@@ -7,11 +7,11 @@ describe('counts in messages', () => {
     [1, '1 VM'],
     [2, '2 VMs'],
     [1n, '1 VM'],
-  ])('put %s before a noun that fits it', (number, expected) => {
+  ])('put %s before the right form of the noun', (number, expected) => {
     expect(counted(number, 'VM')).toBe(expected);
   });
 
-  it('take a word of its own for several where an s is not enough', () => {
+  it('accept an irregular plural', () => {
     expect(counted(2, 'address', 'addresses')).toBe('2 addresses');
     expect([0, 1, 2].map((number) => inNumber(number, 'is', 'are'))).toEqual(['are', 'is', 'are']);
   });
