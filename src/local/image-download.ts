@@ -115,15 +115,15 @@ async function receive(
 ): Promise<void> {
   const { startBytes, totalBytes } = extent;
   let receivedBytes = startBytes;
-  let told = -1;
+  let reported = -1;
   async function* counted(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     for await (const chunk of chunks) {
       receivedBytes += chunk.byteLength;
       if (receivedBytes > MAX_BYTES) throw tooLarge();
       const percent =
         totalBytes === undefined ? undefined : Math.floor((receivedBytes / Math.max(1, totalBytes)) * 100);
-      if (percent !== told) onProgress?.('download', percent === undefined ? undefined : percent / 100);
-      told = percent ?? told;
+      if (percent !== reported) onProgress?.('download', percent === undefined ? undefined : percent / 100);
+      reported = percent ?? reported;
       yield chunk;
     }
   }

@@ -123,13 +123,13 @@ async function* counted(
   what: string,
   { signal, onProgress }: PrepareOptions,
 ): AsyncIterable<Uint8Array> {
-  let [readBytes, told] = [0, -1];
+  let [readBytes, reported] = [0, -1];
   for await (const chunk of chunks) {
     throwIfCanceled(signal);
     readBytes += chunk.byteLength;
     const percent = Math.floor((readBytes / Math.max(1, totalBytes)) * 100);
-    if (percent !== told) onProgress?.(what, percent / 100);
-    told = percent;
+    if (percent !== reported) onProgress?.(what, percent / 100);
+    reported = percent;
     yield chunk;
   }
 }

@@ -84,12 +84,12 @@ describe('a local file', () => {
   it('that is compressed is unpacked: the declared checksum is that of the file, the uploaded one that of its content', async () => {
     const packed = gzipSync(IMAGE);
     await writeFile(join(directory, 'disk.raw.gz'), packed);
-    const told: string[] = [];
+    const reported: string[] = [];
     const image = await open()
       .source({ kind: 'file', path: 'disk.raw.gz', compression: 'gz', sha256: sum(packed) })
-      .prepare({ onProgress: (what) => told.push(what) });
+      .prepare({ onProgress: (what) => reported.push(what) });
     await expectImage(image);
-    expect(new Set(told)).toEqual(new Set(['unpack']));
+    expect(new Set(reported)).toEqual(new Set(['unpack']));
   });
 
   it('leaves no unpacked files behind', async () => {
@@ -131,12 +131,12 @@ describe('a local file', () => {
 
 describe('a download to this machine', () => {
   it('is complete and reports its progress', async () => {
-    const told: (number | undefined)[] = [];
+    const reported: (number | undefined)[] = [];
     const image = await open()
       .source(download({ sha256: sum(IMAGE) }))
-      .prepare({ onProgress: (what, fraction) => what === 'download' && told.push(fraction) });
+      .prepare({ onProgress: (what, fraction) => what === 'download' && reported.push(fraction) });
     await expectImage(image);
-    expect(told.at(-1)).toBe(1);
+    expect(reported.at(-1)).toBe(1);
   });
 
   it('resumes after a lost connection, if the server supports it', async () => {

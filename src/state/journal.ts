@@ -139,7 +139,7 @@ function damaged(file: string, line: number): never {
   throw new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file, line },
-    detail: 'This line of the journal is not an event of a run.',
+    detail: 'This line of the journal is not an event.',
     hint: REBUILD,
   });
 }

@@ -7,7 +7,7 @@ import type { LockHolder, LockOwner } from './store.ts';
 /** The owner of a lock that cannot be read. */
 export const UNREADABLE_OWNER: LockOwner = {
   runId: '',
-  who: 'somebody',
+  who: 'unknown',
   host: '',
   pid: 0,
   since: '',

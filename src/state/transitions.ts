@@ -19,7 +19,7 @@ export class Transitions {
   }
 
   #problemOfRun(event: RunEvent): string | undefined {
-    // A session may carry out another plan: its run goes on.
+    // A session may execute another plan: its run continues.
     if (this.#phase === 'ended')
       return event.event === 'planned' ? undefined : `${event.event} after the end of the run`;
     if (event.event === 'runStarted') return this.#phase === 'new' ? undefined : 'a second start of the run';

@@ -6,6 +6,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { redact, type Secret } from '../../base/secret.ts';
+import { shellQuoted } from '../../base/shell.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
 import { findPhrase, type Phrase } from './phrases.ts';
 
@@ -218,8 +219,6 @@ function holderOptions(principal: string): string {
     ? `--tokens ${shellQuoted(principal)}`
     : `--users ${shellQuoted(user)} --tokens ${shellQuoted(principal)}`;
 }
-
-const shellQuoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
  * The message of the server, wherever it is: in `message` of the body (since PVE 8.3), in the reason phrase (always, but
