@@ -2,8 +2,7 @@
 import type { Kind, NeedsContext, StepNeeds } from '../kind.ts';
 import { NOTHING_PLANNED } from '../kind.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
-import { type AclPath, need, type OneOf, on } from '../vm/privileges/need.ts';
-import { mapPciDevice } from './map-device.ts';
+import { mapPciDevice, pciMapNeeds } from './map-device.ts';
 import { isPciMapStep, PCI_MAP } from './mapping.ts';
 import { observePci } from './observe.ts';
 import { mappingToken, pciMapSteps } from './plan.ts';
@@ -42,22 +41,13 @@ export const pciMappingKind: Kind = {
   needs,
 };
 
-/** A plan makes one only where it sees that none is there, so the whole folder must be open to the token. */
-const ALL_MAPPINGS: OneOf<AclPath> = [{ path: '/mapping/pci', below: true }];
-
 function needs({ plan, stack, observed }: NeedsContext): StepNeeds[] {
-  const cause = { field: 'pci' };
   return plan.steps.filter(isPciMapStep).map((step) => {
     const user = stack.vms.find((vm) =>
       plan.steps.some((each) => each.address === vm.address && each.needs.includes(step.id)),
     );
     return {
-      needs: [
-        need('Mapping.Modify', ALL_MAPPINGS, cause),
-        need('Mapping.Use', ALL_MAPPINGS, cause),
-        // The ids of the device are read from its node.
-        need(['Sys.Audit', 'Sys.Modify'], on('/'), cause),
-      ],
+      needs: pciMapNeeds(),
       step: step.action,
       ...fieldFinder(user, step.address, observed),
     };
