@@ -69,7 +69,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
     const project = projectOf('midway', 2100);
     const before = clones();
     const running = project.start('apply', '--yes');
-    await running.said('vm.web[1]: clone begins');
+    await running.said('vm.web[1]: clone starts');
     fill();
     const { code, stderr } = await running.finished;
     expect(code).toBe(1);

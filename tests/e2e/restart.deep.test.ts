@@ -58,7 +58,7 @@ describe('without a terminal', () => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('restart pending: memory');
     expect(stdout).not.toContain('the VM is restarted');
-    expect(stderr).not.toContain('restart begins');
+    expect(stderr).not.toContain('restart starts');
     expect(`${stdout}${stderr}`).not.toContain(QUESTION);
     expect(vm.facts()).toEqual({ ...before, pending: ['memory'] });
 

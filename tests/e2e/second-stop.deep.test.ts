@@ -69,7 +69,7 @@ async function beginApply(name: string, firstId: number): Promise<Begun> {
   const clones = () => effectiveTasks(cluster.world).filter(({ type }) => type === 'qmclone').length;
   const before = clones();
   const command = project.start('apply', '--yes');
-  await command.said('vm.web[1]: clone begins');
+  await command.said('vm.web[1]: clone starts');
   return {
     project,
     directory,

@@ -118,7 +118,7 @@ describe.concurrent('a stack from the first plan to the end', () => {
 
     const applied = await life.run('apply', '--yes', '--verify', '--evidence', 'proof.md', '--task', 'P2-T5');
     expect(applied.stderr).toContain('SUCCESS Applied: 2 VMs');
-    expect(applied.stderr).toMatch(/INFO {4}\d{4}-\d\d-\d\dT[\d:.]+Z vm\.web\[1\]: clone begins/);
+    expect(applied.stderr).toMatch(/INFO {4}\d{4}-\d\d-\d\dT[\d:.]+Z vm\.web\[1\]: clone starts/);
     expect(applied.stdout).toMatch(/vm\.web\[1\] +life-1 +2100 +pve1 +10\.10\.0\.\d+ +done/);
     expect(applied.code).toBe(0);
     expect(idsNamed(name)).toEqual([2100, 2101]);
@@ -220,7 +220,7 @@ describe.concurrent('an interrupted apply', () => {
   it('is taken up after kill -9 without making anything twice', async () => {
     const killed = project({ name: 'killed', firstId: 2500, count: 3 });
     const first = killed.start('apply', '--yes');
-    await first.said('vm.web[1]: clone begins');
+    await first.said('vm.web[1]: clone starts');
     first.process.kill('SIGKILL');
     await first.finished;
     expect((await killed.run('plan')).stderr).toContain('An earlier run is unfinished');
@@ -234,7 +234,7 @@ describe.concurrent('an interrupted apply', () => {
   it('stops cleanly on the first Ctrl-C, says what stands and can be resumed', async () => {
     const stopped = project({ name: 'stopped', firstId: 2600, count: 3 });
     const first = stopped.start('apply', '--yes');
-    await first.said('vm.web[1]: clone begins');
+    await first.said('vm.web[1]: clone starts');
     first.process.kill('SIGINT');
     const end = await first.finished;
     expect(end.code).toBe(130);
@@ -250,7 +250,7 @@ describe.concurrent('an interrupted apply', () => {
     const wishes = { name: 'busy', firstId: 2700, count: 2 };
     const busy = projectOf(`${stackText(wishes)}\nrollout: { stagger: 10m }\n`);
     const first = busy.start('apply', '--yes');
-    await first.said('clone begins');
+    await first.said('clone starts');
     const second = await busy.run('apply', '--yes');
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('STATE_LOCKED') });
     expect(second.stderr).toMatch(/has been running "apply" on .* since \d{4}-.* \(process \d+\)/);
