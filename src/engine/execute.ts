@@ -6,7 +6,7 @@
 import type { Address } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { toDiagnostic } from '../base/errors.ts';
+import { isFamily, toDiagnostic } from '../base/errors.ts';
 import type { Occupancy } from '../kinds/action.ts';
 import type { Plan } from '../kinds/change.ts';
 import type { Rollout } from '../kinds/stack.ts';
@@ -73,7 +73,7 @@ class Execution {
   }
 
   async #runOne(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
-    const { run, signal } = this.#input;
+    const { signal } = this.#input;
     // Every resource is entered in `#ended` before any of them looks there.
     await Promise.resolve();
     let outcome: ResourceOutcome;
@@ -85,14 +85,19 @@ class Execution {
     } finally {
       this.#limits.readiness.skip(address);
     }
-    const problem = this.#problems.get(address);
-    await run.memory.record({
-      event: 'resourceEnded',
-      address,
-      outcome,
-      ...(problem && { problem: JSON.parse(JSON.stringify(problem)) }),
-    });
+    await this.#recordEnd(address, outcome);
     return outcome;
+  }
+
+  async #recordEnd(address: Address, outcome: ResourceOutcome): Promise<void> {
+    const problem = this.#problems.get(address);
+    const end = { address, outcome, ...(problem && { problem: JSON.parse(JSON.stringify(problem)) }) };
+    try {
+      await this.#input.run.memory.record({ event: 'resourceEnded', ...end });
+    } catch (error) {
+      // The run waits for the other resources: each fails at its next event, and the end of the run reports the journal.
+      if (!isFamily(error, 'state')) throw error;
+    }
   }
 
   /** Steps that need a step of another resource start once that resource is done, and not at all if it is not. */

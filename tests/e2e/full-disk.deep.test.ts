@@ -75,7 +75,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('STATE_UNWRITABLE');
     expect(stderr).toContain('ENOSPC: no space left on device');
-    expect(stderr).toContain('Nothing was undone');
+    expect(stderr).toContain('Everything created so far is kept');
     expect(stderr).toMatch(/vm\.web\[1\].*vm\.web\[2\].*vm\.web\[3\]/);
     expect(stderr).toContain('run the same command again. It resumes from here.');
     expect(stderr).not.toMatch(/^\s+at .*\.js:\d+/m);

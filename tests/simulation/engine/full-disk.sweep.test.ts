@@ -1,12 +1,13 @@
 /** The disk under the state fills up at any write of a run: nothing is lost, and with room again the next run goes on. */
 import { expect, it } from 'vitest';
+import { listRuns } from '../../../src/state/journal.ts';
 import { pointsOf } from '../../support/depth.ts';
 import { fiveVms, type Operation } from './support/crash-everywhere.ts';
 import { FullDisk } from './support/full-disk.ts';
 import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy, failuresOf } from './support/invariants.ts';
 import { STRANGERS } from './support/lab-world.ts';
 import { differences, pictureOf } from './support/picture.ts';
-import { Scene } from './support/scene.ts';
+import { type RunEnd, Scene } from './support/scene.ts';
 import { FIVE_VMS, FIVE_VMS_CHANGED } from './support/stacks.ts';
 
 const OTHERS = new Set<number>(STRANGERS);
@@ -33,16 +34,38 @@ async function fullEverywhere({ name, from, run, complaints, tasks }: Operation)
     const wrong = [
       ...(said.includes('STATE_UNWRITABLE') ? [] : [`it said ${said.length === 0 ? 'nothing' : said}`]),
       ...(disk.refused > 0 ? [] : ['nothing was refused']),
+      ...((await hasPlanned(scene)) && !saysHowToContinue(end) ? ['it did not say how to continue'] : []),
     ];
+    // Some successors start immediately, some when everything the first run started has ended.
+    if (fullAt % 3 === 0) {
+      const requests = scene.requests.length;
+      await scene.clock.advance(60_000);
+      if (scene.requests.length > requests) wrong.push('it sent requests after its end');
+    }
     disk.free();
-    // Some successors come at once, some when everything the first run began has ended.
-    if (fullAt % 3 === 0) await scene.clock.advance(60_000);
     wrong.push(...(await complaints(scene, strangers)), ...differences(pictureOf(scene.world, OTHERS), expected));
     if (counts(scene) !== counts(whole.scene)) wrong.push(`tasks: ${counts(scene)} instead of ${counts(whole.scene)}`);
     found.push(...wrong.map((each) => `full at write ${fullAt}: ${each}`));
   }
   process.stdout.write(`${name}: the disk was full at ${points.length} of ${writes} writes\n`);
   return found;
+}
+
+async function hasPlanned({ store }: Scene): Promise<boolean> {
+  const [last] = (await listRuns(store)).slice(-1);
+  const text = last === undefined ? undefined : await store.read(`runs/${last}.jsonl`);
+  // The last line may be torn.
+  return (text ?? '')
+    .split('\n')
+    .slice(0, -1)
+    .some((line) => JSON.parse(line).event === 'planned');
+}
+
+/** Either the state could not be saved, which is said of the whole run, or it could, and the resources have the problems. */
+function saysHowToContinue(end: RunEnd): boolean {
+  return (
+    end.kind === 'ended' || (end.kind === 'failed' && end.problem.hint?.text.includes('It resumes from here.') === true)
+  );
 }
 
 it('a full disk at any write of an apply loses nothing', async () => {
