@@ -115,3 +115,34 @@ describe('decodeConfig', () => {
     expect(() => decodeConfig(raw)).toThrow('BAD_ANSWER');
   });
 });
+
+it('gives switches and numbers of an answer one spelling, and leaves texts alone', () => {
+  const { values } = decodeConfig({
+    onboot: 'yes',
+    numa: false,
+    tablet: 'maybe',
+    cores: '04',
+    cpulimit: '1.50',
+    name: '04',
+    ciuser: ' ',
+    description: ' ',
+    balloon: null,
+  });
+  expect(Object.fromEntries(values)).toEqual({
+    onboot: '1',
+    numa: '0',
+    tablet: 'maybe',
+    cores: '4',
+    cpulimit: '1.5',
+    name: '04',
+    ciuser: '',
+    description: ' ',
+  });
+});
+
+it.each([
+  ['no object', [], 'not an object'],
+  ['a key that holds an object', { net0: {} }, 'net0'],
+])('refuses an answer with %s, and says so', (_, raw, words) => {
+  expect(() => decodeConfig(raw)).toThrow(words);
+});
