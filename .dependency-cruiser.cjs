@@ -30,10 +30,20 @@ const simulator = {
   to: { path: '^src/', pathNot: '^src/(simulator|base|pve/wire)/' },
 };
 
+/** The provider uses the engine as any other program would. */
+const publicEngine = {
+  name: 'provider-uses-public-engine',
+  comment: 'src/provider may import from src/engine only its public face, index.ts',
+  severity: 'error',
+  from: { path: '^src/provider/', pathNot: '\\.test\\.ts$|/testing/' },
+  to: { path: '^src/engine/', pathNot: '^src/engine/index\\.ts$' },
+};
+
 module.exports = {
   forbidden: [
     ...layering,
     simulator,
+    publicEngine,
     {
       name: 'no-circular',
       severity: 'error',

@@ -118,17 +118,21 @@ describe('the import order between folders', () => {
   });
 
   it('is refused when it is broken', async () => {
-    // A tree of two files, one of which lets the base import the client.
+    // A tree of a few files. One lets the base import the client, another lets the provider reach into the engine.
     const planted = await mkdtemp(join(tmpdir(), 'proxwright-tidy-'));
     try {
       for (const name of ['node_modules', 'tsconfig.json', 'package.json']) {
         await symlink(join(root, name), join(planted, name));
       }
-      for (const folder of ['base', 'pve']) await mkdir(join(planted, 'src', folder), { recursive: true });
+      for (const folder of ['base', 'pve', 'engine', 'provider'])
+        await mkdir(join(planted, 'src', folder), { recursive: true });
       await writeFile(join(planted, 'src/pve/client.ts'), 'export const client = 1;\n');
       await writeFile(join(planted, 'src/base/planted.ts'), "export { client } from '../pve/client.ts';\n");
+      await writeFile(join(planted, 'src/engine/session.ts'), 'export const session = 1;\n');
+      await writeFile(join(planted, 'src/provider/planted.ts'), "export { session } from '../engine/session.ts';\n");
       const { ok, output } = await cruise(planted);
       expect(ok).toBe(false);
+      expect(output).toContain('provider-uses-public-engine: src/provider/planted.ts');
       expect(output).toContain('base-imports: src/base/planted.ts');
     } finally {
       await rm(planted, { recursive: true, force: true });

@@ -8,6 +8,7 @@ export type { StackState } from '../kinds/recorded.ts';
 export type { Step } from '../kinds/step.ts';
 export type { Difference } from '../kinds/vm/diff/diff.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
+export { IdReservations } from '../kinds/vm/ids.ts';
 export type { VmRecord } from '../kinds/vm/record.ts';
 export {
   loadStack,
@@ -23,6 +24,8 @@ export { WireWatch } from './doctor/examination.ts';
 export { type ExamineInput, examine } from './doctor/examine.ts';
 export { type Finding, isHealthy } from './doctor/finding.ts';
 export type { ExecuteResult } from './execute.ts';
+export { fieldsOfVm } from './import/fields.ts';
+export { RunLimits } from './limits.ts';
 export { type ObserveInput, observe } from './observe.ts';
 export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';
 export { type DestroyInput, type PlanInput, type PlanResult, planDestroy, planStack } from './plan.ts';
@@ -31,6 +34,8 @@ export { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 export { pveumCommands } from './privileges/pveum.ts';
 export { requirementsOf } from './privileges/requirements.ts';
 export { smallestRoles } from './privileges/roles.ts';
-export type { Activity, RunListener } from './run-memory.ts';
+export { explainUnseen } from './privileges/unseen.ts';
+export { type Activity, type RunListener, RunMemory } from './run-memory.ts';
 export { describeRun, type RunRecord } from './run-record.ts';
+export { runStep } from './run-step.ts';
 export { type PlanOptions, Session, type SessionDeps, type SessionInput } from './session.ts';

@@ -1,28 +1,28 @@
 /** The provider itself: its configuration, its resources and its data sources. */
 import { Configuration } from './configure/configuration.ts';
-import type { ProviderDoors } from './configure/surroundings.ts';
+import type { ProcessDeps } from './configure/deps.ts';
 import { dataSources } from './data/index.ts';
-import { imageResource } from './image/resource.ts';
+import { imageResource } from './kinds/image/resource.ts';
+import { templateResource } from './kinds/template/resource.ts';
+import { KnownVms } from './kinds/vm/leftovers.ts';
+import { vmResource } from './kinds/vm/resource.ts';
 import type { Provider } from './provider.ts';
-import { templateResource } from './template/resource.ts';
-import { VmContext } from './vm/context.ts';
-import { vmResource } from './vm/resource.ts';
 
-export type { ProviderDoors } from './configure/surroundings.ts';
+export type { ProcessDeps } from './configure/deps.ts';
 
-export async function createProvider(doors: ProviderDoors): Promise<Provider> {
-  const configuration = new Configuration(doors);
-  const { surroundingsOf } = configuration;
-  // VMs and templates are of one kind: what is known of the ones counts for the others.
-  const context = new VmContext(surroundingsOf);
+export async function createProvider(processDeps: ProcessDeps): Promise<Provider> {
+  const configuration = new Configuration(processDeps);
+  const { depsOf } = configuration;
+  // A template is a VM to Proxmox: what is known of the one counts for the other.
+  const known = new KnownVms();
   return {
     schema: configuration.schema,
     resources: new Map([
-      ['proxwright_image', imageResource(surroundingsOf)],
-      ['proxwright_template', templateResource(context)],
-      ['proxwright_vm', vmResource(surroundingsOf, context)],
+      ['proxwright_image', imageResource(depsOf)],
+      ['proxwright_template', templateResource(depsOf, known)],
+      ['proxwright_vm', vmResource(depsOf, known)],
     ]),
-    dataSources: dataSources(surroundingsOf),
+    dataSources: dataSources(depsOf),
     validate: async (config) => configuration.validate(config),
     configure: ({ config, hostVersion }) => configuration.configure(config, hostVersion),
     stop: () => configuration.stop(),

@@ -1,7 +1,7 @@
 /**
  * What the protocol asks of a provider, without the protocol: values are plain data, problems are diagnostics, nothing here
- * knows of gRPC. `host/` translates; resources and data sources implement. Calls that ask a server get a signal that fires
- * when the host has given up the call.
+ * knows gRPC. `host/` translates; resources and data sources implement. Calls that ask a server get a signal that fires when
+ * the host has canceled the call.
  */
 import type { AttributePath } from './cty/path.ts';
 import type { CtyObject } from './cty/value.ts';
@@ -34,7 +34,7 @@ export interface Provider {
     readonly config: CtyObject;
     readonly hostVersion: string;
   }): Promise<readonly ProviderDiagnostic[]>;
-  /** Ctrl-C: calls under way end soon, with the truth about what stands. */
+  /** Ctrl-C: calls under way end soon and report what exists. */
   stop(): void;
 }
 
@@ -93,7 +93,7 @@ export interface ApplyRequest {
 }
 
 export interface ApplyResult {
-  /** Null: nothing stands, or nothing the host may keep. */
+  /** Null: nothing exists, or nothing that the host may keep. */
   readonly state: CtyObject | null;
   readonly private: PrivateState;
   readonly diagnostics: readonly ProviderDiagnostic[];

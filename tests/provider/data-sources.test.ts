@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { printOwnership } from '../../src/kinds/vm/ownership.ts';
+import { ownerName } from '../../src/provider/adapter/engine-run.ts';
 import { type CtyObject, isObject, UNKNOWN } from '../../src/provider/cty/value.ts';
 import { createProvider } from '../../src/provider/index.ts';
-import { ownerName } from '../../src/provider/vm/owner.ts';
 import {
   buildWorld,
   createSimulator,
@@ -103,14 +103,14 @@ describe('proxwright_storages', () => {
     const away = bench.world.nodes.get('pve2');
     if (away) away.online = false;
     expect((await read('proxwright_storages', { node: 'pve2' }, { bench })).told).toEqual([
-      'error node: Node "pve2" is offline, so nobody can say what its storages are.',
+      'error node: Node "pve2" is offline, so its storages cannot be read.',
     ]);
   });
 
   it('warns where the token sees none', async () => {
     const { state, told: said } = await read('proxwright_storages', {}, { token: NO_RIGHTS });
     expect(state).toMatchObject({ storages: [] });
-    expect(said).toEqual([expect.stringContaining('warning -: The token sees no storage at all')]);
+    expect(said).toEqual([expect.stringContaining('warning -: The token cannot see any storage')]);
   });
 });
 
@@ -149,10 +149,10 @@ describe('proxwright_template', () => {
     ],
     [{ vmid: 4711 }, 'error vmid: No visible VM is called "4711".'],
     [{ vmid: 150 }, 'error vmid: "150" is VM 150 on pve1, but it is not a template.'],
-    [{ vmid: 9000, node: 'pve2' }, 'error node: VM 9000 is not on pve2; there is 9000 on pve1.'],
+    [{ vmid: 9000, node: 'pve2' }, 'error node: VM 9000 is not on pve2; it is 9000 on pve1.'],
     [{ vmid: 9000, node: 'pve9' }, 'error node: The cluster has no node "pve9".'],
-    [{}, 'error -: Either "name" or "vmid" must say which VM is meant.'],
-    [{ name: 'x', vmid: 9000 }, 'error vmid: "name" and "vmid" exclude each other'],
+    [{}, 'error -: Either "name" or "vmid" is required.'],
+    [{ name: 'x', vmid: 9000 }, 'error vmid: "name" and "vmid" cannot be used together.'],
     [{ vmid: 7 }, 'error vmid: "vmid" must be at least 100; it is 7.'],
   ])('%j is refused at its attribute', async (written, complaint) => {
     const { state, told: said } = await read('proxwright_template', written);
@@ -200,7 +200,7 @@ describe('proxwright_templates', () => {
   it('warns a token that sees nothing, and does not warn about an empty cluster', async () => {
     const blind = await read('proxwright_templates', {}, { token: NO_RIGHTS });
     expect(blind.state).toMatchObject({ templates: [] });
-    expect(blind.told).toEqual([expect.stringContaining('warning -: The token sees no VM at all')]);
+    expect(blind.told).toEqual([expect.stringContaining('warning -: The token cannot see any VM')]);
     const none = await read('proxwright_templates', {}, { bench: new ProviderBench(emptyWorld) });
     expect(none).toMatchObject({ state: { templates: [] }, told: [] });
   });
@@ -235,10 +235,10 @@ describe('proxwright_vm', () => {
   );
 
   it.each<[Written, string]>([
-    [{ vmid: 4711 }, 'error vmid: The token sees no VM 4711.'],
-    [{ name: 'others-15' }, 'error name: The token sees no VM called "others-15".'],
+    [{ vmid: 4711 }, 'error vmid: The token cannot see VM 4711.'],
+    [{ name: 'others-15' }, 'error name: The token cannot see a VM called "others-15".'],
     [{ vmid: 9000 }, 'error vmid: VM 9000 is a template (9000 on pve1).'],
-    [{ vmid: 150, node: 'pve2' }, 'error node: VM 150 is not on pve2; there is 150 on pve1.'],
+    [{ vmid: 150, node: 'pve2' }, 'error node: VM 150 is not on pve2; it is 150 on pve1.'],
   ])('%j is refused at its attribute', async (written, complaint) => {
     const { state, told: said } = await read('proxwright_vm', written);
     expect(state).toBeNull();
@@ -299,8 +299,8 @@ describe('proxwright_vms', () => {
     const { state } = await read('proxwright_vms', { incomplete: true }, { bench: new ProviderBench(leftBehind) });
     expect(vmids(state, 'vms')).toEqual([120]);
     expect(listOf(state, 'vms')[0]?.what_to_do).toBe(
-      'To complete it, apply a proxwright_vm with name = "web-1" that is not in the state: it goes on with this VM. ' +
-        'If no such block is left, remove the VM by hand, on pve1: qm destroy 120',
+      'To complete it, apply a proxwright_vm with name = "web-1" that is not in the state: the creation resumes with this VM. ' +
+        'If the configuration no longer has such a resource, remove the VM by hand, on pve1: qm destroy 120',
     );
     const without = await read('proxwright_vms', { incomplete: true });
     expect(without).toMatchObject({ state: { vms: [] }, told: [] });
@@ -323,7 +323,7 @@ describe('proxwright_vms', () => {
   it('warns a token that sees nothing', async () => {
     const { state, told: said } = await read('proxwright_vms', {}, { token: NO_RIGHTS });
     expect(state).toMatchObject({ vms: [] });
-    expect(said).toEqual([expect.stringContaining('warning -: The token sees no VM at all')]);
+    expect(said).toEqual([expect.stringContaining('warning -: The token cannot see any VM')]);
   });
 });
 

@@ -55,7 +55,7 @@ describe('an image that is sent', () => {
       const { images } = bench.hosts();
       const made = await images.apply(SENT);
       expect(problemsOf(made)).toEqual([]);
-      expect(made.diagnostics.map(({ summary }) => summary)).toEqual(['An earlier run brought this image']);
+      expect(made.diagnostics.map(({ summary }) => summary)).toEqual(['An earlier run created this file']);
       expect(problemsOf(await images.apply(null))).toEqual([]);
       expect(bench.files()).toEqual([]);
     });

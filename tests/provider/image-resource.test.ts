@@ -62,7 +62,7 @@ describe('an image of Terraform', () => {
       const later = bench.hosts({ image: images.instance }).images;
       const plan = await later.plan(NOBLE);
       expect([plan.action, plan.changed]).toEqual(['replace', ['size_bytes']]);
-      expect(plan.diagnostics.map(({ detail }) => detail).join()).toContain('somebody else has written to the file');
+      expect(plan.diagnostics.map(({ detail }) => detail).join()).toContain('another client has written to the file');
       const applied = await later.apply(NOBLE);
       expect(applied.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
       expect(later.state.size_bytes).toBe(597 * 1024 ** 2);
@@ -107,7 +107,7 @@ describe('an image of Terraform', () => {
       await download(bench, WELL_KNOWN_URLS.ubuntuNoble);
       const { images } = bench.hosts();
       const made = await images.apply({ ...NOBLE, sha256: NOBLE_SHA256 });
-      expect(made.diagnostics.map(({ summary }) => summary)).toEqual(['The file is there already']);
+      expect(made.diagnostics.map(({ summary }) => summary)).toEqual(['The file already exists']);
       const gone = await images.apply(null);
       expect(gone.diagnostics.map(({ summary }) => summary)).toContain('The file stays');
       expect(bench.files()).toHaveLength(1);
@@ -147,7 +147,9 @@ describe('a plan of an image says before anything happens', () => {
     await bench.run(async () => {
       await download(bench, WELL_KNOWN_URLS.debian12);
       const { diagnostics } = await bench.hosts().images.plan(NOBLE);
-      expect(diagnostics.map(told)).toEqual([expect.stringContaining('error file: local:import/noble.qcow2 is on')]);
+      expect(diagnostics.map(told)).toEqual([
+        expect.stringContaining('error file: local:import/noble.qcow2 already exists on'),
+      ]);
       expect(codes(diagnostics)).toEqual(['FILE_DIFFERS']);
       expect(bench.writes().filter((line) => !line.includes('/access/'))).toHaveLength(0);
     });

@@ -354,7 +354,7 @@ describe('a VM whose template is made in the same run', () => {
       const plan = await process.vms.plan(web);
       expect(plan.action).toBe('create');
       expect(plan.diagnostics.map(({ severity, summary }) => `${severity} ${summary}`)).toEqual([
-        'warning The template is made in the same run',
+        'warning The same run creates the template',
       ]);
       const wrong = await process.vms.plan({ ...web, node: 'elsewhere' });
       expect(hasErrors(wrong.diagnostics)).toBe(true);

@@ -5,8 +5,8 @@ import { desiredConfig } from '../../src/kinds/vm/desired-config.ts';
 import type { VmFields } from '../../src/kinds/vm/fields/index.ts';
 import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { foreignChanges } from '../../src/kinds/vm/testing/foreign-changes.ts';
-import { USER_ATTRIBUTES } from '../../src/provider/vm/schema.ts';
-import { wantedVm } from '../../src/provider/vm/wanted-vm.ts';
+import { desiredVm } from '../../src/provider/kinds/vm/desired.ts';
+import { USER_ATTRIBUTES } from '../../src/provider/kinds/vm/schema.ts';
 import { driftWorld, SURROUNDINGS } from '../simulation/engine/support/drift-world.ts';
 import { isStored } from '../simulation/engine/support/foreign-edit.ts';
 import { byDepth } from '../support/depth.ts';
@@ -27,9 +27,9 @@ function startable(fields: VmFields): VmFields {
 }
 
 /** The generator does not know the rules between fields, so only what they accept is a sample. */
-const isAccepted = (fields: VmFields) => wanted(configOf(fields)).problems.length === 0;
+const isAccepted = (fields: VmFields) => resolved(configOf(fields)).problems.length === 0;
 
-const wanted = (config: ReturnType<typeof configOf>) => wantedVm(complete(USER_ATTRIBUTES, config), { exists: false });
+const resolved = (config: ReturnType<typeof configOf>) => desiredVm(complete(USER_ATTRIBUTES, config), false);
 
 function samples(seed: number, count: number) {
   return SURROUNDINGS.flatMap((around) =>
@@ -78,7 +78,7 @@ describe('a VM that Terraform applied', () => {
     let changes = 0;
     for (const { name, fields } of samples(22, SAMPLES.foreign).filter((sample) => sample.fields.power === 'stopped')) {
       const config = configOf(withoutPassword(fields));
-      const { vm: declared } = wanted(config);
+      const { vm: declared } = resolved(config);
       const bench = new VmBench({ world: driftWorld });
       await bench.run(async () => {
         const first = bench.process();

@@ -169,7 +169,7 @@ describe('a VM that was switched off', () => {
 
   it('by the same token stays off, too, unless a restart was allowed', async () => {
     await withMade(SMALL, async (bench, next) => {
-      const { work } = bench.process().surroundings;
+      const { work } = bench.process().deps;
       await work.tasks.wait(await work.node('pve1').vm(bench.vm('web').vmid).status.stop());
       expect((await next().host.plan(SMALL)).action).toBe('none');
       await make(next().host, { ...SMALL, memory: '2GiB' });

@@ -61,7 +61,7 @@ describe('a write-only password', () => {
     expect(more).toEqual([]);
     const both = { ...SMALL, cloud_init: { password_wo: FIRST, password: { env: 'PASSWORD' } } };
     expect((await host.validate(both)).map(told)).toEqual([
-      'error cloud_init: password and password_wo exclude each other.',
+      'error cloud_init: password and password_wo cannot be used together.',
     ]);
   });
 });

@@ -1,4 +1,4 @@
-/** Attributes that only a user fills in, and reading them by their table: for the provider itself and for data sources. */
+/** Attributes that only a user sets, and how to read them by their table: for the provider itself and for data sources. */
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -9,7 +9,7 @@ import type { Attribute, Attributes, AttributeType } from '../schema/model.ts';
 import { groupShape } from '../schema/shape.ts';
 import { toFields } from '../values/to-fields.ts';
 
-/** A table's attributes without the server's part in them: there is no server that fills in what is left out. */
+/** The attributes of a table for which no server fills in what is left out. */
 export function asArguments(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).map(([name, each]) => [name, asArgument(each)]));
 }
@@ -27,16 +27,16 @@ function inside(type: AttributeType): AttributeType {
 }
 
 export interface Arguments<Table extends z.ZodType> {
-  /** What is unknown is not in it; undefined where something is wrong. */
+  /** Without the unknown values; undefined where something is invalid. */
   readonly value: z.output<Table> | undefined;
-  /** As a file would write it. */
+  /** As a stack file would write it. */
   readonly tree: Readonly<Record<string, unknown>>;
   /** Dotted paths of what is known only after apply. */
   readonly unknown: ReadonlySet<string>;
   readonly problems: readonly Diagnostic[];
 }
 
-/** Everything that is wrong, each at its field; what is unknown is not looked at. */
+/** Reports every problem at its field. Unknown values are not checked. */
 export function readArguments<Table extends z.ZodType>(
   table: Table,
   config: CtyObject,

@@ -67,7 +67,7 @@ function configuration(environment: Record<string, string> = {}) {
 async function configured(written: Written, environment: Record<string, string> = {}) {
   const { configuration: made, connections, transport, secrets } = configuration(environment);
   const diagnostics = await made.configure(complete(written), '1.11.4');
-  return { diagnostics, surroundings: made.surroundingsOf(), connections, transport, secrets, made };
+  return { diagnostics, deps: made.depsOf(), connections, transport, secrets, made };
 }
 
 const told = ({ severity, path = [], detail }: ProviderDiagnostic) =>
@@ -128,17 +128,17 @@ describe('the schema of the provider', () => {
 
 describe('the configuration of the provider', () => {
   it('comes from its attributes, and nothing is sent', async () => {
-    const { diagnostics, surroundings, connections, transport, secrets } = await configured({
+    const { diagnostics, deps, connections, transport, secrets } = await configured({
       ...GIVEN,
       fingerprint: FINGERPRINT.toLowerCase(),
       plan_checks: 'warn',
       rollout: { stagger: '30s', limits: { vms: 3, requests: 4 }, timeouts: { clone: '1h' } },
     });
     expect(diagnostics).toEqual([]);
-    expect(surroundings?.work.endpoint).toBe('https://pve1:8006');
-    expect(surroundings?.looks.principal).toBe('deploy@pve!ci');
-    expect(surroundings?.planChecks).toBe('warn');
-    expect(surroundings?.rollout).toMatchObject({
+    expect(deps?.work.endpoint).toBe('https://pve1:8006');
+    expect(deps?.looks.principal).toBe('deploy@pve!ci');
+    expect(deps?.planChecks).toBe('warn');
+    expect(deps?.rollout).toMatchObject({
       staggerMs: 30_000,
       readiness: 'sequential',
       limits: { vms: 3, requests: 4, clonesPerNode: 2 },
@@ -164,10 +164,10 @@ describe('the configuration of the provider', () => {
     [{ PROXMOX_VE_ENDPOINT: 'env', PROXMOX_VE_USERNAME: 'root@pam', PROXMOX_VE_PASSWORD: 'secret' }, 'root@pam'],
     [{ PM_API_URL: 'https://env', PM_USER: 'root@pam', PM_PASS: 'secret' }, 'root@pam'],
   ])('comes from the environment: %j', async (environment, principal) => {
-    const { diagnostics, surroundings } = await configured({}, environment);
+    const { diagnostics, deps } = await configured({}, environment);
     expect(diagnostics).toEqual([]);
-    expect(surroundings?.work.endpoint).toBe('https://env:8006');
-    expect(surroundings?.work.principal).toBe(principal);
+    expect(deps?.work.endpoint).toBe('https://env:8006');
+    expect(deps?.work.principal).toBe(principal);
   });
 
   it('takes the fingerprint from the environment', async () => {
@@ -178,28 +178,28 @@ describe('the configuration of the provider', () => {
   it.each<Written>([{ token_file: 'token' }, { token_command: ['cat', 'token'] }])(
     'finds the token where %j says',
     async (written) => {
-      const { surroundings, diagnostics } = await configured({ endpoint: 'pve1', ...written });
+      const { deps, diagnostics } = await configured({ endpoint: 'pve1', ...written });
       expect(diagnostics).toEqual([]);
-      expect(surroundings?.work.principal).toBe('deploy@pve!ci');
+      expect(deps?.work.principal).toBe('deploy@pve!ci');
     },
   );
 
   it('is what the attributes say before the environment, also before a malformed one', async () => {
-    const { surroundings, diagnostics } = await configured(
+    const { deps, diagnostics } = await configured(
       { ...GIVEN, fingerprint: FINGERPRINT },
       { PROXMOX_VE_ENDPOINT: 'http:', PROXMOX_VE_API_TOKEN: 'malformed', PROXMOX_VE_FINGERPRINT: 'x' },
     );
     expect(diagnostics).toEqual([]);
-    expect(surroundings?.work.endpoint).toBe('https://pve1:8006');
+    expect(deps?.work.endpoint).toBe('https://pve1:8006');
   });
 
   it('tells everything that is missing at once, each at its attribute', async () => {
-    const { diagnostics, surroundings } = await configured({});
+    const { diagnostics, deps } = await configured({});
     expect(diagnostics.map(told)).toEqual([
-      'error endpoint: No endpoint of a Proxmox server is given.',
-      'error token: No credentials are given.',
+      'error endpoint: The endpoint of the Proxmox server is not set.',
+      'error token: No credentials are set.',
     ]);
-    expect(surroundings).toBeUndefined();
+    expect(deps).toBeUndefined();
   });
 
   it.each<[Record<string, string>, string]>([
@@ -219,10 +219,10 @@ describe('the configuration of the provider', () => {
   it.each<[Written, string]>([
     [{ endpoint: 'ftp://pve1' }, 'error endpoint: "endpoint": an endpoint looks like'],
     [{ token: 'deploy@pve' }, 'error token: The API token has no "="'],
-    [{ token: TOKEN, token_file: 'x' }, 'error token_file: "token" and "token_file" exclude each other'],
+    [{ token: TOKEN, token_file: 'x' }, 'error token_file: "token" and "token_file" cannot be used together.'],
     [{ token_command: [] }, 'error token_command: "token_command" must be at least 1 elements'],
     [{ fingerprint: 'AA' }, 'error fingerprint: "fingerprint" is "AA": a SHA-256 fingerprint is 32 pairs'],
-    [{ fingerprint: FINGERPRINT, ca: 'ca.pem' }, 'error fingerprint: "fingerprint" and "ca" exclude each other'],
+    [{ fingerprint: FINGERPRINT, ca: 'ca.pem' }, 'error fingerprint: "fingerprint" and "ca" cannot be used together.'],
     [{ ca: PEM }, 'error ca: The CA certificate is not usable.'],
     [{ plan_checks: 'never' }, 'error plan_checks: "plan_checks" must be one of error, warn, off; it is "never".'],
     [{ rollout: { stagger: '30' } }, 'error rollout: "rollout.stagger": "30" is not a duration'],
@@ -231,9 +231,9 @@ describe('the configuration of the provider', () => {
   ])('is refused before anything is configured: %j', async (written, complaint) => {
     const { configuration: made } = configuration();
     expect(made.validate(complete(written)).map(told)).toEqual([expect.stringContaining(complaint)]);
-    const { diagnostics, surroundings } = await configured({ ...GIVEN, ...written });
+    const { diagnostics, deps } = await configured({ ...GIVEN, ...written });
     expect(diagnostics.map(told)).toContainEqual(expect.stringContaining(complaint));
-    expect(surroundings).toBeUndefined();
+    expect(deps).toBeUndefined();
   });
 
   it.each<[Written, string]>([
@@ -259,9 +259,9 @@ describe('the configuration of the provider', () => {
   ])('is not in force, and no mistake, while something is unknown', async (written) => {
     const { configuration: made } = configuration();
     expect(made.validate(complete(written))).toEqual([]);
-    const { diagnostics, surroundings } = await configured({ ...GIVEN, ...written });
+    const { diagnostics, deps } = await configured({ ...GIVEN, ...written });
     expect(diagnostics).toEqual([]);
-    expect(surroundings).toBeUndefined();
+    expect(deps).toBeUndefined();
   });
 
   it.each(['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'])(
@@ -269,7 +269,7 @@ describe('the configuration of the provider', () => {
     async (name) => {
       const wish = { [name]: 'true' };
       const warned = await configured(GIVEN, wish);
-      expect(warned.surroundings).toBeDefined();
+      expect(warned.deps).toBeDefined();
       expect(warned.diagnostics.map(told)).toEqual([
         `warning -: ${name} has no effect: the certificate is always verified, by CA or fingerprint.`,
       ]);
@@ -289,12 +289,12 @@ describe('the configuration of the provider', () => {
 
 describe('what a configured provider shares', () => {
   it('is read once by those who look, and anew by those who work or after it was forgotten', async () => {
-    const { surroundings, transport } = await configured(GIVEN);
-    if (!surroundings) throw new Error('not configured');
-    const { looks, work } = surroundings;
+    const { deps, transport } = await configured(GIVEN);
+    if (!deps) throw new Error('not configured');
+    const { looks, work } = deps;
     await Promise.all([looks.nodes(), looks.nodes(), looks.nodes()]);
     expect(transport.lines()).toEqual(['GET /version', 'GET /nodes']);
-    surroundings.forgetLooks();
+    deps.forgetLooks();
     await looks.nodes();
     await work.nodes();
     await work.nodes();
@@ -302,23 +302,23 @@ describe('what a configured provider shares', () => {
   });
 
   it('ends as canceled when the host stops', async () => {
-    const { surroundings, made } = await configured(GIVEN);
-    if (!surroundings) throw new Error('not configured');
+    const { deps, made } = await configured(GIVEN);
+    if (!deps) throw new Error('not configured');
     made.stop();
-    await expect(surroundings.looks.nodes({ signal: surroundings.signal })).rejects.toMatchObject({ code: 'CANCELED' });
+    await expect(deps.looks.nodes({ signal: deps.signal })).rejects.toMatchObject({ code: 'CANCELED' });
   });
 
   it.each<Record<string, string>>([
     { PROXMOX_VE_USERNAME: 'root@pam', PROXMOX_VE_PASSWORD: 'x', PROXMOX_VE_OTP: '123456' },
     { PM_USER: 'root@pam', PM_PASS: 'x', PM_OTP: '123456' },
   ])('logs in once where the password can be used but once: %j', async (environment) => {
-    const { surroundings } = await configured({ endpoint: 'pve1' }, environment);
-    expect(surroundings?.looks).toBe(surroundings?.work);
+    const { deps } = await configured({ endpoint: 'pve1' }, environment);
+    expect(deps?.looks).toBe(deps?.work);
   });
 
   it('reads secrets from the environment and strikes them out of what is written', async () => {
-    const { surroundings, secrets } = await configured(GIVEN, { PASSWORD: 'correct horse' });
-    expect((await surroundings?.readSecret({ env: 'PASSWORD' }))?.reveal()).toBe('correct horse');
+    const { deps, secrets } = await configured(GIVEN, { PASSWORD: 'correct horse' });
+    expect((await deps?.readSecret({ env: 'PASSWORD' }))?.reveal()).toBe('correct horse');
     expect([...secrets].map((secret) => secret.reveal())).toContain('correct horse');
   });
 });

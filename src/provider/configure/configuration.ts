@@ -1,50 +1,50 @@
-/** The provider's configuration over the life of a process: unknown, wrong, or in force. */
+/** The provider's configuration over the life of a process: unknown, invalid, or in force. */
 import { setMaxListeners } from 'node:events';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { canceled, ProxwrightError } from '../../base/errors.ts';
+import { canceled } from '../../base/errors.ts';
+import type { Deps, DepsOf } from '../adapter/deps.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
-import type { Surroundings, SurroundingsOf } from '../surroundings.ts';
 import { diagnosticAt } from '../values/diagnostics.ts';
 import { findConnection } from './connection.ts';
+import { depsFor, type ProcessDeps } from './deps.ts';
 import { readSettings } from './settings.ts';
-import { type ProviderDoors, surroundingsFor } from './surroundings.ts';
 import { CONFIGURATION_SCHEMA } from './table.ts';
 
 export class Configuration {
   readonly schema = CONFIGURATION_SCHEMA;
-  readonly #doors: ProviderDoors;
+  readonly #processDeps: ProcessDeps;
   readonly #stopping = new AbortController();
-  #surroundings: Surroundings | undefined;
+  #deps: Deps | undefined;
 
-  constructor(doors: ProviderDoors) {
-    this.#doors = doors;
-    // Every request under way listens to it, and they are many.
+  constructor(processDeps: ProcessDeps) {
+    this.#processDeps = processDeps;
+    // Every request under way listens to it, and there are many.
     setMaxListeners(0, this.#stopping.signal);
   }
 
-  /** Undefined until all of the configuration is known and right. */
-  readonly surroundingsOf: SurroundingsOf = () => this.#surroundings;
+  /** Undefined until all of the configuration is known and valid. */
+  readonly depsOf: DepsOf = () => this.#deps;
 
-  /** What can be told without the environment, which may be another one when it counts. */
+  /** What can be checked without the environment, which may differ at apply. */
   validate(config: CtyObject): readonly ProviderDiagnostic[] {
     return readSettings(config).problems.map(shown);
   }
 
   async configure(config: CtyObject, hostVersion: string): Promise<readonly ProviderDiagnostic[]> {
-    this.#surroundings = undefined;
-    const { log, environment, directory = '.' } = this.#doors;
+    this.#deps = undefined;
+    const { log, environment, directory = '.' } = this.#processDeps;
     const { settings, unknown, problems } = readSettings(config);
     if (!settings) return problems.map(shown);
     if (unknown.size > 0) {
-      // While planning that is no mistake: whoever needs the server says so then.
+      // While planning that is not an error; a call that needs the server reports it.
       log.log('info', 'The configuration of the provider is not known yet.', { unknown: [...unknown].join(', ') });
       return [];
     }
     const { connection, diagnostics } = await findConnection(settings, { environment, directory });
     if (connection) {
       const { signal } = this.#stopping;
-      this.#surroundings = surroundingsFor({ settings, connection, doors: this.#doors, signal });
+      this.#deps = depsFor({ settings, connection, processDeps: this.#processDeps, signal });
       log.log('debug', 'configured', { endpoint: connection.endpoint.url, host: hostVersion });
     }
     return diagnostics.map(shown);
@@ -53,17 +53,6 @@ export class Configuration {
   stop(): void {
     this.#stopping.abort(canceled());
   }
-}
-
-/** For calls that cannot be answered without a server. */
-export function knownSurroundings(surroundingsOf: SurroundingsOf): Surroundings {
-  const surroundings = surroundingsOf();
-  if (surroundings) return surroundings;
-  throw new ProxwrightError({
-    code: 'MISSING_REFERENCE',
-    detail: 'The configuration of the provider is not known yet, so no server can be asked.',
-    hint: 'Give endpoint and token values that are known before apply, or apply what they depend on first: -target.',
-  });
 }
 
 const shown = (diagnostic: Diagnostic) => diagnosticAt(diagnostic, CONFIGURATION_SCHEMA.attributes);

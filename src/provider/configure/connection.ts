@@ -1,4 +1,4 @@
-/** Where the server is, who we are and why its certificate is believed: the configuration first, then the environment. */
+/** The server, the credentials and the trust in its certificate: from the configuration, else from the environment. */
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError, toDiagnostic } from '../../base/errors.ts';
@@ -22,7 +22,7 @@ import { isPem, type Settings } from './settings.ts';
 export interface Connection {
   readonly endpoint: Endpoint;
   readonly credentials: Credentials;
-  /** Undefined: the authorities this machine trusts. */
+  /** Undefined: the certificate authorities that this machine trusts. */
   readonly trust: Trust | undefined;
 }
 
@@ -32,12 +32,12 @@ export type ConnectionSettings = Pick<
 >;
 
 export interface FoundConnection {
-  /** Undefined where something is wrong or missing. */
+  /** Undefined where something is invalid or missing. */
   readonly connection: Connection | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Nothing is sent. All parts are looked for, so that everything wrong is told at once. */
+/** Sends nothing. Reads all parts, so that every problem is reported at once. */
 export async function findConnection(settings: ConnectionSettings, sources: SecretSources): Promise<FoundConnection> {
   const problems: Diagnostic[] = [];
   const attempt = async <Value>(field: string, find: () => Promise<Value>): Promise<Value | undefined> => {
@@ -63,7 +63,7 @@ function endpointOf({ endpoint }: ConnectionSettings, sources: SecretSources): E
   if (found) return found;
   throw new ProxwrightError({
     code: 'BAD_VALUE',
-    detail: 'No endpoint of a Proxmox server is given.',
+    detail: 'The endpoint of the Proxmox server is not set.',
     hint: 'Set endpoint = "https://pve1.example.org:8006" in the provider block, or PROXMOX_VE_ENDPOINT.',
   });
 }
@@ -81,7 +81,7 @@ async function credentialsOf(settings: ConnectionSettings, sources: SecretSource
   if (credentials) return credentials;
   throw new ProxwrightError({
     code: 'BAD_CREDENTIALS',
-    detail: 'No credentials are given.',
+    detail: 'No credentials are set.',
     hint: "Set PROXMOX_VE_API_TOKEN='user@realm!id=secret', or token, token_file or token_command in the provider block.",
   });
 }
@@ -102,7 +102,7 @@ async function readCa(file: string, { directory }: SecretSources): Promise<Trust
   return caTrust(await readTextFile(resolve(directory, file), 'a CA certificate', undefined, file), file);
 }
 
-/** One part at a time, so that a complaint about it can name the variables it comes from. */
+/** One part at a time, so that a problem can name the variables that the part comes from. */
 function fromEnvironment(part: ConnectionPart, { environment }: SecretSources): EnvironmentConnection {
   const names = CONNECTION_VARIABLES[part].filter((name) => environment[name]?.trim());
   try {
@@ -118,21 +118,21 @@ function fromEnvironment(part: ConnectionPart, { environment }: SecretSources): 
   }
 }
 
-/** The wish of the environment is moot where the certificate is pinned; one in the configuration should go. */
+/** A variable of the environment does not matter where the certificate is pinned; an attribute should be removed. */
 function insecurity(
   { insecure }: ConnectionSettings,
   { environment }: SecretSources,
   trust: Trust | undefined,
 ): Diagnostic[] {
-  const wishes = [
+  const warnings = [
     ...(insecure ? ['"insecure" has no effect: the certificate is always verified, by CA or fingerprint.'] : []),
     ...(trust ? [] : unmetInsecurity(environment)),
   ];
-  return wishes.map((detail) => ({
+  return warnings.map((detail) => ({
     ...new ProxwrightError({
       code: 'BAD_VALUE',
       detail,
-      hint: 'If the certificate is refused, the refusal shows the line to put into the provider block: fingerprint = "…".',
+      hint: 'If the certificate is refused, the error shows the line to add to the provider block: fingerprint = "…".',
       ...(insecure && { where: { field: 'insecure' } }),
     }).diagnostic,
     severity: 'warning',

@@ -1,6 +1,6 @@
 /**
- * The door to local files and downloads, one for all resources of the process: the same image for several nodes is fetched
- * and unpacked once. Whoever is last to need it clears away what was unpacked.
+ * Access to local files and downloads, shared by all resources of the process: an image for several nodes is downloaded
+ * and unpacked once. The last user removes what was unpacked.
  */
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -8,17 +8,17 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { createImageSources } from '../../local/image-sources.ts';
 import type { Environment } from '../../pve/index.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Deps } from '../adapter/deps.ts';
 
 export interface ImageSourcesPlace {
   readonly clock: Clock;
   readonly environment: Environment;
-  /** Where relative paths begin. */
+  /** Relative paths start here. */
   readonly directory: string;
   readonly endpoint: string;
 }
 
-export function sharedImageSources(place: ImageSourcesPlace): Surroundings['withImageSources'] {
+export function sharedImageSources(place: ImageSourcesPlace): Deps['withSources'] {
   const sources = createImageSources({
     clock: place.clock,
     cacheDirectory: cacheDirectory(place),
@@ -36,7 +36,7 @@ export function sharedImageSources(place: ImageSourcesPlace): Surroundings['with
   };
 }
 
-/** A configuration is applied by one process at a time, and two of them must not share a cache. */
+/** One process at a time applies a configuration. Two configurations must not share a cache. */
 function cacheDirectory({ environment, directory, endpoint }: ImageSourcesPlace): string {
   const { XDG_CACHE_HOME, HOME } = environment;
   const caches = XDG_CACHE_HOME || (HOME ? join(HOME, '.cache') : tmpdir());

@@ -1,4 +1,4 @@
-/** What the provider's configuration says, checked as far as that goes without a server and without a file. */
+/** The provider's configuration, checked as far as possible without a server and without reading files. */
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
@@ -17,7 +17,7 @@ export interface Settings extends Omit<Written, 'rollout'> {
 }
 
 export interface ReadSettings {
-  /** Undefined where something is wrong. */
+  /** Undefined where something is invalid. */
   readonly settings: Settings | undefined;
   /** Dotted paths of what is known only after apply. */
   readonly unknown: ReadonlySet<string>;
@@ -27,9 +27,9 @@ export interface ReadSettings {
 export function readSettings(config: CtyObject): ReadSettings {
   const { value, tree, unknown, problems } = readArguments(configurationSchema, config, 'the provider');
   if (!value) return { settings: undefined, unknown, problems };
-  // The table of a stack file fills in what nobody said.
+  // The table of a stack file supplies the defaults.
   const rollout = rolloutOf(rolloutSchema.parse(tree.rollout ?? {}));
-  const found = [...problems, ...contradictions(value), ...misspelt(value), ...ofRollout(rollout)];
+  const found = [...problems, ...contradictions(value), ...malformed(value), ...ofRollout(rollout)];
   return { settings: found.length === 0 ? { ...value, rollout } : undefined, unknown, problems: found };
 }
 
@@ -42,25 +42,25 @@ function contradictions(value: Written): Diagnostic[] {
   const found: Diagnostic[] = [];
   const tokens = (['token', 'token_file', 'token_command'] as const).filter((name) => value[name] !== undefined);
   if (tokens.length > 1) {
-    const detail = `${tokens.map((name) => `"${name}"`).join(' and ')} exclude each other: the token comes from one place.`;
+    const detail = `${tokens.map((name) => `"${name}"`).join(' and ')} cannot be used together.`;
     found.push(badValue(tokens[1] ?? 'token', detail).diagnostic);
   }
   if (value.fingerprint !== undefined && value.ca !== undefined) {
-    const detail = '"fingerprint" and "ca" exclude each other: the certificate is believed for one reason.';
-    const hint = 'Keep "ca" if the server’s certificate is renewed from time to time, else "fingerprint".';
+    const detail = '"fingerprint" and "ca" cannot be used together.';
+    const hint = 'Keep "ca" if the certificate of the server is renewed from time to time, otherwise "fingerprint".';
     found.push(badValue('fingerprint', detail, hint).diagnostic);
   }
   return found;
 }
 
-function misspelt({ token, ca }: Written): Diagnostic[] {
+function malformed({ token, ca }: Written): Diagnostic[] {
   return [
-    ...complaintsOf('token', () => token === undefined || parseToken(token)),
-    ...complaintsOf('ca', () => ca === undefined || !isPem(ca) || caTrust(ca)),
+    ...problemsOf('token', () => token === undefined || parseToken(token)),
+    ...problemsOf('ca', () => ca === undefined || !isPem(ca) || caTrust(ca)),
   ];
 }
 
-function complaintsOf(field: string, read: () => unknown): Diagnostic[] {
+function problemsOf(field: string, read: () => unknown): Diagnostic[] {
   try {
     read();
     return [];

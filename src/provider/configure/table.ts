@@ -1,6 +1,6 @@
 /**
- * The provider's own configuration as a field table: how to reach the server and as whom, and how its work is rolled out.
- * The rollout is that of a stack file, without what a run of single resources cannot mean.
+ * The provider's own configuration as a field table: how to reach the server, with which credentials, and how to pace the
+ * work. The rollout is that of a stack file, without what makes no sense for single resources.
  */
 import { z } from 'zod';
 import { field } from '../../kinds/fields/field.ts';
@@ -13,27 +13,27 @@ const ours = { effect: 'none' } as const;
 const { retry, limits, timeouts } = rolloutSchema.shape;
 
 /**
- * Left out: `on_failure`, because the host decides what becomes of the other resources when one fails, and
- * `limits.group_size`, because the host expands groups before a provider sees them.
+ * Left out: `on_failure`, because the host decides what happens to the other resources when one fails, and
+ * `limits.group_size`, because the host expands groups before a provider gets them.
  */
 const rollout = rolloutSchema
   .omit({ on_failure: true })
   .extend({
-    retry: retry.unwrap().describe('What happens while somebody else holds a lock.').optional(),
+    retry: retry.unwrap().describe('How to wait while another client holds a lock.').optional(),
     limits: limits
       .unwrap()
       .omit({ group_size: true })
-      .describe('How much happens at once, across all resources of a run and whatever `-parallelism` is.')
+      .describe('Concurrency limits across all resources of a run, independent of `-parallelism`.')
       .optional(),
-    timeouts: timeouts.unwrap().describe('How long each kind of wait may last; a VM may say otherwise.').optional(),
+    timeouts: timeouts.unwrap().describe('How long each kind of wait may take. A resource may override it.').optional(),
   })
-  .describe('How the work is spread over time and over the cluster.');
+  .describe('How Proxwright paces its work on the cluster.');
 
 export const configurationSchema = z.strictObject({
   endpoint: connectionSchema.shape.endpoint,
   token: field(z.string().min(1).optional(), {
     description:
-      'API token, `user@realm!id=secret`; `PROXMOX_VE_API_TOKEN` by default. Better kept out of the configuration: in the environment, in `token_file` or behind `token_command`.',
+      'API token, `user@realm!id=secret`; `PROXMOX_VE_API_TOKEN` by default. Prefer to keep it out of the configuration: use the environment, `token_file` or `token_command`.',
     secret: true,
     ...ours,
   }),
@@ -45,31 +45,32 @@ export const configurationSchema = z.strictObject({
   fingerprint: connectionSchema.shape.fingerprint,
   ca: field(z.string().min(1).optional(), {
     description:
-      'Certificate of the authority that signed the server’s: the path of a PEM file, or PEM text. `PROXMOX_VE_CA_FILE` by default.',
+      'Certificate of the authority that signed the certificate of the server: the path of a PEM file, or PEM text. `PROXMOX_VE_CA_FILE` by default.',
     ...ours,
   }),
   insecure: field(z.boolean().optional(), {
     description:
-      'Has no effect but a warning: the certificate is always verified. Pin it by `fingerprint`; a refused certificate brings the line to paste.',
+      'Only causes a warning: the certificate is always verified. Pin it with `fingerprint`; the error for a refused certificate shows the line to paste.',
     ...ours,
   }),
   plan_checks: field(z.enum(['error', 'warn', 'off']).default('error'), {
-    description: 'What a plan that the server would refuse is: an error, a warning, or not looked for.',
+    description:
+      'How to report a plan that the server would refuse: as an error or as a warning; `off` skips the checks.',
     ...ours,
   }),
   rollout: rollout.optional(),
 });
 
-/** A pasted `user:password@host` is kept out of messages, yet an endpoint is no secret. */
+/** Messages must not show a pasted `user:password@host`, but an endpoint is not a secret. */
 function attributes(): Attributes {
   const { endpoint, ...others } = asArguments(attributesOfFields(configurationSchema));
   const { sensitive: _, ...shown } = endpoint ?? {};
-  return { endpoint: shown as Attribute, ...others }; // the table has it
+  return { endpoint: shown as Attribute, ...others }; // the table has an endpoint
 }
 
 export const CONFIGURATION_SCHEMA: Schema = {
   version: 0,
   description:
-    'Virtual machines on Proxmox VE. Everything may also come from the environment, under the names that bpg/proxmox (`PROXMOX_VE_…`) and Telmate/proxmox (`PM_…`) use.',
+    'Virtual machines on Proxmox VE. The connection can also come from the environment, with the variable names of bpg/proxmox (`PROXMOX_VE_…`) and Telmate/proxmox (`PM_…`).',
   attributes: attributes(),
 };

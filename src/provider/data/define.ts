@@ -1,17 +1,16 @@
 /**
- * A data source out of its arguments, its results and one function: reading arguments, echoing them and telling what went
- * wrong is the same for all.
+ * Makes a data source from its arguments, its results and one function. Reading the arguments, echoing them and reporting
+ * problems is the same for all.
  */
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { type DepsOf, depsDuring, requiredDeps } from '../adapter/deps.ts';
 import { asArguments, badValue, readArguments } from '../configure/arguments.ts';
-import { knownSurroundings } from '../configure/configuration.ts';
-import { type CtyObject, type CtyType, type CtyValue, objectOf } from '../cty/value.ts';
+import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
 import type { DataSource, ProviderDiagnostic } from '../provider.ts';
 import { attributesOfFields } from '../schema/from-fields.ts';
 import type { Attribute, Attributes, Schema } from '../schema/model.ts';
-import { type SurroundingsOf, surroundingsDuring } from '../surroundings.ts';
 import { diagnosticAt } from '../values/diagnostics.ts';
 import type { Look } from './inventory.ts';
 
@@ -19,28 +18,28 @@ export interface DataSourceDefinition<Table extends z.ZodType> {
   /** Markdown. */
   readonly description: string;
   readonly arguments: Table;
-  /** Arguments that the server fills in where the user does not. */
+  /** Arguments that the server fills in where the user does not set them. */
   readonly filledIn?: readonly string[];
   readonly results: Attributes;
-  /** What the table alone cannot see; `isGiven` counts what is unknown. */
+  /** Rules that the table cannot express. `isGiven` is also true for an unknown value. */
   check?(isGiven: (name: string) => boolean, value: z.output<Table>): readonly ProxwrightError[];
   read(value: z.output<Table>, look: Look): Promise<Found | NotFound>;
 }
 
 export interface Found {
-  /** Results, and arguments that are filled in. */
+  /** Results, and arguments that the server fills in. */
   readonly values: Readonly<Record<string, CtyValue>>;
   readonly warnings?: readonly Diagnostic[];
 }
 
-/** Why there is nothing to tell; anything thrown is told the same way. */
+/** Why there is no result. Anything thrown is reported the same way. */
 export interface NotFound {
   readonly problem: Diagnostic;
 }
 
 export function dataSource<Table extends z.ZodType>(
   definition: DataSourceDefinition<Table>,
-  surroundingsOf: SurroundingsOf,
+  depsOf: DepsOf,
 ): DataSource {
   const schema = schemaOf(definition);
   const shown = (diagnostic: Diagnostic): ProviderDiagnostic => diagnosticAt(diagnostic, schema.attributes);
@@ -52,7 +51,7 @@ export function dataSource<Table extends z.ZodType>(
       const { value, problems } = argumentsOf(definition, config);
       if (!value || problems.length > 0) return failed(problems.map(shown));
       try {
-        const { looks, signal } = knownSurroundings(surroundingsDuring(call, surroundingsOf));
+        const { looks, signal } = requiredDeps(depsDuring(call, depsOf));
         const found = await definition.read(value, { pve: looks, signal });
         if ('problem' in found) return failed([shown(found.problem)]);
         const { values, warnings = [] } = found;
@@ -84,13 +83,9 @@ function argumentsOf<Table extends z.ZodType>(definition: DataSourceDefinition<T
   return { value, problems: [...problems, ...more.map(({ diagnostic }) => diagnostic)] };
 }
 
-/** What the user wrote stands as written. */
+/** What the user wrote stays as written. */
 function stateOf({ attributes }: Schema, config: CtyObject, values: Found['values']): CtyObject {
   return objectOf(Object.keys(attributes).map((name) => [name, config[name] ?? values[name] ?? null]));
-}
-
-export function computed(type: CtyType, description: string): Attribute {
-  return { type: { kind: 'value', type }, given: 'computed', description };
 }
 
 export function computedList(attributes: Attributes, description: string): Attribute {
@@ -103,7 +98,7 @@ export function nameOrId(isGiven: (name: string) => boolean): ProxwrightError[] 
   if (name !== vmid) return [];
   return [
     name
-      ? badValue('vmid', '"name" and "vmid" exclude each other: one of them says which VM is meant.')
-      : badValue('', 'Either "name" or "vmid" must say which VM is meant.', 'Write name = "…", or vmid = 9000.'),
+      ? badValue('vmid', '"name" and "vmid" cannot be used together.')
+      : badValue('', 'Either "name" or "vmid" is required.', 'Set name = "…", or vmid = 9000.'),
   ];
 }

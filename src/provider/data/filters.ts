@@ -1,4 +1,4 @@
-/** Arguments that several data sources have, and what they let pass. */
+/** Arguments that several data sources have, and the filter that they define. */
 import { z } from 'zod';
 import { type FieldFacts, field } from '../../kinds/fields/field.ts';
 import type { Guest } from './inventory.ts';
@@ -33,11 +33,10 @@ export interface GuestFilter {
 
 export function passes({ name_regex, tags = [], status }: GuestFilter): (guest: Guest) => boolean {
   const pattern = name_regex === undefined ? undefined : new RegExp(name_regex, 'u');
-  const isTagged = (guest: Guest, wanted: string) =>
-    guest.tags.some((each) => each.toLowerCase() === wanted.toLowerCase());
+  const isTagged = (guest: Guest, name: string) => guest.tags.some((each) => each.toLowerCase() === name.toLowerCase());
   return (guest) =>
     (pattern?.test(guest.name ?? '') ?? true) &&
-    tags.every((wanted) => isTagged(guest, wanted)) &&
+    tags.every((name) => isTagged(guest, name)) &&
     (status === undefined || guest.status === status);
 }
 

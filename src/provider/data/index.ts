@@ -1,6 +1,6 @@
-/** All data sources, by the names the host knows them under. */
+/** All data sources, by their names in the host. */
+import type { DepsOf } from '../adapter/deps.ts';
 import type { DataSource } from '../provider.ts';
-import type { SurroundingsOf } from '../surroundings.ts';
 import { dataSource } from './define.ts';
 import { nodes } from './nodes.ts';
 import { permissions } from './permissions.ts';
@@ -9,14 +9,14 @@ import { template, templates } from './templates.ts';
 import { vm } from './vm.ts';
 import { vms } from './vms.ts';
 
-export function dataSources(surroundingsOf: SurroundingsOf): ReadonlyMap<string, DataSource> {
+export function dataSources(depsOf: DepsOf): ReadonlyMap<string, DataSource> {
   return new Map([
-    ['proxwright_nodes', dataSource(nodes, surroundingsOf)],
-    ['proxwright_permissions', dataSource(permissions, surroundingsOf)],
-    ['proxwright_storages', dataSource(storages, surroundingsOf)],
-    ['proxwright_template', dataSource(template, surroundingsOf)],
-    ['proxwright_templates', dataSource(templates, surroundingsOf)],
-    ['proxwright_vm', dataSource(vm, surroundingsOf)],
-    ['proxwright_vms', dataSource(vms, surroundingsOf)],
+    ['proxwright_nodes', dataSource(nodes, depsOf)],
+    ['proxwright_permissions', dataSource(permissions, depsOf)],
+    ['proxwright_storages', dataSource(storages, depsOf)],
+    ['proxwright_template', dataSource(template, depsOf)],
+    ['proxwright_templates', dataSource(templates, depsOf)],
+    ['proxwright_vm', dataSource(vm, depsOf)],
+    ['proxwright_vms', dataSource(vms, depsOf)],
   ]);
 }

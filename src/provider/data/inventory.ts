@@ -1,6 +1,6 @@
 /**
- * What the cluster holds, as far as the token sees it: the nodes and the VMs of each. Every data source asks the same
- * questions through the client that shares its answers, so that one inventory serves them all.
+ * The nodes of the cluster and the VMs of each, as far as the token can see them. Every data source reads them through the
+ * client that shares its answers, so that each list is read once for all of them.
  */
 
 import { didYouMean } from '../../base/closest.ts';
@@ -8,7 +8,7 @@ import { ProxwrightError } from '../../base/errors.ts';
 import type { NodeEntry, Permissions, Pve } from '../../pve/index.ts';
 import { parseTags } from '../../pve/index.ts';
 
-/** How a data source looks. */
+/** How a data source reads the cluster. */
 export interface Look {
   readonly pve: Pve;
   readonly signal: AbortSignal;
@@ -17,7 +17,7 @@ export interface Look {
 export interface Guest {
   readonly vmid: number;
   readonly node: string;
-  /** Absent while it is being made. */
+  /** Absent while Proxmox creates it. */
   readonly name: string | undefined;
   readonly status: string;
   readonly tags: readonly string[];
@@ -30,7 +30,7 @@ export async function readNodes({ pve, signal }: Look): Promise<NodeEntry[]> {
   return nodes.sort((a, b) => byText(a.node, b.node));
 }
 
-/** By id. The list of a node does not lag, unlike that of the cluster, which is asked only for nodes that are away. */
+/** Sorted by id. The list of a node does not lag. The list of the cluster does, so it is used only for nodes that are offline. */
 export async function readGuests(look: Look, node?: string): Promise<Guest[]> {
   const nodes = await nodesAt(look, node);
   const lists = await Promise.all(
@@ -39,16 +39,16 @@ export async function readGuests(look: Look, node?: string): Promise<Guest[]> {
       return vms.map((vm) => guestOf(vm, each.node));
     }),
   );
-  const away = nodes.filter((each) => !isOnline(each)).map((each) => String(each.node));
-  const hidden = away.length === 0 ? [] : await lastKnownOn(away, look);
+  const offline = nodes.filter((each) => !isOnline(each)).map((each) => String(each.node));
+  const hidden = offline.length === 0 ? [] : await lastKnownOn(offline, look);
   return [...lists.flat(), ...hidden].sort((a, b) => a.vmid - b.vmid);
 }
 
-async function lastKnownOn(away: readonly string[], { pve, signal }: Look): Promise<Guest[]> {
+async function lastKnownOn(offline: readonly string[], { pve, signal }: Look): Promise<Guest[]> {
   const rows = await pve.cluster.resources({ type: 'vm' }, { signal });
   return rows.flatMap((row) => {
     const { vmid, node, type, status = 'unknown' } = row;
-    if (vmid === undefined || node === undefined || type !== 'qemu' || !away.includes(node)) return [];
+    if (vmid === undefined || node === undefined || type !== 'qemu' || !offline.includes(node)) return [];
     return [guestOf({ ...row, vmid, status }, node)];
   });
 }
@@ -63,11 +63,11 @@ interface GuestFacts {
 }
 
 function guestOf({ vmid, name, status, tags = '', lock, template = false }: GuestFacts, node: string): Guest {
-  // The server stores them as its datacenter wants them; they are shown as they are.
+  // The server stores tags in the order and case of the datacenter settings; they are shown as stored.
   return { vmid, node, name, status, tags: parseTags(tags, { caseSensitive: true, keepOrder: false }), lock, template };
 }
 
-/** All nodes, or the one of this name, which must be there. */
+/** All nodes, or the one of this name, which must exist. */
 export async function nodesAt(look: Look, name: string | undefined): Promise<NodeEntry[]> {
   const nodes = await readNodes(look);
   if (name === undefined) return nodes;
@@ -90,8 +90,8 @@ export function isOnline({ status }: NodeEntry): boolean {
 }
 
 /**
- * An empty list is what a token without rights sees and what an empty cluster shows; the privileges tell them apart. Asked
- * only where nothing is seen.
+ * Both a token without privileges and an empty cluster give an empty list. The privileges tell them apart, and are read only
+ * then.
  */
 export async function seesNoVms(guests: readonly Guest[], { pve, signal }: Look): Promise<boolean> {
   if (guests.length > 0) return false;
@@ -106,11 +106,11 @@ function maySeeVms(permissions: Permissions): boolean {
   });
 }
 
-/** The empty list of somebody who may not look; a warning, because a list may well be meant to be empty. */
+/** For an empty list that comes from missing privileges. A warning, because an empty list may be what the user expects. */
 export function blindTo(things: string, privilege: string, path: string) {
   const { diagnostic } = new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
-    detail: `The token sees no ${things} at all, so the list is empty whatever there is: it lacks ${privilege} everywhere.`,
+    detail: `The token cannot see any ${things}, so the list is empty: it lacks ${privilege} everywhere.`,
     hint: `Grant it to the user and, with privilege separation, to the token as well: pveum acl modify ${path} --roles PVEAuditor …`,
   });
   return { ...diagnostic, severity: 'warning' as const };

@@ -1,14 +1,13 @@
-/** What is told of one VM or template, in the words of `proxwright_vm`. */
+/** The results for one VM or template, named as in `proxwright_vm`. */
 import { invariant } from '../../base/errors.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { stripOwnership } from '../../kinds/vm/ownership.ts';
 import { parseTags } from '../../pve/index.ts';
 import type { CtyValue } from '../cty/value.ts';
-import type { Attribute, Attributes } from '../schema/model.ts';
-import { COMPUTED_ATTRIBUTES, computedValues } from '../vm/computed.ts';
-import { computed } from './define.ts';
+import { COMPUTED_ATTRIBUTES, computedValues } from '../kinds/vm/schema.ts';
+import { type Attribute, type Attributes, computed } from '../schema/model.ts';
 
-/** The same attribute as the resource has, in other words where it needs them. */
+/** The attribute of the resource, with another description where it needs one. */
 function asInResource(name: string, description?: string): Attribute {
   const attribute = COMPUTED_ATTRIBUTES[name];
   invariant(attribute !== undefined, `proxwright_vm has no ${name}.`);
@@ -16,7 +15,7 @@ function asInResource(name: string, description?: string): Attribute {
 }
 
 export const MACHINE_RESULTS: Attributes = {
-  uuid: computed('string', 'Its uuid. With the id it is its identity: an id alone can be recycled.'),
+  uuid: computed('string', 'Its uuid. Together with the id it identifies the VM: an id alone can be reused.'),
   tags: computed(['set', 'string'], 'Its tags.'),
   description: computed('string', 'Its notes.'),
   disks: asInResource('all_disks', 'Its drives, by slot.'),
@@ -24,7 +23,7 @@ export const MACHINE_RESULTS: Attributes = {
   macs: asInResource('macs'),
 };
 
-/** Configured values; no guest is asked anything. */
+/** Configured values; the guest is not asked. */
 export function machineValues(vm: VmObserved): Readonly<Record<string, CtyValue>> {
   const nothing = { addresses: {}, managedNic: undefined, restartPending: [], secretsDigest: null };
   const { all_disks: disks = null, all_nics: nics = null, macs = null } = computedValues(vm, nothing);

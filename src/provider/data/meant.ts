@@ -1,24 +1,24 @@
-/** Which of the VMs a name or an id means, and words for those cases in which it is none of them. */
+/** Finding one VM by name or id, and the problems where none matches. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Guest } from './inventory.ts';
 
-export interface Wanted {
+export interface Query {
   readonly name?: string | undefined;
   readonly vmid?: number | undefined;
   readonly node?: string | undefined;
 }
 
-export function isMeant({ name, vmid }: Wanted): (guest: Guest) => boolean {
+export function isMeant({ name, vmid }: Query): (guest: Guest) => boolean {
   return (guest) => (name === undefined ? guest.vmid === vmid : guest.name === name);
 }
 
-/** The field that says which one is meant. */
-export function fieldOf({ name }: Wanted): 'name' | 'vmid' {
+/** The field that selects it. */
+export function fieldOf({ name }: Query): 'name' | 'vmid' {
   return name === undefined ? 'vmid' : 'name';
 }
 
-export function shownAs({ name, vmid }: Wanted): string {
+export function shownAs({ name, vmid }: Query): string {
   return name === undefined ? `VM ${vmid}` : `"${name}"`;
 }
 
@@ -26,9 +26,9 @@ export function places(guests: readonly Guest[]): string {
   return guests.map(({ vmid, node }) => `${vmid} on ${node}`).join(', ');
 }
 
-/** There is one, but not on the node that was named. */
-export function elsewhere(wanted: Wanted, found: readonly Guest[]): Diagnostic {
-  return refused('node', `${shownAs(wanted)} is not on ${wanted.node}; there is ${places(found)}.`);
+/** It exists, but not on the requested node. */
+export function elsewhere(query: Query, found: readonly Guest[]): Diagnostic {
+  return refused('node', `${shownAs(query)} is not on ${query.node}; it is ${places(found)}.`);
 }
 
 export function refused(field: string, detail: string, hint?: string): Diagnostic {

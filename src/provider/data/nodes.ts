@@ -1,15 +1,16 @@
 /** `proxwright_nodes`: the nodes of the cluster. */
 import { z } from 'zod';
 import { objectOf } from '../cty/value.ts';
-import { computed, computedList, type DataSourceDefinition } from './define.ts';
+import { computed } from '../schema/model.ts';
+import { computedList, type DataSourceDefinition } from './define.ts';
 import { argument } from './filters.ts';
 import { isOnline, readNodes } from './inventory.ts';
 
 const table = z.strictObject({
-  online: argument(z.boolean().optional(), 'Only those that are online, or only those that are not.'),
+  online: argument(z.boolean().optional(), 'Only nodes that are online, or only nodes that are not.'),
 });
 
-/** What changes by the second (load, free memory) is left out: a plan would show it every time. */
+/** Load and free memory are left out: they change all the time, and every plan would show it. */
 export const nodes: DataSourceDefinition<typeof table> = {
   description: 'The nodes of the cluster, by name.',
   arguments: table,
@@ -18,8 +19,8 @@ export const nodes: DataSourceDefinition<typeof table> = {
     nodes: computedList(
       {
         name: computed('string', 'Its name.'),
-        online: computed('bool', 'Whether it takes part in the cluster now.'),
-        cpus: computed('number', 'Threads of its processors; null without `Sys.Audit` on the node.'),
+        online: computed('bool', 'Whether it is online.'),
+        cpus: computed('number', 'Number of CPU threads; null without `Sys.Audit` on the node.'),
         memory_bytes: computed('number', 'Its memory; null without `Sys.Audit` on the node.'),
         fingerprint: computed('string', 'SHA-256 fingerprint of its certificate.'),
       },

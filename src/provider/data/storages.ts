@@ -1,36 +1,37 @@
-/** `proxwright_storages`: the storages as the nodes see them. */
+/** `proxwright_storages`: the storages, as the nodes see them. */
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { NodeStorageEntry } from '../../pve/index.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';
-import { computed, computedList, type DataSourceDefinition } from './define.ts';
+import { computed } from '../schema/model.ts';
+import { computedList, type DataSourceDefinition } from './define.ts';
 import { argument, nodeArgument } from './filters.ts';
 import { blindTo, byText, isOnline, type Look, nodesAt } from './inventory.ts';
 
 const table = z.strictObject({
   node: nodeArgument,
-  content: argument(z.string().min(1).optional(), 'Only those that take this kind of content.', {
+  content: argument(z.string().min(1).optional(), 'Only storages that accept this content type.', {
     examples: ['images', 'iso', 'import', 'snippets'],
   }),
 });
 
 export const storages: DataSourceDefinition<typeof table> = {
   description:
-    'The storages of a node, or of all nodes that are online; a shared one is listed once for each node that has it.',
+    'The storages of a node, or of all nodes that are online. A shared storage is listed once for each node that has it.',
   arguments: table,
   results: {
     storages: computedList(
       {
         name: computed('string', 'Its name.'),
-        node: computed('string', 'The node that sees it so.'),
-        type: computed('string', 'Its kind: `dir`, `lvmthin`, `nfs`, …'),
-        content: computed(['list', 'string'], 'Kinds of content it takes.'),
-        active: computed('bool', 'Whether it can be used now.'),
-        enabled: computed('bool', 'Whether it is meant to be used.'),
+        node: computed('string', 'The node that reports it.'),
+        type: computed('string', 'Its type: `dir`, `lvmthin`, `nfs`, …'),
+        content: computed(['list', 'string'], 'Content types that it accepts.'),
+        active: computed('bool', 'Whether it is available now.'),
+        enabled: computed('bool', 'Whether it is enabled in the configuration of the cluster.'),
         shared: computed('bool', 'Whether all nodes see the same content.'),
-        formats: computed(['list', 'string'], 'Formats of disks it can hold.'),
+        formats: computed(['list', 'string'], 'Disk formats that it supports.'),
         total_bytes: computed('number', 'Its size; null while it is not active.'),
-        available_bytes: computed('number', 'What is free of it; null while it is not active.'),
+        available_bytes: computed('number', 'Its free space; null while it is not active.'),
       },
       'The storages, by node and name.',
     ),
@@ -50,20 +51,20 @@ interface Placed {
   readonly row: NodeStorageEntry;
 }
 
-async function readStorages(look: Look, wanted: string | undefined): Promise<Placed[]> {
-  const all = await nodesAt(look, wanted);
+async function readStorages(look: Look, node: string | undefined): Promise<Placed[]> {
+  const all = await nodesAt(look, node);
   const online = all.filter(isOnline);
-  if (wanted !== undefined && online.length === 0) {
+  if (node !== undefined && online.length === 0) {
     throw new ProxwrightError({
       code: 'UNREACHABLE',
       where: { field: 'node' },
-      detail: `Node "${wanted}" is offline, so nobody can say what its storages are.`,
+      detail: `Node "${node}" is offline, so its storages cannot be read.`,
     });
   }
   const lists = await Promise.all(
-    online.map(async ({ node }) => {
-      const rows = await look.pve.node(node).storages.list({ format: true }, { signal: look.signal });
-      return rows.map((row): Placed => ({ on: node, row })).sort((a, b) => byText(a.row.storage, b.row.storage));
+    online.map(async ({ node: on }) => {
+      const rows = await look.pve.node(on).storages.list({ format: true }, { signal: look.signal });
+      return rows.map((row): Placed => ({ on, row })).sort((a, b) => byText(a.row.storage, b.row.storage));
     }),
   );
   return lists.flat();

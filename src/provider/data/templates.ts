@@ -1,40 +1,43 @@
-/** `proxwright_template` and `proxwright_templates`: what VMs can be cloned from. */
-
+/** `proxwright_template` and `proxwright_templates`: the templates that VMs are cloned from. */
 import { z } from 'zod';
 import { advice, setting } from '../../base/hint.ts';
 import { readTemplate } from '../../kinds/vm/observe.ts';
 import { pickTemplate } from '../../kinds/vm/plan/choose-template.ts';
 import { objectOf } from '../cty/value.ts';
-import { computed, computedList, type DataSourceDefinition, nameOrId } from './define.ts';
+import { computed } from '../schema/model.ts';
+import { computedList, type DataSourceDefinition, nameOrId } from './define.ts';
 import { argument, nameRegexArgument, nodeArgument, passes, tagArgument, vmidArgument } from './filters.ts';
 import { blindTo, nodesAt, readGuests, seesNoVms } from './inventory.ts';
 import { MACHINE_RESULTS, machineValues } from './machine.ts';
 import { elsewhere, fieldOf, isMeant } from './meant.ts';
 
 const one = z.strictObject({
-  name: argument(z.string().min(1).optional(), 'Its name; one of `name` and `vmid` is needed.'),
+  name: argument(z.string().min(1).optional(), 'Its name. Either `name` or `vmid` is required.'),
   vmid: vmidArgument,
-  node: argument(z.string().min(1).optional(), 'The node it must be on. On local storage a name often stands on each.'),
+  node: argument(
+    z.string().min(1).optional(),
+    'The node that it must be on. With local storage, several nodes often have a template of the same name.',
+  ),
 });
 
 export const template: DataSourceDefinition<typeof one> = {
-  description: 'One template, by name or id: exactly one must match.',
+  description: 'One template, by name or id. Exactly one must match.',
   arguments: one,
   filledIn: ['name', 'vmid', 'node'],
   results: MACHINE_RESULTS,
   check: nameOrId,
-  read: async (wanted, look) => {
-    await nodesAt(look, wanted.node);
+  read: async (query, look) => {
+    await nodesAt(look, query.node);
     const guests = await readGuests(look);
-    const named = guests.filter(isMeant(wanted));
-    const here = named.filter(({ node }) => wanted.node === undefined || node === wanted.node);
-    if (here.length === 0 && named.length > 0) return { problem: elsewhere(wanted, named) };
+    const named = guests.filter(isMeant(query));
+    const here = named.filter(({ node }) => query.node === undefined || node === query.node);
+    if (here.length === 0 && named.length > 0) return { problem: elsewhere(query, named) };
     const choice = pickTemplate({
-      reference: wanted.name ?? wanted.vmid ?? '',
+      reference: query.name ?? query.vmid ?? '',
       candidates: await Promise.all(here.map((guest) => readTemplate(look.pve, guest, look.signal))),
       guests,
       seesNothing: await seesNoVms(guests, look),
-      where: { field: fieldOf(wanted) },
+      where: { field: fieldOf(query) },
       byId: advice`${setting('vmid', here[0]?.vmid)}; or name its node: ${setting('node', here[0]?.node)}`,
     });
     return choice.ok ? { values: machineValues(choice.vm) } : { problem: choice.problem };
@@ -44,7 +47,7 @@ export const template: DataSourceDefinition<typeof one> = {
 const many = z.strictObject({ name_regex: nameRegexArgument, node: nodeArgument, tag: tagArgument });
 
 export const templates: DataSourceDefinition<typeof many> = {
-  description: 'The templates that the token sees, by id.',
+  description: 'The templates that the token can see, sorted by id.',
   arguments: many,
   results: {
     templates: computedList(

@@ -1,42 +1,43 @@
-/** `proxwright_vm`: one VM, whoever made it. */
+/** `proxwright_vm`: one VM, whether or not Proxwright created it. */
 import { z } from 'zod';
 import { didYouMean } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { readVm } from '../../kinds/vm/observed.ts';
 import { blindness } from '../../kinds/vm/plan/choose-template.ts';
-import { computed, type DataSourceDefinition, nameOrId } from './define.ts';
+import { computed } from '../schema/model.ts';
+import { type DataSourceDefinition, nameOrId } from './define.ts';
 import { argument, vmidArgument } from './filters.ts';
 import { type Guest, type Look, nodesAt, readGuests, seesNoVms } from './inventory.ts';
 import { MACHINE_RESULTS, machineValues } from './machine.ts';
-import { elsewhere, fieldOf, isMeant, places, refused, shownAs, type Wanted } from './meant.ts';
+import { elsewhere, fieldOf, isMeant, places, type Query, refused, shownAs } from './meant.ts';
 
 const table = z.strictObject({
-  name: argument(z.string().min(1).optional(), 'Its name; one of `name` and `vmid` is needed.'),
+  name: argument(z.string().min(1).optional(), 'Its name. Either `name` or `vmid` is required.'),
   vmid: vmidArgument,
-  node: argument(z.string().min(1).optional(), 'The node it must be on.'),
+  node: argument(z.string().min(1).optional(), 'The node that it must be on.'),
 });
 
 export const vm: DataSourceDefinition<typeof table> = {
   description:
-    'One VM, by name or id: exactly one must match. Told is what the server knows; the guest itself is not asked.',
+    'One VM, by name or id. Exactly one must match. The results are what the server knows; the guest is not asked.',
   arguments: table,
   filledIn: ['name', 'vmid', 'node'],
   results: {
     status: computed('string', '`running`, `stopped` or `unknown`.'),
-    lock: computed('string', 'What holds it just now: `backup`, `clone`, …; null where nothing does.'),
+    lock: computed('string', 'The lock that it has now: `backup`, `clone`, …; null without a lock.'),
     ...MACHINE_RESULTS,
   },
   check: nameOrId,
-  read: async (wanted, look) => {
-    await nodesAt(look, wanted.node);
+  read: async (query, look) => {
+    await nodesAt(look, query.node);
     const guests = await readGuests(look);
-    const named = guests.filter(isMeant(wanted));
+    const named = guests.filter(isMeant(query));
     const machines = named.filter((guest) => !guest.template);
-    const [only, second] = machines.filter(({ node }) => wanted.node === undefined || node === wanted.node);
-    if (!only) return { problem: await absent(wanted, { guests, named, machines }, look) };
+    const [only, second] = machines.filter(({ node }) => query.node === undefined || node === query.node);
+    if (!only) return { problem: await absent(query, { guests, named, machines }, look) };
     if (second) {
-      const detail = `Several VMs are called "${wanted.name}": ${places(machines)}.`;
-      return { problem: refused('name', detail, `Say which one is meant: vmid = ${only.vmid}`) };
+      const detail = `Several VMs are called "${query.name}": ${places(machines)}.`;
+      return { problem: refused('name', detail, `Select one by its id: vmid = ${only.vmid}`) };
     }
     const observed = await readVm(look.pve, only.node, only.vmid, {
       running: only.status === 'running',
@@ -46,28 +47,28 @@ export const vm: DataSourceDefinition<typeof table> = {
   },
 };
 
-interface Seen {
+interface Candidates {
   readonly guests: readonly Guest[];
   readonly named: readonly Guest[];
   readonly machines: readonly Guest[];
 }
 
-async function absent(wanted: Wanted, { guests, named, machines }: Seen, look: Look): Promise<Diagnostic> {
-  const field = fieldOf(wanted);
-  if (machines.length > 0) return elsewhere(wanted, machines);
+async function absent(query: Query, { guests, named, machines }: Candidates, look: Look): Promise<Diagnostic> {
+  const field = fieldOf(query);
+  if (machines.length > 0) return elsewhere(query, machines);
   if (named.length > 0) {
     return refused(
       field,
-      `${shownAs(wanted)} is a template (${places(named)}).`,
+      `${shownAs(query)} is a template (${places(named)}).`,
       'Read it with data "proxwright_template".',
     );
   }
-  if (await seesNoVms(guests, look)) return blindness(`whether ${shownAs(wanted)} exists`, { field }).diagnostic;
+  if (await seesNoVms(guests, look)) return blindness(`whether ${shownAs(query)} exists`, { field }).diagnostic;
   const names = guests.filter((guest) => !guest.template).flatMap(({ name = '' }) => (name === '' ? [] : [name]));
-  const guess = wanted.name === undefined ? undefined : didYouMean(wanted.name, names);
+  const guess = query.name === undefined ? undefined : didYouMean(query.name, names);
   return refused(
     field,
-    `The token sees no ${wanted.name === undefined ? `VM ${wanted.vmid}` : `VM called "${wanted.name}"`}.`,
+    `The token cannot see ${query.name === undefined ? `VM ${query.vmid}` : `a VM called "${query.name}"`}.`,
     guess ?? 'Correct it, or give the token VM.Audit on the VM.',
   );
 }

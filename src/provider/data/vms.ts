@@ -1,8 +1,9 @@
-/** `proxwright_vms`: the VMs of the cluster, among them those whose creation did not end. */
+/** `proxwright_vms`: the VMs of the cluster, including those whose creation was interrupted. */
 import { z } from 'zod';
 import { type CtyObject, objectOf } from '../cty/value.ts';
-import { type IncompleteVm, incompleteAmong } from '../vm/incomplete.ts';
-import { computed, computedList, type DataSourceDefinition } from './define.ts';
+import { type IncompleteVm, incompleteAmong } from '../kinds/vm/leftovers.ts';
+import { computed } from '../schema/model.ts';
+import { computedList, type DataSourceDefinition } from './define.ts';
 import { argument, nameRegexArgument, nodeArgument, passes, tagsArgument } from './filters.ts';
 import { blindTo, type Guest, type Look, readGuests, seesNoVms } from './inventory.ts';
 
@@ -10,27 +11,27 @@ const table = z.strictObject({
   name_regex: nameRegexArgument,
   node: nodeArgument,
   tags: tagsArgument,
-  status: argument(z.enum(['running', 'stopped', 'unknown']).optional(), 'Only those in this state.'),
+  status: argument(z.enum(['running', 'stopped', 'unknown']).optional(), 'Only VMs with this status.'),
   incomplete: argument(
     z.boolean().optional(),
-    '`true`: only those that an interrupted creation by this very token left behind. Each VM is read for that.',
+    '`true`: only VMs that an interrupted creation by this token left. This reads the configuration of each VM.',
   ),
 });
 
 export const vms: DataSourceDefinition<typeof table> = {
   description:
-    'The VMs that the token sees, by id; templates are not among them. Of what is on a node that is away only the id is known: its status is `unknown`, and it may be a template.',
+    'The VMs that the token can see, sorted by id, without templates. For a VM on an offline node only the id is known: its status is `unknown`, and it may be a template.',
   arguments: table,
   results: {
     vms: computedList(
       {
         vmid: computed('number', 'Its id.'),
         node: computed('string', 'The node it is on.'),
-        name: computed('string', 'Its name; null where it is not known.'),
+        name: computed('string', 'Its name; null if it is not known.'),
         status: computed('string', '`running`, `stopped` or `unknown`.'),
         tags: computed(['set', 'string'], 'Its tags.'),
-        lock: computed('string', 'What holds it just now; null where nothing does.'),
-        what_to_do: computed('string', 'With `incomplete = true`: how to complete it or get rid of it.'),
+        lock: computed('string', 'The lock that it has now; null without a lock.'),
+        what_to_do: computed('string', 'With `incomplete = true`: how to complete or remove it.'),
       },
       'The VMs.',
     ),
@@ -70,8 +71,8 @@ function vmValue(guest: Guest, mark?: IncompleteVm): CtyObject {
 
 function adviceFor({ vmid, node, name, lock }: IncompleteVm): string {
   return [
-    ...(lock === undefined ? [] : [`A task still holds it (${lock}): let that end first.`]),
-    `To complete it, apply a proxwright_vm with name = "${name}" that is not in the state: it goes on with this VM.`,
-    `If no such block is left, remove the VM by hand, on ${node}: qm destroy ${vmid}`,
+    ...(lock === undefined ? [] : [`A task still works on it (${lock}): wait until it ends.`]),
+    `To complete it, apply a proxwright_vm with name = "${name}" that is not in the state: the creation resumes with this VM.`,
+    `If the configuration no longer has such a resource, remove the VM by hand, on ${node}: qm destroy ${vmid}`,
   ].join(' ');
 }

@@ -1,4 +1,4 @@
-/** The attributes of a resource out of a field table: types by the shapes of its fields, words by their facts. */
+/** The attributes of a resource, made from a field table: types from the shapes of its fields, descriptions from their facts. */
 import type { z } from 'zod';
 import { assertNever } from '../../base/errors.ts';
 import type { Effect, FieldFacts } from '../../kinds/fields/field.ts';
@@ -9,12 +9,12 @@ import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from 
 /** The field table of a VM in the host's language. */
 export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema);
 
-/** Every field of the table as an attribute: required where it is, otherwise given by the user or left to the server. */
+/** Every field of the table as an attribute: required where the field is, otherwise set by the user or by the server. */
 export function attributesOfFields(schema: z.core.$ZodType): Attributes {
   return attributesOf(groupShape(schema));
 }
 
-/** `neverRuns`: of a template, where no change has to take effect. */
+/** `neverRuns`: for a template, in which no change takes effect. */
 export function vmFieldAttributes(options: Wording = {}): Attributes {
   return attributesOf(VM_SHAPE, options);
 }
@@ -46,7 +46,7 @@ function switchAttribute({ offMeans }: GroupShape): Attribute {
   return {
     type: { kind: 'value', type: 'bool' },
     given: 'optional-computed',
-    description: `\`false\` takes all of it away, whatever else is said here.${offMeans === undefined ? '' : ` ${offMeans}`}`,
+    description: `\`false\` removes all of it and overrides the other attributes here.${offMeans === undefined ? '' : ` ${offMeans}`}`,
   };
 }
 
@@ -55,7 +55,7 @@ function attributeOf(shape: Shape, wording: Wording, keywords: readonly string[]
     type: typeOf(shape, wording),
     given: shape.isRequired ? 'required' : 'optional-computed',
     description: describe(shape, wording, keywords),
-    // A reference to a secret is none itself.
+    // A reference to a secret is not a secret itself.
     ...(shape.kind === 'leaf' && shape.facts?.secret && { sensitive: true as const }),
     ...(shape.isDeprecated && { deprecated: true as const }),
   };
@@ -95,7 +95,7 @@ function describe(shape: Shape, { neverRuns }: Wording, keywords: readonly strin
   return sentences.filter(Boolean).join(' ');
 }
 
-/** Where `false` cannot be written, its stand-in is named instead. */
+/** Where the host cannot write `false`, the description names what to write instead. */
 function inHostWords(description: string, shape: Shape): string {
   if (shape.kind === 'group')
     return shape.hasSwitch ? description.replace(/\bfalse\b/, `\`${SWITCH} = false\``) : description;

@@ -13,7 +13,7 @@ export type Attributes = Readonly<Record<string, Attribute>>;
 
 export interface Attribute {
   readonly type: AttributeType;
-  /** Who gives the value: the user always, the user or nobody, the user or the server, the server. */
+  /** Who sets the value: always the user; the user, if at all; the user or the server; only the server. */
   readonly given: 'required' | 'optional' | 'optional-computed' | 'computed';
   /** Markdown. */
   readonly description: string;
@@ -25,6 +25,11 @@ export interface Attribute {
 export type AttributeType =
   | { readonly kind: 'value'; readonly type: CtyType }
   | { readonly kind: 'nested'; readonly nesting: 'single' | 'list' | 'map'; readonly attributes: Attributes };
+
+/** An attribute that only the server fills in. */
+export function computed(type: CtyType, description: string): Attribute {
+  return { type: { kind: 'value', type }, given: 'computed', description };
+}
 
 /** The type of a value with these attributes. */
 export function objectType(attributes: Attributes): CtyType {

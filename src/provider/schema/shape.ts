@@ -1,36 +1,36 @@
 /**
- * What a field table looks like in the host's language: the zod schemas read once, each kind of field by one rule. The
- * attributes of the schema and both directions of the conversion follow from it, so a new field needs nothing here.
+ * A field table in the host's language: the zod schemas, read once, with one rule for each kind of field. The attributes
+ * of the schema and both directions of the conversion follow from it, so a new field needs no change here.
  */
 import { z } from 'zod';
 import { invariant } from '../../base/errors.ts';
 import { type FieldFacts, fieldFacts } from '../../kinds/fields/field.ts';
 import type { CtyType } from '../cty/value.ts';
 
-/** What every shape knows of its field. */
+/** What every shape knows about its field. */
 interface Common {
   readonly schema: z.core.$ZodType;
   readonly facts?: FieldFacts;
-  /** For what has no facts of its own because it only holds other fields. */
+  /** For a group, which has no facts of its own. */
   readonly description?: string;
   readonly isRequired: boolean;
-  /** What the table assumes where nobody says anything. */
+  /** The default of the table. */
   readonly fallback?: unknown;
   readonly isDeprecated: boolean;
 }
 
-/** How the value of a file is spelled where the host's types have no room for it. */
+/** How the host writes a value of a stack file that its types cannot express. */
 export type Spelling =
   | 'same'
-  /** Only `true` can be written; false says nothing. */
+  /** Only `true` can be written; `false` means not set. */
   | 'true-or-nothing'
   /** A number, or 0 for `false`. */
   | 'zero-is-false'
   /** A text, or "none" for `false`. */
   | 'none-is-false'
-  /** A text; digits alone are a number. */
+  /** A text; only digits are a number. */
   | 'digits-are-number'
-  /** A map of texts, whatever the file has. */
+  /** A map of texts, whatever types the stack file has. */
   | 'texts';
 
 export interface LeafShape extends Common {
@@ -44,11 +44,11 @@ export interface LeafShape extends Common {
 export interface GroupShape extends Common {
   readonly kind: 'group';
   readonly fields: Readonly<Record<string, Shape>>;
-  /** Texts that stand for the whole group, given in the field of this name. */
+  /** Texts that replace the whole group, written in the field of this name. */
   readonly keyword?: { readonly field: string; readonly words: readonly string[] };
-  /** `false` stands for the whole group, given as `enabled = false`. */
+  /** `false` can replace the whole group, written as `enabled = false`. */
   readonly hasSwitch: boolean;
-  /** What `false` means, where the table says so. */
+  /** What `false` means, if the table has a description for it. */
   readonly offMeans?: string;
 }
 
@@ -56,7 +56,7 @@ export interface SlotsShape extends Common {
   readonly kind: 'slots';
   readonly item: GroupShape;
   readonly keySchema: z.core.$ZodType;
-  /** What a key may be, in the table's own words. */
+  /** What a key may be, as the table describes it. */
   readonly keyRule?: string;
 }
 
@@ -71,7 +71,7 @@ export function groupShape(schema: z.core.$ZodType): GroupShape {
   return shape;
 }
 
-/** The shape at a dotted path; a step below slots is any slot that there can be. */
+/** The shape at a dotted path. A step below slots is any valid slot name. */
 export function shapeAt(root: GroupShape, path: string): Shape | undefined {
   return path.split('.').reduce<Shape | undefined>((shape, step) => {
     if (shape?.kind === 'slots') return z.safeParse(shape.keySchema, step).success ? shape.item : undefined;
@@ -79,18 +79,18 @@ export function shapeAt(root: GroupShape, path: string): Shape | undefined {
   }, root);
 }
 
-function shapeOf(schema: z.core.$ZodType, around: Partial<Common> = {}): Shape {
+function shapeOf(schema: z.core.$ZodType, outer: Partial<Common> = {}): Shape {
   const def = definition(schema);
-  const facts = around.facts ?? fieldFacts.get(schema);
-  const said = z.globalRegistry.get(schema);
-  const description = around.description ?? said?.description;
+  const facts = outer.facts ?? fieldFacts.get(schema);
+  const registered = z.globalRegistry.get(schema);
+  const description = outer.description ?? registered?.description;
   const common: Common = {
-    schema: around.schema ?? schema,
-    isRequired: around.isRequired ?? true,
-    isDeprecated: around.isDeprecated === true || said?.deprecated === true,
+    schema: outer.schema ?? schema,
+    isRequired: outer.isRequired ?? true,
+    isDeprecated: outer.isDeprecated === true || registered?.deprecated === true,
     ...(facts && { facts }),
     ...(description !== undefined && { description }),
-    ...(around.fallback !== undefined && { fallback: around.fallback }),
+    ...(outer.fallback !== undefined && { fallback: outer.fallback }),
   };
   switch (def.type) {
     case 'optional':
@@ -133,13 +133,16 @@ function unionShape(options: readonly z.core.$ZodType[], common: Common): Shape 
   const scalars = [...new Set(others.flatMap(scalarsOf))];
   const words = others.flatMap(wordsOf);
   if (off) {
-    invariant(scalars.length === 1 && scalars[0] !== 'bool', 'Beside false there is one kind of value.');
+    invariant(scalars.length === 1 && scalars[0] !== 'bool', 'Only one type can be combined with false.');
     return scalars[0] === 'number'
       ? leaf(common, 'number', 'zero-is-false', words)
       : leaf(common, 'string', 'none-is-false', words);
   }
   if (scalars.length === 1) return leaf(common, scalars[0] ?? 'string', 'same', words);
-  invariant(scalars.includes('string') && scalars.length === 2 && scalars.includes('number'), 'A union has no rule.');
+  invariant(
+    scalars.includes('string') && scalars.length === 2 && scalars.includes('number'),
+    'This union has no rule.',
+  );
   return leaf(common, 'string', 'digits-are-number', words);
 }
 
@@ -150,7 +153,7 @@ function groupUnion(
   common: Common,
 ): GroupShape {
   const parts = groups.flatMap((group) => (group.kind === 'group' ? Object.entries(group.fields) : []));
-  // Of several groups one is chosen, and of one that can be switched off nothing need be said.
+  // The user chooses one of several groups, and a group that can be switched off may be empty.
   const isOptional = groups.length > 1 || off !== undefined;
   const fields = Object.fromEntries(
     parts.map(([name, shape]) => [name, isOptional ? { ...shape, isRequired: false } : shape]),
@@ -158,7 +161,10 @@ function groupUnion(
   const words = keywords.flatMap(wordsOf);
   const offMeans = off && fieldFacts.get(off)?.description;
   const [first] = Object.keys(fields);
-  invariant(first !== undefined && keywords.every((each) => wordsOf(each).length > 0), 'Beside a group stand words.');
+  invariant(
+    first !== undefined && keywords.every((each) => wordsOf(each).length > 0),
+    'A group can only be combined with keywords.',
+  );
   invariant(off === undefined || !Object.hasOwn(fields, SWITCH), `A group that can be false has no field "${SWITCH}".`);
   return {
     ...common,
@@ -171,7 +177,7 @@ function groupUnion(
 }
 
 function leaf(common: Common, type: CtyType, spelling: Spelling, words: readonly string[]): LeafShape {
-  // The order of a set means nothing, which the type of a list cannot say.
+  // The order of a set has no meaning, which the type of a list cannot express.
   const isSet = common.facts?.unordered === true && typeof type !== 'string' && type[0] === 'list';
   const settled: CtyType = isSet ? ['set', type[1]] : type;
   return { ...common, kind: 'leaf', type: settled, spelling, words };
@@ -187,7 +193,7 @@ function typeOf(schema: z.core.$ZodType): CtyType {
 
 type Scalar = 'string' | 'number' | 'bool';
 
-/** What may be written, as scalars of the host. Text with a unit is text: a bare number is refused anyway. */
+/** The scalars of the host that may be written. Text with a unit is text: the field refuses a bare number anyway. */
 function scalarsOf(schema: z.core.$ZodType): Scalar[] {
   const def = definition(schema);
   switch (def.type) {
@@ -244,7 +250,7 @@ function isTrueOnly(schema: z.core.$ZodType): boolean {
   return def.type === 'literal' && def.values.length === 1 && def.values[0] === true;
 }
 
-/** zod describes each kind of schema by `def`; the base type does not say which kinds there are. */
+/** zod describes each kind of schema by `def`; the base type does not list the kinds. */
 function definition(schema: z.core.$ZodType): Definition {
   return (schema._zod as unknown as { readonly def: Definition }).def;
 }

@@ -5,6 +5,7 @@ import type { ProviderDiagnostic } from '../provider.ts';
 import type { Attributes } from '../schema/model.ts';
 import { inHostLanguage } from './host-language.ts';
 import { fullPathOf, pathOf } from './path.ts';
+import type { FileValues } from './to-fields.ts';
 
 /** The place is `where.field`; a diagnostic without one is about the whole resource. */
 export function diagnosticAt(diagnostic: Diagnostic, attributes: Attributes): ProviderDiagnostic {
@@ -28,7 +29,19 @@ export function problemAt(field: string, detail: string, attributes: Attributes)
   return diagnosticAt(new ProxwrightError({ code: 'BAD_VALUE', detail, where: { field } }).diagnostic, attributes);
 }
 
-/** What the path cannot say has to be in the text. */
+/** Everything wrong with a configuration: values that could not be read, and what its rules say. */
+export function inputProblems(
+  { problems }: FileValues,
+  found: readonly Diagnostic[],
+  attributes: Attributes,
+): ProviderDiagnostic[] {
+  return [
+    ...problems.map(({ path, detail }) => problemAt(path, detail, attributes)),
+    ...found.map((diagnostic) => diagnosticAt(diagnostic, attributes)),
+  ];
+}
+
+/** What the path cannot express has to be in the text. */
 function innerField(field: string, detail: string, attributes: Attributes): string {
   const [shown, whole] = [pathOf(field, attributes), fullPathOf(field, attributes)];
   if (shown === undefined || whole === undefined || shown.length === whole.length) return '';

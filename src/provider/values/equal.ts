@@ -1,4 +1,4 @@
-/** Whether two values of the host's language are the same value, spelling and all. Sets are told by their type alone. */
+/** Whether two values of the host's language are equal, including their spelling. A set looks like a list here; only its type tells. */
 import { type CtyValue, Decimal, isObject } from '../cty/value.ts';
 
 export function equalValues(a: CtyValue, b: CtyValue): boolean {
@@ -17,7 +17,7 @@ export function equalValues(a: CtyValue, b: CtyValue): boolean {
   );
 }
 
-/** The same elements, however often and in whatever order. */
+/** The same elements, in any order and number. */
 export function equalSets(a: readonly CtyValue[], b: readonly CtyValue[]): boolean {
   const isIn = (item: CtyValue, set: readonly CtyValue[]) => set.some((each) => equalValues(item, each));
   return a.every((item) => isIn(item, b)) && b.every((item) => isIn(item, a));

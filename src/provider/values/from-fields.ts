@@ -1,4 +1,4 @@
-/** From the fields of a VM, as a stack file writes them, to an object of the host's schema. What is not said is null. */
+/** From the fields of a VM, as a stack file writes them, to an object of the host's schema. What is not set is null. */
 import { assertNever, invariant } from '../../base/errors.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
 import { VM_SHAPE } from '../schema/from-fields.ts';
@@ -7,7 +7,7 @@ import { type GroupShape, type LeafShape, type Shape, SWITCH } from '../schema/s
 
 type Tree = Readonly<Record<string, unknown>>;
 
-/** Attributes that are no fields are null. */
+/** Attributes that are not fields are null. */
 export function fromFields(tree: Tree, attributes: Attributes, shape: GroupShape = VM_SHAPE): CtyObject {
   return objectOf(
     Object.entries(attributes).map(([name, attribute]) => {
@@ -17,7 +17,7 @@ export function fromFields(tree: Tree, attributes: Attributes, shape: GroupShape
   );
 }
 
-/** An object of the schema in which nothing is said. */
+/** An object of the schema in which nothing is set. */
 export function nothingOf(attributes: Attributes): CtyObject {
   return objectOf(Object.keys(attributes).map((name) => [name, null]));
 }

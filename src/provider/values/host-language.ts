@@ -9,10 +9,10 @@ import {
   type SettingValue,
 } from '../../base/hint.ts';
 
-/** The host breaks longer lines, unless they are indented; a setting in two lines cannot be pasted. */
+/** The host wraps longer lines unless they are indented, and a wrapped setting cannot be pasted. */
 const SHORT_ENOUGH = 60;
 
-/** What a stack file says of the connection and the rollout, the block of the provider says. */
+/** The connection and the rollout of a stack file are in the provider block of the host. */
 const OF_PROVIDER = /^(?:connection\.|(?=rollout\b))/;
 
 const HOST_LANGUAGE: HintLanguage = {
@@ -27,7 +27,7 @@ const HOST_LANGUAGE: HintLanguage = {
 };
 
 export function inHostLanguage(hint: Hint): string {
-  // A setting with lines of its own needs no blank around it.
+  // A setting on a line of its own needs no spaces around it.
   return hintIn(HOST_LANGUAGE, hint)
     .replace(/ +\n\n/g, '\n\n')
     .replace(/\n\n (?! )/g, '\n\n')
@@ -45,7 +45,7 @@ function hostCommand(ours: Command): string {
       return 'terraform plan';
     case 'import': {
       const [, vmid = 'NODE/VMID'] = args.filter((arg) => !arg.startsWith('--'));
-      // The host imports only what its state does not have.
+      // The host imports only what is not in its state.
       const first = args.includes('--accept-identity') ? 'terraform state rm ADDRESS, then ' : '';
       return `${first}terraform import ADDRESS ${vmid === 'ID' ? 'NODE/VMID' : vmid}`;
     }

@@ -1,4 +1,4 @@
-/** The host's values as a VM the engine can work with, and everything that is wrong with them. */
+/** The host's values as a VM that the engine can work with, and every problem with them. */
 import { type Address, vmAddress } from '../../base/address.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
@@ -9,24 +9,24 @@ import { diagnosticAt, problemAt } from './diagnostics.ts';
 import type { FileValues } from './to-fields.ts';
 
 export interface ParsedFields {
-  /** As far as it could be read; a name or node that is unknown reads `unknown`. */
+  /** As far as it could be read. An unknown name or node reads `unknown`. */
   readonly vm: ResolvedVm;
   readonly fields: VmFields;
-  /** Nothing of it is unknown or wrong. */
+  /** Nothing in it is unknown or invalid. */
   readonly isWhole: boolean;
   /** By field path: `nics.net0.vlan`. */
   readonly problems: readonly FieldProblem[];
 }
 
 export interface FieldProblem extends ProviderDiagnostic {
-  /** The dotted path; empty where the whole VM is meant. */
+  /** The dotted path; empty for the whole VM. */
   readonly field: string;
 }
 
 export interface ParseOptions {
   readonly attributes: Attributes;
   readonly address?: Address;
-  /** Whether the VM stands, or may stand, already: then it has more than it is told. */
+  /** Whether the VM exists, or may exist, already. Then it has more than its configuration sets. */
   readonly exists: boolean;
 }
 

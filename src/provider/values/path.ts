@@ -1,8 +1,8 @@
-/** From the dotted path of a field (`nics.net0.vlan`) to the place of an attribute, and to what a host can show of it. */
+/** From the dotted path of a field (`nics.net0.vlan`) to the path of an attribute, and to the part that a host can show. */
 import { type AttributePath, attribute, index, key, type PathStep } from '../cty/path.ts';
 import type { Attributes, AttributeType } from '../schema/model.ts';
 
-/** The whole way to an attribute, as far as the schema knows it; undefined where it does not know its beginning. */
+/** The whole path of an attribute, as far as the schema has it; undefined where the schema lacks its first step. */
 export function fullPathOf(dotted: string, attributes: Attributes): AttributePath | undefined {
   const [first = '', ...rest] = dotted.split('.');
   const outer = Object.hasOwn(attributes, first) ? attributes[first] : undefined;
@@ -10,8 +10,8 @@ export function fullPathOf(dotted: string, attributes: Attributes): AttributePat
 }
 
 /**
- * Where the host can point: an attribute, or one key or place in it. A path that leads on through a nested attribute
- * would be shown at the head of the whole resource.
+ * What the host can point at: an attribute, or one key or index in it. It would show a longer path through a nested
+ * attribute at the head of the whole resource.
  */
 export function pathOf(dotted: string, attributes: Attributes): AttributePath | undefined {
   const [first, second] = fullPathOf(dotted, attributes) ?? [];
@@ -19,7 +19,7 @@ export function pathOf(dotted: string, attributes: Attributes): AttributePath | 
   return second === undefined || second.kind === 'attribute' ? [first] : [first, second];
 }
 
-/** The dotted path of a place. */
+/** The dotted form of a path. */
 export function dottedOf(path: AttributePath): string {
   return path
     .map((step) => (step.kind === 'attribute' ? step.name : step.kind === 'key' ? step.key : step.index))
@@ -39,7 +39,7 @@ function attributesBelow(attributes: Attributes, [step = '', ...rest]: readonly 
   return inner ? [attribute(step), ...stepsBelow(inner.type, rest)] : [];
 }
 
-/** The elements of a set have no place. */
+/** The elements of a set have no index. */
 function stepInside(type: (AttributeType & { readonly kind: 'value' })['type'], step: string): PathStep[] {
   if (typeof type === 'string') return [];
   if (type[0] === 'map') return [key(step)];

@@ -1,7 +1,7 @@
 /**
- * What a plan says of the attributes a user may set. An attribute is managed if and only if the configuration sets it:
- * what it says is planned, in the spelling that stands already where both mean the same; what left the configuration is
- * let go, and what was never in it stays as it was found.
+ * What a plan shows for the attributes that a user may set. An attribute is managed if and only if the configuration sets it.
+ * Its value is planned, in the spelling of the state where both mean the same. An attribute that left the configuration is
+ * released, and one that was never in it stays as observed.
  */
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { Attribute, Attributes, AttributeType } from '../schema/model.ts';
@@ -17,12 +17,12 @@ export interface PlannedInput {
   readonly wasManaged: (path: string) => boolean;
 }
 
-/** Attributes that are only the server's are unknown for what is new, and otherwise as they were. */
+/** Attributes that only the server sets are unknown in a new resource, and otherwise stay as they were. */
 export function plannedAttributes({ attributes, config, prior, wasManaged }: PlannedInput): CtyObject {
   return new Planning(wasManaged).object(attributes, config, prior, '');
 }
 
-/** The dotted path of every leaf that a configuration sets, unknown or not; of a group without any, its own. */
+/** The dotted path of every leaf that a configuration sets, unknown or not; for a group without leaves, its own. */
 export function managedPaths(attributes: Attributes, config: CtyObject, path = ''): string[] {
   return Object.entries(attributes).flatMap(([name, { type }]) =>
     pathsIn(type, config[name] ?? null, below(path, name)),
@@ -55,7 +55,7 @@ class Planning {
     );
   }
 
-  /** `before` is undefined where nothing stands yet. */
+  /** `before` is undefined in a new resource. */
   #attribute(attribute: Attribute, config: CtyValue, before: CtyValue | undefined, path: string): CtyValue {
     if (attribute.writeOnly) return null;
     if (attribute.given === 'computed') return before === undefined ? UNKNOWN : before;
@@ -84,8 +84,8 @@ class Planning {
   }
 
   /**
-   * A map is planned with the configuration's keys or exactly as it stands. The latter keeps devices that were found and
-   * are not mentioned, as long as nothing that is mentioned changes.
+   * A map is planned with the configuration's keys or exactly as it is in the state. The latter keeps observed devices that
+   * the configuration does not mention, as long as nothing that it mentions changes.
    */
   #isAllOf(type: AttributeType, planned: CtyObject, prior: CtyObject, path: string): boolean {
     const isThere = ([key, each]: readonly [string, CtyValue]) =>
@@ -97,7 +97,7 @@ class Planning {
     );
   }
 
-  /** What remains of what the configuration does not mention. */
+  /** What remains of a value that the configuration does not mention. */
   #left(type: AttributeType, prior: CtyValue, path: string): CtyValue {
     if (prior === null || prior === UNKNOWN) return prior;
     if (type.kind === 'value') return this.#isManagedValue(prior, path) ? null : prior;

@@ -1,6 +1,6 @@
 /**
- * What a VM that was read again looks like to the host: what the state says, in its own spelling, except where the engine
- * found something else. What the state does not mention is not managed and stays unmentioned.
+ * A VM after a refresh: the values of the state, in their own spelling, except where the engine observed something else.
+ * What the state does not mention is not managed and stays unmentioned.
  */
 import { assertNever } from '../../base/errors.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf } from '../cty/value.ts';
@@ -15,7 +15,7 @@ export interface RefreshedInput {
   readonly differing: readonly string[];
 }
 
-/** Attributes that are no fields stay as they are. */
+/** Attributes that are not fields stay as they are. */
 export function refreshedAttributes({ state, actual, differing }: RefreshedInput): CtyObject {
   return refreshGroup(VM_SHAPE, state, actual, '', differing);
 }
@@ -51,7 +51,7 @@ function refresh(
     case 'group': {
       if (!isObject(state)) return state;
       const group = refreshGroup(shape, state, isObject(actual) ? actual : undefined, path, differing);
-      // Of a group that lost all it had, nothing is left.
+      // A group that lost all its values is gone.
       return isEmpty(group) && !isEmpty(state) ? null : group;
     }
     case 'slots':
@@ -69,7 +69,7 @@ function refreshLeaf(
   differing: readonly string[],
 ): CtyValue {
   if (isAmong(path, differing)) return actual;
-  // What can be said only when a VM is made is remembered, not read.
+  // A value that applies only at creation is recorded, not observed.
   if (shape.facts?.effect === 'creation') return state;
   if (!isObject(state)) return differing.some((each) => each.startsWith(`${path}.`)) ? actual : state;
   const found = isObject(actual) ? actual : {};
@@ -102,7 +102,7 @@ function refreshSlots(
   );
 }
 
-/** The path itself or something it lies in. */
+/** The path itself, or a whole that contains it. */
 function isAmong(path: string, differing: readonly string[]): boolean {
   return differing.some((each) => each === path || path.startsWith(`${each}.`));
 }

@@ -1,6 +1,6 @@
 /**
- * Whether what the user wants already is what stands, in another spelling: `8GiB` and `8192MiB`, a MAC address in small
- * letters. There is no table of spellings here: a field's own schema reads both, and the engine's comparison decides.
+ * Whether the desired value equals the present one in another spelling: `8GiB` and `8192MiB`, a MAC address in lower case.
+ * There is no table of spellings here: the field's own schema reads both, and the engine's comparison decides.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -15,55 +15,55 @@ import { equalSets, equalValues } from './equal.ts';
 import { toFields } from './to-fields.ts';
 
 /** `path` is the dotted path of a leaf: `nics.net0.mac`. */
-export function sameMeaning(path: string, wanted: CtyValue, present: CtyValue): boolean {
-  if (equalValues(wanted, present)) return true;
-  if (wanted === null || present === null || !isWhollyKnown(wanted) || !isWhollyKnown(present)) return false;
+export function sameMeaning(path: string, desired: CtyValue, present: CtyValue): boolean {
+  if (equalValues(desired, present)) return true;
+  if (desired === null || present === null || !isWhollyKnown(desired) || !isWhollyKnown(present)) return false;
   const shape = shapeAt(VM_SHAPE, path);
   if (shape?.kind !== 'leaf') return false;
-  if (isSet(shape) && Array.isArray(wanted) && Array.isArray(present) && equalSets(wanted, present)) return true;
-  if (isObject(wanted) && isObject(present)) {
-    const [left, right] = [Object.keys(wanted), Object.keys(present)];
+  if (isSet(shape) && Array.isArray(desired) && Array.isArray(present) && equalSets(desired, present)) return true;
+  if (isObject(desired) && isObject(present)) {
+    const [left, right] = [Object.keys(desired), Object.keys(present)];
     return (
       isDeepStrictEqual(left.sort(), right.sort()) &&
-      left.every((name) => isFulfilled(`${path}.${name}`, wanted[name] ?? null, present[name] ?? null))
+      left.every((name) => isFulfilled(`${path}.${name}`, desired[name] ?? null, present[name] ?? null))
     );
   }
-  const [a, b] = [parsed(shape, path, wanted), parsed(shape, path, present)];
+  const [a, b] = [parsed(shape, path, desired), parsed(shape, path, present)];
   return a !== undefined && b !== undefined && (isDeepStrictEqual(a, b) || isFulfilled(path, a, b));
 }
 
 const isSet = ({ type }: LeafShape) => Array.isArray(type) && type[0] === 'set';
 
-/** What the field's own schema makes of it; undefined where it refuses. */
+/** What the field's own schema reads; undefined where it refuses the value. */
 function parsed(shape: LeafShape, path: string, value: CtyValue): unknown {
   const [name = ''] = path.split('.').slice(-1);
   const { tree } = toFields({ [name]: value }, { ...VM_SHAPE, fields: { [name]: shape } });
   return z.safeParse(shape.schema, tree[name]).data;
 }
 
-/** The engine, told the one thing on a VM that has the other, would find nothing to do. */
-function isFulfilled(path: string, wanted: unknown, present: unknown): boolean {
-  if (equalValues(wanted as CtyValue, present as CtyValue)) return true; // only compared
-  const [wish, other] = [wishFor(path, wanted), wishFor(path, present)];
-  if (!wish || !other || wish.entry.desired.kind === 'secret' || other.entry.desired.kind === 'secret') return false;
+/** The engine would find nothing to do on a VM that has the one value and should have the other. */
+function isFulfilled(path: string, desired: unknown, present: unknown): boolean {
+  if (equalValues(desired as CtyValue, present as CtyValue)) return true; // only compared
+  const [own, other] = [desiredOne(path, desired), desiredOne(path, present)];
+  if (!own || !other || own.entry.desired.kind === 'secret' || other.entry.desired.kind === 'secret') return false;
   const actual = mergedText(other.entry.key, other.entry.desired, isDrive(other.entry) ? SOME_VOLUME : undefined);
-  // Some texts cannot be built here, because the engine never changes such a thing either.
-  return isFieldSatisfied(other.entry, other.field, actual) && isFieldSatisfied(wish.entry, wish.field, actual);
+  // Some texts cannot be built here, because the engine never changes them either.
+  return isFieldSatisfied(other.entry, other.field, actual) && isFieldSatisfied(own.entry, own.field, actual);
 }
 
 /** Options need a drive to be options of. */
 const SOME_VOLUME = 'storage:volume';
 
-interface OneWish {
+interface DesiredOne {
   readonly entry: DesiredEntry;
   readonly field: DesiredField;
 }
 
-/** A drive's volume is compared by what it was made from, which is no matter of spelling. */
-function wishFor(path: string, value: unknown): OneWish | undefined {
+/** A drive's volume is compared by its source, which is not a question of spelling. */
+function desiredOne(path: string, value: unknown): DesiredOne | undefined {
   const steps = path.split('.');
   const fields = steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
-  // What is wanted of one field does not depend on those that every VM has.
+  // What one field desires does not depend on the fields that every VM has.
   for (const entry of desiredConfig(fields as VmFields, {}).values()) {
     const field = entry.fields.find((each) => each.path === path);
     if (!field) continue;

@@ -64,7 +64,7 @@ describe('the fields behind the host’s values', () => {
   it('refuse a gateway beside a keyword', () => {
     const { problems } = toFields({ nics: { net0: { ipv4: { address: 'dhcp', gateway: '10.0.0.1' } } } });
     expect(problems).toEqual([
-      { path: 'nics.net0.ipv4.gateway', detail: '"gateway" cannot be set beside address = "dhcp".' },
+      { path: 'nics.net0.ipv4.gateway', detail: '"gateway" cannot be set together with address = "dhcp".' },
     ]);
   });
 });

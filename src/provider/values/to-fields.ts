@@ -1,6 +1,6 @@
 /**
- * From the host's values to the fields of a VM: as the stack file would write them, every part knowing its own path, so
- * that the file's field table and rules can speak about it. What is unknown is left out and listed.
+ * From the host's values to the fields of a VM, as a stack file would write them. Every part knows its own path, so that
+ * the field table and the rules of a stack file can report problems. Unknown values are left out and listed.
  */
 import { assertNever } from '../../base/errors.ts';
 import { type Located, type LocatedMap, type ScalarValue, toPlain } from '../../spec/located.ts';
@@ -8,7 +8,7 @@ import { type CtyObject, type CtyValue, Decimal, isObject, objectOf, UNKNOWN } f
 import { VM_SHAPE } from '../schema/from-fields.ts';
 import { type GroupShape, type LeafShape, type Shape, SWITCH } from '../schema/shape.ts';
 
-/** Something the table has no word for. */
+/** A value that the table cannot express. */
 export interface ValueProblem {
   /** `nics.net0.ipv4.gateway`. */
   readonly path: string;
@@ -18,14 +18,14 @@ export interface ValueProblem {
 export interface FileValues {
   /** Plain data, as a stack file would have it. */
   readonly tree: Readonly<Record<string, unknown>>;
-  /** The same with the path of every part; what is unknown or unusable stands in it as such. */
+  /** The same with the path of every part. Unknown and unusable values are in it as such. */
   readonly located: LocatedMap;
   /** Dotted paths, outermost. */
   readonly unknown: readonly string[];
   readonly problems: readonly ValueProblem[];
 }
 
-/** Attributes that are no fields are passed over. */
+/** Attributes that are not fields are skipped. */
 export function toFields(object: CtyObject, shape: GroupShape = VM_SHAPE): FileValues {
   const reading: Reading = { unknown: [], problems: [] };
   const node = readGroup(object, shape, '', reading);
@@ -38,7 +38,7 @@ interface Reading {
   readonly problems: ValueProblem[];
 }
 
-/** Undefined: not said. */
+/** Undefined: not set. */
 function read(value: CtyValue | undefined, shape: Shape, path: string, reading: Reading): Located | undefined {
   if (value === null || value === undefined) return undefined;
   if (value === UNKNOWN) return unknown(path, reading);
@@ -63,14 +63,14 @@ function readGroup(object: CtyObject, shape: GroupShape, path: string, reading: 
   if (shape.hasSwitch && object[SWITCH] === false) return scalarAt(false, path);
   const { keyword } = shape;
   const given = keyword && object[keyword.field];
-  // It may yet turn out to be a keyword.
+  // It may turn out to be a keyword.
   if (keyword && given === UNKNOWN) return unknown(path, reading);
   if (keyword && typeof given === 'string' && keyword.words.includes(given)) {
     const beside = Object.keys(shape.fields).filter(
       (name) => name !== keyword.field && (object[name] ?? null) !== null,
     );
     for (const name of beside) {
-      const detail = `"${name}" cannot be set beside ${keyword.field} = "${given}".`;
+      const detail = `"${name}" cannot be set together with ${keyword.field} = "${given}".`;
       reading.problems.push({ path: below(path, name), detail });
     }
     return scalarAt(given, path);
@@ -102,19 +102,19 @@ function readLeaf(value: CtyValue, shape: LeafShape, path: string, reading: Read
   }
 }
 
-/** The host turns `true` in a map of texts into a text; no text of Proxmox reads so. */
+/** The host turns `true` in a map of strings into a string; no string of Proxmox is "true" or "false". */
 function withFlags(texts: CtyObject): CtyObject {
   const flag = (text: CtyValue) => (text === 'true' ? true : text === 'false' ? false : text);
   return objectOf(Object.entries(texts).map(([name, text]) => [name, flag(text)]));
 }
 
-/** A list with an unknown element is unknown: nobody can tell what it says. */
+/** A list with an unknown element is unknown as a whole. */
 function readPlain(value: CtyValue, path: string, reading: Reading): Located | undefined {
   if (value === null) return undefined;
   if (value === UNKNOWN) return unknown(path, reading);
   if (typeof value === 'bigint' || value instanceof Decimal) {
     const digits = typeof value === 'bigint' ? String(value) : value.text;
-    reading.problems.push({ path, detail: `"${path}" is ${digits}, which has more digits than are counted here.` });
+    reading.problems.push({ path, detail: `"${path}" is ${digits}, which is too large or too precise.` });
     return { kind: 'unknown', at: { field: path } };
   }
   if (Array.isArray(value)) {

@@ -40,7 +40,7 @@ describe.each(HOSTS)('from-bare-host under $name $version', (host) => {
 
   it('goes all the way in one apply, wants nothing more, and leaves nothing behind', async () => {
     const applied = await settle();
-    expect(warnings(applied).filter((line) => !line.includes('made in the same run'))).toEqual([]);
+    expect(warnings(applied).filter((line) => !line.includes('The same run creates the template'))).toEqual([]);
     expect(guests()).toEqual(['101 web-1', '102 web-2', '9000 ubuntu-24.04']);
     expect(await copy.outputs()).toEqual({
       addresses: { 'web-1': '10.0.20.11', 'web-2': '10.0.20.12' },

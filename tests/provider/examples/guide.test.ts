@@ -1,7 +1,7 @@
 /** Checks that the guide "Coming from bpg or Telmate" names only attributes that exist. */
 import { describe, expect, it } from 'vitest';
+import { VM_SCHEMA } from '../../../src/provider/kinds/vm/schema.ts';
 import type { Attributes } from '../../../src/provider/schema/model.ts';
-import { VM_SCHEMA } from '../../../src/provider/vm/schema.ts';
 import { codeIn, page } from '../../docs-pages.ts';
 
 const SLOT = /^(ide|sata|scsi|virtio|net|hostpci|usb|serial)\d+$/;

@@ -1,8 +1,8 @@
 /** Images, templates and VMs together on a bare host, each process with hosts for all three. */
-import { imageResource } from '../../../src/provider/image/resource.ts';
-import { templateResource } from '../../../src/provider/template/resource.ts';
-import { VmContext } from '../../../src/provider/vm/context.ts';
-import { vmResource } from '../../../src/provider/vm/resource.ts';
+import { imageResource } from '../../../src/provider/kinds/image/resource.ts';
+import { templateResource } from '../../../src/provider/kinds/template/resource.ts';
+import { KnownVms } from '../../../src/provider/kinds/vm/leftovers.ts';
+import { vmResource } from '../../../src/provider/kinds/vm/resource.ts';
 import { bareWorld, madeUpChecksums, WELL_KNOWN_URLS, type World } from '../../../src/simulator/index.ts';
 import { type Config, type Instance, ToyHost } from './toy-host.ts';
 import { type BenchOptions, type ProcessOptions, type ProviderProcess, VmBench } from './vm-bench.ts';
@@ -41,7 +41,7 @@ export interface BareProcess extends ProviderProcess {
 }
 
 /** What the host has in its state. */
-export interface Known {
+export interface InState {
   readonly image?: Instance | undefined;
   readonly template?: Instance | undefined;
   readonly vm?: Instance | undefined;
@@ -53,18 +53,18 @@ export class BareBench extends VmBench {
   }
 
   /** A process whose host knows this much. */
-  hosts(known: Known = {}, options: ProcessOptions = {}): BareProcess {
+  hosts(held: InState = {}, options: ProcessOptions = {}): BareProcess {
     const process = this.process(options);
-    const surroundingsOf = () => process.surroundings;
-    const context = new VmContext(surroundingsOf);
+    const depsOf = () => process.deps;
+    const known = new KnownVms();
     const [images, templates, vms] = [
-      new ToyHost(imageResource(surroundingsOf)),
-      new ToyHost(templateResource(context)),
-      new ToyHost(vmResource(surroundingsOf, context)),
+      new ToyHost(imageResource(depsOf)),
+      new ToyHost(templateResource(depsOf, known)),
+      new ToyHost(vmResource(depsOf, known)),
     ];
-    images.instance = known.image;
-    templates.instance = known.template;
-    vms.instance = known.vm;
+    images.instance = held.image;
+    templates.instance = held.template;
+    vms.instance = held.vm;
     return { ...process, images, templates, vms };
   }
 

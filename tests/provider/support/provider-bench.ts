@@ -4,7 +4,7 @@ import { seededRandom } from '../../../src/base/random.ts';
 import { VirtualClock } from '../../../src/base/virtual-clock.ts';
 import { decodeMsgpack, encodeMsgpack } from '../../../src/provider/cty/codec.ts';
 import { type CtyObject, type CtyValue, isObject, isWhollyKnown, objectOf } from '../../../src/provider/cty/value.ts';
-import { createProvider, type ProviderDoors } from '../../../src/provider/index.ts';
+import { createProvider, type ProcessDeps } from '../../../src/provider/index.ts';
 import type { Provider, ProviderDiagnostic } from '../../../src/provider/provider.ts';
 import { type Attributes, objectType } from '../../../src/provider/schema/model.ts';
 import { dottedOf } from '../../../src/provider/values/path.ts';
@@ -41,7 +41,7 @@ export class ProviderBench {
   }
 
   /** A provider process, configured by this token. */
-  async process(token = ADMIN, more: Partial<ProviderDoors> = {}): Promise<Provider> {
+  async process(token = ADMIN, more: Partial<ProcessDeps> = {}): Promise<Provider> {
     const inner = this.simulator.transport();
     const provider = await createProvider({
       log: silentLogger,

@@ -1,4 +1,4 @@
-/** The resource of VMs on a simulated cluster, on virtual time. Each `process` is a provider of its own, as hosts start them. */
+/** The VM resource on a simulated cluster, on virtual time. Each `process` is a provider of its own, as a host starts it. */
 import { setMaxListeners } from 'node:events';
 import type { Instant } from '../../../src/base/clock.ts';
 import { seededRandom } from '../../../src/base/random.ts';
@@ -9,9 +9,9 @@ import { RunLimits } from '../../../src/engine/limits.ts';
 import type { ImageSources } from '../../../src/kinds/image/steps.ts';
 import type { Rollout } from '../../../src/kinds/stack.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
+import type { Deps } from '../../../src/provider/adapter/deps.ts';
+import { vmResource } from '../../../src/provider/kinds/vm/resource.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';
-import type { Surroundings } from '../../../src/provider/surroundings.ts';
-import { vmResource } from '../../../src/provider/vm/resource.ts';
 import { shareReads } from '../../../src/pve/http/shared-reads.ts';
 import { type Credentials, createPve, type Pve, parseToken, passwordCredentials } from '../../../src/pve/index.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
@@ -46,7 +46,7 @@ export interface BenchOptions {
   readonly faults?: FaultPlan | readonly FaultRuleInput[];
 }
 
-export interface ProcessOptions extends Partial<Pick<Surroundings, 'planChecks'>> {
+export interface ProcessOptions extends Partial<Pick<Deps, 'planChecks'>> {
   /** Of root, by name. */
   readonly token?: string;
   readonly credentials?: Credentials;
@@ -59,7 +59,7 @@ export interface ProviderProcess {
   readonly resource: ResourceType;
   readonly host: ToyHost;
   readonly abort: AbortController;
-  readonly surroundings: Surroundings;
+  readonly deps: Deps;
   /** Points passed so far, by name. */
   readonly points: readonly string[];
   /** What the process is at, until it dies of it. */
@@ -73,7 +73,7 @@ export class VmBench {
   readonly requests: string[] = [];
   readonly logs: string[] = [];
   readonly secrets: Record<string, string> = {};
-  /** The door to local files, for images that are sent. */
+  /** Local files, for images that are uploaded. */
   imageSources: ImageSources = () => {
     throw new Error('This bench has no local files.');
   };
@@ -143,7 +143,8 @@ export class VmBench {
     const credentials = options.credentials ?? parseToken(`root@pam!${options.token ?? 'admin'}=${TOKEN_SECRET}`);
     const rollout: Rollout = { ...rolloutOf(rolloutSchema.parse({})), ...options.rollout };
     const work = createPve({ transport, credentials, clock, random: random.fork('work') });
-    const surroundings: Surroundings = {
+    let runs = 0;
+    const deps: Deps = {
       work,
       looks: createPve({ transport: shared, credentials, clock, random: random.fork('looks') }),
       forgetLooks: () => shared.forget(),
@@ -153,22 +154,27 @@ export class VmBench {
       random,
       log: { log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`) },
       ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
+      stop: abort.signal,
       signal: abort.signal,
       limits: RunLimits.shared(rollout, { pve: work, clock }),
       ids: new IdReservations(),
-      withImageSources: (send) => send(this.imageSources),
+      runLabel: () => {
+        runs++;
+        return `run ${runs}`;
+      },
+      withSources: (send) => send(this.imageSources),
       readSecret: async (reference) => new Secret('env' in reference ? (this.secrets[reference.env] ?? '') : ''),
       readDocument: async (reference) => {
         if ('text' in reference) return new Secret(reference.text);
         return new Secret('env' in reference ? (this.secrets[reference.env] ?? '') : '');
       },
     };
-    const resource = vmResource(() => surroundings);
+    const resource = vmResource(() => deps);
     return {
       resource,
       host: new ToyHost(resource),
       abort,
-      surroundings,
+      deps,
       points: mortal.points,
       orDeath: (work) => Promise.race([work, mortal.death]),
     };

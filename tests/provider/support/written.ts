@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { printByteSize } from '../../../src/base/units.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
 import type { CtyObject } from '../../../src/provider/cty/value.ts';
+import { USER_ATTRIBUTES } from '../../../src/provider/kinds/vm/schema.ts';
 import { VM_SHAPE } from '../../../src/provider/schema/from-fields.ts';
 import type { Shape } from '../../../src/provider/schema/shape.ts';
 import { fromFields } from '../../../src/provider/values/from-fields.ts';
-import { USER_ATTRIBUTES } from '../../../src/provider/vm/schema.ts';
 import type { Config } from './toy-host.ts';
 
 export function configOf(fields: VmFields): Config {

@@ -117,7 +117,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
     // The host does not wait for the one that goes before it makes the one that comes, so the id may still be taken.
     if (applied.code !== 0) {
       expect(problems(applied)).toEqual([expect.stringContaining('Id 411 belongs to "beta" on pve1')]);
-      expect(JSON.stringify(applied.diagnostics)).toContain('say so in a moved block');
+      expect(JSON.stringify(applied.diagnostics)).toContain('add a moved block');
     }
     await settle(...renamed);
     expect(names()).toEqual(['410 alpha', '411 omega', '412 gamma']);

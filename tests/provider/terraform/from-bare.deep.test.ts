@@ -72,10 +72,10 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
     await scene.write(image(), template(), vm('web', WEB));
     const planned = await scene.plan();
     expect([planned.code, problems(planned)]).toEqual([2, []]);
-    expect(warnings(planned).join()).toContain('The template is made in the same run');
+    expect(warnings(planned).join()).toContain('The same run creates the template');
 
     const applied = await settle(image(), template(), vm('web', WEB));
-    expect(warnings(applied).filter((line) => !line.includes('made in the same run'))).toEqual([]);
+    expect(warnings(applied).filter((line) => !line.includes('The same run creates the template'))).toEqual([]);
     const state = await scene.state();
     expect(state.get('proxwright_image.noble')).toMatchObject({ id: 'local:import/noble.qcow2' });
     expect(state.get('proxwright_template.base')).toMatchObject({ vmid: 9000, id: 'vmhost/9000' });

@@ -30,7 +30,7 @@ describe.each(HOSTS)('a creation under $name $version', (host) => {
     expect(problems(failed)).toHaveLength(1);
     expect(scene.faults.strikes.length).toBeGreaterThan(0);
     const [left] = scene.ours();
-    expect(warnings(failed).join()).toContain(`VM ${left?.vmid} on pve1 ("web") is kept and marked as incomplete`);
+    expect(warnings(failed).join()).toContain(`VM ${left?.vmid} on pve1 ("web") stays and is marked as incomplete`);
     expect(scene.configOf('web').get('description')).toContain('state=incomplete');
     expect([...(await scene.state()).keys()]).toEqual([]);
 
@@ -38,7 +38,7 @@ describe.each(HOSTS)('a creation under $name $version', (host) => {
     const planned = await scene.plan();
     expect([planned.code, warnings(planned).join()]).toEqual([
       2,
-      expect.stringContaining('It will be completed, not made again'),
+      expect.stringContaining('Apply completes it; it does not create another one'),
     ]);
     expect(problems(await scene.apply())).toEqual([]);
     expect(scene.ours()).toEqual([{ ...left, running: true }]);

@@ -108,7 +108,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
   it('waits for a restart with a note, or is restarted where the configuration says so', async () => {
     await settle(vm('web', WEB));
     await scene.write(vm('web', { ...WEB, memory: '3GiB' }));
-    expect(warnings(await scene.plan()).join()).toContain('Some changes will wait for a restart');
+    expect(warnings(await scene.plan()).join()).toContain('Some changes take effect after a restart');
     await settle(vm('web', { ...WEB, memory: '3GiB' }));
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({
       restart_pending: ['memory'],
@@ -117,7 +117,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
     const noted = await scene.plan();
     expect([noted.code, warnings(noted).join()]).toEqual([
       0,
-      expect.stringContaining('Waiting for the next start of web: memory.'),
+      expect.stringContaining('Takes effect when web is started next: memory.'),
     ]);
     expect(scene.world.vms.get(410)?.process?.launched.get('memory')).toBe('1024');
 

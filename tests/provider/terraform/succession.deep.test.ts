@@ -54,12 +54,12 @@ describe.each(ONE_HOST)('a successor that comes first under $name $version', (ho
     await settle(web({ clone: { template: 'ubuntu-24.04', mode: 'full' } }));
     await scene.write(web(linked));
     expect(JSON.stringify((await scene.plan()).diagnostics)).toContain(
-      'with create_before_destroy the new VM needs another name, or a vmid of its own',
+      'with create_before_destroy, the new VM needs another name, or a different vmid',
     );
     const refused = await scene.apply();
     expect(problems(refused)).toEqual([expect.stringContaining('A VM of this name is not in the state')]);
     expect(JSON.stringify(refused.diagnostics)).toContain(
-      'take create_before_destroy out, or give the new one another name, or a vmid of its own',
+      'remove create_before_destroy, or give the new one another name, or a different vmid',
     );
     expect(scene.ours()).toEqual([before]);
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({ vmid: before?.vmid });

@@ -1,0 +1,190 @@
+/** A VM as the cluster has it, in the host's terms: does it exist, is it the same one, what differs, and taking one over. */
+import { ProxwrightError } from '../../../base/errors.ts';
+import { fieldsOfVm, type Observed, observe } from '../../../engine/index.ts';
+import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { diffVm } from '../../../kinds/vm/diff/diff.ts';
+import { findCloudInitDrive } from '../../../kinds/vm/disks.ts';
+import type { VmFields } from '../../../kinds/vm/fields/index.ts';
+import { writtenHa } from '../../../kinds/vm/ha.ts';
+import { notOurs, sameVm } from '../../../kinds/vm/identity.ts';
+import { foundHa } from '../../../kinds/vm/observe-ha.ts';
+import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
+import { macsOf } from '../../../kinds/vm/parts.ts';
+import { wanted } from '../../../kinds/vm/plan/desired-vm.ts';
+import { haDifferences } from '../../../kinds/vm/plan/existing.ts';
+import { managedNic, staticAddresses } from '../../../kinds/vm/ready/checks.ts';
+import type { Pve } from '../../../pve/index.ts';
+import type { Deps } from '../../adapter/deps.ts';
+import { ownerName, stackOf, stateOf } from '../../adapter/engine-run.ts';
+import { type CtyObject, objectOf } from '../../cty/value.ts';
+import type { MoveRequest } from '../../provider.ts';
+import type { Attributes } from '../../schema/model.ts';
+import { fromFields } from '../../values/from-fields.ts';
+import { refreshedAttributes } from '../../values/refreshed.ts';
+import { desiredVm } from './desired.ts';
+import { type ListedVm, listVms } from './leftovers.ts';
+import { type SoloVm, workOn } from './recorded.ts';
+import { computedValues, USER_ATTRIBUTES } from './schema.ts';
+
+export interface Look {
+  readonly observed: Observed;
+  /** Undefined where it is gone. */
+  readonly vm: VmObserved | undefined;
+}
+
+/** Of a VM that exists. */
+export type ExistingVm = Look & { readonly vm: VmObserved };
+
+/** Refuses another VM under the id of the recorded one, so that it is neither read nor, later, destroyed. */
+export async function lookAt(deps: Deps, pve: Pve, solo: SoloVm): Promise<Look> {
+  const { vm, recorded } = solo;
+  const work = workOn(solo);
+  const observed = await observe({ pve, stack: stackOf(deps, work), state: stateOf(deps, work), signal: deps.signal });
+  const found = observed.vms.get(vm.address);
+  if (found?.kind === 'hidden') {
+    throw new ProxwrightError({
+      code: 'PRIVILEGE_MISSING',
+      detail: `VM ${recorded?.vmid} cannot be read: it needs ${found.needs}.`,
+      hint: 'Grant it to the user and to its token.',
+    });
+  }
+  if (found?.kind !== 'present') return { observed, vm: undefined };
+  if (recorded && !sameVm(recorded, found.vm)) {
+    throw notOurs({ address: vm.address, recorded, observed: found.vm });
+  }
+  return { observed, vm: found.vm };
+}
+
+export interface Refreshed {
+  /** The user's attributes, in their own spelling except where the VM has another value. */
+  readonly attributes: CtyObject;
+  readonly restartPending: readonly string[];
+}
+
+/** The VM as the engine knows it, and the attributes of its resource. */
+export interface Viewed {
+  readonly vm: ResolvedVm;
+  readonly attributes: Attributes;
+}
+
+/** The state, corrected by what was observed. */
+export function refreshed(
+  { work }: Deps,
+  state: CtyObject,
+  look: ExistingVm,
+  { recorded, secrets }: SoloVm,
+  { vm, attributes }: Viewed = { vm: desiredVm(state, true).vm, attributes: USER_ATTRIBUTES },
+): Refreshed {
+  const input = {
+    stackName: ownerName(work),
+    vm,
+    recorded,
+    observed: look.observed,
+    secrets,
+    mayRestart: false,
+    asIncomplete: false,
+    readyMs: 0,
+  };
+  const { vmid, uuid } = look.vm;
+  const last = recorded?.lastApplied;
+  const diff = diffVm(wanted(input, { vmid, uuid }, effectiveValues(look.vm)), look.vm, last);
+  const differing = [...diff.differences, ...haDifferences(vm, look.observed, vmid, last)]
+    .map(({ path }) => path)
+    .filter((path) => path !== 'ownership');
+  const found = { ...fieldsOfVm(look.vm).written, ha: writtenHa(foundHa(look.observed, vmid)) };
+  const actual = fromFields(found, attributes);
+  return { attributes: refreshedAttributes({ state, actual, differing }), restartPending: diff.restartPending };
+}
+
+/** Every attribute that can be read of a VM. Which of them a configuration will manage is not known yet. */
+export function importedAttributes(vm: VmObserved, attributes: Attributes): CtyObject {
+  // Proxmox does not store how a guest is configured; a cloud-init drive is the best sign.
+  const guest = findCloudInitDrive(effectiveValues(vm)) ? 'cloud-init' : undefined;
+  return fromFields({ ...fieldsOfVm(vm).written, ...(guest !== undefined && { guest }) }, attributes);
+}
+
+export function importedState(vm: VmObserved): CtyObject {
+  const { fields } = fieldsOfVm(vm);
+  const facts = {
+    addresses: configuredAddresses(fields, vm),
+    managedNic: managedNic(fields, Object.keys(macsOf(vm.current))),
+    restartPending: [],
+    secretsDigest: null,
+  };
+  return objectOf(Object.entries({ ...importedAttributes(vm, USER_ATTRIBUTES), ...computedValues(vm, facts) }));
+}
+
+function configuredAddresses(fields: VmFields, vm: VmObserved): Record<string, string[]> {
+  const slots = Object.keys(macsOf(vm.current));
+  return Object.fromEntries(slots.map((slot) => [slot, staticAddresses(fields.nics?.[slot])]));
+}
+
+/** The VM or template that an import id means: `node/vmid`, `vmid` or a name. */
+export async function findVm({ looks, signal }: Deps, id: string): Promise<VmObserved> {
+  const listed = await listVms(looks, signal);
+  const matches = listed.filter((vm) => isMeant(vm, id.trim()));
+  const [only, second] = matches;
+  if (second) {
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      detail: `Several VMs are called "${id}": ${matches.map(({ vmid, node }) => `${node}/${vmid}`).join(', ')}.`,
+      hint: 'Import one of them as node/vmid.',
+    });
+  }
+  if (!only) {
+    throw new ProxwrightError({
+      code: 'NOT_FOUND',
+      detail:
+        listed.length === 0
+          ? `The token cannot see any VM, so it is not known whether "${id}" exists: it lacks VM.Audit everywhere.`
+          : `The token cannot see a VM "${id}".`,
+      hint: 'Use node/vmid, vmid or a name: pve1/101, 101 or web-1.',
+    });
+  }
+  return readVm(looks, only.node, only.vmid, { running: only.running, signal });
+}
+
+function isMeant({ vmid, node, name }: ListedVm, id: string): boolean {
+  const [, onNode, number] = /^(?:([^/]+)\/)?(\d+)$/.exec(id) ?? [];
+  if (number === undefined) return name === id;
+  return vmid === Number(number) && (onNode === undefined || onNode === node);
+}
+
+export async function findVmToImport(deps: Deps, id: string): Promise<VmObserved> {
+  const vm = await findVm(deps, id);
+  if (!vm.template) return vm;
+  throw new ProxwrightError({
+    code: 'BAD_VALUE',
+    detail: `VM ${vm.vmid} on ${vm.node} is a template, not a VM.`,
+    hint: 'Read it with the data source proxwright_template.',
+  });
+}
+
+/** Where the resources of other providers keep the id of their VM; the last number counts (`pve1/qemu/101`). */
+const ID_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['proxmox_virtual_environment_vm', ['vm_id', 'id']],
+  ['proxmox_virtual_environment_vm2', ['id']],
+  ['proxmox_virtual_environment_cloned_vm', ['id']],
+  ['proxmox_vm', ['id']],
+  ['proxmox_cloned_vm', ['id']],
+  ['proxmox_vm_qemu', ['vmid', 'id']],
+]);
+
+/** The vmid of another provider's VM. Its node does not matter: the VM may have been migrated. */
+export function movedVmid({ sourceType, sourceState }: MoveRequest): number {
+  const source = isRecord(sourceState) ? sourceState : {};
+  const numbers = (ID_ATTRIBUTES.get(sourceType) ?? []).map(
+    (name) => /[1-9]\d*$/.exec(String(source[name] ?? ''))?.[0],
+  );
+  const id = numbers.find((text) => text !== undefined);
+  if (id !== undefined) return Number(id);
+  throw new ProxwrightError({
+    code: 'BAD_VALUE',
+    detail: `A ${sourceType} cannot become a proxwright_vm.`,
+    hint: 'Remove it from the state and import the VM: terraform state rm, then terraform import ADDRESS node/vmid.',
+  });
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

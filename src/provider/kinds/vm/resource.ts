@@ -1,0 +1,309 @@
+/**
+ * `proxwright_vm`. The ownership line of a VM says "incomplete" until everything is done, readiness included. A create that
+ * fails leaves that mark and returns no state, so the host asks for the VM again and the next create resumes there.
+ */
+import { RunMemory, runStep } from '../../../engine/index.ts';
+import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
+import { findOwnership } from '../../../kinds/vm/ownership.ts';
+import type { PackedEntry } from '../../../kinds/vm/packed.ts';
+import { macsOf } from '../../../kinds/vm/parts.ts';
+import { managedNic } from '../../../kinds/vm/ready/checks.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
+import { vmStep } from '../../../kinds/vm/steps.ts';
+import { JournalWriter } from '../../../state/journal.ts';
+import { MemoryStore } from '../../../state/memory-store.ts';
+import { filledIn, textAt, valueIn } from '../../adapter/attributes.ts';
+import type { Deps, DepsOf } from '../../adapter/deps.ts';
+import { runEngine, stackOf, stateOf } from '../../adapter/engine-run.ts';
+import type { Applied, Held, Planned, ResourceKind } from '../../adapter/kind.ts';
+import { problemFrom } from '../../adapter/outcome.ts';
+import { resourceOf } from '../../adapter/resource.ts';
+import { type CtyObject, type CtyValue, objectOf } from '../../cty/value.ts';
+import type { ProviderDiagnostic, ResourceType } from '../../provider.ts';
+import { nothingOf } from '../../values/from-fields.ts';
+import { managedPaths } from '../../values/planned.ts';
+import {
+  type DesiredVm,
+  desiredVm,
+  digestOf,
+  NO_SECRETS,
+  secretsOf,
+  type VmSecrets,
+  writeOnlyProblems,
+} from './desired.ts';
+import { KnownVms, recordedIncomplete } from './leftovers.ts';
+import { type ExistingVm, findVmToImport, importedState, lookAt, movedVmid, refreshed } from './observed.ts';
+import { planVmCreate, planVmDestroy, planVmUpdate } from './plan.ts';
+import {
+  addressesOf,
+  isSwitchedOff,
+  isSwitchOff,
+  keptFor,
+  NOTHING_KEPT,
+  recordedVm,
+  type SoloVm,
+  VM_PRIVATE_STATE,
+  type VmPrivate,
+  workOn,
+} from './recorded.ts';
+import { computedValues, USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
+
+export function vmResource(depsOf: DepsOf, known = new KnownVms()): ResourceType {
+  return resourceOf(vmKind(known), depsOf);
+}
+
+const IMPORTED: VmPrivate = { imported: true, ...NOTHING_KEPT };
+
+export function vmKind(known: KnownVms): ResourceKind<DesiredVm, VmPrivate> {
+  return {
+    subject: VM,
+    schema: VM_SCHEMA,
+    migrations: [],
+    privateState: VM_PRIVATE_STATE,
+    desired: desiredVm,
+    validate: (config, capabilities) => writeOnlyProblems(config, capabilities, VM_SCHEMA.attributes),
+    noteState: (state) => known.noteState(state),
+    read,
+    planCreate: async (_, request) => planVmCreate(known, request),
+    planUpdate: (deps, request, prior) => planVmUpdate(known, deps, request, prior),
+    planDestroy: (prior) => planVmDestroy(known, prior),
+    create: (deps, request) => create(known, deps, request),
+    update: (deps, request, prior) => update(known, deps, request, prior),
+    destroy: (deps, prior) => destroy(known, deps, prior),
+    import: async (deps, id) => ({ state: importedState(await findVmToImport(deps, id)), kept: IMPORTED }),
+    // The state holds the id alone; the read that follows imports the VM.
+    move: (request) => ({
+      state: objectOf([...Object.entries(nothingOf(VM_SCHEMA.attributes)), ['vmid', movedVmid(request)]]),
+      kept: IMPORTED,
+    }),
+  };
+}
+
+/** What a VM is now, in the words of the state. Waits for nothing and asks no guest. */
+async function read(deps: Deps, { state, kept }: Held<VmPrivate>): Promise<Held<VmPrivate> | null> {
+  const isMoved = kept.imported && valueIn(state, 'id') === null;
+  if (isMoved) return { state: importedState(await findVmToImport(deps, String(state.vmid))), kept: NOTHING_KEPT };
+  const { vm, timeouts } = desiredVm(state, true);
+  const solo = { vm, recorded: recordedVm(state, kept), timeouts, secrets: NO_SECRETS };
+  const look = await lookAt(deps, deps.looks, solo);
+  if (!look.vm) return null;
+  if (kept.imported) return { state: importedState(look.vm), kept: NOTHING_KEPT };
+  const { attributes, restartPending } = refreshed(deps, state, { ...look, vm: look.vm }, solo);
+  const computed = computedValues(look.vm, {
+    addresses: addressesOf(state),
+    managedNic: managedNic(vm.fields, Object.keys(macsOf(effectiveValues(look.vm)))),
+    restartPending,
+    secretsDigest: textAt(state, 'secrets_digest') ?? null,
+  });
+  const { switchedOff: _, ...rest } = kept;
+  const isOff = await isSwitchedOff(deps, state, kept, look.vm);
+  return {
+    state: objectOf(Object.entries({ ...attributes, ...computed })),
+    kept: isOff === (kept.switchedOff === true) ? kept : isOff ? { ...rest, switchedOff: true } : rest,
+  };
+}
+
+async function create(
+  known: KnownVms,
+  deps: Deps,
+  { planned, config, desired }: Planned<DesiredVm>,
+): Promise<Applied<VmPrivate>> {
+  const { vm, timeouts } = desired;
+  const { name, vmid } = vm.fields;
+  const leftover = await known.leftovers(deps).find({ name, vmid }, deps.signal);
+  if (leftover) deps.log.log('info', `Completing VM ${leftover.vmid}, which an earlier run left.`);
+  const secrets = await secretsOf(deps, config, vm);
+  const solo: SoloVm = { vm, recorded: leftover && recordedIncomplete(leftover), timeouts, secrets };
+  const { problems, state } = await runEngine(deps, workOn({ ...solo, vm: marked(vm) }), VM, (session) =>
+    session.plan({ asIncomplete: true, strictClaims: true }),
+  );
+  const recorded = state.vms[vm.address];
+  if (problems.length > 0 || !recorded?.uuid)
+    return { diagnostics: [...problems, ...incompleteNote(problems, recorded)] };
+  try {
+    const applied = { planned, config, vm, recorded, secrets };
+    const look = await lookAfter(deps, applied);
+    const now = finished(deps, applied, look);
+    await removeMark(deps, { ...solo, recorded }, look.vm);
+    return { now, diagnostics: [] };
+  } catch (error) {
+    const problem = problemFrom(error, VM);
+    return { diagnostics: [problem, ...incompleteNote([problem], recorded)] };
+  }
+}
+
+/** A VM that is to have no ownership line has one until it is complete. */
+function marked(vm: ResolvedVm): ResolvedVm {
+  return { ...vm, fields: { ...vm.fields, ownership: 'line' } };
+}
+
+function incompleteNote(problems: readonly ProviderDiagnostic[], left: VmRecord | undefined): ProviderDiagnostic[] {
+  if (left === undefined || problems.length === 0) return [];
+  return [
+    {
+      severity: 'warning',
+      summary: 'An incomplete VM stays',
+      detail:
+        `VM ${left.vmid} on ${left.node} ("${left.name}") stays and is marked as incomplete: the next apply completes it. ` +
+        'If you remove this resource from the configuration instead, remove the VM by hand; the data source proxwright_vms lists it with incomplete = true.',
+    },
+  ];
+}
+
+async function update(
+  known: KnownVms,
+  deps: Deps,
+  { planned, config, desired }: Planned<DesiredVm>,
+  prior: Held<VmPrivate>,
+): Promise<Applied<VmPrivate>> {
+  const { vm, timeouts } = desired;
+  const kept = keptFor(vm, prior.kept);
+  const secrets = await secretsOf(deps, config, vm);
+  let recorded = recordedVm(prior.state, kept);
+  let problems: readonly ProviderDiagnostic[];
+  const applied = (): AppliedVm => ({ planned, config, vm, recorded, secrets });
+  try {
+    const ended = await known.leftovers(deps).settle(recorded, deps.signal);
+    if (ended.some(isSwitchOff)) recorded = { ...recorded, lastApplied: { ...recorded.lastApplied, power: 'stopped' } };
+    const run = await runEngine(deps, workOn({ vm, recorded, timeouts, secrets }), VM, (session) => session.plan());
+    recorded = run.state.vms[vm.address] ?? recorded;
+    problems = run.problems;
+    if (problems.length === 0) {
+      return { now: finished(deps, applied(), await lookAfter(deps, applied())), diagnostics: [] };
+    }
+  } catch (error) {
+    problems = [problemFrom(error, VM)];
+  }
+  const wasOn = prior.state.status === 'running' || kept.switchedOff === true;
+  // If it cannot be read now, the state stays as it was, and the next refresh reads it.
+  const now = await halfDone(deps, applied(), { state: prior.state, wasOn }).catch(() => undefined);
+  return { ...(now !== undefined && { now }), diagnostics: problems };
+}
+
+/** Destroys only the VM of the state, with its disks. */
+async function destroy(known: KnownVms, deps: Deps, prior: Held<VmPrivate>): Promise<Applied<VmPrivate>> {
+  const { vm, timeouts } = desiredVm(prior.state, true);
+  const recorded = recordedVm(prior.state, prior.kept);
+  await known.leftovers(deps).settle(recorded, deps.signal);
+  const running = prior.state.stop_on_destroy === true ? 'stop' : 'shutdown';
+  const work = workOn({ vm, timeouts, recorded, secrets: NO_SECRETS });
+  const { problems } = await runEngine(deps, work, VM, (session) => session.planDestroy({ running }));
+  return problems.length > 0 ? { diagnostics: problems } : { now: null, diagnostics: [] };
+}
+
+interface AppliedVm {
+  readonly planned: CtyObject;
+  readonly config: CtyObject;
+  readonly vm: ResolvedVm;
+  readonly recorded: VmRecord;
+  readonly secrets: VmSecrets;
+}
+
+const soloAfter = ({ vm, recorded, secrets }: AppliedVm): SoloVm => ({ vm, recorded, timeouts: {}, secrets });
+
+/** The VM after everything was done. */
+async function lookAfter(deps: Deps, applied: AppliedVm): Promise<ExistingVm> {
+  const { work, signal } = deps;
+  const { node, vmid } = applied.recorded;
+  const look = await lookAt(deps, work, soloAfter(applied));
+  return { ...look, vm: look.vm ?? (await readVm(work, node, vmid, { signal })) };
+}
+
+/** As planned, with what only the server knew filled in. What changed since the plan shows in the next one. */
+function finished(deps: Deps, applied: AppliedVm, look: ExistingVm): Held<VmPrivate> {
+  const { planned, vm, recorded, secrets } = applied;
+  const { restartPending } = refreshed(deps, planned, look, soloAfter(applied));
+  const computed = computedValues(look.vm, {
+    addresses: recorded.addresses,
+    managedNic: managedNic(vm.fields, Object.keys(recorded.macs)),
+    restartPending,
+    secretsDigest: digestOf(secrets),
+  });
+  return { state: filledIn(VM_SCHEMA.attributes, planned, computed), kept: keptOf(applied) };
+}
+
+/** After a failure the attributes say what the VM is now, so that the next plan shows the rest. */
+async function halfDone(
+  deps: Deps,
+  applied: AppliedVm,
+  prior: { readonly state: CtyObject; readonly wasOn: boolean },
+): Promise<Held<VmPrivate> | null> {
+  const { planned, vm, recorded } = applied;
+  // Also after Ctrl-C: the host has to learn what exists.
+  const calm = { ...deps, signal: new AbortController().signal };
+  const look = await lookAt(calm, deps.work, soloAfter(applied));
+  if (!look.vm) return null;
+  const { attributes, restartPending } = refreshed(deps, planned, { ...look, vm: look.vm }, soloAfter(applied));
+  const computed = computedValues(look.vm, {
+    addresses: recorded.addresses,
+    managedNic: managedNic(vm.fields, Object.keys(recorded.macs)),
+    restartPending,
+    secretsDigest: textAt(prior.state, 'secrets_digest') ?? null,
+  });
+  // `node` and `power` act only when they change, so they count as changed only when that is done.
+  const isOff = prior.wasOn && !look.vm.running && vm.fields.power === 'running';
+  const { node: appliedNode } = recorded.lastApplied;
+  const node = typeof appliedNode === 'string' ? appliedNode : valueIn(prior.state, 'node');
+  const power = isOff ? valueIn(prior.state, 'power') : powerOf(recorded, prior.state);
+  const state = filledIn(
+    VM_SCHEMA.attributes,
+    objectOf(Object.entries({ ...attributes, node, power, ...computed })),
+    {},
+  );
+  return { state, kept: keptOf(applied, isOff) };
+}
+
+function powerOf({ lastApplied: { power } }: VmRecord, prior: CtyObject): CtyValue {
+  // An attribute that was not set before is not set now.
+  return typeof power === 'string' && prior.power !== null ? power : valueIn(prior, 'power');
+}
+
+function keptOf({ config, recorded }: AppliedVm, switchedOff = false): VmPrivate {
+  const managed = managedPaths(USER_ATTRIBUTES, config);
+  const { seed, oldSeeds, lastApplied } = recorded;
+  const documents = { ...(seed && { seed }), ...(oldSeeds?.length && { oldSeeds }) };
+  return { ...(switchedOff && { switchedOff }), managed, applied: lastApplied, ...documents };
+}
+
+/**
+ * The last step of a creation: without the mark, no later create resumes with the VM. Everything that the host is told was
+ * read before, so nothing but the answer comes after it. Throws only where the mark is still there, or where that is unknown.
+ */
+async function removeMark(deps: Deps, solo: SoloVm, observed: VmObserved): Promise<void> {
+  try {
+    await runMarkStep(deps, solo, observed);
+  } catch (error) {
+    // Ctrl-C may come between a write and its answer. Then what the server has decides.
+    if (await isMarked(deps, observed).catch(() => true)) throw error;
+  }
+}
+
+async function runMarkStep(deps: Deps, solo: SoloVm, observed: VmObserved): Promise<void> {
+  const { work, clock, random, log, ids, ports, limits, signal } = deps;
+  const { vm } = solo;
+  const { name, rollout } = stackOf(deps, workOn(solo));
+  const label = deps.runLabel();
+  const journal = new JournalWriter(new MemoryStore(), clock, label);
+  const run = {
+    pve: work,
+    clock,
+    random: random.fork(label),
+    log,
+    stackName: name,
+    rollout,
+    memory: new RunMemory(stateOf(deps, workOn(solo)), journal, { command: 'complete', who: 'terraform' }),
+    ids,
+    ports,
+    secret: () => undefined,
+  };
+  const ownership = vm.fields.ownership === 'off' ? 'none' : 'complete';
+  const desired: PackedEntry[] = [{ key: 'description', desired: { kind: 'notes', text: null, ownership } }];
+  const step = vmStep(vm.address, 'vm.configure', { desired }, { part: 'hand-over' });
+  await runStep(run, step, { observed: { last: observed }, signs: limits.signs, signal });
+}
+
+async function isMarked({ work }: Deps, { node, vmid }: VmObserved): Promise<boolean> {
+  const { current } = await readVm(work, node, vmid, { running: false });
+  return findOwnership(current.get('description') ?? '')?.incomplete === true;
+}
