@@ -70,9 +70,7 @@ describe.each(ONE_HOST)('what others change under $name $version', (host) => {
     await scene.outside.tasks.wait(await pve1.vm(410).destroy());
     await scene.outside.tasks.wait(await pve1.vm(9000).clone({ newid: 410, name: 'somebody', full: true }));
     for (const result of [await scene.plan(), await scene.apply(), await scene.destroy()]) {
-      expect(problems(result)).toEqual([
-        expect.stringContaining('Id 410 on pve1 belongs to another VM now ("somebody")'),
-      ]);
+      expect(problems(result)).toEqual([expect.stringContaining('VM 410 on pve1 ("somebody") is another VM')]);
     }
     // Also where the host does not look before it destroys.
     const blind = await scene.destroy('-refresh=false');
@@ -114,7 +112,7 @@ describe.each(HOSTS)('a VM that was there before, under $name $version', (host) 
       expect(code).toBe(1);
       return stderr.replace(/\s*\n[│|]?\s*/g, ' ');
     };
-    expect(await refusal('pve1/4711')).toContain('No visible VM is "pve1/4711".');
+    expect(await refusal('pve1/4711')).toContain('The token cannot see a VM "pve1/4711".');
     expect(await refusal('9000')).toContain('VM 9000 on pve1 is a template, not a VM.');
     expect(await refusal('ubuntu-24.04')).toContain('Several VMs are called "ubuntu-24.04": pve1/9000, pve2/9010.');
   });

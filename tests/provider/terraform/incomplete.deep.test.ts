@@ -93,7 +93,7 @@ describe.each(ONE_HOST)('what a creation leaves under $name $version', (host) =>
     await scene.write(vm('web', WEB));
     const planned = await scene.plan();
     expect(problems(planned)).toEqual([
-      expect.stringContaining('Earlier runs left several VMs called "web" incomplete: 501 on pve1, 502 on pve1.'),
+      expect.stringContaining('Earlier runs left several incomplete VMs called "web": 501 on pve1, 502 on pve1.'),
     ]);
     expect(problems(await scene.apply())).toHaveLength(1);
     expect(scene.ours().length).toBe(2);

@@ -83,7 +83,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
     await scene.write(vm('web', { ...changed, vmid: 411 }));
     const replaced = await scene.plan();
     expect(warnings(replaced).join()).toContain(
-      'vmid changes from 410 to 411, and Proxmox cannot give a VM another id',
+      'vmid changes from 410 to 411, and Proxmox cannot change the id of a VM',
     );
     expect(await scene.changes()).toMatchObject([{ actions: ['delete', 'create'], changed: ['vmid'] }]);
     await settle(vm('web', { ...changed, vmid: 411 }));

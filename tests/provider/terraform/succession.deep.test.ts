@@ -79,7 +79,7 @@ describe.each(ONE_HOST)('a successor that comes first under $name $version', (ho
     expect(problems(await scene.plan())).toEqual([expect.stringContaining('A VM of this name is not in the state')]);
     await scene.write(web({ vmid: 411 }));
     expect(warnings(await scene.plan())).toEqual([
-      expect.stringContaining('Another VM has this name: VM 410 on pve1 is called "web" too'),
+      expect.stringContaining('Another VM has this name: VM 410 on pve1 is also called "web"'),
     ]);
     await settle(web({ vmid: 411 }));
     expect(scene.ours().map(({ vmid }) => vmid)).toEqual([410, 411]);
