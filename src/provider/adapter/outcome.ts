@@ -9,7 +9,7 @@ import { diagnosticAt } from '../values/diagnostics.ts';
 
 /** What a message is about. */
 export interface Subject {
-  /** `VM`. */
+  /** What it is called in messages. */
   readonly noun: string;
   readonly attributes: Attributes;
   /** What distinguishes a second resource from this one: `another name`. */
@@ -52,12 +52,13 @@ function inTermsOfHost(diagnostic: Diagnostic, subject: Subject): Diagnostic {
   if (diagnostic.code === 'STATE_LOST') return inTermsOfState(diagnostic, subject);
   // The host does not order what it destroys and what it creates, unless one depends on the other.
   if (diagnostic.code === 'VMID_TAKEN')
-    return { ...diagnostic, hint: advice`${diagnostic.hint ?? ''} ${OTHER_ADDRESS}` };
+    return { ...diagnostic, hint: advice`${diagnostic.hint ?? ''} ${otherAddress(subject)}` };
   return diagnostic;
 }
 
-const OTHER_ADDRESS =
-  'If this VM is in the state under another address, add a moved block. If the same run destroys it, apply again.';
+function otherAddress({ noun }: Subject): string {
+  return `If this ${noun} is in the state under another address, add a moved block. If the same run destroys it, apply again.`;
+}
 
 /** A stack's own state is recovered in another way than the host's. */
 function inTermsOfState(diagnostic: Diagnostic, { noun, newIdentity }: Subject): Diagnostic {
