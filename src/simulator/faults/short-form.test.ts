@@ -37,7 +37,7 @@ describe('fault rules on the command line', () => {
     const diagnostic = complaint(() => parseShortForm(text));
     expect(diagnostic).toMatchObject({ code: 'BAD_VALUE', where: { file: '--faults' } });
     expect(diagnostic.detail).toContain(detail);
-    expect(diagnostic.hint).toContain(hint);
+    expect(diagnostic.hint?.text).toContain(hint);
   });
 });
 

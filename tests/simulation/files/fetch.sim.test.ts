@@ -196,7 +196,7 @@ describe('an image that is there', () => {
 
 describe('a download that fails', () => {
   const cases: readonly [string, () => FileBench, Partial<FetchImageInput>, string, string][] = [
-    ['404', () => new FileBench(), { url: 'https://images.example/gone.qcow2' }, 'DOWNLOAD_FAILED', 'open the URL'],
+    ['404', () => new FileBench(), { url: 'https://images.example/gone.qcow2' }, 'DOWNLOAD_FAILED', 'Open the URL'],
     [
       'no name service',
       () => new FileBench(),
@@ -212,7 +212,7 @@ describe('a download that fails', () => {
       () => new FileBench([{ kind: 'download-fail', how: 'status' }]),
       {},
       'DOWNLOAD_FAILED',
-      'open the URL',
+      'Open the URL',
     ],
     ['a raw image', rawImage, { sha256: SHA256 }, 'IMAGE_REFUSED', '.raw'],
     ['no room', fullStorage, {}, 'NO_SPACE', 'pvesm status --storage local'],
