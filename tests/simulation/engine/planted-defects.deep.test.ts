@@ -137,7 +137,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /did not get through by itself.*TASK_FAILED/s,
     plant: () =>
       replacing<typeof import('../../../src/pve/tasks/task-reports.ts')>(
-        '../../../src/pve/tasks/exit-status.ts',
+        '../../../src/pve/tasks/task-reports.ts',
         ({ readExitStatus }) => ({
           readExitStatus: (text) => {
             const end = readExitStatus(text);
@@ -187,7 +187,7 @@ afterEach(() => {
   vi.doUnmock(`${ACTIONS}/settle.ts`);
   vi.doUnmock(`${ACTIONS}/occupant.ts`);
   vi.doUnmock('../../../src/pve/wire/config-comparison.ts');
-  vi.doUnmock('../../../src/pve/tasks/exit-status.ts');
+  vi.doUnmock('../../../src/pve/tasks/task-reports.ts');
   vi.doUnmock('../../../src/pve/errors/phrases.ts');
   vi.resetModules();
 });
