@@ -183,9 +183,9 @@ async function firstComplaint(
 }
 
 afterEach(() => {
-  vi.doUnmock(`${ACTIONS}/verify.ts`);
-  vi.doUnmock(`${ACTIONS}/settle.ts`);
+  vi.doUnmock(`${ACTIONS}/configure.ts`);
   vi.doUnmock(`${ACTIONS}/occupant.ts`);
+  vi.doUnmock(`${ACTIONS}/settle.ts`);
   vi.doUnmock('../../../src/pve/wire/config-comparison.ts');
   vi.doUnmock('../../../src/pve/tasks/task-reports.ts');
   vi.doUnmock('../../../src/pve/errors/phrases.ts');
