@@ -1,6 +1,6 @@
 /**
- * The memory of a run: the state it began with plus every event so far, and the journal that makes them last. Whoever
- * shows the run listens here, so that nobody sees what is not on disk.
+ * The memory of a run: the state it began with plus every event so far, and the journal that makes them last. Views
+ * listen here, so that they show only what is on disk.
  */
 import type { Address } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';

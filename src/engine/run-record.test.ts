@@ -70,7 +70,7 @@ describe('an earlier run', () => {
     expect(run.steps[1]?.problem).toEqual({ code: 'NO_SPACE', detail: 'No room.' });
   });
 
-  it('is unfinished while nobody has closed its journal', () => {
+  it('is unfinished while its journal is open', () => {
     const run = describeRun({ runId: 'r1', events: GOOD.slice(0, 6) });
     expect(run).toMatchObject({ outcome: 'unfinished', durationMs: undefined });
     expect(run.steps.map(({ outcome }) => outcome)).toEqual(['open', 'open']);
@@ -152,7 +152,7 @@ describe('a run that is followed', () => {
     }
   });
 
-  it('goes on with a second plan, and ends with that one', () => {
+  it('continues with a second plan, and ends with that one', () => {
     const second = { event: 'planned', at: at(40), steps: planned('vm.a/destroy') } as const;
     const dead = follow(...GOOD, second, step(41, 'vm.a/destroy', 'vm.destroy'));
     expect(dead.record).toMatchObject({ outcome: 'unfinished', endedAt: undefined });

@@ -3,7 +3,7 @@ import type { Address } from '../../../base/address.ts';
 
 /**
  * The order of the file, except that a VM comes behind those it is made after: it could not begin before they are ready,
- * and whoever stands before them would wait for it forever.
+ * and a VM before them would wait for it forever.
  */
 export function waitOrder(
   vms: readonly { readonly address: Address; readonly after: readonly Address[] }[],
