@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Clock, scaledClock, systemClock } from './clock.ts';
-import { VIRTUAL_START, VirtualClock } from './virtual-clock.ts';
+import { type Clock, scaledClock, steadyTime, systemClock } from './clock.ts';
+import { settableClock, VIRTUAL_START, VirtualClock } from './virtual-clock.ts';
 
 describe('VirtualClock', () => {
   it('advances only when nothing else can run', async () => {
@@ -102,6 +102,7 @@ describe('a scaled clock', () => {
     const virtual = new VirtualClock();
     const hasty: Clock = {
       now: () => virtual.now(),
+      ticks: () => virtual.ticks(),
       sleep: (ms, signal) => virtual.sleep(Math.max(1, ms - 1), signal),
     };
     const fast = scaledClock(hasty, 100);
@@ -122,5 +123,21 @@ describe('a scaled clock', () => {
     const sleeping = scaledClock(real, 10).sleep(1_000, abort.signal);
     abort.abort();
     await expect(sleeping).rejects.toMatchObject({ code: 'CANCELED' });
+  });
+});
+
+describe('a clock whose time of day is set', () => {
+  it('keeps its ticks, so that waits and deadlines are not moved', async () => {
+    const virtual = new VirtualClock();
+    const clock = settableClock(virtual);
+    const startTicks = clock.ticks();
+    const stamp = steadyTime(clock);
+    await virtual.run(() => clock.sleep(1_000));
+    clock.jump(3_600_000);
+    expect(clock.ticks() - startTicks).toBe(1_000);
+    expect(clock.now()).toBe(VIRTUAL_START + 3_601_000);
+    expect(stamp()).toBe(VIRTUAL_START + 1_000);
+    clock.jump(-7_200_000);
+    expect(clock.ticks() - startTicks).toBe(1_000);
   });
 });

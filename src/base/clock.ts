@@ -1,18 +1,28 @@
-/** Time. Everything that needs "now" or a pause uses a `Clock`, so that tests control time. */
+/**
+ * Time. Everything that needs "now" or a pause uses a `Clock`, so that tests control time. There are two readings: the time
+ * of day, which an administrator or NTP can set while a run is under way, and ticks, which only ever count up.
+ */
 import { canceled, isCanceled, type ProxwrightError } from './errors.ts';
 
 /** Milliseconds since the Unix epoch. */
 export type Instant = number;
 
+/** Milliseconds since an arbitrary moment. Only the difference of two readings of one process means something. */
+export type Ticks = number;
+
 export interface Clock {
+  /** The time of day, for stamps that people and later runs read. It may jump. */
   now(): Instant;
+  /** Never jumps. Every wait, deadline, budget and duration counts these. */
+  ticks(): Ticks;
   /** Resolves after `ms`; rejects with `Canceled` as soon as `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The real clock. Only this file uses `setTimeout` and `Date`. */
+/** The real clock. Only this file uses `setTimeout`, `Date` and `performance`. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  ticks: () => Math.floor(performance.now()),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(canceledBy(signal));
@@ -55,16 +65,27 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Starts at the time of `clock` and runs `speed` times as fast, so that hours of simulated work take minutes. */
 export function scaledClock(clock: Clock, speed: number): Clock {
   const start = clock.now();
-  const now = () => Math.floor(start + (clock.now() - start) * speed);
+  const startTicks = clock.ticks();
+  const ticks = () => Math.floor((clock.ticks() - startTicks) * speed);
   return {
-    now,
+    now: () => start + ticks(),
+    ticks,
     sleep: async (ms, signal) => {
-      const due = now() + ms;
+      const due = ticks() + ms;
       // Timers may fire slightly early, and `speed` multiplies the error: check again before returning.
       do {
-        const realMs = Math.ceil(Math.max(0, due - now()) / speed);
+        const realMs = Math.ceil(Math.max(0, due - ticks()) / speed);
         await clock.sleep(Math.min(realMs, LONGEST_TIMER_MS), signal);
-      } while (now() < due);
+      } while (ticks() < due);
     },
   };
+}
+
+/**
+ * The time of day as it was at the call, moved on by ticks. For the stamps of one run: their differences stay true even if
+ * the time of day is set while the run is under way.
+ */
+export function steadyTime(clock: Clock): () => Instant {
+  const offset = clock.now() - clock.ticks();
+  return () => offset + clock.ticks();
 }

@@ -2,7 +2,7 @@
  * The policies of all retries. A policy says which failures to retry, how many attempts there are, how long the pauses
  * between them are, and how long all of them may take together. Some are nested: see `docs/architecture.md`.
  */
-import type { Clock, Instant } from './clock.ts';
+import type { Clock, Ticks } from './clock.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
 import { advice, setting } from './hint.ts';
 import type { Logger } from './log.ts';
@@ -102,13 +102,13 @@ interface RetryDeps {
 export class Attempts {
   readonly #policy: RetryPolicy;
   readonly #deps: RetryDeps;
-  readonly #startedAt: Instant;
+  readonly #startedAt: Ticks;
   #failed = 0;
 
   constructor(policy: RetryPolicy, deps: RetryDeps) {
     this.#policy = policy;
     this.#deps = deps;
-    this.#startedAt = deps.clock.now();
+    this.#startedAt = deps.clock.ticks();
   }
 
   /** The number of failed attempts. */
@@ -117,7 +117,7 @@ export class Attempts {
   }
 
   get spentMs(): number {
-    return this.#deps.clock.now() - this.#startedAt;
+    return this.#deps.clock.ticks() - this.#startedAt;
   }
 
   /** Counts a failure. Returns the pause before the next attempt; undefined if there is none. */

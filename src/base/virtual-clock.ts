@@ -3,11 +3,11 @@
  * milliseconds, always in the same order. A program that waits for something that never happens fails as "stalled" instead
  * of hanging.
  */
-import { type Clock, canceledBy, type Instant } from './clock.ts';
+import { type Clock, canceledBy, type Instant, type Ticks } from './clock.ts';
 import { ProxwrightError } from './errors.ts';
 
 interface Timer {
-  readonly due: Instant;
+  readonly due: Ticks;
   readonly order: number;
   readonly fire: () => void;
   /** Set when the wait was aborted: such a timer must not advance the time. */
@@ -19,15 +19,20 @@ export const VIRTUAL_START: Instant = Date.UTC(2026, 0, 1);
 
 export class VirtualClock implements Clock {
   readonly #timers = new TimerHeap();
-  #now: Instant;
+  readonly #start: Instant;
+  #ticks: Ticks = 0;
   #order = 0;
 
   constructor(start: Instant = VIRTUAL_START) {
-    this.#now = start;
+    this.#start = start;
   }
 
   now(): Instant {
-    return this.#now;
+    return this.#start + this.#ticks;
+  }
+
+  ticks(): Ticks {
+    return this.#ticks;
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -38,7 +43,7 @@ export class VirtualClock implements Clock {
         reject(canceledBy(signal));
       };
       const timer: Timer = {
-        due: this.#now + Math.max(0, ms),
+        due: this.#ticks + Math.max(0, ms),
         order: this.#order++,
         canceled: false,
         fire: () => {
@@ -68,7 +73,7 @@ export class VirtualClock implements Clock {
       if (!this.#fireNext()) {
         throw new ProxwrightError({
           code: 'STALLED',
-          detail: `Stalled at ${new Date(this.#now).toISOString()}: the work has not ended and no timer is left.`,
+          detail: `Stalled at ${new Date(this.now()).toISOString()}: the work has not ended and no timer is left.`,
         });
       }
     }
@@ -78,13 +83,13 @@ export class VirtualClock implements Clock {
 
   /** Advances the time by `ms` and fires everything due in between. For tests without a main task. */
   async advance(ms: number): Promise<void> {
-    const end = this.#now + ms;
+    const end = this.#ticks + ms;
     await everythingRunnable();
     for (let next = this.#nextTimer(); next && next.due <= end; next = this.#nextTimer()) {
       this.#fireNext();
       await everythingRunnable();
     }
-    this.#now = end;
+    this.#ticks = end;
   }
 
   #nextTimer(): Timer | undefined {
@@ -96,10 +101,28 @@ export class VirtualClock implements Clock {
     const timer = this.#nextTimer();
     if (!timer) return false;
     this.#timers.pop();
-    this.#now = Math.max(this.#now, timer.due);
+    this.#ticks = Math.max(this.#ticks, timer.due);
     timer.fire();
     return true;
   }
+}
+
+/** The clock of one machine whose time of day can be set, while its ticks stay those of `clock`. */
+export interface SettableClock extends Clock {
+  /** Sets the time of day forward, or back. */
+  jump(ms: number): void;
+}
+
+export function settableClock(clock: Clock): SettableClock {
+  let offsetMs = 0;
+  return {
+    now: () => clock.now() + offsetMs,
+    ticks: () => clock.ticks(),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+    jump: (ms) => {
+      offsetMs += ms;
+    },
+  };
 }
 
 /** One turn of the event loop: by then every chain of resolved promises has run to its next real wait. */

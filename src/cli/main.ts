@@ -71,7 +71,7 @@ function stopRequested(): Promise<void> {
   return new Promise((resolve) => {
     let first: { readonly signal: NodeJS.Signals; readonly at: number } | undefined;
     const onSignal = (signal: NodeJS.Signals) => {
-      const at = systemClock.now();
+      const at = systemClock.ticks();
       const isEcho = first?.signal === signal && at - first.at < ECHO_MS;
       if (first && !isEcho) exit(EXIT_CANCELED);
       first ??= { signal, at };

@@ -86,10 +86,10 @@ export class RunLimits {
   async #stagger(signal: AbortSignal): Promise<void> {
     if (this.#rollout.staggerMs <= 0) return;
     await this.#creations.run(async () => {
-      const now = this.#clock.now();
+      const now = this.#clock.ticks();
       const earliest = this.#lastCreation === undefined ? now : this.#lastCreation + this.#rollout.staggerMs;
       if (earliest > now) await this.#clock.sleep(earliest - now, signal);
-      this.#lastCreation = this.#clock.now();
+      this.#lastCreation = this.#clock.ticks();
     }, signal);
   }
 }

@@ -81,8 +81,8 @@ export class RunMemory {
   }
 
   /** For people only. */
-  tell(activity: Omit<Activity, 'event'>): void {
-    this.#listener({ event: 'activity', ...activity });
+  tell(activity: Omit<Activity, 'event' | 'at'>): void {
+    this.#listener({ event: 'activity', at: this.#journal.now(), ...activity });
   }
 }
 

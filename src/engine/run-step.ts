@@ -143,7 +143,7 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
         },
         work,
       ),
-    progress: (text, percent) => memory.tell({ at: clock.now(), address, text, percent }),
+    progress: (text, percent) => memory.tell({ address, text, percent }),
   };
 }
 

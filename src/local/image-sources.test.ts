@@ -18,7 +18,7 @@ let directory: string;
 let server: FileServer;
 const sources: ImageSources[] = [];
 /** Skips the pauses between attempts. */
-const clock: Clock = { now: () => Date.now(), sleep: async () => {} };
+const clock: Clock = { now: () => Date.now(), ticks: () => performance.now(), sleep: async () => {} };
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'proxwright-images-'));

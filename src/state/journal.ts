@@ -1,6 +1,6 @@
 /** The journal of each run: one line per event, on disk before the run acts on it. */
 
-import type { Clock, Instant } from '../base/clock.ts';
+import { type Clock, type Instant, steadyTime } from '../base/clock.ts';
 import { invariant, ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { type Random, randomHex } from '../base/random.ts';
@@ -24,7 +24,7 @@ export type NewEvent = Unstamped<RunEvent>;
 export class JournalWriter {
   readonly runId: string;
   readonly #store: StateStore;
-  readonly #clock: Clock;
+  readonly #time: () => Instant;
   readonly #events: RunEvent[];
   readonly #transitions = new Transitions();
   /**
@@ -36,7 +36,7 @@ export class JournalWriter {
   /** `events`: those that the journal already contains. */
   constructor(store: StateStore, clock: Clock, runId: string, events: readonly RunEvent[] = []) {
     this.#store = store;
-    this.#clock = clock;
+    this.#time = steadyTime(clock);
     this.runId = runId;
     this.#events = [...events];
     for (const event of events) this.#transitions.accept(event);
@@ -47,8 +47,13 @@ export class JournalWriter {
     return this.#events;
   }
 
+  /** The time that the next event gets. */
+  now(): Instant {
+    return this.#time();
+  }
+
   async write(event: NewEvent): Promise<RunEvent> {
-    const stamped = { ...event, at: new Date(this.#clock.now()).toISOString() } as RunEvent; // adds the missing field
+    const stamped = { ...event, at: new Date(this.now()).toISOString() } as RunEvent; // adds the missing field
     const problem = this.#transitions.accept(stamped);
     invariant(problem === undefined, `The run is about to record ${problem}.`);
     this.#tail = this.#tail.then(async () => {

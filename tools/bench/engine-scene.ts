@@ -233,6 +233,7 @@ export class EngineScene {
   #watchedClock(): Clock {
     return {
       now: () => this.#clock.now(),
+      ticks: () => this.#clock.ticks(),
       sleep: async (ms, signal) => {
         await this.#clock.sleep(ms, signal);
         if (ms > 0) this.#hasSlept = true;

@@ -92,7 +92,7 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     view.doctor(diagnose(examination));
     const plan = await planned();
     view.plan(plan);
-    const began = { at: clock.now(), reallyAt: deps.clock.now() };
+    const began = { at: clock.ticks(), reallyAt: deps.clock.ticks() };
     const running = view.apply(plan, clock);
     onEvent = running.onEvent;
     const { outcomes, problems } = await session.execute(plan).finally(() => running.end());
@@ -102,7 +102,7 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     }
     for (const problem of problems.values()) deps.terminal.diagnostic(problem);
     if ([...outcomes.values()].some((outcome) => outcome !== 'done')) return 1;
-    view.applied(outcomes.size, clock.now() - began.at, deps.clock.now() - began.reallyAt);
+    view.applied(outcomes.size, clock.ticks() - began.at, deps.clock.ticks() - began.reallyAt);
     const outputs = stackOutputs(stack, session.state);
     const template = await readVm(pve, DEMO_TEMPLATE.node, DEMO_TEMPLATE.vmid, { running: false });
     const checked = await Promise.all(outputs.vms.map((vm) => checkDemoVm(pve, stack, vm, template)));

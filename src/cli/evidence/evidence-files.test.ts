@@ -76,7 +76,7 @@ describe('adding evidence', () => {
     const sleep = async (ms: number) => {
       sleptMs += ms;
     };
-    await add('1', { now: () => sleptMs, sleep });
+    await add('1', { now: () => sleptMs, ticks: () => sleptMs, sleep });
     expect(sleptMs).toBe(2_000);
     expect(table()).toContain('| 1 | b | c | d | e | f |');
     expect(readdirSync(directory).sort()).toEqual(['evidence.jsonl', 'evidence.md']);

@@ -30,10 +30,10 @@ export class Gate {
     deps: CommandDeps,
     work: (deps: CommandDeps) => Promise<StageEnd<Value>>,
   ): Promise<Value> {
-    const startedAt = this.#clock.now();
+    const startedAt = this.#clock.ticks();
     const shown: Diagnostic[] = [];
     const note = (result: StageRecord['result'], words: string, problems: readonly Diagnostic[]) =>
-      this.#records.set(stage, { stage, result, tookMs: this.#clock.now() - startedAt, words, problems });
+      this.#records.set(stage, { stage, result, tookMs: this.#clock.ticks() - startedAt, words, problems });
     try {
       const { value, words, isFailed = false, problems = [] } = await work(collecting(deps, shown));
       note(isFailed ? 'failed' : 'passed', words, problems);

@@ -55,6 +55,7 @@ export class Proof {
   readonly #options: TypedOptions & EvidenceOptions;
   readonly #deps: CommandDeps;
   readonly #startedAt: number;
+  readonly #startTicks: number;
 
   constructor(
     command: 'apply' | 'verify',
@@ -66,6 +67,7 @@ export class Proof {
     this.#options = options;
     this.#deps = deps;
     this.#startedAt = deps.clock.now();
+    this.#startTicks = deps.clock.ticks();
     this.gate = new Gate(deps.clock, command === 'apply' ? APPLY_STAGES : VERIFY_STAGES);
     this.typed = typedCommand(command, options, planFile);
   }
@@ -109,7 +111,7 @@ export class Proof {
     const secrets = await this.secrets();
     const record = evidenceRecord({
       time: new Date(this.#startedAt).toISOString(),
-      tookMs: clock.now() - this.#startedAt,
+      tookMs: clock.ticks() - this.#startTicks,
       command: this.#command,
       typed: this.typed,
       task: this.#options.task,

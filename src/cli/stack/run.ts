@@ -72,10 +72,10 @@ export async function withStackRun<Result>(
   const execute = async (plan: Plan): Promise<Execution> => {
     const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(opened.store));
     onEvent = view.onEvent;
-    const startedAt = deps.clock.now();
+    const startedAt = deps.clock.ticks();
     try {
       const result = await session.execute(plan);
-      return { ...result, timeline, tookMs: deps.clock.now() - startedAt };
+      return { ...result, timeline, tookMs: deps.clock.ticks() - startedAt };
     } finally {
       await view.end();
     }

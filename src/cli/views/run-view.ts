@@ -31,9 +31,14 @@ export interface LiveViewOptions {
 }
 
 export function liveView({ timeline, area, paint, clock, frames = clock }: LiveViewOptions): RunView {
-  const startedAt = clock.now();
+  const startTicks = clock.ticks();
+  // The time of day at tick 0, by the stamps of the run: the clock on the wall may be set meanwhile.
+  let zero = clock.now() - startTicks;
   const stop = new AbortController();
-  const draw = () => area.draw(renderProgress({ timeline, startedAt, now: clock.now(), paint, height: area.height }));
+  const draw = () => {
+    const [startedAt, now] = [zero + startTicks, zero + clock.ticks()];
+    area.draw(renderProgress({ timeline, startedAt, now, paint, height: area.height }));
+  };
   const drawing = (async () => {
     while (!stop.signal.aborted) {
       draw();
@@ -43,7 +48,10 @@ export function liveView({ timeline, area, paint, clock, frames = clock }: LiveV
     if (!isCanceled(error)) throw error;
   });
   return {
-    onEvent: (event) => timeline.follow(event),
+    onEvent: (event) => {
+      zero = new Date(event.at).getTime() - clock.ticks();
+      timeline.follow(event);
+    },
     end: async () => {
       stop.abort();
       await drawing;

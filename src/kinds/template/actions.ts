@@ -35,19 +35,19 @@ const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => 
     if (!(await wasStarted(context))) await startOnce(context);
     await learnInstall(context, 'running');
   }
-  const startedAt = context.clock.now();
+  const startedAt = context.clock.ticks();
   const deadline = startedAt + timeoutMs;
   for (;;) {
     const vm = await patiently(context, () => look(context));
     if (!(await patiently(context, () => isRunning(context, vm)))) break;
-    const waitedMs = context.clock.now() - startedAt;
+    const waitedMs = context.clock.ticks() - startedAt;
     context.progress(`installing itself, ${printDuration(waitedMs)} of at most ${printDuration(timeoutMs)}`);
-    if (context.clock.now() >= deadline) throw stillRunning(context, vm, timeoutMs);
-    await context.clock.sleep(Math.min(POLL_MS, deadline - context.clock.now()), context.signal);
+    if (context.clock.ticks() >= deadline) throw stillRunning(context, vm, timeoutMs);
+    await context.clock.sleep(Math.min(POLL_MS, deadline - context.clock.ticks()), context.signal);
   }
   await assertUntouched(context);
   await learnInstall(context, 'done');
-  context.log.log('debug', `${context.address}: shut itself down`, { waitedMs: context.clock.now() - startedAt });
+  context.log.log('debug', `${context.address}: shut itself down`, { waitedMs: context.clock.ticks() - startedAt });
 };
 
 /** A guest that shut itself down has finished. If another client stopped it, nothing is known. */

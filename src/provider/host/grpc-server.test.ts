@@ -15,6 +15,7 @@ const time = new VirtualClock();
 let timers = 0;
 const clock: Clock = {
   now: () => time.now(),
+  ticks: () => time.ticks(),
   sleep: (ms, signal) => {
     timers += 1;
     return time.sleep(ms, signal).finally(() => {

@@ -6,7 +6,7 @@ import { createHclog, logLevelOf } from './hclog.ts';
 
 function logger(level: LogLevel | undefined, secrets: readonly Secret[] = []) {
   const lines: string[] = [];
-  const clock = { now: () => Date.UTC(2025, 0, 2, 3, 4, 5, 678), sleep: async () => {} };
+  const clock = { now: () => Date.UTC(2025, 0, 2, 3, 4, 5, 678), ticks: () => 0, sleep: async () => {} };
   return { lines, log: createHclog({ write: (text) => lines.push(text), clock, level, secrets }) };
 }
 

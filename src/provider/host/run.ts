@@ -84,14 +84,14 @@ async function endAfterHost(
   provider: () => Promise<Provider>,
 ): Promise<void> {
   if (clientCertificate === undefined) return;
-  const until = systemClock.now() + END_WITHIN_MS;
+  const until = systemClock.ticks() + END_WITHIN_MS;
   if (server.pendingCalls > 0) {
     provider().then(
       (loaded) => loaded.stop(),
       () => {},
     );
   }
-  while (server.pendingCalls > 0 && systemClock.now() < until) await systemClock.sleep(LOOK_EVERY_MS);
+  while (server.pendingCalls > 0 && systemClock.ticks() < until) await systemClock.sleep(LOOK_EVERY_MS);
   process.exit(0);
 }
 

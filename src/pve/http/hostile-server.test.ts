@@ -14,7 +14,7 @@ import { createHttpsTransport, type HttpsTransportOptions } from './https-transp
 
 const DAY_MS = 86_400_000;
 /** Skips the pauses between attempts. */
-const hastyClock: Clock = { now: () => Date.now(), sleep: async () => {} };
+const hastyClock: Clock = { now: () => Date.now(), ticks: () => performance.now(), sleep: async () => {} };
 
 let certificate: TestCertificate;
 const open: { close(): Promise<void> }[] = [];

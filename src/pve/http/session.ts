@@ -5,7 +5,7 @@
  */
 
 import { z } from 'zod';
-import { type Clock, type Instant, orCanceled } from '../../base/clock.ts';
+import { type Clock, orCanceled, type Ticks } from '../../base/clock.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { Secret } from '../../base/secret.ts';
@@ -36,7 +36,7 @@ export class Session {
   readonly #ticketing = new Shared<Ticket>();
   #version: PveVersion | undefined;
   #ticket: Ticket | undefined;
-  #refusal: { readonly error: ProxwrightError; readonly until: Instant } | undefined;
+  #refusal: { readonly error: ProxwrightError; readonly until: Ticks } | undefined;
 
   constructor(deps: SessionDeps) {
     this.#deps = deps;
@@ -83,7 +83,7 @@ export class Session {
     const { credentials, clock } = this.#deps;
     if (credentials.kind === 'token') return undefined;
     const ticket = this.#ticket;
-    if (ticket && clock.now() - ticket.obtainedAt < RENEW_AFTER_MS) return ticket;
+    if (ticket && clock.ticks() - ticket.obtainedAt < RENEW_AFTER_MS) return ticket;
     this.#throwRememberedRefusal();
     return this.#ticketing.run(async () => {
       const { exchange, logger } = this.#deps;
@@ -109,12 +109,12 @@ export class Session {
 
   #remember(error: ProxwrightError): ProxwrightError {
     this.#version = undefined;
-    this.#refusal = { error, until: this.#deps.clock.now() + REMEMBER_REFUSAL_MS };
+    this.#refusal = { error, until: this.#deps.clock.ticks() + REMEMBER_REFUSAL_MS };
     return error;
   }
 
   #throwRememberedRefusal(): void {
-    if (this.#refusal && this.#deps.clock.now() < this.#refusal.until) throw this.#refusal.error;
+    if (this.#refusal && this.#deps.clock.ticks() < this.#refusal.until) throw this.#refusal.error;
   }
 }
 
@@ -140,7 +140,7 @@ export interface Ticket {
   readonly username: string;
   readonly value: Secret;
   readonly csrfToken: Secret;
-  readonly obtainedAt: Instant;
+  readonly obtainedAt: Ticks;
 }
 
 const ticketSchema = z.looseObject({
@@ -200,7 +200,7 @@ async function requestTicket(exchange: Exchange, clock: Clock, username: string,
     username: data.username,
     value: new Secret(data.ticket),
     csrfToken: new Secret(data.CSRFPreventionToken),
-    obtainedAt: clock.now(),
+    obtainedAt: clock.ticks(),
   };
   return { ticket, needsSecondFactor: Number(data.NeedTFA ?? 0) === 1, where: whereOf(answer.context) };
 }

@@ -20,10 +20,10 @@ export function shareReads(transport: Transport, clock: Clock, maxAgeMs: number)
       if (options.signal) throwIfCanceled(options.signal);
       const kept = reads;
       const known = kept.get(request.target);
-      if (known && clock.now() - known.at <= maxAgeMs) return orCanceled(known.answer, options.signal);
+      if (known && clock.ticks() - known.at <= maxAgeMs) return orCanceled(known.answer, options.signal);
       // Without the signal of the caller: one canceled caller must not cancel the request of the others.
       const answer = transport.send(request, { timeoutMs: options.timeoutMs });
-      kept.set(request.target, { answer, at: clock.now() });
+      kept.set(request.target, { answer, at: clock.ticks() });
       const drop = () => kept.delete(request.target);
       answer.then(({ status }) => status === OK || drop(), drop);
       return orCanceled(answer, options.signal);

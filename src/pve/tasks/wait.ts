@@ -4,7 +4,7 @@
  * starts a task, and a failed connection is not a failed task.
  */
 
-import type { Clock, Instant } from '../../base/clock.ts';
+import type { Clock, Ticks } from '../../base/clock.ts';
 import { invariant, isCanceled, ProxwrightError } from '../../base/errors.ts';
 import { Limiter } from '../../base/limiter.ts';
 import type { Logger } from '../../base/log.ts';
@@ -100,16 +100,16 @@ class Watch {
   readonly #deps: TaskWaiterDeps;
   readonly #options: WaitOptions;
   readonly #tasks: NodeTasks;
-  readonly #startedAt: Instant;
+  readonly #startedAt: Ticks;
   readonly #timeoutMs: number;
   #lastKind = '';
-  #unknownSince: Instant | undefined;
+  #unknownSince: Ticks | undefined;
   #unclearLooks = 0;
   #linesSeen = 0;
   /** Consecutive responses that make no sense. */
   readonly #answers: Attempts;
   /** Estimated from the progress at the last poll. */
-  #expectedEnd: Instant | undefined;
+  #expectedEnd: Ticks | undefined;
   #isLate = false;
 
   constructor(deps: TaskWaiterDeps, upid: Upid, options: WaitOptions) {
@@ -118,7 +118,7 @@ class Watch {
     this.#deps = deps;
     this.#options = options;
     this.#tasks = new NodeTasks(deps.api, node);
-    this.#startedAt = deps.clock.now();
+    this.#startedAt = deps.clock.ticks();
     this.#answers = new Attempts(RETRIES.taskStatus, deps);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.context = { upid, endpoint: deps.endpoint, principal: deps.principal };
@@ -128,14 +128,14 @@ class Watch {
     const { clock } = this.#deps;
     let pauseMs = FIRST_PAUSE_MS;
     for (let poll = 1; ; poll++) {
-      const remainingMs = this.#startedAt + this.#timeoutMs - clock.now();
+      const remainingMs = this.#startedAt + this.#timeoutMs - clock.ticks();
       await clock.sleep(Math.min(pauseMs, Math.max(0, remainingMs)), this.#options.signal);
       const observation = await this.#look();
       this.#log(poll, observation);
       const end = await this.#judge(observation);
       if (end) return this.#conclude(end);
       await this.#reportProgress();
-      if (clock.now() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
+      if (clock.ticks() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
       pauseMs = this.#nextPauseMs(pauseMs);
     }
   }
@@ -147,7 +147,7 @@ class Watch {
   #nextPauseMs(lastMs: number): number {
     const longerMs = Math.min(MAX_PAUSE_MS, Math.round(lastMs * 1.4));
     if (this.#expectedEnd === undefined) return longerMs;
-    const aheadMs = Math.ceil(this.#expectedEnd - this.#deps.clock.now());
+    const aheadMs = Math.ceil(this.#expectedEnd - this.#deps.clock.ticks());
     const wasLate = this.#isLate;
     this.#isLate = aheadMs <= 0;
     if (this.#isLate) return wasLate ? longerMs : FIRST_PAUSE_MS;
@@ -180,7 +180,7 @@ class Watch {
 
   /** How the task ended, or `undefined` while that is not known. */
   async #judge(observation: Observation): Promise<TaskEnd | undefined> {
-    const now = this.#deps.clock.now();
+    const now = this.#deps.clock.ticks();
     if (observation.kind === 'unknown') {
       this.#unknownSince ??= now;
       const unknownMs = now - this.#unknownSince;
@@ -197,7 +197,7 @@ class Watch {
 
   async #conclude(end: TaskEnd): Promise<TaskResult> {
     const { upid } = this.context;
-    const waitedMs = this.#deps.clock.now() - this.#startedAt;
+    const waitedMs = this.#deps.clock.ticks() - this.#startedAt;
     const count = this.#options.logLines ?? 10;
     this.#deps.logger.log('debug', `${taskName(upid)} ended after ${durationText(waitedMs)}: ${end.kind}`, {
       upid,
@@ -231,7 +231,7 @@ class Watch {
     if (lines.length === 0) return;
     this.#linesSeen += lines.length;
     const fraction = fractionIn(lines);
-    const elapsedMs = this.#deps.clock.now() - this.#startedAt;
+    const elapsedMs = this.#deps.clock.ticks() - this.#startedAt;
     if (fraction !== undefined && fraction > 0) this.#expectedEnd = this.#startedAt + elapsedMs / fraction;
     onProgress({ upid: this.context.upid, elapsedMs, lines, ...(fraction !== undefined && { fraction }) });
   }
@@ -251,7 +251,7 @@ class Watch {
     if (!changed && poll % 10 !== 0) return;
     const { upid } = this.context;
     const reason = observation.kind === 'unreachable' ? ` (${observation.reason})` : '';
-    const elapsedMs = this.#deps.clock.now() - this.#startedAt;
+    const elapsedMs = this.#deps.clock.ticks() - this.#startedAt;
     const message = `${taskName(upid)}: ${observation.kind}${reason}, poll ${poll}, ${durationText(elapsedMs)}`;
     this.#deps.logger.log('debug', message, { upid, poll, state: observation.kind });
   }
@@ -272,7 +272,7 @@ export class PollLimiter {
   readonly #clock: Clock;
   readonly #limiter: Limiter;
   readonly #spacingMs: number;
-  #nextStart: Instant = 0;
+  #nextStart: Ticks = 0;
 
   constructor(clock: Clock, limits: PollLimits = DEFAULT_POLL_LIMITS) {
     this.#clock = clock;
@@ -282,7 +282,7 @@ export class PollLimiter {
 
   poll<T>(question: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#limiter.run(async () => {
-      const now = this.#clock.now();
+      const now = this.#clock.ticks();
       const start = Math.max(now, this.#nextStart);
       this.#nextStart = start + this.#spacingMs;
       if (start > now) await this.#clock.sleep(start - now, signal);

@@ -5,6 +5,7 @@ export function fastClock(speed: number, real: Clock = systemClock): Clock {
   const start = real.now();
   return {
     now: () => start + (real.now() - start) * speed,
+    ticks: () => real.ticks() * speed,
     sleep: (ms, signal) => real.sleep(ms / speed, signal),
   };
 }

@@ -104,7 +104,7 @@ export async function inFileRounds(
     const soFar: RoundsSoFar = { mayBeUnderWay: false };
     const rounds = new Attempts(RETRIES.fileRound, context);
     // Uncertain outcomes are checked for as long as an image may take; a round that transfers has its own limits.
-    const deadline = context.clock.now() + context.timeouts.imageMs;
+    const deadline = context.clock.ticks() + context.timeouts.imageMs;
     for (;;) {
       let failure: ProxwrightError;
       try {
@@ -112,7 +112,7 @@ export async function inFileRounds(
         failure = restless(context, what);
       } catch (error) {
         if (await patience.survives(error)) continue;
-        if (!(error instanceof ProxwrightError) || context.clock.now() >= deadline) throw error;
+        if (!(error instanceof ProxwrightError) || context.clock.ticks() >= deadline) throw error;
         soFar.mayBeUnderWay = true;
         failure = error;
       }

@@ -63,7 +63,7 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
   await context.intend({ vmid, node, keys }, { phase: 'incomplete' });
   context.progress('configure');
   context.log.log('debug', `${context.address}: configuration write begins: ${keys.join(', ')}`, { vmid, keys });
-  const startedAt = context.clock.now();
+  const startedAt = context.clock.ticks();
   const handle = context.pve.node(node).vm(vmid).config;
   const { signal } = context;
   try {
@@ -84,7 +84,7 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
     throw await afterFailure(context, attempt, error);
   }
   forgetObserved(context);
-  const tookMs = context.clock.now() - startedAt;
+  const tookMs = context.clock.ticks() - startedAt;
   context.log.log('debug', `${context.address}: configuration written`, { tookMs });
 }
 

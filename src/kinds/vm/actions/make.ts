@@ -43,7 +43,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
     await look(context);
     return;
   }
-  const startedAt = context.clock.now();
+  const startedAt = context.clock.ticks();
   let making = await takenUp(context, job);
   await context.whileBusy(`${job.what} ${context.address}`, async () => {
     if (context.recorded()?.uuid !== undefined) return;
@@ -67,7 +67,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
     }
   });
   const { vmid, node } = knownVm(context);
-  const tookMs = context.clock.now() - startedAt;
+  const tookMs = context.clock.ticks() - startedAt;
   context.log.log('debug', `${context.address}: ${vmName({ vmid, node })} made in ${printDuration(tookMs)}`, {
     tookMs,
   });

@@ -38,11 +38,11 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
 
 async function untilThere(context: ActionContext, target: string): Promise<void> {
   const { clock, signal, timeouts } = context;
-  const deadline = clock.now() + timeouts.cloneMs;
+  const deadline = clock.ticks() + timeouts.cloneMs;
   for (;;) {
     const vm = await patiently(context, () => look(context));
     if (vm.node === target) return;
-    if (clock.now() >= deadline) {
+    if (clock.ticks() >= deadline) {
       throw new ProxwrightError({
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not on ${target} after ${printDuration(timeouts.cloneMs)}.`,

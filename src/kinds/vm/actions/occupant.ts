@@ -38,7 +38,7 @@ export async function settledOccupant(
   making: Making,
   options: { readonly isCertain?: boolean } = {},
 ): Promise<Occupant> {
-  const deadline = context.clock.now() + context.timeouts.lockMs;
+  const deadline = context.clock.ticks() + context.timeouts.lockMs;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
     const tasks = await tasksFor(context, making);
     for (const upid of tasks.ours) await waitForEnd(context, upid);
@@ -47,7 +47,7 @@ export async function settledOccupant(
     if (occupant.kind === 'unfinished' && options.isCertain && !tasks.isUndecided && tasks.ours.length === 0) {
       return { kind: 'stranger', name: undefined };
     }
-    if (context.clock.now() + pauseMs > deadline) {
+    if (context.clock.ticks() + pauseMs > deadline) {
       if (occupant.kind === 'unfinished') throw leftBehind(context, making, occupant);
       return occupant;
     }

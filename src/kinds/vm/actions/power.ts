@@ -137,9 +137,9 @@ export function isOnlyFiled(result: TaskResult | undefined): boolean {
 }
 
 async function untilPower(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
-  const deadline = context.clock.now() + request.timeoutMs;
+  const deadline = context.clock.ticks() + request.timeoutMs;
   while ((await isRunning(context, vm)) !== (request.reached === 'running')) {
-    if (context.clock.now() >= deadline) {
+    if (context.clock.ticks() >= deadline) {
       throw new ProxwrightError({
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not ${request.reached} after ${printDuration(request.timeoutMs)}.`,

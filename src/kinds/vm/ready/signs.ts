@@ -2,7 +2,7 @@
  * A sign of life that costs Proxmox almost nothing: whether a guest has sent a packet yet, as the host counts at its NIC.
  * One list of a node's VMs serves all waits on that node.
  */
-import type { Clock, Instant } from '../../../base/clock.ts';
+import type { Clock, Ticks } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Pve } from '../../../pve/index.ts';
 
@@ -10,7 +10,7 @@ import type { Pve } from '../../../pve/index.ts';
 const FRESH_MS = 400;
 
 interface SenderList {
-  readonly at: Instant;
+  readonly at: Ticks;
   readonly senders: Promise<ReadonlySet<number>>;
 }
 
@@ -27,7 +27,7 @@ export class GuestSigns {
   /** Also false if it cannot be read: then the guest's agent is asked, only later. */
   async hasSent(node: string, vmid: number): Promise<boolean> {
     const known = this.#sights.get(node);
-    const now = this.#clock.now();
+    const now = this.#clock.ticks();
     const list = known && now - known.at < FRESH_MS ? known : { at: now, senders: this.#senders(node) };
     this.#sights.set(node, list);
     return (await list.senders).has(vmid);

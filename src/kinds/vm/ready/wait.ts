@@ -82,7 +82,7 @@ class Wait {
     this.#context = context;
     this.#target = target;
     this.#checks = checks;
-    this.#startedAt = context.clock.now();
+    this.#startedAt = context.clock.ticks();
     this.#movedAt = this.#startedAt;
   }
 
@@ -113,7 +113,7 @@ class Wait {
       await this.#untilSeen(all, signal);
       if (this.#checks.settleMs === 0 || (await this.#hasSettled(looks, pulse, signal))) break;
     }
-    const waitedMs = clock.now() - this.#startedAt;
+    const waitedMs = clock.ticks() - this.#startedAt;
     log.log('info', `${this.#target.address}: ready after ${printDuration(waitedMs)}`);
     return { addresses: guest.addresses, waitedMs };
   }
@@ -127,7 +127,7 @@ class Wait {
       if (look === firstQuestion) await this.#untilSignOfLife(signal);
       const miss = await look.look();
       if (!miss) {
-        this.#movedAt = this.#context.clock.now();
+        this.#movedAt = this.#context.clock.ticks();
         this.#stoppedSince = undefined;
         index++;
         continue;
@@ -171,18 +171,18 @@ class Wait {
     this.#misses = isNew ? 0 : this.#misses + 1;
     this.#lastMiss = miss;
     if (this.#misses % MISSES_PER_LOG_LINE === 0) {
-      const waitedMs = clock.now() - this.#startedAt;
+      const waitedMs = clock.ticks() - this.#startedAt;
       log.log('debug', `${this.#target.address}: waiting for ${miss.awaited}. ${miss.observed}`, { waitedMs });
     }
     if (miss.lost !== 'guest') {
       this.#stoppedSince = undefined;
       return;
     }
-    this.#stoppedSince ??= clock.now();
-    const stoppedMs = clock.now() - this.#stoppedSince;
+    this.#stoppedSince ??= clock.ticks();
+    const stoppedMs = clock.ticks() - this.#stoppedSince;
     if (stoppedMs >= STOPPED_FOR_GOOD_MS) {
       const observed = `It is stopped, and has been for ${printDuration(stoppedMs)}.`;
-      throw notReady(this.#target, { ...miss, observed }, clock.now() - this.#startedAt);
+      throw notReady(this.#target, { ...miss, observed }, clock.ticks() - this.#startedAt);
     }
   }
 
@@ -194,12 +194,12 @@ class Wait {
     const { clock, signs } = this.#context;
     const { node, vmid, managedNic } = this.#target;
     if (managedNic === undefined) return;
-    const until = clock.now() + Math.min(PATIENCE_MS, PATIENCE_SHARE_OF_TIMEOUT * this.#checks.timeoutMs);
+    const until = clock.ticks() + Math.min(PATIENCE_MS, PATIENCE_SHARE_OF_TIMEOUT * this.#checks.timeoutMs);
     while (!this.#hasSign) {
       this.#hasSign = await signs.hasSent(node, vmid);
       throwIfCanceled(signal);
-      if (this.#hasSign) this.#movedAt = clock.now();
-      const leftMs = until - clock.now();
+      if (this.#hasSign) this.#movedAt = clock.ticks();
+      const leftMs = until - clock.ticks();
       if (this.#hasSign || leftMs <= 0) return;
       const pauseMs = this.#quiet(SIGN_SHARE, SHORTEST_SIGN_PAUSE_MS, LONGEST_SIGN_PAUSE_MS);
       await clock.sleep(Math.min(pauseMs, leftMs), signal);
@@ -215,14 +215,14 @@ class Wait {
 
   /** A share of the time since something last changed, within limits. */
   #quiet(share: number, shortestMs: number, longestMs: number): number {
-    const quietMs = this.#context.clock.now() - this.#movedAt;
+    const quietMs = this.#context.clock.ticks() - this.#movedAt;
     return Math.min(longestMs, Math.max(shortestMs, Math.round(share * quietMs)));
   }
 
   #tooLate() {
     const aim: Aim = this.#aim ?? { code: 'NOT_RUNNING', awaited: 'the VM to run' };
     const miss = this.#lastMiss?.awaited === aim.awaited ? this.#lastMiss : undefined;
-    const waitedMs = this.#context.clock.now() - this.#startedAt;
+    const waitedMs = this.#context.clock.ticks() - this.#startedAt;
     return notReady(this.#target, miss ?? { ...aim, observed: 'The time limit was reached.' }, waitedMs);
   }
 }

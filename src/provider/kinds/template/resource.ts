@@ -289,9 +289,9 @@ const WORKERS_MS = 2_500;
 
 /** The list of the cluster lags by some seconds, and a clone by name looks for the template there. */
 async function untilListed({ work, clock, signal, log }: Deps, built: VmRecord, name: string): Promise<void> {
-  const deadline = clock.now() + LISTED_MS;
+  const deadline = clock.ticks() + LISTED_MS;
   while (!isListed(await work.cluster.resources({ type: 'vm' }, { signal }), built, name)) {
-    if (clock.now() >= deadline) {
+    if (clock.ticks() >= deadline) {
       log.log('warn', `The cluster does not list template ${built.vmid} as "${name}" yet.`);
       return;
     }

@@ -20,6 +20,7 @@ export class MortalProcess {
     });
     this.clock = {
       now: () => clock.now(),
+      ticks: () => clock.ticks(),
       sleep: async (ms, signal) => {
         await clock.sleep(ms, signal);
         await this.#whileAlive();

@@ -11,7 +11,7 @@ import { isFamily, ProxwrightError } from '../../../../src/base/errors.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
-import { VirtualClock } from '../../../../src/base/virtual-clock.ts';
+import { type SettableClock, settableClock, VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
 import type { DestroyInput } from '../../../../src/engine/plan.ts';
 import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
@@ -80,7 +80,10 @@ export type RunEnd =
   | { readonly kind: 'killed'; readonly at: string };
 
 export class Scene {
+  /** Of the cluster. */
   readonly clock: VirtualClock;
+  /** Of the machine that runs us: its time of day can be set. */
+  readonly ownClock: SettableClock;
   readonly simulator: Simulator;
   readonly faults: FaultPlan;
   readonly store = new MemoryStore();
@@ -112,6 +115,7 @@ export class Scene {
   constructor(options: SceneOptions = {}) {
     const { faults = [], seed = 'engine', world = labWorld, from } = options;
     this.clock = new VirtualClock(from?.now);
+    this.ownClock = settableClock(this.clock);
     this.#seed = String(seed);
     this.#credentials = options.credentials ?? parseToken(`root@pam!admin=${TOKEN_SECRET}`);
     this.#sources = options.sources;
@@ -191,7 +195,7 @@ export class Scene {
     command: string,
     work: (session: Session) => Promise<RunEnd>,
   ): Promise<RunEnd> {
-    const process = new MortalProcess(this.killAt, this.clock);
+    const process = new MortalProcess(this.killAt, this.ownClock);
     this.points = process.points;
     this.killAt = undefined;
     this.requests.length = 0;
