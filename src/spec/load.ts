@@ -5,7 +5,6 @@
 
 import {
   type Document,
-  type ErrorCode,
   isAlias,
   isMap,
   isScalar,
@@ -18,6 +17,7 @@ import {
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { Findings } from './findings.ts';
 import { describeKind, type Entry, type Located, type LocatedMap, scalar, unknownAt } from './located.ts';
+import { syntaxProblems } from './syntax.ts';
 
 export interface LoadedStack {
   readonly file: string;
@@ -38,7 +38,10 @@ export function loadStack(text: string, fileName: string): LoadedStack {
         root.kind === 'scalar' && root.value === ''
           ? 'The file is empty; a stack file is a map of keys and values.'
           : `A stack file is a map of keys and values, not ${root.kind === 'list' ? describeKind(root) : 'a single value'}.`,
-      hint: 'The smallest one has version: 1, stack: NAME, and the machines under vms:.',
+      hint:
+        root.kind === 'scalar' && /^\S+:\S/.test(String(root.value))
+          ? SPACE_HINT
+          : 'The smallest one has version: 1, stack: NAME, and the machines under vms:.',
     });
   }
   return { file: fileName, diagnostics: findings.list() };
@@ -49,26 +52,6 @@ const MAX_NODES = 200_000;
 const MAX_DEPTH = 60;
 const MAX_BRACKETS = 300;
 const TOO_DEEP = 'The file is nested too deeply, or its aliases make it too large.';
-
-/** Our own messages, because the parser's may quote the text, and the text may be a password. */
-const SYNTAX: Partial<Record<ErrorCode, string>> = {
-  BAD_ALIAS: 'An alias (*name) is malformed. Put text that begins with * into quotes.',
-  BAD_COLLECTION_TYPE: 'A tag does not match the kind of value after it.',
-  BAD_DIRECTIVE: 'A line that begins with % is a YAML directive, which stack files do not support.',
-  BAD_DQ_ESCAPE: 'Text in double quotes has an unknown \\ escape. Use single quotes, or write \\\\.',
-  BAD_INDENT: 'The indentation is wrong, or a bracket is not closed.',
-  BAD_SCALAR_START: 'A value begins with a character that needs quotes (@, ` or %).',
-  BLOCK_AS_IMPLICIT_KEY:
-    'There are two keys on one line. Put the second on its own line, or put text with ": " into quotes.',
-  BLOCK_IN_FLOW: 'Indented lists and maps are not allowed inside [ ] or { }.',
-  DUPLICATE_KEY: 'This key occurs twice in the same map.',
-  MISSING_CHAR: 'A closing quote, bracket or separator is missing.',
-  MULTILINE_IMPLICIT_KEY: 'A key cannot span several lines. A ":" may be missing.',
-  MULTIPLE_DOCS: 'The file contains several YAML documents (---), but a file describes one stack.',
-  TAB_AS_INDENT: 'The indentation contains a tab. YAML requires spaces.',
-  TAG_RESOLVE_FAILED: 'Stack files do not support YAML tags (!name). Put text that begins with ! into quotes.',
-  UNEXPECTED_TOKEN: 'There is an unexpected token. Quotes may be missing or misplaced.',
-};
 
 /** Undefined if the text is not YAML; the problems then say why. */
 export function parseTree(text: string, file: string, findings: Findings): Located | undefined {
@@ -83,15 +66,9 @@ export function parseTree(text: string, file: string, findings: Findings): Locat
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  for (const { code, pos } of [...document.errors, ...document.warnings]) {
-    findings.add({
-      code: 'BAD_VALUE',
-      where: at(pos[0]),
-      detail: SYNTAX[code] ?? 'This is not valid YAML.',
-      hint: 'Check this line and the one above it. An editor with YAML support shows the place.',
-    });
-  }
-  if (document.errors.length > 0 || document.warnings.length > 0) return undefined;
+  const problems = syntaxProblems(document, text);
+  for (const { offset, detail, hint } of problems) findings.add({ code: 'BAD_VALUE', where: at(offset), detail, hint });
+  if (problems.length > 0) return undefined;
   return new Builder(document, at, findings).build();
 }
 
@@ -174,9 +151,12 @@ class Builder {
         this.#findings.add({ code: 'UNKNOWN_FIELD', where: keyAt, detail: '"__proto__" is not a field of anything.' });
       } else if (entries.has(String(name))) {
         // YAML treats 2 and "2" as different keys; users do not.
-        this.#refuse(keyAt, SYNTAX.DUPLICATE_KEY ?? '');
+        this.#refuse(keyAt, 'This key occurs twice in the same map.', 'Keep one of them.');
       } else {
-        entries.set(String(name), { keyAt, value: this.#node(value as ParsedNode | null, keyAt, depth + 1) });
+        // `{ a:1 }` is one key, "a:1", without a value.
+        const hint = !value && /^\S+:\S/.test(String(name)) ? SPACE_HINT : EMPTY_HINT;
+        const inner = value ? this.#node(value as ParsedNode, keyAt, depth + 1) : this.#refuse(keyAt, NOTHING, hint);
+        entries.set(String(name), { keyAt, value: inner });
       }
     }
     return { kind: 'map', entries, at };
@@ -190,4 +170,5 @@ class Builder {
 
 const ALIAS_HINT = 'Put text that begins with * into quotes.';
 const NOTHING = 'This key has no value.';
+const SPACE_HINT = 'Put a space after the ":" between a key and its value.';
 const EMPTY_HINT = 'Write a value, remove the line, or write null to undo a default.';
