@@ -13,7 +13,11 @@ export const GLOBAL_OPTIONS: readonly OptionRow[] = [
 export const STACK_OPTIONS: readonly OptionRow[] = [
   { flags: '-f, --file <file>', about: 'the stack file (default: stack.yaml, stack.yml or stack.json)' },
   { flags: '--var <name=value>', about: 'value of a variable', repeatable: true },
-  { flags: '--var-file <file>', about: 'file with values of variables', repeatable: true },
+  {
+    flags: '--var-file <file>',
+    about: 'file with values of variables, over variables.yaml beside the stack file',
+    repeatable: true,
+  },
 ];
 
 const YES: OptionRow = { flags: '-y, --yes', about: 'do not ask for confirmation' };

@@ -11,7 +11,7 @@ import { SCALAR_TYPES } from './variable-types.ts';
 export interface VariableInputs {
   /** `name=value` pairs of --var; the last one for a name wins. */
   readonly settings?: readonly string[];
-  /** Files of --var-file; a later one wins. */
+  /** Files with values; a later one wins. */
   readonly files?: readonly { readonly name: string; readonly text: string }[];
   /** Only names that begin with PROXWRIGHT_VAR_ are used. */
   readonly environment?: Readonly<Record<string, string | undefined>>;

@@ -129,7 +129,7 @@ function settle(name: string, variable: Declared, given: Given | undefined, find
       code: 'MISSING_REFERENCE',
       where: keyAt,
       detail: `The variable "${name}" has no default, and no value was given.`,
-      hint: `Give one: --var ${name}=…, a line in a --var-file, or ${ENVIRONMENT_PREFIX}${name} in the environment.`,
+      hint: `Give one: --var ${name}=…, a line in variables.yaml, or ${ENVIRONMENT_PREFIX}${name} in the environment.`,
     });
     return unknownVariable(keyAt);
   }

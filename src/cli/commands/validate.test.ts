@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { StackOptions } from '../command.ts';
 import { testDeps } from '../testing/deps.ts';
 import { runValidate } from './validate.ts';
 
@@ -15,12 +16,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-async function validate(text: string, json = false): Promise<string[]> {
+async function validate(text: string, json = false, options: StackOptions = {}): Promise<string[]> {
   writeFileSync(join(directory, 'stack.yaml'), text);
   const said: string[] = [];
   const { deps } = testDeps({ directory, json });
   const keep = (line: string) => void said.push(line);
-  expect(await runValidate({}, { ...deps, terminal: { ...deps.terminal, success: keep, result: keep } })).toBe(0);
+  expect(
+    await runValidate(options, {
+      ...deps,
+      terminal: { ...deps.terminal, log: (_, line) => keep(line), success: keep, result: keep },
+    }),
+  ).toBe(0);
   return said;
 }
 
@@ -37,6 +43,7 @@ describe('validate', () => {
     const [line = ''] = await validate(VMS + TEMPLATES + IMAGES, true);
     expect(JSON.parse(line)).toEqual({
       file: 'stack.yaml',
+      variableFiles: [],
       valid: true,
       vms: [
         { address: 'vm.web[1]', name: 'web-1' },
@@ -48,6 +55,37 @@ describe('validate', () => {
       ],
       images: [{ address: 'image.debian', file: 'd.qcow2' }],
       diagnostics: [],
+    });
+  });
+
+  describe('with variables.yaml beside the stack file', () => {
+    const COUNTED = VMS.replace('count: 2', `count: "\${var.n}"`).concat(
+      'variables: { n: { type: integer, default: 1 } }\n',
+    );
+    const file = (name: string, text: string) => writeFileSync(join(directory, name), text);
+
+    it('reads it by itself and says so', async () => {
+      file('variables.yaml', 'n: 3');
+      expect(await validate(COUNTED)).toEqual([
+        'Variables from variables.yaml.',
+        'stack.yaml is valid: stack lab with 3 VMs.',
+      ]);
+    });
+
+    it('lets --var-file add to it and win, and --var win over both', async () => {
+      file('variables.yaml', 'n: 3');
+      file('more.yaml', 'n: 4');
+      const varFile = [join(directory, 'more.yaml')];
+      const said = await validate(COUNTED, false, { varFile });
+      expect(said).toEqual([`Variables from variables.yaml, ${varFile[0]}.`, expect.stringContaining('4 VMs')]);
+      expect((await validate(COUNTED, false, { varFile, var: ['n=5'] })).join()).toContain('5 VMs');
+    });
+
+    it('reads it once if --var-file names it too', async () => {
+      file('variables.yaml', 'n: 3');
+      expect((await validate(COUNTED, false, { varFile: ['./variables.yaml'] }))[0]).toBe(
+        'Variables from ./variables.yaml.',
+      );
     });
   });
 });

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { Secret } from '../../base/secret.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { CommandDeps, StackOptions } from '../command.ts';
+import { variableFilesOf } from '../stack/open.ts';
 import type { SecretsByVm } from '../stack/secrets.ts';
 
 /** Variables that hold secrets. Of a token, only the part after its id is secret. */
@@ -41,7 +42,8 @@ export async function knownSecrets({ options, file, secrets }: SecretPlaces, dep
 /** Values of variables that the stack declares as sensitive, from every source. */
 async function sensitiveValues(options: StackOptions, file: string, deps: CommandDeps): Promise<string[]> {
   const declared = Object.entries(await mapIn(file, deps, 'variables')).filter(([, each]) => isSensitive(each));
-  const files = await Promise.all((options.varFile ?? []).map((name) => mapIn(name, deps)));
+  const named = await variableFilesOf(options, file, deps.directory);
+  const files = await Promise.all(named.map((name) => mapIn(name, deps)));
   const values = declared.flatMap(([name, declaration]) => [
     ...(options.var ?? [])
       .filter((setting) => setting.startsWith(`${name}=`))

@@ -16,6 +16,7 @@ import type { Pve } from '../../pve/index.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import { packageVersion } from '../package.ts';
+import { variableFilesOf } from '../stack/open.ts';
 import type { SecretsByVm } from '../stack/secrets.ts';
 import { addEvidence, type EvidenceFiles, evidenceFiles } from './evidence-files.ts';
 import { Gate } from './gate.ts';
@@ -139,11 +140,13 @@ export class Proof {
     return knownSecrets({ options: this.#options, file, secrets }, this.#deps);
   }
 
-  #commit(stackFile: string): Promise<Commit | undefined> {
-    const read = (this.#options.varFile ?? []).map((name) => resolve(this.#deps.directory, name));
+  async #commit(stackFile: string): Promise<Commit | undefined> {
+    const read = await variableFilesOf(this.#options, stackFile, this.#deps.directory);
     const directory = dirname(stackFile);
     // Files outside the directory may belong to another repository.
-    const inside = read.filter((path) => !relative(directory, path).startsWith('..'));
+    const inside = read
+      .map((name) => resolve(this.#deps.directory, name))
+      .filter((path) => !relative(directory, path).startsWith('..'));
     return commitOf(directory, [stackFile, ...inside]);
   }
 

@@ -23,6 +23,7 @@ export interface OpenedStack {
 }
 
 const DEFAULT_FILES = ['stack.yaml', 'stack.yml', 'stack.json'];
+const VARIABLE_FILES = ['variables.yaml', 'variables.yml', 'variables.json'];
 const STATE_FOLDER = '.proxwright';
 
 /** Prints every problem of the file before it ends the command. */
@@ -31,7 +32,9 @@ export async function openStack(options: StackOptions, deps: CommandDeps): Promi
 }
 
 /** Opens a stack whose file has been read. */
-export function openReadStack({ file, stack, diagnostics }: ReadStack, deps: CommandDeps): OpenedStack {
+export function openReadStack(read: ReadStack, deps: CommandDeps): OpenedStack {
+  const { file, stack, diagnostics, variableFiles } = read;
+  if (variableFiles.length > 0) deps.terminal.log('info', `Variables from ${variableFiles.join(', ')}.`);
   for (const diagnostic of diagnostics) deps.terminal.diagnostic(diagnostic);
   if (!stack) throw new AlreadyShown();
   const directory = dirname(resolve(deps.directory, file));
@@ -41,6 +44,8 @@ export function openReadStack({ file, stack, diagnostics }: ReadStack, deps: Com
 
 export interface ReadStack {
   readonly file: string;
+  /** The files that values of variables were read from, as messages name them; a later one wins. */
+  readonly variableFiles: readonly string[];
   /** Absent if there are errors. */
   readonly stack?: ResolvedStack;
   readonly diagnostics: readonly Diagnostic[];
@@ -56,26 +61,42 @@ export async function readStack(
   const read = (name: string, what: string, option: string) =>
     readTextFile(resolve(deps.directory, name), what, `Name another one: ${option} FILE`, name);
   const text = await read(file, 'a stack file', '--file');
+  const variableFiles = await variableFilesOf(options, file, deps.directory);
   const files = await Promise.all(
-    (options.varFile ?? []).map(async (name) => ({ name, text: await read(name, 'a variable file', '--var-file') })),
+    variableFiles.map(async (name) => ({ name, text: await read(name, 'a variable file', '--var-file') })),
   );
   const loaded = loadStack(edit(text, file), file);
   const settings = options.var ?? [];
-  return { file, ...resolveStack(loaded, { settings, files, environment: deps.environment }) };
+  return { file, variableFiles, ...resolveStack(loaded, { settings, files, environment: deps.environment }) };
+}
+
+/** The one beside the stack file, which is read without being asked for, then those of --var-file. */
+export async function variableFilesOf(options: StackOptions, stackFile: string, directory: string): Promise<string[]> {
+  const given = options.varFile ?? [];
+  const named = new Set(given.map((name) => resolve(directory, name)));
+  const beside = VARIABLE_FILES.map((name) => join(dirname(stackFile), name));
+  const found = await firstExisting(beside, directory);
+  return found === undefined || named.has(resolve(directory, found)) ? [...given] : [found, ...given];
 }
 
 async function findStackFile(directory: string): Promise<string> {
-  for (const name of DEFAULT_FILES) {
-    const exists = await access(join(directory, name)).then(
-      () => true,
-      () => false,
-    );
-    if (exists) return name;
-  }
+  const found = await firstExisting(DEFAULT_FILES, directory);
+  if (found !== undefined) return found;
   throw new ProxwrightError({
     code: 'UNREADABLE_FILE',
     where: { file: directory },
     detail: `This directory contains none of ${DEFAULT_FILES.join(', ')}.`,
     hint: advice`Name the file: --file FILE. Or create one: ${command('init')}`,
   });
+}
+
+async function firstExisting(names: readonly string[], directory: string): Promise<string | undefined> {
+  for (const name of names) {
+    const exists = await access(resolve(directory, name)).then(
+      () => true,
+      () => false,
+    );
+    if (exists) return name;
+  }
+  return undefined;
 }

@@ -7,6 +7,7 @@ import { chooseView, type ViewDeps } from './view.ts';
 
 export interface ValidatedFile {
   readonly file: string;
+  readonly variableFiles: readonly string[];
   /** Absent if there are errors. */
   readonly stack?: ResolvedStack;
   readonly diagnostics: readonly Diagnostic[];
@@ -19,7 +20,8 @@ export interface ValidateView {
 export function validateView(deps: ViewDeps): ValidateView {
   return chooseView<ValidateView>(deps, {
     human: ({ terminal }) => ({
-      validated: ({ file, stack, diagnostics }) => {
+      validated: ({ file, stack, diagnostics, variableFiles }) => {
+        if (variableFiles.length > 0) terminal.log('info', `Variables from ${variableFiles.join(', ')}.`);
         for (const diagnostic of diagnostics) terminal.diagnostic(diagnostic);
         const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
         if (stack) terminal.success(`${file} is valid: stack ${stack.name} with ${contents(stack)}.`);
@@ -27,12 +29,12 @@ export function validateView(deps: ViewDeps): ValidateView {
       },
     }),
     json: ({ print }) => ({
-      validated: ({ file, stack, diagnostics }) => {
+      validated: ({ file, stack, diagnostics, variableFiles }) => {
         const named = ({ address, fields }: ResolvedVm) => ({ address, name: fields.name });
         const vms = stack?.vms.map(named) ?? [];
         const templates = stack?.templates.map(({ vm }) => named(vm)) ?? [];
         const images = stack?.images.map(({ address, file: name }) => ({ address, file: name })) ?? [];
-        print({ file, valid: stack !== undefined, vms, templates, images, diagnostics });
+        print({ file, variableFiles, valid: stack !== undefined, vms, templates, images, diagnostics });
       },
     }),
   });
