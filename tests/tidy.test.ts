@@ -41,7 +41,7 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
     name: 'ambient randomness',
     pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/,
     allowed:
-      /^src\/base\/random\.ts$|^src\/state\/directory-store\.ts$|^src\/simulator\/http\/|^src\/provider\/host\/certificate\.ts$/,
+      /^src\/base\/random\.ts$|^src\/state\/local-files\.ts$|^src\/simulator\/http\/|^src\/provider\/host\/certificate\.ts$/,
   },
   {
     name: 'the network',
@@ -53,7 +53,7 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
     name: 'the file system',
     pattern: /from 'node:fs(\/promises)?'/,
     allowed:
-      /^src\/state\/directory-store\.ts$|^src\/local\/(text-file|image-(file|download|sources))\.ts$|^src\/cli\/|^src\/provider\/host\//,
+      /^src\/state\/(directory-(store|lock)|local-files)\.ts$|^src\/local\/(text-file|image-(file|download|sources))\.ts$|^src\/cli\/|^src\/provider\/host\//,
   },
   {
     name: 'the process',

@@ -32,7 +32,7 @@ export class MemoryStore implements StateStore {
 
   async lock(owner: LockOwner): Promise<StoreLock> {
     const before = this.#holder;
-    if (before?.life === 'alive') throw lockedBy(before.owner, 'memory');
+    if (before?.life === 'alive') throw lockedBy(before, 'memory');
     this.#holder = { owner, life: 'alive' };
     return {
       owner,

@@ -107,14 +107,6 @@ describe('the lock of a dead run', () => {
       expect(await store.holder()).toBeUndefined();
     }
   });
-
-  it('is removed together with the takeover file of a run that died', async () => {
-    const store = await leftBehind({ pid: 2 ** 22 + 1 });
-    await writeFile(join(directory, 'lock.takeover'), JSON.stringify(owner('successor', { pid: 2 ** 22 + 2 })));
-    await expect(store.lock(owner('next'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
-    await store.unlock();
-    await (await store.lock(owner('next'))).release();
-  });
 });
 
 describe('a lock whose run may be alive', () => {

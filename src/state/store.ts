@@ -42,6 +42,8 @@ export interface LockHolder {
   readonly owner: LockOwner;
   /** Unknown if the process cannot be checked from here. */
   readonly life: 'alive' | 'dead' | 'unknown';
+  /** Why it is unknown, as the end of a sentence. */
+  readonly doubt?: string;
 }
 
 export interface StoreLock {

@@ -104,7 +104,8 @@ export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps):
   deps.terminal.log('info', describeLock(owner));
   if (life === 'alive' && !options.force) throw stillRuns(holder);
   if (life === 'unknown' && !options.force) {
-    deps.terminal.log('warn', 'This machine cannot tell whether that run is still alive.');
+    const because = holder.doubt === undefined ? '' : `: ${holder.doubt}`;
+    deps.terminal.log('warn', `This machine cannot tell whether that run is still alive${because}.`);
     const question = 'If it is, two runs would change the same VMs. Remove its lock?';
     await requireConsent(deps, options, 'state unlock', question);
   }

@@ -156,8 +156,11 @@ function announceTakeover(store: StateStore, log: Logger): StateStore {
       const lock = await store.lock(owner);
       const dead = lock.takenOverFrom;
       if (dead) {
-        const whose = `"${dead.command}" of ${dead.who} since ${dead.since} (process ${dead.pid})`;
-        log.log('warn', `Took over the lock of ${whose}, which no longer runs.`);
+        const whose =
+          dead.runId === ''
+            ? 'a run that had not written its name yet and'
+            : `"${dead.command}" of ${dead.who} since ${dead.since} (process ${dead.pid}), which`;
+        log.log('warn', `Took over the lock of ${whose} no longer runs.`);
       }
       return lock;
     },

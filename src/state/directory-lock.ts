@@ -1,0 +1,262 @@
+/**
+ * The lock of a local store: a file that appears complete or not at all, and that names the process which holds it. Besides
+ * the process id it has what makes an id mean something: the boot, the PID namespace and the start of the process. A lock
+ * whose process is certainly gone is taken over; wherever that is not certain, it counts as held.
+ *
+ * Taking over replaces a file that others may be replacing too. So the taker first creates a permit, whose name is derived
+ * from the content of the lock that it replaces: of all processes, one can create it. If that one dies as well, its permit
+ * is succeeded in the same way, so nothing that a dead process left has to be removed by hand.
+ */
+import { createHash } from 'node:crypto';
+import { link, readdir, readFile, readlink, rename, rm, stat, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { codeOf, guarded, makeDirectory, makeFile, syncDirectory, temporaryIn, unusable } from './local-files.ts';
+import { assertMayUnlock, INTERRUPTED_OWNER, lockedBy, UNREADABLE_OWNER } from './lock-refusal.ts';
+import type { LockHolder, LockOwner, StoreLock } from './store.ts';
+
+const LOCK = 'lock';
+/** Also the name of the permit of version 0.1.0, which had one for all locks. */
+const PERMIT = 'lock.takeover';
+
+/** Whether a file of the directory belongs to the lock. */
+export function isLockFile(name: string): boolean {
+  return name === LOCK || name === PERMIT || name.startsWith(`${PERMIT}-`);
+}
+
+const processSchema = z.object({
+  /** Changes whenever the kernel starts. */
+  boot: z.string().optional(),
+  /** The same process id means another process in another namespace. */
+  pidNamespace: z.string().optional(),
+  /** In ticks since the boot: tells a process from a later one with the same id. */
+  started: z.string().optional(),
+});
+
+type ProcessFacts = z.output<typeof processSchema>;
+
+const lockSchema = z.object({
+  runId: z.string(),
+  who: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  since: z.string(),
+  command: z.string(),
+  /** Absent in locks of version 0.1.0, and empty on systems without /proc. */
+  process: processSchema.optional(),
+});
+
+/** A lock or a permit, as it is on disk. */
+interface LockText {
+  /** Equal for the same lock only: the content names the run, and an empty file is told by its inode and time. */
+  readonly key: string;
+  readonly holder: LockHolder;
+}
+
+export class DirectoryLock {
+  readonly #directory: string;
+  readonly #path: string;
+  readonly #host: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#path = join(directory, LOCK);
+    this.#host = hostname();
+  }
+
+  async take(owner: LockOwner): Promise<StoreLock> {
+    await guarded(this.#path, () => makeDirectory(this.#path));
+    const text = `${JSON.stringify({ ...owner, process: await factsOf(owner.pid) }, undefined, 2)}\n`;
+    if (await this.#create(this.#path, text)) return this.#held(owner, undefined);
+    const { dead, last } = await this.#chain();
+    // It was released between the two looks.
+    if (!dead) return this.take(owner);
+    if (last.holder.life !== 'dead') throw lockedBy(last.holder, this.#path);
+    return this.#takeOver(owner, text, dead, last);
+  }
+
+  /** A process that is about to replace a lock also holds it. */
+  async holder(): Promise<LockHolder | undefined> {
+    const { dead, last } = await this.#chain();
+    return last.holder.life === 'dead' ? dead?.holder : last.holder;
+  }
+
+  async unlock(evenOf: LockOwner | undefined): Promise<LockOwner | undefined> {
+    const holder = await this.holder();
+    if (!holder) return undefined;
+    assertMayUnlock(holder, evenOf, this.#path);
+    await this.#removePermits();
+    await guarded(this.#path, () => rm(this.#path, { force: true }));
+    return holder.owner;
+  }
+
+  /** `last` may replace the lock: its owner, or the last of those that began to take it over. */
+  async #chain(): Promise<{ readonly dead: LockText | undefined; readonly last: LockText }> {
+    const lock = await this.#read(this.#path);
+    const old = await this.#read(join(this.#directory, PERMIT));
+    if (old && old.holder.life !== 'dead') return { dead: lock, last: old };
+    if (!lock) return { dead: undefined, last: NOBODY };
+    let last = lock;
+    for (;;) {
+      const next = await this.#read(this.#permitFor(last));
+      if (!next) return { dead: lock, last };
+      last = next;
+    }
+  }
+
+  async #takeOver(owner: LockOwner, text: string, dead: LockText, last: LockText): Promise<StoreLock> {
+    const permit = this.#permitFor(last);
+    if (!(await this.#create(permit, text)))
+      throw lockedBy((await this.#read(permit))?.holder ?? last.holder, this.#path);
+    const now = await this.#read(this.#path);
+    if (now?.key !== dead.key) {
+      // Another run took it over, and has ended or not, since this one read it.
+      await rm(permit, { force: true });
+      if (now) throw lockedBy(now.holder, this.#path);
+      return this.take(owner);
+    }
+    await guarded(this.#path, async () => {
+      const temporary = temporaryIn(this.#directory);
+      await makeFile(temporary, text);
+      await rename(temporary, this.#path);
+      await syncDirectory(this.#directory);
+    });
+    await this.#removePermits();
+    return this.#held(owner, dead.holder.owner);
+  }
+
+  /** Only for the holder of the lock: whoever reads a permit that is gone finds another lock as well. */
+  async #removePermits(): Promise<void> {
+    const names = await readdir(this.#directory).catch(() => []);
+    for (const name of names) {
+      if (isLockFile(name) && name !== LOCK) await rm(join(this.#directory, name), { force: true });
+    }
+  }
+
+  #permitFor({ key }: LockText): string {
+    return join(this.#directory, `${PERMIT}-${key}`);
+  }
+
+  /** False if the file exists. A link appears with its whole content; without links, the content is read back. */
+  async #create(path: string, text: string): Promise<boolean> {
+    const temporary = temporaryIn(this.#directory);
+    try {
+      await makeFile(temporary, text);
+      await link(temporary, path);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      if (!NO_LINKS.has(codeOf(error) ?? '')) throw unusable(path, error);
+      return await this.#createInPlace(path, text);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  async #createInPlace(path: string, text: string): Promise<boolean> {
+    try {
+      await makeFile(path, text);
+      return (await readFile(path, 'utf8').catch(() => '')) === text;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw unusable(path, error);
+    }
+  }
+
+  #held(owner: LockOwner, takenOverFrom: LockOwner | undefined): StoreLock {
+    return {
+      owner,
+      takenOverFrom,
+      release: async () => {
+        const now = await this.#read(this.#path);
+        if (now?.holder.owner.runId === owner.runId) await unlink(this.#path).catch(() => {});
+      },
+    };
+  }
+
+  /** Undefined without a file. A file that cannot be read has an unknown owner, but still counts. */
+  async #read(path: string): Promise<LockText | undefined> {
+    let text: string;
+    let trace: string;
+    try {
+      const { ino, mtimeMs } = await stat(path);
+      trace = `${ino}/${mtimeMs}`;
+      text = await readFile(path, 'utf8');
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      return { key: digest(path), holder: { owner: UNREADABLE_OWNER, life: 'unknown' } };
+    }
+    // Its process died, or the power failed, before it had written its name: it never held the lock.
+    if (/^[\s\0]*$/.test(text)) return { key: digest(trace), holder: { owner: INTERRUPTED_OWNER, life: 'dead' } };
+    const parsed = lockSchema.safeParse(parseJson(text));
+    if (!parsed.success) return { key: digest(text), holder: { owner: UNREADABLE_OWNER, life: 'unknown' } };
+    const { process: recorded, ...owner } = parsed.data;
+    return { key: digest(text), holder: { owner, ...(await this.#lifeOf(owner, recorded)) } };
+  }
+
+  /** Only a process of this host, this boot and this PID namespace can be checked. */
+  async #lifeOf({ host, pid }: LockOwner, recorded: ProcessFacts | undefined): Promise<Omit<LockHolder, 'owner'>> {
+    if (host !== this.#host) return unknown('it runs on another machine');
+    const here = await factsOf(pid);
+    if (recorded && recorded.boot !== here.boot) {
+      return unknown('this machine was restarted since, or another one has the same name');
+    }
+    if (recorded && recorded.pidNamespace !== here.pidNamespace) {
+      return unknown('it runs in another container or PID namespace of this machine');
+    }
+    try {
+      process.kill(pid, 0);
+    } catch (error) {
+      if (codeOf(error) === 'ESRCH') return { life: 'dead' };
+    }
+    const status = await statusOf(pid);
+    // A zombie process is still listed, but it will never act again.
+    if (status?.state === 'Z') return { life: 'dead' };
+    if (recorded?.started !== undefined && status && status.started !== recorded.started) {
+      return unknown(`process ${pid} of this machine is a later one with the same number`);
+    }
+    return { life: 'alive' };
+  }
+}
+
+const NOBODY: LockText = { key: '', holder: { owner: UNREADABLE_OWNER, life: 'dead' } };
+
+/** What file systems without hard links answer. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
+
+const unknown = (doubt: string) => ({ life: 'unknown', doubt }) as const;
+
+/** Empty where the system has no /proc: there a process id stands for one process of the machine. */
+async function factsOf(pid: number): Promise<ProcessFacts> {
+  const [boot, pidNamespace, status] = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => undefined),
+    readlink('/proc/self/ns/pid').catch(() => undefined),
+    statusOf(pid),
+  ]);
+  return {
+    ...(boot !== undefined && { boot: boot.trim() }),
+    ...(pidNamespace !== undefined && { pidNamespace }),
+    ...(status && { started: status.started }),
+  };
+}
+
+/** proc(5): after the name in parentheses come the state and, as the 20th value from there, the start of the process. */
+async function statusOf(pid: number): Promise<{ readonly state: string; readonly started: string } | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const values = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state, started] = [values[0], values[19]];
+  return state && started ? { state, started } : undefined;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
