@@ -114,7 +114,6 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
     intend: async (intent, vm) => {
       const change = vm && { patch: patch(vm) };
       await memory.record({ event: 'intended', step: step.id, intent: toJson(intent), ...change });
-      own.observed.acted = true;
     },
     attach: (upid) => memory.record({ event: 'taskAttached', step: step.id, upid }),
     file: (key) => memory.state.files[key],

@@ -34,7 +34,7 @@ export interface LastObserved {
    * refuses it when another client has changed the VM since.
    */
   last: VmObserved | undefined;
-  /** This run has started to change the VM. */
+  /** This run has sent a change to the VM. */
   acted?: boolean;
 }
 

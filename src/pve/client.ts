@@ -56,6 +56,11 @@ export interface Pve {
   nodes(options?: CallOptions): Promise<NodeEntry[]>;
   /** Creating a handle sends no request. */
   node(name: string): NodeHandle;
+  /**
+   * For requests that must follow each other closely, such as a check and the change that relies on it: none of them queues
+   * behind requests of others. Pass the given options to each.
+   */
+  inOneSlot<T>(work: (options: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -82,6 +87,7 @@ export function createPve(options: PveOptions): Pve {
     authenticate: (callOptions) => session.authenticate(callOptions),
     nodes: (callOptions) => listNodes(api, callOptions),
     node: (name) => new NodeHandle(api, uploads, name),
+    inOneSlot: (work, signal) => exchange.inOneSlot(work, signal),
     close: () => transport.close(),
   };
 }

@@ -30,6 +30,8 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** The maximum number of attempts of a request that may be retried. */
   readonly attempts?: number | undefined;
+  /** Set by `Pve.inOneSlot`: the caller already holds a slot of the concurrency limit. */
+  readonly inSlot?: true | undefined;
   /** Reports the bytes of an upload that were sent; starts at 0 for each attempt. */
   readonly onSent?: ((sentBytes: number) => void) | undefined;
 }
@@ -67,6 +69,11 @@ export class Exchange {
     this.#deps = deps;
   }
 
+  /** Runs several requests in one slot of the concurrency limit: once the first is sent, the next does not queue. */
+  inOneSlot<T>(work: (options: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return this.#deps.limiter.run(() => work({ signal, inSlot: true }), signal);
+  }
+
   async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
     const { clock, random, logger, endpoint } = this.#deps;
     const { attempts: most = RETRIES.request.attempts, signal } = options;
@@ -98,11 +105,12 @@ export class Exchange {
     const { transport, limiter } = this.#deps;
     let underWay = false;
     try {
-      const response: WireResponse = await limiter.run(() => {
+      const exchanged = () => {
         throwIfCanceled(options.signal);
         underWay = true;
         return transport.send(wire, options);
-      }, options.signal);
+      };
+      const response: WireResponse = await (options.inSlot ? exchanged() : limiter.run(exchanged, options.signal));
       return readAnswer(context, response);
     } catch (thrown) {
       if (thrown instanceof TransportFailure) return { kind: 'error', error: errorFromTransport(context, thrown) };

@@ -8,7 +8,7 @@ import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Action, ActionContext, ActionDefinition } from '../action.ts';
-import { findVm, forgetObserved, inRounds, knownVm, look, patiently } from '../vm/actions/look.ts';
+import { findVm, forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from '../vm/actions/look.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { settleChange } from '../vm/actions/settle.ts';
 import { runTask } from '../vm/actions/tasks.ts';
@@ -132,7 +132,7 @@ const convertToTemplate: Action<ConvertInput> = async (context, expected) => {
       node,
       vmid,
       timeoutMs: context.timeouts.cloneMs,
-      send: () => context.pve.node(node).vm(vmid).template({ signal: context.signal }),
+      send: () => sendToOurs(context, vm, (options) => context.pve.node(node).vm(vmid).template(options)),
     });
     forgetObserved(context);
     return 'again';

@@ -49,6 +49,6 @@ describe('the refusal of another VM', () => {
   it('does not say that nothing was changed once the run has acted', () => {
     const { detail } = notOurs({ address: 'vm.web', recorded: OURS, observed, acted: true }).diagnostic;
     expect(detail).not.toContain('Nothing was changed');
-    expect(detail).toContain('the other VM is left alone');
+    expect(detail).toContain('check that this did not reach the other VM');
   });
 });

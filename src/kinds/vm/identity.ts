@@ -26,7 +26,7 @@ export interface Mismatch {
   readonly address: string;
   readonly recorded: VmIdentity;
   readonly observed: Pick<VmObserved, 'vmid' | 'node' | 'uuid' | 'current'>;
-  /** Whether this run had started to change the VM that had the id before. */
+  /** Whether this run had sent a change to the id before. */
   readonly acted?: boolean | undefined;
   /** Instead of the plain address. */
   readonly where?: Where;
@@ -41,7 +41,7 @@ export function notOurs({ address, recorded, observed, acted, where = { address 
     where,
     detail:
       `${foreign} is another VM: its uuid is ${observed.uuid ?? 'missing'}, and the one made for ${address} had ` +
-      `${recorded.uuid ?? 'none'}. ${acted ? 'This run had begun to change ours before; the other VM is left alone.' : 'Nothing was changed.'}`,
+      `${recorded.uuid ?? 'none'}. ${acted ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM. Proxwright leaves it alone from now on.` : 'Nothing was changed.'}`,
     hint: advice`Forget the old VM: ${command('state forget', address)}. If it is the same VM, restored from a backup: ${command('import', address, observed.vmid, '--accept-identity')}`,
   });
 }

@@ -31,11 +31,11 @@ async function recycle(bench: Bench): Promise<void> {
 }
 
 describe('vm.start', () => {
-  it('starts at once what was just read back', async () => {
+  it('starts right after reading that the VM is still ours', async () => {
     const bench = await ready();
     bench.requests.length = 0;
     await bench.run('vm.start', {});
-    expect(bench.sent()).toEqual(['POST /nodes/pve1/qemu/101/status/start']);
+    expect(bench.sent()).toEqual(['GET /nodes/pve1/qemu/101/pending', 'POST /nodes/pve1/qemu/101/status/start']);
     expect(bench.vm().process).toBeDefined();
   });
 

@@ -55,7 +55,7 @@ async function round(
   // Proxmox reads the file and compares it; nothing is downloaded.
   if (isChecked) return send(context, input, course, recorded?.incomplete ? 'ours' : 'there');
   if (recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
-  if (mustGo || recorded?.incomplete) return replaceOld(context, input, course);
+  if (mustGo || recorded?.incomplete) return replaceOld(context, input, course, entry);
   if (isOurs) throw differs(context, input, `It was downloaded from ${recorded.url ?? 'elsewhere'}.`);
   return adopt(context, input, entry);
 }
@@ -123,7 +123,8 @@ async function afterFailure(
     const mayGo = before === 'ours' || (input.replace === true && !course.removedOld);
     if (before === 'absent') await context.learnFile(keyOf(input), null);
     if (!mayGo) throw error;
-    return replaceOld(context, input, course);
+    const entry = await lookFor(context, input);
+    return entry ? replaceOld(context, input, course, entry) : 'again';
   }
   // The file appeared between the read and the request; if it is listed now, the next round decides.
   const isThere = hasCode(error, 'ALREADY_EXISTS');
@@ -132,7 +133,12 @@ async function afterFailure(
 }
 
 /** The API cannot rename files, so the old file is removed before the download; the source is checked first. */
-async function replaceOld(context: FileContext, input: FetchImageInput, course: Course): Promise<'again'> {
+async function replaceOld(
+  context: FileContext,
+  input: FetchImageInput,
+  course: Course,
+  observed: VolumeEntry,
+): Promise<'again'> {
   const { node, url, verifyCertificates } = input;
   await context.pve
     .node(node)
@@ -140,7 +146,7 @@ async function replaceOld(context: FileContext, input: FetchImageInput, course: 
     .catch((error: unknown) => {
       throw unreachableSource(input, error);
     });
-  await eraseFile(context, input);
+  await eraseFile(context, input, observed);
   course.removedOld = true;
   return 'again';
 }

@@ -66,6 +66,7 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
   const startedAt = context.clock.ticks();
   const handle = context.pve.node(node).vm(vmid).config;
   const { signal } = context;
+  context.observed.acted = true;
   try {
     if (write.touchesDrives) {
       await runTask(context, {
@@ -180,6 +181,7 @@ export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
     await context.intend({ vmid, node, slot, sizeBytes }, { phase: 'incomplete' });
     context.progress(`resize ${slot}`);
     const size = printSize(sizeBytes);
+    context.observed.acted = true;
     await runTask(context, {
       what: `resize of ${slot} to ${size}`,
       node,

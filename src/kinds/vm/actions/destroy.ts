@@ -8,7 +8,7 @@ import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
-import { forgetObserved, inRounds, lookIfThere, type RoundEnd } from './look.ts';
+import { forgetObserved, inRounds, lookIfThere, type RoundEnd, sendToOurs } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
 import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
@@ -38,7 +38,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
     const runs = await isRunning(context, vm);
     const { stop } = input;
     if (runs && stop === 'refuse') throw stillRunning(context, vm);
-    await releaseFromHa(context, vm.vmid);
+    await releaseFromHa(context, vm);
     if (runs && stop !== 'refuse') {
       await context.intend({ vmid: vm.vmid, node: vm.node, stop });
       await switchOff(context, vm, stop);
@@ -61,10 +61,10 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
     type: 'qmdestroy',
     timeoutMs: DESTROY_MS,
     send: () =>
-      context.pve
-        .node(node)
-        .vm(vmid)
-        .destroy({ purge: true, 'destroy-unreferenced-disks': true }, { signal: context.signal }),
+      sendToOurs(context, vm, (options, observed) => {
+        refuseProtected(context, observed);
+        return context.pve.node(node).vm(vmid).destroy({ purge: true, 'destroy-unreferenced-disks': true }, options);
+      }),
   });
   if (result?.outcome === 'warnings') nameVolumes(context, vm);
   forgetObserved(context);
@@ -106,16 +106,23 @@ function refuseProtected(context: ActionContext, vm: VmObserved): void {
   if (fromWireBoolean(vm.current.get('protection') ?? '0') !== true) return;
   throw new ProxwrightError({
     code: 'PROTECTED',
-    detail: `${vmName(vm)} is protected against removal. Nothing was changed.`,
+    detail: `${vmName(vm)} is protected against removal. ${soFar(context)}`,
     where: { address: context.address },
     hint: advice`Set ${setting('protection', false)} in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
   });
 }
 
+/** Protection may have been set, or the VM started again, after this run had stopped it. */
+function soFar(context: ActionContext): string {
+  return context.observed.acted
+    ? 'It was not removed, but this run had already changed or stopped it.'
+    : 'Nothing was changed.';
+}
+
 function stillRunning(context: ActionContext, vm: VmObserved): ProxwrightError {
   return new ProxwrightError({
     code: 'ALREADY_RUNNING',
-    detail: `${vmName(vm)} is running, and running VMs are not to be destroyed. Nothing was changed.`,
+    detail: `${vmName(vm)} is running, and running VMs are not to be destroyed. ${soFar(context)}`,
     where: { address: context.address },
     hint: 'Shut it down first, or let the command shut it down.',
   });

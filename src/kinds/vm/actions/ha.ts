@@ -5,14 +5,15 @@ import type { Action, ActionContext } from '../../action.ts';
 import type { HaFields } from '../fields/ha.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import { vmName } from '../identity.ts';
+import type { VmObserved } from '../observed.ts';
 import type { HaInput } from '../steps.ts';
-import { inRounds, knownVm, look } from './look.ts';
+import { inRounds, knownVm, look, sendToOurs } from './look.ts';
 
 export const manageHa: Action<HaInput> = (context, { ha }) =>
   inRounds(context, 'ha', async () => {
     const vm = await look(context);
     const observed = await findResource(context, vm.vmid);
-    const isChanged = await bringAbout(context, vm.vmid, ha, observed);
+    const isChanged = await bringAbout(context, vm, ha, observed);
     context.log.log(
       'debug',
       `${context.address}: ${vmName(vm)} ${isChanged ? 'now has' : 'already had'} the desired HA resource`,
@@ -22,13 +23,13 @@ export const manageHa: Action<HaInput> = (context, { ha }) =>
   });
 
 /** Before a VM of ours is destroyed: otherwise the HA manager would start it again. */
-export async function releaseFromHa(context: ActionContext, vmid: number): Promise<void> {
+export async function releaseFromHa(context: ActionContext, vm: VmObserved): Promise<void> {
   const isOurs = Object.entries(knownVm(context).lastApplied).some(
     ([path, value]) => isHaPath(path) && value !== false,
   );
   if (!isOurs) return;
   try {
-    await remove(context, vmid);
+    await remove(context, vm);
   } catch (error) {
     // Destroying the VM with purge removes the resource as well, and does not need this privilege.
     if (!isUnprivileged(error)) throw error;
@@ -43,17 +44,17 @@ async function record(context: ActionContext, ha: HaFields | undefined): Promise
 
 async function bringAbout(
   context: ActionContext,
-  vmid: number,
+  vm: VmObserved,
   desired: HaFields,
   observed: HaResource | 'unknown' | undefined,
 ): Promise<boolean> {
   const { ha } = context.pve.cluster;
-  const { signal } = context;
+  const { vmid } = vm;
   if (desired === false) {
     if (!observed) return false;
     await context.intend({ vmid, ha: false });
     context.progress('ha');
-    await remove(context, vmid);
+    await remove(context, vm);
     return true;
   }
   const existing = observed === 'unknown' ? undefined : observed;
@@ -61,27 +62,27 @@ async function bringAbout(
   if (existing && Object.keys(changes).length === 0) return false;
   await context.intend({ vmid, ha: { ...changes } });
   context.progress('ha');
-  if (existing) await ha.update(vmid, changes, { signal });
-  else await create(context, vmid, desired);
+  if (existing) await sendToOurs(context, vm, (options) => ha.update(vmid, changes, options));
+  else await create(context, vm, desired);
   return true;
 }
 
 /** Another client may have created the resource first, or it exists and the token may not see it. */
-async function create(context: ActionContext, vmid: number, desired: Exclude<HaFields, false>): Promise<void> {
+async function create(context: ActionContext, vm: VmObserved, desired: Exclude<HaFields, false>): Promise<void> {
   const { ha } = context.pve.cluster;
-  const { signal } = context;
+  const { vmid } = vm;
   const params = haChanges(desired, undefined);
   try {
-    await ha.create(vmid, params, { signal });
+    await sendToOurs(context, vm, (options) => ha.create(vmid, params, options));
   } catch (error) {
     if (!hasCode(error, 'ALREADY_EXISTS')) throw error;
-    await ha.update(vmid, params, { signal });
+    await sendToOurs(context, vm, (options) => ha.update(vmid, params, options));
   }
 }
 
-async function remove(context: ActionContext, vmid: number): Promise<void> {
+async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   try {
-    await context.pve.cluster.ha.delete(vmid, { signal: context.signal });
+    await sendToOurs(context, vm, (options) => context.pve.cluster.ha.delete(vm.vmid, options));
   } catch (error) {
     if (!hasCode(error, 'NOT_FOUND')) throw error;
   }

@@ -4,7 +4,7 @@
  */
 import { invariant, ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
-import { isNotFound } from '../../../pve/index.ts';
+import { type CallOptions, isNotFound } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 import { notOurs, sameVm, vmName } from '../identity.ts';
 import { observedOf, type VmObserved } from '../observed.ts';
@@ -20,9 +20,14 @@ export function knownVm(context: ActionContext): KnownVm {
 }
 
 /** One read of a VM's configuration; undefined if the node has no such VM. Does not ask whether the VM runs. */
-async function readConfiguration(context: ActionContext, node: string, vmid: number): Promise<VmObserved | undefined> {
+async function readConfiguration(
+  context: ActionContext,
+  node: string,
+  vmid: number,
+  options: CallOptions = { signal: context.signal },
+): Promise<VmObserved | undefined> {
   try {
-    const entries = await context.pve.node(node).vm(vmid).pending({ signal: context.signal });
+    const entries = await context.pve.node(node).vm(vmid).pending(options);
     return observedOf(node, vmid, entries, false);
   } catch (error) {
     if (isNotFound(error, 'guest')) return undefined;
@@ -72,6 +77,38 @@ export async function look(context: ActionContext): Promise<VmObserved> {
 /** The last read of this run, or a fresh one. Only for writes that carry its digest, or that follow a read directly. */
 export async function lastLook(context: ActionContext): Promise<VmObserved> {
   return context.observed.last ?? look(context);
+}
+
+/**
+ * Sends a request to which Proxmox takes no digest, right after reading that the VM is still ours: everything else was asked
+ * and journaled before, and nothing happens between the two. If the id changes hands within this one round trip, no client
+ * can notice. `send` must pass the options on; it is not repeated by itself, because the next attempt has to read again.
+ */
+export function sendToOurs<T>(
+  context: ActionContext,
+  { node, vmid }: Pick<VmObserved, 'node' | 'vmid'>,
+  send: (options: CallOptions, observed: VmObserved) => Promise<T>,
+): Promise<T> {
+  const known = knownVm(context);
+  return context.pve.inOneSlot(async (options) => {
+    const observed = await readConfiguration(context, node, vmid, options);
+    if (!observed) throw goneMeanwhile(context, { node, vmid });
+    if (!sameVm(known, observed)) {
+      throw notOurs({ address: context.address, recorded: known, observed, acted: context.observed.acted });
+    }
+    context.observed.acted = true;
+    return send({ ...options, attempts: 1 }, observed);
+  }, context.signal);
+}
+
+/** The next round finds out where it is. */
+function goneMeanwhile(context: ActionContext, vm: Pick<VmObserved, 'node' | 'vmid'>): ProxwrightError {
+  return new ProxwrightError({
+    code: 'CONFIG_CHANGED',
+    detail: `${vmName(vm)} is no longer there: it was removed or moved a moment ago.`,
+    where: { address: context.address },
+    hint: 'Make a new plan.',
+  });
 }
 
 /** Call after a write: it has outdated every earlier read. */

@@ -121,6 +121,7 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   const line = printOwnership({ ...owner, recipe, nonce, incomplete: true });
   try {
     context.progress(job.what);
+    context.observed.acted = true;
     const upid = await job.send(vmid, appendOwnership(job.notes ?? '', line));
     await follow(context, upid, { what: job.what, timeoutMs: context.timeouts.cloneMs, withProgress: true });
   } catch (error) {

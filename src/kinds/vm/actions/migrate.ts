@@ -4,7 +4,7 @@ import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetObserved, inRounds, look, patiently } from './look.ts';
+import { forgetObserved, inRounds, look, patiently, sendToOurs } from './look.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
 import { runTask } from './tasks.ts';
 
@@ -26,10 +26,9 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
       type: 'qmigrate',
       timeoutMs: context.timeouts.cloneMs,
       send: () =>
-        context.pve
-          .node(node)
-          .vm(vmid)
-          .migrate({ target, online, 'with-local-disks': true }, { signal: context.signal }),
+        sendToOurs(context, vm, (options) =>
+          context.pve.node(node).vm(vmid).migrate({ target, online, 'with-local-disks': true }, options),
+        ),
     });
     forgetObserved(context);
     if (isOnlyFiled(result)) await untilThere(context, target);

@@ -12,7 +12,7 @@ import type { VmObserved } from '../observed.ts';
 import { readyTarget } from '../ready/checks.ts';
 import { waitUntilReady } from '../ready/wait.ts';
 import type { ReadyInput, RestartInput, StartInput, StopInput } from '../steps.ts';
-import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
+import { forgetObserved, inRounds, knownVm, lastLook, look, patiently, sendToOurs } from './look.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
 /** Proxmox itself may add to a shutdown: it waits for the lock and pings the agent. */
@@ -35,7 +35,7 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
         type: 'qmstart',
         timeoutMs: context.timeouts.startMs,
         reached: 'running',
-        send: () => context.pve.node(node).vm(vmid).status.start({}, { signal: context.signal }),
+        send: () => sendToOurs(context, vm, (options) => context.pve.node(node).vm(vmid).status.start({}, options)),
       });
     } catch (error) {
       if (!hasCode(error, 'ALREADY_RUNNING')) throw error;
@@ -98,7 +98,6 @@ export async function isRunning(context: ActionContext, { node, vmid }: VmObserv
 export async function switchOff(context: ActionContext, vm: VmObserved, how: StopInput['how']): Promise<void> {
   const { node, vmid } = vm;
   const { shutdownMs } = context.timeouts;
-  const { signal } = context;
   const { status } = context.pve.node(node).vm(vmid);
   context.progress(how);
   try {
@@ -108,9 +107,11 @@ export async function switchOff(context: ActionContext, vm: VmObserved, how: Sto
       timeoutMs: shutdownMs + SHUTDOWN_MARGIN_MS,
       reached: 'stopped',
       send: () =>
-        how === 'shutdown'
-          ? status.shutdown({ timeout: Math.max(1, Math.ceil(shutdownMs / 1000)) }, { signal })
-          : status.stop({}, { signal }),
+        sendToOurs(context, vm, (options) =>
+          how === 'shutdown'
+            ? status.shutdown({ timeout: Math.max(1, Math.ceil(shutdownMs / 1000)) }, options)
+            : status.stop({}, options),
+        ),
     });
   } catch (error) {
     throw how === 'shutdown' && isFamily(error, 'task') ? stubborn(context, vm, error) : error;

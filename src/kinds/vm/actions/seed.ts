@@ -107,7 +107,7 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
     await inRounds(context, 'remove seed', async () => {
       if ((await sizeOf(context, file)) === undefined) return 'done';
       const { content } = context.pve.node(node).storage(storageOf(volid));
-      const upid = await content.delete(volid, {}, { signal: context.signal });
+      const upid = await content.delete(volid, {}, { signal: context.signal, attempts: 1 });
       if (upid !== undefined) await follow(context, upid, { what: `removal of ${volid}`, timeoutMs: TRANSFER_MS });
       return 'done';
     });
