@@ -86,6 +86,7 @@ const CODES = {
   // conflict: the cluster is not in the state that the plan observed
   PLAN_STALE: { family: 'conflict', summary: 'Plan is stale' },
   VMID_TAKEN: { family: 'conflict', summary: 'VM id taken' },
+  ADDRESS_TAKEN: { family: 'conflict', summary: 'Address in use' },
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
   // ready: the VM exists but did not become ready

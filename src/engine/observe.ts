@@ -1,6 +1,6 @@
 /** Reads the cluster once: what all kinds share first, then every kind its own part, concurrently. Changes nothing. */
 import type { Address } from '../base/address.ts';
-import type { Secrets } from '../kinds/kind.ts';
+import type { ObserveContext, Secrets } from '../kinds/kind.ts';
 import type { GuestRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { KINDS } from '../kinds/registry.ts';
@@ -17,6 +17,8 @@ export interface ObserveInput {
   readonly replace?: readonly string[] | undefined;
   /** Custom cloud-init files are part of a template's recipe. */
   readonly secrets?: Secrets | undefined;
+  /** Whether to read VMs outside the state; by default where the stack gives a VM an address. */
+  readonly neighbours?: ObserveContext['neighbours'] | undefined;
 }
 
 export async function observe({
@@ -26,6 +28,7 @@ export async function observe({
   signal,
   replace = [],
   secrets = NO_SECRETS,
+  neighbours = 'as-needed',
 }: ObserveInput): Promise<Observed> {
   const version = await pve.authenticate({ signal });
   const rows = await pve.cluster.resources({}, { signal });
@@ -36,13 +39,14 @@ export async function observe({
       .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
   );
   const storages = new Map<string, Promise<Readable<readonly StorageRow[]>>>();
-  const context = {
+  const context: ObserveContext = {
     pve,
     stack,
     state: withMoves(stack, state),
     signal,
     replace,
     secrets,
+    neighbours,
     nodes,
     guests,
     storages: (node: string) => {
@@ -84,6 +88,7 @@ function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<
       name: row.name,
       template: row.template ?? false,
       type: row.type,
+      running: row.status === 'running',
     });
   }
   return guests;

@@ -33,7 +33,9 @@ export function planStack(input: PlanInput): PlanResult {
   const all = KINDS.flatMap((kind) => plans.get(kind)?.resources ?? []);
   const resources = [...all.filter(({ isRemoval }) => !isRemoval), ...all.filter(({ isRemoval }) => isRemoval)];
   const warnings = KINDS.flatMap((kind) => plans.get(kind)?.warnings ?? []);
-  return { ok: true, plan: planOf(input, resources, linked(resources), warnings) };
+  const checked = KINDS.flatMap((kind) => plans.get(kind)?.checked ?? []);
+  const plan = planOf(input, resources, linked(resources), warnings);
+  return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }) } };
 }
 
 /** The cluster as the foundations of the stack will have left it: what its VMs will take can be told from that. */

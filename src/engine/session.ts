@@ -71,6 +71,8 @@ export interface PlanOptions {
   readonly strictClaims?: boolean;
   /** Off: the plan is made whatever the token may do; the server refuses then, perhaps halfway. */
   readonly checkPrivileges?: boolean;
+  /** Off: addresses are not compared with those of other VMs, because an earlier plan did that. */
+  readonly checkAddresses?: boolean;
 }
 
 export class Session {
@@ -132,7 +134,9 @@ export class Session {
   /** A plan that can be carried out: one for which the token lacks a privilege is refused like one without its template. */
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace: options.replace });
+    const neighbours = options.checkAddresses === false ? 'never' : 'as-needed';
+    const { replace } = options;
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace, neighbours });
     this.#observed = observed;
     const result = planStack({ stack, state: this.state, observed, secrets, now: clock.now(), ...options });
     return options.checkPrivileges === false ? result : this.#permitted(result);
@@ -142,7 +146,8 @@ export class Session {
     options: Pick<DestroyInput, 'only' | 'running' | 'all'> & Pick<PlanOptions, 'checkPrivileges'>,
   ): Promise<PlanResult> {
     const { stack, pve, signal, clock } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets: this.#input.secrets });
+    const { secrets } = this.#input;
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
     this.#observed = observed;
     const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
     return options.checkPrivileges === false ? result : this.#permitted(result);
@@ -151,7 +156,8 @@ export class Session {
   /** What a plan needs and what the token has; also for a plan that was made earlier. */
   async privilegesFor(plan: Plan): Promise<PrivilegeCheck> {
     const { stack, pve, signal } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets: this.#input.secrets });
+    const { secrets } = this.#input;
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
     const observed = this.#observed;
     return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
   }
@@ -214,7 +220,8 @@ export class Session {
 
   async #assertFresh(plan: Plan): Promise<void> {
     const { stack, pve, signal } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets: this.#input.secrets });
+    const { secrets } = this.#input;
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
     const now = fingerprintsOf({ stack, state: this.state, observed: this.#observed });
     const changed = [
       ...(now.stack === plan.fingerprints.stack ? [] : ['the stack file']),

@@ -60,6 +60,8 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** Warnings; a plan with errors is not made. */
   readonly warnings: readonly Diagnostic[];
+  /** What was checked, in sentences, where that is not plain from the changes. */
+  readonly checked?: readonly string[];
   /** SHA-256 of what the plan was made from; apply compares them with what it finds. */
   readonly fingerprints: Fingerprints;
 }

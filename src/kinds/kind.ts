@@ -62,6 +62,8 @@ export interface ObserveContext {
   readonly replace: readonly string[];
   /** Custom cloud-init files are part of a template's recipe. */
   readonly secrets: Secrets;
+  /** Whether to read VMs outside the state: where the stack gives a VM an address, always, or never. */
+  readonly neighbours: 'as-needed' | 'always' | 'never';
   /** The storages of a node; read once, whichever kinds ask. */
   storages(node: string): Promise<Readable<readonly StorageRow[]>>;
 }
@@ -128,6 +130,8 @@ export interface KindPlan {
   readonly resources: readonly ResourcePlan[];
   readonly problems: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
+  /** What was checked, in sentences, where that is not plain from the changes. */
+  readonly checked?: readonly string[];
   /** The cluster as this kind will have left it; absent where that makes no difference to the others. */
   readonly foreseen?: Observed;
 }

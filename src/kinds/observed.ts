@@ -33,6 +33,8 @@ export interface Observed {
   readonly claimants: ReadonlyMap<number, VmObserved>;
   /** Fixed ids of VMs that are not made yet, and whether somebody — visible or not — has them. */
   readonly takenIds: ReadonlySet<number>;
+  /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */
+  readonly neighbours?: Neighbours;
 }
 
 /** An image, and a storage of a node that is to hold it. */
@@ -62,6 +64,8 @@ export interface GuestRow {
   readonly name: string | undefined;
   readonly template: boolean;
   readonly type: string;
+  /** As the list of guests has it, which lags by some seconds. */
+  readonly running?: boolean;
 }
 
 export type ObservedVm =
@@ -90,4 +94,40 @@ export interface StorageRow {
   readonly shared: boolean;
   readonly availableBytes: number | undefined;
   readonly formats: readonly string[] | undefined;
+}
+
+/** VMs that are not in the state, and the addresses they have. */
+export interface Neighbours {
+  /** Those that were read, by ID. Templates are not read. */
+  readonly vms: ReadonlyMap<number, VmObserved>;
+  /** By address, in its shortest spelling. */
+  readonly holders: ReadonlyMap<string, readonly AddressHolder[]>;
+  /** Read, but neither the configuration nor an agent says which addresses they have. */
+  readonly silent: readonly NeighbourName[];
+  readonly unread: readonly UnreadNeighbour[];
+  /** Whether the token sees all guests of the cluster. */
+  readonly isComplete: boolean;
+}
+
+export interface NeighbourName {
+  readonly vmid: number;
+  readonly name: string | undefined;
+  readonly node: string;
+}
+
+export interface UnreadNeighbour extends NeighbourName {
+  /** Completes "VM 105 on pve1 …". */
+  readonly why: string;
+}
+
+export interface AddressHolder extends NeighbourName {
+  readonly source: 'configuration' | 'agent';
+  readonly network: Network;
+}
+
+/** What a NIC is attached to; undefined where that is not known. */
+export interface Network {
+  readonly bridge: string | undefined;
+  /** 0 for untagged. */
+  readonly vlan: number | undefined;
 }

@@ -51,7 +51,8 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
     return [...renderChange(change, paint, steps), ''];
   });
   const lone = stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);
-  return [...lone, ...blocks.flat(), renderTotals(plan, paint)];
+  const checked = (plan.checked ?? []).flatMap((line) => [paint('dim', line), '']);
+  return [...lone, ...blocks.flat(), ...checked, renderTotals(plan, paint)];
 }
 
 /** Steps that belong to no resource alone, such as a mapping that several VMs share. */

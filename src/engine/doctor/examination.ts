@@ -7,7 +7,6 @@ import type { PciHardware } from '../../kinds/pci-mapping/mapping.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { drivesOf } from '../../kinds/vm/disks.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choose-template.ts';
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
@@ -41,8 +40,6 @@ export interface Examination {
   readonly cluster: Readable<readonly ClusterStatusEntry[]>;
   /** Nodes of the stack that exist and are online. */
   readonly nodes: ReadonlyMap<string, NodeSight>;
-  /** VMs that are not part of the stack. */
-  readonly neighbours: Neighbours;
   /** Volumes of templates by `node/storage/vmid`. */
   readonly volumes: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
   /** What web servers report about images to download, by address. */
@@ -70,14 +67,6 @@ export interface NodeSight {
   readonly vms: readonly VmEntry[];
   /** Read only if the stack passes devices through. */
   readonly devices?: Readable<readonly PciHardware[]>;
-}
-
-export interface Neighbours {
-  readonly vms: ReadonlyMap<number, VmObserved>;
-  /** Listed but not read: too many, or not allowed. */
-  readonly unread: number;
-  /** Whether the token sees all VMs of the cluster. */
-  readonly isComplete: boolean;
 }
 
 export function volumeKey({ node, vmid }: Pick<TemplateCandidate, 'node' | 'vmid'>, storage: string): string {

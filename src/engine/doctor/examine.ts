@@ -10,9 +10,7 @@ import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
 import { drivesOf } from '../../kinds/vm/disks.ts';
-import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import type { Pve } from '../../pve/client.ts';
-import { isNotFound } from '../../pve/errors/kinds.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
 import { observe } from '../observe.ts';
 import { foresee, type PlanResult, planStack } from '../plan.ts';
@@ -22,7 +20,6 @@ import { explainUnseen } from '../privileges/unseen.ts';
 import {
   type DownloadSight,
   type Examination,
-  type Neighbours,
   type NodeSight,
   type RightsSeen,
   type TrustSeen,
@@ -42,26 +39,30 @@ export interface ExamineInput {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Limits the requests in a large cluster. */
-const MOST_NEIGHBOURS = 500;
-
 export async function examine(input: ExamineInput): Promise<Examination> {
   const { pve, stack, signal, now } = input;
   const state = withoutUnfinished(input.state);
   // Read as if everything were created: also templates and storages that this plan does not need.
   const everything = machinesOf(stack).map(({ address }) => address);
-  const observed = await observe({ pve, stack, state, signal, secrets: input.secrets, replace: everything });
+  const observed = await observe({
+    pve,
+    stack,
+    state,
+    signal,
+    secrets: input.secrets,
+    replace: everything,
+    neighbours: 'always',
+  });
   const planning = { stack, state, observed, secrets: input.secrets, now };
   const planned = planStack(planning);
   const result: PlanResult = planned.ok
     ? planned
     : { ok: false, problems: await explainUnseen({ pve, stack, problems: planned.problems, signal }) };
   const rights = await readRights(input, observed, result);
-  const [token, cluster, nodes, neighbours, volumes, downloads] = await Promise.all([
+  const [token, cluster, nodes, volumes, downloads] = await Promise.all([
     readToken(input),
     readable(() => pve.cluster.status({ signal }), 'Sys.Audit on /'),
     readNodes(input, observed),
-    readNeighbours(input, observed, rights),
     readVolumes(input, observed, rights),
     readDownloads(input, observed),
   ]);
@@ -80,7 +81,6 @@ export async function examine(input: ExamineInput): Promise<Examination> {
     token,
     cluster,
     nodes,
-    neighbours,
     volumes,
     downloads,
   };
@@ -141,31 +141,6 @@ async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observe
     return [name, { status, vms, ...(hardware && { devices: hardware }) }];
   });
   return new Map(await Promise.all(sights));
-}
-
-async function readNeighbours(
-  { pve, state, signal }: ExamineInput,
-  observed: Observed,
-  rights: RightsSeen,
-): Promise<Neighbours> {
-  const own = new Set(Object.values(state.vms).map(({ vmid }) => vmid));
-  const others = [...observed.guests.values()].filter(({ vmid, type }) => type === 'qemu' && !own.has(vmid));
-  const asked = others.slice(0, MOST_NEIGHBOURS);
-  const read = await Promise.all(
-    asked.map(async ({ node, vmid }): Promise<VmObserved | undefined> => {
-      try {
-        return await readVm(pve, node, vmid, { running: false, signal });
-      } catch (error) {
-        // Deleted in the meantime, on an offline node, or not readable for this token.
-        if (isNotFound(error) || hasCode(error, 'PRIVILEGE_MISSING')) return undefined;
-        throw error;
-      }
-    }),
-  );
-  const vms = new Map(read.flatMap((vm) => (vm ? [[vm.vmid, vm] as const] : [])));
-  await rights.check.grants.ask(['/vms']);
-  const isComplete = rights.check.grants.holds({ privileges: ['VM.Audit'], paths: [{ path: '/vms', below: true }] });
-  return { vms, unread: others.length - vms.size, isComplete };
 }
 
 /** Asks the node, because the node downloads the image. */

@@ -14,8 +14,10 @@ import type { StackState } from '../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
+import { readNeighbours } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
 import { readVm, type VmObserved } from './observed.ts';
+import { newAddresses } from './plan/addresses.ts';
 import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
 import type { VmRecord } from './record.ts';
@@ -31,15 +33,31 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, ha, takenIds, claimants] = await Promise.all([
+  const [templates, storages, bridges, ha, takenIds, claimants, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observeHa(pve, stack, signal),
     readTakenIds(pve, toMake, guests, signal),
     readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
+    needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal }) : undefined,
   ]);
-  return { vms, templates, storages, bridges, ...ha, takenIds, claimants };
+  return { vms, templates, storages, bridges, ...ha, takenIds, claimants, ...(neighbours && { neighbours }) };
+}
+
+/** Whether a VM gets an address, which another VM may have. */
+function needsNeighbours(
+  { neighbours, stack, state }: ObserveContext,
+  toMake: readonly ResolvedVm[],
+  vms: ReadonlyMap<Address, ObservedVm>,
+): boolean {
+  if (neighbours !== 'as-needed') return neighbours === 'always';
+  const made = new Set(toMake);
+  return stack.vms.some((vm) => {
+    const found = made.has(vm) ? undefined : vms.get(vm.address);
+    const existing = found?.kind === 'present' ? { vm: found.vm, recorded: state.vms[vm.address] } : undefined;
+    return newAddresses(vm, existing).length > 0;
+  });
 }
 
 /** Templates that no run has finished, or that are made from something else by now. */

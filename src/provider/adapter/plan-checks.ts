@@ -94,7 +94,7 @@ export async function destroyFindings(
 ): Promise<ProviderDiagnostic[]> {
   const { looks, signal, clock } = deps;
   const [stack, state] = [stackOf(deps, work), stateOf(deps, work)];
-  const observed = await observe({ pve: looks, stack, state, signal });
+  const observed = await observe({ pve: looks, stack, state, signal, neighbours: 'never' });
   const result = planDestroy({ stack, state, observed, now: clock.now(), ...options });
   return result.ok ? [] : result.problems.map((problem) => problemOf(problem, subject));
 }

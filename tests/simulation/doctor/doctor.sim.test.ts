@@ -137,7 +137,8 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
     it('whose VMs have an address of the stack is told', async () => {
       const world = changed(labWorld(), 150, (config) => config.set('ipconfig0', 'ip=10.0.30.11/24'));
       expect(words(await visit(world, STACK()))).toEqual([
-        '10.0.30.11 of vm.web is already the address of VM 150 (others-150).',
+        'Everything that the file refers to exists, but an address is in use: see other VMs.',
+        '10.0.30.11 of vm.web is already the address of VM 150 (others-150) on pve1, according to its configuration.',
       ]);
     });
 

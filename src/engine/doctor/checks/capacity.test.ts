@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Readable } from '../../../kinds/observed.ts';
 import type { PciHardware } from '../../../kinds/pci-mapping/mapping.ts';
-import { GIB, nodeStatus, observedWith, patient, runningVm, stackFrom, vmOf, WEB } from '../testing/patient.ts';
+import {
+  GIB,
+  neighboursOf,
+  nodeStatus,
+  observedWith,
+  patient,
+  runningVm,
+  stackFrom,
+  vmOf,
+  WEB,
+} from '../testing/patient.ts';
 import { checkCapacity, checkDevices } from './capacity.ts';
 
 const running = (memoryGib: number, cpus: number) => runningVm(700, memoryGib * GIB, cpus);
@@ -66,9 +76,11 @@ function seen(
 ) {
   return patient({
     stack: stackFrom(`${WEB}    machine: q35\n    pci: { hostpci0: { mapping: gpu } }\n`),
-    observed: observedWith({ pciMappings: { ok: true, value: new Map([['gpu', map(...mapped)]]) } }),
+    observed: observedWith({
+      pciMappings: { ok: true, value: new Map([['gpu', map(...mapped)]]) },
+      neighbours: neighboursOf(others),
+    }),
     nodes: new Map([['pve1', { status: nodeStatus(GIB, 4), vms: [], devices }]]),
-    neighbours: { vms: new Map(others.map((vm) => [vm.vmid, vm])), unread: 0, isComplete: true },
   });
 }
 const there = (...value: PciHardware[]) => ({ ok: true, value }) as const;

@@ -100,7 +100,7 @@ function sum(loads: readonly Load[]): Load {
   );
 }
 
-type Seen = Pick<Examination, 'stack' | 'observed' | 'nodes' | 'neighbours'>;
+type Seen = Pick<Examination, 'stack' | 'observed' | 'nodes'>;
 
 interface PassedDevice {
   readonly vm: ResolvedVm;
@@ -169,9 +169,9 @@ function checkHardware({ vm, field, paths }: PassedDevice, { nodes }: Seen): Fin
 const titleOf = ({ path, name }: PciHardware) => (name === '' ? path : `${path} (${name})`);
 
 /** Two VMs may be configured with the same device, but only one of them can run. */
-function checkOthers({ vm, field, mapping, paths }: PassedDevice, { neighbours }: Seen): Finding[] {
-  return [...neighbours.vms.values()]
-    .filter(({ node, template }) => node === vm.fields.node && !template)
+function checkOthers({ vm, field, mapping, paths }: PassedDevice, { observed }: Seen): Finding[] {
+  return [...(observed.neighbours?.vms.values() ?? [])]
+    .filter(({ node }) => node === vm.fields.node)
     .flatMap((other): Finding[] => {
       const shares = [...other.current].some(([key, text]) => {
         if (!/^hostpci\d+$/.test(key)) return false;

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { observedWith, patient, vmOf } from '../testing/patient.ts';
+import { neighboursOf, observedWith, patient, vmOf } from '../testing/patient.ts';
 import { checkNeighbours } from './neighbours.ts';
 
-const around = (...vms: ReturnType<typeof vmOf>[]) => ({
-  neighbours: { vms: new Map(vms.map((vm) => [vm.vmid, vm])), unread: 0, isComplete: true },
-});
+const around = (...vms: ReturnType<typeof vmOf>[]) => ({ observed: observedWith({ neighbours: neighboursOf(vms) }) });
 const guest = (vmid: number, name: string) => ({ vmid, name, node: 'pve1', template: false, type: 'qemu' });
 
 describe('the check of other VMs', () => {
@@ -17,7 +15,11 @@ describe('the check of other VMs', () => {
   it('rejects an address that another VM has, with its line', () => {
     const vm = vmOf(700, { name: 'db', ipconfig1: 'ip6=auto,ip=10.0.0.11/16' });
     expect(checkNeighbours(patient(around(vm)))).toMatchObject([
-      { verdict: 'bad', words: '10.0.0.11 of vm.web is already the address of VM 700 (db).', where: { line: 12 } },
+      {
+        verdict: 'bad',
+        words: '10.0.0.11 of vm.web is already the address of VM 700 (db) on pve1, according to its configuration.',
+        where: { line: 12 },
+      },
     ]);
   });
 
@@ -31,16 +33,17 @@ describe('the check of other VMs', () => {
     expect(checkNeighbours(patient({ observed, state }))).toMatchObject([{ verdict: 'good' }]);
   });
 
-  it('ignores the addresses of templates', () => {
-    const vm = vmOf(700, { ipconfig0: 'ip=10.0.0.11/24' }, { template: true });
-    expect(checkNeighbours(patient(around(vm)))).toMatchObject([{ verdict: 'good' }]);
-  });
-
-  it('reports VMs that are hidden or unread', () => {
-    const neighbours = { vms: new Map(), unread: 3, isComplete: false };
-    expect(checkNeighbours(patient({ neighbours }))).toMatchObject([
+  it('reports VMs that are hidden, unread or silent, and never counts them as free', () => {
+    const quiet = { vmid: 701, name: 'quiet', node: 'pve1' };
+    const neighbours = neighboursOf([vmOf(701, { name: 'quiet' })], {
+      silent: [quiet],
+      unread: [{ vmid: 702, name: 'far', node: 'pve2', why: 'is on a node that is offline' }],
+      isComplete: false,
+    });
+    expect(checkNeighbours(patient({ observed: observedWith({ neighbours }) }))).toMatchObject([
+      { verdict: 'good', words: expect.stringContaining('1 of them says nothing about addresses') },
+      { verdict: 'unknown', words: 'Not compared: 702 (far) is on a node that is offline.' },
       { verdict: 'unknown', words: expect.stringContaining('VM.Audit on /vms') },
-      { verdict: 'warning', words: expect.stringContaining('3 other VMs') },
     ]);
   });
 });

@@ -1,27 +1,28 @@
 /** Names and addresses that VMs outside the stack already use. */
-import { counted } from '../../../base/units.ts';
-import { propertyOf } from '../../../kinds/vm/parts.ts';
-import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
+import {
+  addressConflicts,
+  addressesInFile,
+  addressHolders,
+  baseOf,
+  comparedWith,
+  notCompared,
+} from '../../../kinds/vm/plan/addresses.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 
-type Seen = Pick<Examination, 'stack' | 'state' | 'observed' | 'neighbours'>;
+type Seen = Pick<Examination, 'stack' | 'state' | 'observed'>;
 
 export function checkNeighbours(examination: Seen): Finding[] {
   const say = findingsOf('neighbours');
-  const { neighbours } = examination;
+  const { observed } = examination;
   const clashes = [...sameNames(examination), ...sameAddresses(examination)];
-  const hidden = neighbours.isComplete
-    ? []
-    : [say.unread('Names and addresses of VMs that the token does not see', 'VM.Audit on /vms, propagated')];
-  const unread =
-    neighbours.unread === 0
-      ? []
-      : [say.warning(`The addresses of ${counted(neighbours.unread, 'other VM')} were not read.`)];
-  if (clashes.length > 0) return [...clashes, ...hidden, ...unread];
-  const words = `${counted(neighbours.vms.size, 'other VM')} read; none uses a name or address of the stack.`;
-  return [...(neighbours.vms.size > 0 || neighbours.isComplete ? [say.good(words)] : []), ...hidden, ...unread];
+  const hidden = notCompared(observed).map(
+    (words): Finding => ({ check: 'neighbours', verdict: 'unknown', words: `Not compared: ${words}.` }),
+  );
+  if (clashes.length > 0) return [...clashes, ...hidden];
+  const [read = 'No other VM was read.'] = comparedWith(observed);
+  return [say.good(`No other VM is known to use a name or an address of the stack. ${read}`), ...hidden];
 }
 
 function sameNames({ stack, state, observed }: Seen): Finding[] {
@@ -38,36 +39,11 @@ function sameNames({ stack, state, observed }: Seen): Finding[] {
   });
 }
 
-function sameAddresses({ stack, neighbours }: Seen): Finding[] {
+/** Of all VMs, also of those that the plan leaves as they are. */
+function sameAddresses({ stack, state, observed }: Seen): Finding[] {
   const say = findingsOf('neighbours');
-  const taken = new Map<string, { vmid: number; name: string }>();
-  for (const { vmid, current, template } of neighbours.vms.values()) {
-    if (template) continue;
-    for (const [key, text] of current) {
-      if (!/^ipconfig\d+$/.test(key)) continue;
-      const addresses = ['ip', 'ip6'].map((part) =>
-        propertyOf(key, text)
-          .get(part)
-          ?.replace(/\/\d+$/, '')
-          .toLowerCase(),
-      );
-      for (const address of addresses) {
-        if (address !== undefined) taken.set(address, { vmid, name: current.get('name') ?? '(no name)' });
-      }
-    }
-  }
-  return stack.vms.flatMap((vm) =>
-    Object.entries(vm.fields.nics ?? {}).flatMap(([slot, nic]) =>
-      staticAddresses(nic).flatMap((address): Finding[] => {
-        const holder = taken.get(address.toLowerCase());
-        if (!holder) return [];
-        return [
-          say.bad(`${address} of ${vm.address} is already the address of VM ${holder.vmid} (${holder.name}).`, {
-            remedy: 'Give one of them another address.',
-            where: whereOf(vm, `nics.${slot}`),
-          }),
-        ];
-      }),
-    ),
-  );
+  const holders = addressHolders({ stack, state, observed });
+  return stack.vms
+    .flatMap((vm) => addressConflicts(vm, addressesInFile(vm), baseOf(vm, observed), holders))
+    .map((problem) => say.of(problem, problem.severity === 'error' ? 'bad' : 'warning'));
 }

@@ -15,15 +15,23 @@ export function checkPlan({ result, rights, stack }: Pick<Examination, 'result' 
       plan.steps.length === 0
         ? `${counted(stack.vms.length, 'VM')}, nothing to do.`
         : `${counted(stack.vms.length, 'VM')}, ${counted(plan.steps.length, 'step')}: everything that the file refers to exists.`;
-    return [say.good(words), ...plan.warnings.map((warning) => say.of(warning, 'unknown'))];
+    return [
+      say.good(words),
+      ...plan.warnings.filter((warning) => !isAboutAddress(warning)).map((warning) => say.of(warning, 'unknown')),
+    ];
   }
-  // Other checks report missing privileges with their remedy, and the space on each storage.
+  // Other checks report missing privileges with their remedy, the space on each storage, and addresses of other VMs.
   const isSaid = (code: string) =>
-    (code === 'PRIVILEGE_MISSING' && rights.check.missing.length > 0) || code === 'NO_SPACE';
+    (code === 'PRIVILEGE_MISSING' && rights.check.missing.length > 0) ||
+    code === 'NO_SPACE' ||
+    code === 'ADDRESS_TAKEN';
   const problems = result.problems.filter(({ code }) => !isSaid(code));
   if (problems.length > 0) return problems.map((problem) => say.of(problem, 'bad'));
   if (result.problems.some(({ code }) => code === 'NO_SPACE')) {
     return [say.bad('Everything that the file refers to exists, but there is not enough space: see storage.')];
+  }
+  if (result.problems.some(({ code }) => code === 'ADDRESS_TAKEN')) {
+    return [say.bad('Everything that the file refers to exists, but an address is in use: see other VMs.')];
   }
   return [
     {
@@ -33,6 +41,11 @@ export function checkPlan({ result, rights, stack }: Pick<Examination, 'result' 
         'No plan yet: the token cannot see everything that the file refers to. Grant the privileges above, then run doctor again.',
     },
   ];
+}
+
+/** The check of other VMs reports these, for all VMs of the stack. */
+function isAboutAddress({ where }: Diagnostic): boolean {
+  return where?.field !== undefined && /^nics\..*\.address$/.test(where.field);
 }
 
 export function checkPrivileges({

@@ -1,7 +1,8 @@
 /** An examination without problems; tests change the part that they are about. */
 import { formatDiagnostic } from '../../../base/diagnostics.ts';
-import type { Observed, StorageRow, TemplateCandidate } from '../../../kinds/observed.ts';
+import type { Neighbours, Observed, StorageRow, TemplateCandidate } from '../../../kinds/observed.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
+import { addressesOf } from '../../../kinds/vm/neighbours.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { emptyVm } from '../../../kinds/vm/privileges/forecast.ts';
 import type { Vmid } from '../../../pve/index.ts';
@@ -80,13 +81,20 @@ export function observedWith(part: Partial<Observed> = {}): Observed {
     pciMappings: { ok: true, value: new Map() },
     claimants: new Map(),
     takenIds: new Set(),
+    neighbours: neighboursOf(),
     ...part,
   };
 }
 
+/** VMs outside the state, all of them readable. */
+export function neighboursOf(vms: readonly VmObserved[] = [], more: Partial<Neighbours> = {}): Neighbours {
+  const all = new Map(vms.map((vm) => [vm.vmid, vm]));
+  return { vms: all, ...addressesOf(all, new Map(), []), unread: [], isComplete: true, ...more };
+}
+
 type Looked = Pick<
   Examination,
-  'stack' | 'state' | 'observed' | 'foreseen' | 'nodes' | 'neighbours' | 'volumes' | 'now' | 'principal'
+  'stack' | 'state' | 'observed' | 'foreseen' | 'nodes' | 'volumes' | 'now' | 'principal'
 >;
 
 export function patient(part: Partial<Looked> = {}): Looked {
@@ -98,7 +106,6 @@ export function patient(part: Partial<Looked> = {}): Looked {
     observed: observedWith(),
     foreseen: part.observed ?? observedWith(),
     nodes: new Map([['pve1', { status: nodeStatus(16 * GIB, 8), vms: [] }]]),
-    neighbours: { vms: new Map(), unread: 0, isComplete: true },
     volumes: new Map([['pve1/tank/9000', { ok: true, value: new Set(['tank:base-9000-disk-0']) }]]),
     ...part,
   };

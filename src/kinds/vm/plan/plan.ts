@@ -9,6 +9,14 @@ import { neededTemplates, templateToken } from '../../template/in-stack.ts';
 import type { ResolvedSecret } from '../desired-config.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
+import {
+  addressConflicts,
+  addressHolders,
+  baseOf,
+  comparedWith,
+  newAddresses,
+  notComparedWarning,
+} from './addresses.ts';
 import { checkRoom, checkVm } from './checks.ts';
 import { isVeryOne, lostProblem, lostVms } from './lost-vms.ts';
 import { isToBeMade, machineToken, volumesUsed } from './machines.ts';
@@ -36,7 +44,39 @@ export function planVms(context: PlanContext): KindPlan {
   }
   checkRoom(observed, findings);
   const removed = removedMachines(context, ['vm'], WORDS_OF_REMOVAL);
-  return { resources: [...resources, ...removed], problems: [], warnings: warningsOf(selected, observed) };
+  const addresses = checkAddresses(
+    selected.filter((vm) => !lost.some(({ wantedBy }) => wantedBy === vm)),
+    context,
+  );
+  const isError = ({ severity }: Diagnostic) => severity === 'error';
+  return {
+    resources: [...resources, ...removed],
+    problems: addresses.found.filter(isError),
+    warnings: [...warningsOf(selected, observed), ...addresses.found.filter((each) => !isError(each))],
+    checked: addresses.checked,
+  };
+}
+
+/** Looks at the addresses that VMs get by this plan, and at no others: a conflict that exists already is the doctor's. */
+function checkAddresses(
+  vms: readonly ResolvedVm[],
+  context: PlanContext,
+): { readonly found: readonly Diagnostic[]; readonly checked: readonly string[] } {
+  const { state, observed, options } = context;
+  const given = vms.flatMap((vm) => {
+    const found = context.isReplaced(vm.address) ? undefined : observed.vms.get(vm.address);
+    const existing = found?.kind === 'present' ? { vm: found.vm, recorded: state.vms[vm.address] } : undefined;
+    const addresses = newAddresses(vm, existing);
+    return addresses.length > 0 ? [{ vm, addresses }] : [];
+  });
+  const [first] = given;
+  const [address] = first?.addresses ?? [];
+  if (!first || !address || !observed.neighbours) return { found: [], checked: [] };
+  const holders = addressHolders(context, options.allowDelete === true);
+  const conflicts = given.flatMap(({ vm, addresses }) =>
+    addressConflicts(vm, addresses, baseOf(vm, observed), holders),
+  );
+  return { found: [...conflicts, ...notComparedWarning(first.vm, address, observed)], checked: comparedWith(observed) };
 }
 
 const WORDS_OF_REMOVAL = {

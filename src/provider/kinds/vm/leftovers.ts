@@ -7,9 +7,11 @@
  */
 import { orCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import type { ResolvedVm } from '../../../kinds/stack.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { readVm } from '../../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership } from '../../../kinds/vm/ownership.ts';
+import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { isNotFound, type Pve, parseUpid, type Upid } from '../../../pve/index.ts';
 import { numberAt, textAt } from '../../adapter/attributes.ts';
@@ -26,6 +28,8 @@ export class KnownVms {
   readonly #leaving = new Set<number>();
   /** Names and ids of templates that are planned. */
   readonly #templates = new Set<string>();
+  /** Static addresses of planned VMs. */
+  readonly #addresses = new Map<string, readonly PlannedAddress[]>();
 
   noteState(state: CtyObject): void {
     const [vmid, name] = [numberAt(state, 'vmid'), textAt(state, 'name')];
@@ -40,6 +44,31 @@ export class KnownVms {
   noteLeaving(state: CtyObject): void {
     const vmid = numberAt(state, 'vmid');
     if (vmid !== undefined) this.#leaving.add(vmid);
+    this.#forgetAddresses(state);
+  }
+
+  /**
+   * The addresses that a VM has after this run, and who else was planned with one of them. VMs in the host's state are
+   * compared here and nowhere else: the same run may give them other addresses.
+   */
+  noteAddresses({ fields }: ResolvedVm, before?: CtyObject): readonly (PlannedAddress & { readonly other: string })[] {
+    if (before) this.#forgetAddresses(before);
+    const own = `${fields.name} ${fields.vmid ?? ''}`;
+    const planned = Object.entries(fields.nics ?? {}).flatMap(([slot, nic]) =>
+      staticAddresses(nic).map((address) => ({ slot, address, network: `${nic.bridge ?? ''}/${nic.vlan || ''}` })),
+    );
+    this.#addresses.set(own, planned);
+    return planned.flatMap((each) =>
+      [...this.#addresses].flatMap(([key, theirs]) => {
+        const isShared = theirs.some(({ address, network }) => address === each.address && network === each.network);
+        return key !== own && isShared ? [{ ...each, other: key.split(' ')[0] ?? key }] : [];
+      }),
+    );
+  }
+
+  #forgetAddresses(state: CtyObject): void {
+    const name = textAt(state, 'name');
+    for (const vmid of ['', numberAt(state, 'vmid')]) this.#addresses.delete(`${name} ${vmid}`);
   }
 
   /**
@@ -66,6 +95,13 @@ export class KnownVms {
     this.#leftovers.set(deps.work, leftovers);
     return leftovers;
   }
+}
+
+interface PlannedAddress {
+  readonly slot: string;
+  readonly address: string;
+  /** Bridge and VLAN, as the configuration names them. */
+  readonly network: string;
 }
 
 const isCreation = (upid: Upid) => /^qm(clone|create)$/.test(parseUpid(upid)?.type ?? '');

@@ -1,6 +1,8 @@
 /** What a plan says of a VM: its attributes after apply, what forces a replacement, and whether the engine could do it. */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed, Plan, PlanResult } from '../../../engine/index.ts';
+import type { Neighbours } from '../../../kinds/observed.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { lostVms } from '../../../kinds/vm/plan/lost-vms.ts';
@@ -63,6 +65,7 @@ async function createFindings(
     .filter((problem) => !isPostponed(problem, desired.unknown))
     .map((problem) => problemOf(problem, VM));
   if (isOpen(desired, ['name', 'node', 'clone', 'clone.template'])) return findings;
+  findings.push(...sharedAddresses(known, desired));
   const query = { name: fields.name, ...(fields.vmid !== undefined && { vmid: fields.vmid }) };
   const leftover = await known.leftovers(deps).glance(query, deps.signal);
   if (leftover) findings.push(completionNote(leftover));
@@ -76,6 +79,19 @@ async function createFindings(
     findings.push(...namesakeWarnings(ownerName(deps.work), desired.vm, observed)),
   );
   return [...findings, ...vmFindings(known, result, desired)];
+}
+
+/** Two resources of one run with the same address: neither exists with it yet, so the cluster cannot tell. */
+function sharedAddresses(known: KnownVms, { vm, unknown }: DesiredVm, before?: CtyObject): ProviderDiagnostic[] {
+  return known.noteAddresses(vm, before).flatMap(({ slot, address, other }) => {
+    const { diagnostic } = new ProxwrightError({
+      code: 'ADDRESS_TAKEN',
+      where: { field: `nics.${slot}` },
+      detail: `${address} of "${vm.fields.name}" is also the address of "${other}" in this configuration.`,
+      hint: 'Give one of them another address.',
+    });
+    return isPostponed(diagnostic, unknown) ? [] : [problemOf(diagnostic, VM)];
+  });
 }
 
 function completionNote({ vmid, node, name }: IncompleteVm): ProviderDiagnostic {
@@ -112,6 +128,7 @@ export async function planVmUpdate(
   const { state } = prior;
   const attributes = plannedFor(USER_ATTRIBUTES, config, prior);
   // An existing VM keeps its id, whether the configuration sets it or not.
+  const shared = sharedAddresses(known, desired, state);
   const settled: CtyObject = { ...attributes, vmid: valueIn(config.vmid === null ? state : attributes, 'vmid') };
   const kept = keptFor(desired.vm, prior.kept);
   const changed = [
@@ -120,7 +137,7 @@ export async function planVmUpdate(
     ...(kept.switchedOff ? ['power'] : []),
     ...(isRestartDue(state, desired) ? ['restart'] : []),
   ];
-  if (changed.length === 0) return { planned: state, notes: restartNote(state) };
+  if (changed.length === 0) return { planned: state, notes: restartNote(state), check: async () => shared };
   const unsettled = unsettledBy(changed);
   const computed = Object.keys(COMPUTED_ATTRIBUTES).map((name): [string, CtyValue] => [
     name,
@@ -140,7 +157,9 @@ export async function planVmUpdate(
   return {
     planned,
     check: async (server) =>
-      isOpen(desired, ['name', 'node']) ? [] : vmFindings(known, await enginePlan(known, server, solo), desired),
+      isOpen(desired, ['name', 'node'])
+        ? []
+        : [...shared, ...vmFindings(known, await enginePlan(known, server, solo), desired)],
   };
 }
 
@@ -197,10 +216,18 @@ async function enginePlan(
       ...observed,
       takenIds: new Set([...observed.takenIds].filter((vmid) => !known.willBeFree(vmid, solo.vm.fields.name))),
       claimants: new Map([...observed.claimants].filter(([vmid]) => !known.isKnown(vmid))),
+      ...(observed.neighbours && { neighbours: withoutKnown(observed.neighbours, known) }),
     };
     onObserved(expected);
     return expected;
   });
+}
+
+/** The addresses of VMs in the host's state are compared by `noteAddresses`. */
+function withoutKnown(neighbours: Neighbours, known: KnownVms): Neighbours {
+  const isOther = ({ vmid }: { readonly vmid: number }) => !known.isKnown(vmid);
+  const holders = [...neighbours.holders].map(([address, all]) => [address, all.filter(isOther)] as const);
+  return { ...neighbours, holders: new Map(holders), silent: neighbours.silent.filter(isOther) };
 }
 
 function vmFindings(known: KnownVms, result: PlanResult, { vm, unknown }: DesiredVm): ProviderDiagnostic[] {

@@ -1,0 +1,106 @@
+/** Addresses that other VMs have: a plan that gives one of them to a VM is refused, whoever made the other VM and however it got it. */
+import { describe, expect, it } from 'vitest';
+import { buildWorld, type WorldFile } from '../../../src/simulator/index.ts';
+import { failuresOf } from './support/invariants.ts';
+import { LAB_WORLD } from './support/lab-world.ts';
+import { type RunEnd, Scene } from './support/scene.ts';
+
+const stack = (address: string, more = '', name = 'lab') => `version: 1
+stack: ${name}
+vms:
+  web:
+    name: web-${name}
+    node: pve1
+    guest: cloud-init
+    clone: { template: ubuntu-24.04, storage: local-lvm }
+    nics: { net0: { bridge: vmbr0, ipv4: { address: ${address}/24, gateway: 10.0.0.1 } } }
+${more}`;
+
+function sceneWith(config: Readonly<Record<string, string>>): Scene {
+  const base = LAB_WORLD.vms?.[403];
+  if (!base) throw new Error('the world has no VM 403');
+  const vms: WorldFile['vms'] = { ...LAB_WORLD.vms, 403: { ...base, config: { ...base.config, ...config } } };
+  return new Scene({ world: ({ now }) => buildWorld({ ...LAB_WORLD, vms }, { now, file: 'taken' }) });
+}
+
+const details = (end: RunEnd) => (end.kind === 'refused' ? end.problems.map(({ detail }) => detail) : [end.kind]);
+const warnings = (end: RunEnd) => (end.kind === 'ended' ? end.plan.warnings.map(({ detail }) => detail) : [end.kind]);
+
+describe('a plan that gives a VM an address', () => {
+  it('is refused where the ipconfig of another VM has it, naming both VMs and the line', async () => {
+    const scene = sceneWith({ ipconfig0: 'ip=10.0.0.9/24' });
+    const end = await scene.apply(stack('10.0.0.9'));
+    expect(end).toMatchObject({ kind: 'refused', problems: [{ code: 'ADDRESS_TAKEN', where: { line: 9 } }] });
+    expect(details(end)).toEqual([
+      '10.0.0.9 of vm.web is already the address of VM 403 (others-403) on pve1, according to its configuration.',
+    ]);
+    expect(scene.writes()).toEqual([]);
+  });
+
+  it('finds the same IPv6 address in another spelling', async () => {
+    const scene = sceneWith({ ipconfig0: 'ip6=fd00:0:0::9/64' });
+    const text = stack('10.0.0.9').replace(
+      'ipv4: { address: 10.0.0.9/24, gateway: 10.0.0.1 }',
+      'ipv6: { address: "FD00::0009/64" }',
+    );
+    expect(details(await scene.plan(text))).toEqual([expect.stringContaining('fd00::9 of vm.web is already')]);
+  });
+
+  it('only warns where the other VM is on another network', async () => {
+    const scene = sceneWith({ ipconfig0: 'ip=10.0.0.9/24', net0: 'virtio=BC:24:11:77:00:03,bridge=vmbr0,tag=30' });
+    const end = await scene.plan(stack('10.0.0.9'));
+    expect(warnings(end)).toEqual([expect.stringContaining('different networks (vmbr0 and vmbr0, VLAN 30)')]);
+  });
+
+  it('says how many VMs it was compared with, and which say nothing', async () => {
+    const end = await sceneWith({ ipconfig0: 'ip=10.0.0.8/24' }).plan(stack('10.0.0.9'));
+    expect(end).toMatchObject({
+      plan: {
+        checked: [
+          expect.stringMatching(
+            /^Addresses were compared with \d+ other VMs\..* say nothing about addresses .*120 \(others-120\)/,
+          ),
+        ],
+      },
+    });
+  });
+
+  it('reads no other VM where no address is given or changed', async () => {
+    const scene = sceneWith({ ipconfig0: 'ip=10.0.0.9/24' });
+    expect(failuresOf(await scene.apply(stack('10.0.0.7')))).toEqual([]);
+    expect(scene.requests.some(({ target }) => target.includes('/qemu/403/pending'))).toBe(true);
+    expect(await scene.plan(stack('10.0.0.7', '    cpu: { cores: 2 }\n'))).toMatchObject({
+      plan: { changes: [{ kind: 'update' }] },
+    });
+    expect(scene.requests.some(({ target }) => target.includes('/qemu/403/'))).toBe(false);
+  });
+
+  it('is refused when a change of an existing VM would take the address', async () => {
+    const scene = sceneWith({ ipconfig0: 'ip=10.0.0.9/24' });
+    expect(failuresOf(await scene.apply(stack('10.0.0.7')))).toEqual([]);
+    expect(details(await scene.apply(stack('10.0.0.9')))).toEqual([expect.stringContaining('10.0.0.9 of vm.web')]);
+  });
+});
+
+const SEEDED = '    cloud_init: { storage: local, user_data: { text: "#cloud-config" } }\n';
+
+describe('an address in the custom cloud-init files of a VM', () => {
+  it('of another stack is found through the guest agent while the VM runs', async () => {
+    const other = new Scene();
+    expect(failuresOf(await other.apply(stack('10.0.0.9', SEEDED, 'other')))).toEqual([]);
+    const { world, now } = await other.snapshot();
+    const scene = new Scene({ from: { world, now, documents: new Map() } });
+    expect(details(await scene.plan(stack('10.0.0.9')))).toEqual([
+      expect.stringMatching(/\(web-other\) on pve1, according to its guest agent/),
+    ]);
+  });
+
+  it('of a VM that left the file is found in the state', async () => {
+    const scene = new Scene();
+    expect(failuresOf(await scene.apply(stack('10.0.0.9', SEEDED)))).toEqual([]);
+    const renamed = stack('10.0.0.9').replace('  web:', '  app:').replace('name: web-lab', 'name: app');
+    expect(details(await scene.plan(renamed))).toEqual([
+      expect.stringMatching(/^10.0.0.9 of vm.app is already the address of vm.web, VM \d+/),
+    ]);
+  });
+});
