@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../src/base/errors.ts';
+import { COMMANDS } from '../src/cli/command-list.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { fieldRows } from '../src/kinds/fields/field-table.ts';
 import { vmFieldsSchema } from '../src/kinds/vm/fields/index.ts';
@@ -175,7 +176,7 @@ describe('the pages', () => {
     expect(rows.length).toBeGreaterThan(80);
     expect(rows.filter(({ path }) => !fields.text.includes(`| \`${path}\` |`))).toEqual([]);
     const commands = await page('docs/reference/commands.md');
-    const names = createProgram(async () => {}).commands.map((command) => `## \`proxwright ${command.name()}`);
+    const names = COMMANDS.filter(({ isHidden }) => !isHidden).map(({ name }) => `## \`proxwright ${name}`);
     expect(names.filter((name) => !commands.text.includes(name))).toEqual([]);
   });
 

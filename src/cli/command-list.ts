@@ -2,49 +2,19 @@
  * Every command: its name, arguments, options, help, and how its code is loaded. The command line and the reference page
  * are built from this list and nothing else. It imports no command, so `--help` stays fast.
  */
-import type { CommandRow, OptionRow } from './command.ts';
+import type { CommandRow } from './command.ts';
 import { EXAMPLE_NAMES } from './examples.ts';
-
-export const GLOBAL_OPTIONS: readonly OptionRow[] = [
-  { flags: '--log-level <level>', about: 'error, warn, info or debug (also PROXMOX_LOG_LEVEL)' },
-  { flags: '--json', about: 'print JSON instead of text' },
-];
-
-export const STACK_OPTIONS: readonly OptionRow[] = [
-  { flags: '-f, --file <file>', about: 'the stack file (default: stack.yaml, stack.yml or stack.json)' },
-  { flags: '--var <name=value>', about: 'value of a variable', repeatable: true },
-  {
-    flags: '--var-file <file>',
-    about: 'file with values of variables, over variables.yaml beside the stack file',
-    repeatable: true,
-  },
-];
-
-const YES: OptionRow = { flags: '-y, --yes', about: 'do not ask for confirmation' };
-
-const ONLY: OptionRow = {
-  flags: '--only <address>',
-  about: 'only this VM or group, such as vm.worker[2]',
-  repeatable: true,
-};
-
-const PLANNING_OPTIONS: readonly OptionRow[] = [
+import {
+  evidenceOptions,
+  listed,
+  metrics,
   ONLY,
-  { flags: '--allow-delete', about: 'delete VMs that are no longer in the file' },
-  { flags: '--allow-restart', about: 'restart VMs whose change needs it, even if the file says never' },
-  { flags: '--replace <address>', about: 'destroy this VM and create it again', repeatable: true },
-];
-
-/** `when` names the condition under which they apply. */
-const evidenceOptions = (when = ''): readonly OptionRow[] => [
-  {
-    flags: '--evidence <file>',
-    about: `${when}table to append to, with a .jsonl log beside it (default: evidence.md beside the stack file)`,
-  },
-  { flags: '--no-evidence', about: `${when}write no evidence` },
-  { flags: '--task <text>', about: `${when}the task that the evidence names` },
-  { flags: '--note <text>', about: `${when}a note for the evidence` },
-];
+  OUTPUT_FORMATS,
+  PLANNING_OPTIONS,
+  replaceOne,
+  SHELLS,
+  YES,
+} from './options.ts';
 
 export const PROGRAM = {
   name: 'proxwright',
@@ -72,7 +42,12 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'init',
     about: 'write a commented stack file to start from, its schema, and a .gitignore',
     options: [
-      { flags: '--example <name>', about: `the example to start from: ${listed(EXAMPLE_NAMES)}`, byDefault: 'ubuntu' },
+      {
+        flags: '--example <name>',
+        about: `the example to start from: ${listed(EXAMPLE_NAMES)}`,
+        values: EXAMPLE_NAMES,
+        byDefault: 'ubuntu',
+      },
       { flags: '--force', about: 'overwrite existing files' },
       { flags: '--schema', about: 'write only stack.schema.json' },
     ],
@@ -127,6 +102,7 @@ Examples:
       {
         flags: '--vms <where>',
         about: 'ACL entries for VMs: "each" for one per VM, which is removed with the VM, or "all" for one on /vms',
+        values: ['each', 'all'],
       },
       { flags: '--apply', about: "create the roles and entries with an administrator's token" },
       { flags: '--admin-token-env <name>', about: 'variable that holds that token (default: PROXMOX_VE_ADMIN_TOKEN)' },
@@ -245,10 +221,10 @@ Example:
     options: [
       {
         flags: '--format <format>',
-        about:
-          'human, json, env, shell, ansible, dnsmasq, isc-dhcp, talos-script, k3s-script, rancher-script or schema',
+        about: listed(OUTPUT_FORMATS),
+        values: OUTPUT_FORMATS,
       },
-      { flags: '--contract <name>', about: 'only the outputs of this contract: talos' },
+      { flags: '--contract <name>', about: 'only the outputs of this contract: talos', values: ['talos'] },
     ],
     help: `
 Examples:
@@ -379,17 +355,22 @@ Examples:
     options: [{ flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '10' }],
     load: async () => (await import('./commands/demo.ts')).runDemo,
   },
+  {
+    name: 'completion',
+    about: 'print a script that completes commands, options and addresses in your shell',
+    arguments: [{ name: '<shell>', about: listed(SHELLS), values: SHELLS }],
+    help: `
+Once, for the shell you use:
+  echo 'eval "$(proxwright completion bash)"' >> ~/.bashrc
+  echo 'eval "$(proxwright completion zsh)"' >> ~/.zshrc             after compinit
+  proxwright completion fish > ~/.config/fish/completions/proxwright.fish`,
+    load: async () => (await import('./commands/completion.ts')).runCompletion,
+  },
+  {
+    name: 'complete',
+    about: 'print what can follow these words; the completion scripts call it',
+    isHidden: true,
+    arguments: [{ name: '[words...]' }],
+    load: async () => (await import('./commands/completion.ts')).runComplete.bind(undefined, COMMANDS),
+  },
 ];
-
-function replaceOne(kind: 'image' | 'template'): OptionRow {
-  return { flags: '--replace <address>', about: `replace this one, for example ${kind}.noble`, repeatable: true };
-}
-
-function metrics(which = ''): OptionRow {
-  return { flags: '--metrics <file>', about: `also write the durations to a file, for Prometheus${which}` };
-}
-
-/** `a, b or c`. */
-function listed(names: readonly string[]): string {
-  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
-}

@@ -9,6 +9,8 @@ import type { Output, Terminal } from './terminal.ts';
 export interface CommandRow {
   readonly name: string;
   readonly about: string;
+  /** For programs; help, reference and completion leave it out. */
+  readonly isHidden?: boolean;
   readonly arguments?: readonly ArgumentRow[];
   /** Adds the options of a stack file. */
   readonly usesStack?: boolean;
@@ -25,11 +27,15 @@ export interface ArgumentRow {
   /** `<required>`, `[optional]` or `[several...]`. */
   readonly name: string;
   readonly about?: string;
+  /** What it can be; shells complete it. */
+  readonly values?: readonly string[];
 }
 
 export interface OptionRow {
   readonly flags: string;
   readonly about: string;
+  /** What its value can be; shells complete it. Files and addresses are recognised by `<file>` and `<address>`. */
+  readonly values?: readonly string[];
   readonly byDefault?: string;
   readonly repeatable?: boolean;
 }

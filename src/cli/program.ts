@@ -1,7 +1,8 @@
 /** Builds the command line from the list of commands. A command's own code is loaded when it runs. */
 import { Command } from 'commander';
 import type { CommandDeps, CommandRow, ExitCode, GlobalOptions, OptionRow } from './command.ts';
-import { COMMANDS, GLOBAL_OPTIONS, PROGRAM, STACK_OPTIONS } from './command-list.ts';
+import { COMMANDS, PROGRAM } from './command-list.ts';
+import { optionsOf } from './options.ts';
 import { packageVersion } from './package.ts';
 
 /** Prepares the dependencies that the options ask for, and runs the command with them. */
@@ -20,7 +21,7 @@ export function createProgram(run: RunCommand): Command {
 }
 
 function addCommand(parent: Command, row: CommandRow, run: RunCommand): void {
-  const command = parent.command(row.name).description(row.about);
+  const command = parent.command(row.name, { hidden: row.isHidden === true }).description(row.about);
   for (const { name, about = '' } of row.arguments ?? []) command.argument(name, about);
   for (const option of optionsOf(row)) addOption(command, option);
   if (row.help !== undefined) command.addHelpText('after', row.help);
@@ -38,12 +39,6 @@ function addCommand(parent: Command, row: CommandRow, run: RunCommand): void {
     });
   }
   for (const below of row.commands ?? []) addCommand(command, below, run);
-}
-
-/** Everything a command accepts. A row without code only groups other commands. */
-function optionsOf({ load, usesStack, options = [] }: CommandRow): readonly OptionRow[] {
-  if (!load) return [];
-  return [...(usesStack ? STACK_OPTIONS : []), ...GLOBAL_OPTIONS, ...options];
 }
 
 function addOption(command: Command, { flags, about, repeatable, byDefault }: OptionRow): void {

@@ -1,6 +1,7 @@
 /** The reference of the command line, from the list that it is built from. */
 import type { ArgumentRow, CommandRow, OptionRow } from '../../src/cli/command.ts';
-import { COMMANDS, GLOBAL_OPTIONS, PROGRAM, STACK_OPTIONS } from '../../src/cli/command-list.ts';
+import { COMMANDS, PROGRAM } from '../../src/cli/command-list.ts';
+import { GLOBAL_OPTIONS, STACK_OPTIONS } from '../../src/cli/options.ts';
 import { table } from './markdown.ts';
 
 export function commandReference(): string {
@@ -15,6 +16,7 @@ export function commandReference(): string {
 
 /** A group does nothing itself; only the commands in it have a section. */
 function sections(row: CommandRow, prefix: string): string[] {
+  if (row.isHidden) return [];
   const name = `${prefix} ${row.name}`;
   const below = (row.commands ?? []).flatMap((each) => sections(each, name));
   return row.load ? [describe(name, row), ...below] : below;

@@ -16,6 +16,7 @@ import {
 } from '../../engine/outputs/render.ts';
 import { recallState } from '../../state/recall.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
+import { OUTPUT_FORMATS } from '../options.ts';
 import { openStack } from '../stack/open.ts';
 import { chooseView } from '../views/view.ts';
 
@@ -32,7 +33,7 @@ const VALUE_FORMATS = {
   shell: outputsAsShell,
 } as const;
 
-export const FORMATS: Readonly<Record<string, (outputs: StackOutputs) => string>> = {
+export const FORMATS: Readonly<Record<(typeof OUTPUT_FORMATS)[number], (outputs: StackOutputs) => string>> = {
   ...VALUE_FORMATS,
   ansible: ansibleInventory,
   dnsmasq: dnsmasqReservations,
@@ -69,10 +70,9 @@ export async function runOutput(
 function formatOf({ format, contract }: OutputOptions, deps: CommandDeps) {
   const usual = chooseView(deps, { human: () => 'human', json: () => 'json' });
   const name = format ?? (contract === undefined ? usual : 'json');
-  const render = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
-  if (render) return { name, render };
-  const names = Object.keys(FORMATS).join(', ');
-  throw badOption('--format', `There is no output format "${name}".`, `Choose one of ${names}.`);
+  const known = OUTPUT_FORMATS.find((each) => each === name);
+  if (known) return { name, render: FORMATS[known] };
+  throw badOption('--format', `There is no output format "${name}".`, `Choose one of ${OUTPUT_FORMATS.join(', ')}.`);
 }
 
 /** A contract is the set of outputs that one kind of consumer reads. */

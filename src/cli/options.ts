@@ -1,0 +1,81 @@
+/** Options that several commands share, and how their values are described. `command-list.ts` says which command has which. */
+import { LOG_LEVELS } from '../base/log.ts';
+import type { CommandRow, OptionRow } from './command.ts';
+
+/** What `output --format` offers. */
+export const OUTPUT_FORMATS = [
+  'human',
+  'json',
+  'env',
+  'shell',
+  'ansible',
+  'dnsmasq',
+  'isc-dhcp',
+  'talos-script',
+  'k3s-script',
+  'rancher-script',
+  'schema',
+] as const;
+
+/** The shells that `completion` knows. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+export const GLOBAL_OPTIONS: readonly OptionRow[] = [
+  { flags: '--log-level <level>', about: `${listed(LOG_LEVELS)} (also PROXMOX_LOG_LEVEL)`, values: LOG_LEVELS },
+  { flags: '--json', about: 'print JSON instead of text' },
+];
+
+export const STACK_OPTIONS: readonly OptionRow[] = [
+  { flags: '-f, --file <file>', about: 'the stack file (default: stack.yaml, stack.yml or stack.json)' },
+  { flags: '--var <name=value>', about: 'value of a variable', repeatable: true },
+  {
+    flags: '--var-file <file>',
+    about: 'file with values of variables, over variables.yaml beside the stack file',
+    repeatable: true,
+  },
+];
+
+export const YES: OptionRow = { flags: '-y, --yes', about: 'do not ask for confirmation' };
+
+export const ONLY: OptionRow = {
+  flags: '--only <address>',
+  about: 'only this VM or group, such as vm.worker[2]',
+  repeatable: true,
+};
+
+export const PLANNING_OPTIONS: readonly OptionRow[] = [
+  ONLY,
+  { flags: '--allow-delete', about: 'delete VMs that are no longer in the file' },
+  { flags: '--allow-restart', about: 'restart VMs whose change needs it, even if the file says never' },
+  { flags: '--replace <address>', about: 'destroy this VM and create it again', repeatable: true },
+];
+
+/** `when` names the condition under which they apply. */
+export const evidenceOptions = (when = ''): readonly OptionRow[] => [
+  {
+    flags: '--evidence <file>',
+    about: `${when}table to append to, with a .jsonl log beside it (default: evidence.md beside the stack file)`,
+  },
+  { flags: '--no-evidence', about: `${when}write no evidence` },
+  { flags: '--task <text>', about: `${when}the task that the evidence names` },
+  { flags: '--note <text>', about: `${when}a note for the evidence` },
+];
+
+/** Everything a command accepts. A row without code only groups other commands. */
+export function optionsOf({ load, usesStack, options = [] }: CommandRow): readonly OptionRow[] {
+  if (!load) return [];
+  return [...(usesStack ? STACK_OPTIONS : []), ...GLOBAL_OPTIONS, ...options];
+}
+
+export function replaceOne(kind: 'image' | 'template'): OptionRow {
+  return { flags: '--replace <address>', about: `replace this one, for example ${kind}.noble`, repeatable: true };
+}
+
+export function metrics(which = ''): OptionRow {
+  return { flags: '--metrics <file>', about: `also write the durations to a file, for Prometheus${which}` };
+}
+
+/** `a, b or c`. */
+export function listed(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
