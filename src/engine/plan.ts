@@ -5,7 +5,7 @@
 import { type Address, covers } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { type Change, PLAN_VERSION, type Plan } from '../kinds/change.ts';
+import { type Change, PLAN_VERSION, type Plan, type PlannedWith } from '../kinds/change.ts';
 import { fingerprint, vmFingerprint } from '../kinds/fingerprint.ts';
 import type { DestroyContext, Kind, KindPlan, PlanContext, PlanOptions, ResourcePlan, Secrets } from '../kinds/kind.ts';
 import type { Observed } from '../kinds/observed.ts';
@@ -35,7 +35,7 @@ export function planStack(input: PlanInput): PlanResult {
   const warnings = KINDS.flatMap((kind) => plans.get(kind)?.warnings ?? []);
   const checked = KINDS.flatMap((kind) => plans.get(kind)?.checked ?? []);
   const plan = planOf(input, resources, linked(resources), warnings);
-  return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }) } };
+  return { ok: true, plan: { ...plan, options: optionsOf(input), ...(checked.length > 0 && { checked }) } };
 }
 
 /** The cluster as the foundations of the stack will have left it: what its VMs will take can be told from that. */
@@ -152,6 +152,15 @@ function planOf(
     steps,
     warnings,
     fingerprints: fingerprintsOf(input),
+  };
+}
+
+function optionsOf({ only = [], allowDelete, allowRestart, replace = [] }: PlanOptions): PlannedWith {
+  return {
+    ...(only.length > 0 && { only }),
+    ...(allowDelete && { allowDelete }),
+    ...(allowRestart && { allowRestart }),
+    ...(replace.length > 0 && { replace }),
   };
 }
 

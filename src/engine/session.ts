@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
 import { isEmpty, type Plan } from '../kinds/change.ts';
+import { fingerprint } from '../kinds/fingerprint.ts';
 import type { ImageSources } from '../kinds/image/steps.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
@@ -82,6 +83,8 @@ export class Session {
   readonly #memory: RunMemory;
   readonly #run: RunDeps;
   #observed: Observed | undefined;
+  /** Steps of the plans that this session made. */
+  readonly #made = new WeakSet<Plan['steps']>();
   #hasExecuted = false;
 
   private constructor(input: SessionInput, lock: StoreLock, runId: string, memory: RunMemory) {
@@ -139,7 +142,18 @@ export class Session {
     const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace, neighbours });
     this.#observed = observed;
     const result = planStack({ stack, state: this.state, observed, secrets, now: clock.now(), ...options });
-    return options.checkPrivileges === false ? result : this.#permitted(result);
+    return this.#permitted(result, options.checkPrivileges);
+  }
+
+  /**
+   * A plan that was made earlier, as it would be made now: refused as stale if what it was made from has changed, or if its
+   * steps are not those of a new plan. What people are shown, and what is done, comes from the new one.
+   */
+  async confirm(given: Plan): Promise<PlanResult> {
+    await this.#assertFresh(given);
+    const result = await this.plan(given.options);
+    if (result.ok) assertSameSteps(given, result.plan);
+    return result;
   }
 
   async planDestroy(
@@ -150,7 +164,7 @@ export class Session {
     const observed = await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
     this.#observed = observed;
     const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
-    return options.checkPrivileges === false ? result : this.#permitted(result);
+    return this.#permitted(result, options.checkPrivileges);
   }
 
   /** What a plan needs and what the token has; also for a plan that was made earlier. */
@@ -162,8 +176,10 @@ export class Session {
     return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
   }
 
-  async #permitted(result: PlanResult): Promise<PlanResult> {
+  async #permitted(result: PlanResult, isChecked = true): Promise<PlanResult> {
     const { stack, pve, signal } = this.#input;
+    if (result.ok) this.#made.add(result.plan.steps);
+    if (!isChecked) return result;
     if (!result.ok) {
       return { ok: false, problems: await explainUnseen({ pve, stack, problems: result.problems, signal }) };
     }
@@ -184,7 +200,8 @@ export class Session {
   /** Carries out a plan of this session, or one made earlier if nothing has changed since. */
   async execute(plan: Plan): Promise<ExecuteResult> {
     const { stack, signal, limits } = this.#input;
-    await this.#assertFresh(plan);
+    if (this.#made.has(plan.steps)) await this.#assertFresh(plan);
+    else assertPlanned(await this.confirm(plan));
     this.#hasExecuted = true;
     const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
     await this.#memory.record({ event: 'planned', steps });
@@ -263,6 +280,32 @@ export class Session {
     await this.#memory.record({ event: 'stepDone', step: step.id });
     log.log('info', `${address}: resumed ${open.action} of an earlier run: ${outcome}`);
   }
+}
+
+function assertPlanned(result: PlanResult): void {
+  if (result.ok) return;
+  const [problem] = result.problems;
+  throw new ProxwrightError({
+    code: 'PLAN_STALE',
+    where: problem?.where,
+    detail: `This plan cannot be made any more: ${problem?.detail ?? 'the cluster has changed.'}`,
+    hint: problem?.hint ?? advice`Make a new plan: ${command('plan')}`,
+  });
+}
+
+/** A plan file can be edited, and a template or storage can change without a VM of the stack changing. */
+function assertSameSteps(given: Plan, made: Plan): void {
+  const stepsOf = ({ steps }: Plan) => new Map(steps.map((step) => [step.id, fingerprint(step)]));
+  const [before, now] = [stepsOf(given), stepsOf(made)];
+  const differing = [...given.steps, ...made.steps].filter(({ id }) => before.get(id) !== now.get(id));
+  const addresses = [...new Set(differing.map(({ address }) => address))];
+  const isReordered = given.steps.map(({ id }) => id).join() !== made.steps.map(({ id }) => id).join();
+  if (addresses.length === 0 && !isReordered) return;
+  throw new ProxwrightError({
+    code: 'PLAN_STALE',
+    detail: `${addresses.length > 0 ? `The steps for ${addresses.join(', ')} are` : 'The order of the steps is'} not what a new plan has: the plan file was edited, or what the VMs are made from has changed. Nothing was changed.`,
+    hint: advice`Make a new plan, and check it: ${command('plan')}`,
+  });
 }
 
 /** The end of a run could not be saved: say what was done and how to continue. */

@@ -62,8 +62,17 @@ export interface Plan {
   readonly warnings: readonly Diagnostic[];
   /** What was checked, in sentences, where that is not plain from the changes. */
   readonly checked?: readonly string[];
+  /** What the plan was asked to do beyond following the file; with it, apply makes the plan again and compares. */
+  readonly options?: PlannedWith;
   /** SHA-256 of what the plan was made from; apply compares them with what it finds. */
   readonly fingerprints: Fingerprints;
+}
+
+export interface PlannedWith {
+  readonly only?: readonly string[];
+  readonly allowDelete?: boolean;
+  readonly allowRestart?: boolean;
+  readonly replace?: readonly string[];
 }
 
 export interface Fingerprints {

@@ -4,10 +4,11 @@ import type { Address } from '../base/address.ts';
 import { fileRecordSchema } from './image/record.ts';
 import { type VmRecord, vmRecordSchema } from './vm/record.ts';
 
-export const STATE_VERSION = 1;
+/** Version 1, of Proxwright 0.1.0, had neither a checksum nor a lineage. */
+export const STATE_VERSION = 2;
 
 export const stackStateSchema = z.strictObject({
-  version: z.literal(STATE_VERSION),
+  version: z.literal([1, STATE_VERSION]).transform(() => STATE_VERSION),
   stack: z.string(),
   /** Grows with every write, so that a restored older state is recognised. */
   serial: z.number().int().nonnegative(),

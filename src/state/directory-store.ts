@@ -2,7 +2,7 @@
  * A store in a local directory: one file per document, 0600, written atomically and flushed to disk before a call returns.
  * Only this folder uses `node:fs` below the front doors.
  */
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { invariant } from '../base/errors.ts';
 import { DirectoryLock, isLockFile } from './directory-lock.ts';
@@ -11,6 +11,7 @@ import {
   guarded,
   makeDirectory,
   makeFile,
+  PRIVATE_DIRECTORY,
   syncDirectory,
   TEMPORARY,
   temporaryIn,
@@ -78,6 +79,13 @@ export class DirectoryStore implements StateStore {
       .map((entry) => relative(this.directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
       .filter((name) => name.startsWith(prefix))
       .sort();
+  }
+
+  /** The mode of the directory if other users may read or change it: `0755`. Windows has no such modes. */
+  async openMode(): Promise<string | undefined> {
+    const { mode } = await stat(this.directory).catch(() => ({ mode: PRIVATE_DIRECTORY }));
+    if (process.platform === 'win32' || (mode & 0o077) === 0) return undefined;
+    return `0${(mode & 0o777).toString(8)}`;
   }
 
   lock(owner: LockOwner): Promise<StoreLock> {

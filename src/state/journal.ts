@@ -6,6 +6,7 @@ import { advice, command } from '../base/hint.ts';
 import { type Random, randomHex } from '../base/random.ts';
 import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';
 import { parseOldEvent, upgradeJournal } from './old-journal.ts';
+import { checksumOf, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';
 import { Transitions } from './transitions.ts';
 
@@ -57,12 +58,16 @@ export class JournalWriter {
     const problem = this.#transitions.accept(stamped);
     invariant(problem === undefined, `The run is about to record ${problem}.`);
     this.#tail = this.#tail.then(async () => {
-      await this.#store.append(`${FOLDER}${this.runId}.jsonl`, JSON.stringify(stamped));
+      await this.#store.append(`${FOLDER}${this.runId}.jsonl`, printEvent(stamped));
       this.#events.push(stamped);
     });
     await this.#tail;
     return stamped;
   }
+}
+
+function printEvent(event: RunEvent): string {
+  return JSON.stringify({ ...event, checksum: checksumOf(event) });
 }
 
 /** Earlier runs, oldest first: run ids begin with their time. */
@@ -93,24 +98,31 @@ export async function readRun(store: StateStore, runId: string): Promise<RunJour
 interface Line {
   /** From 1. */
   readonly line: number;
-  /** Undefined if it is not JSON. */
+  /** Undefined if it is not JSON, or not what was written. */
   readonly value: unknown;
 }
 
 function parseLines(text: string): Line[] {
   const texts = text.split('\n');
   const lines = texts.flatMap((each, index): Line[] =>
-    each === '' ? [] : [{ line: index + 1, value: parseJson(each) }],
+    each === '' ? [] : [{ line: index + 1, value: parseEvent(each) }],
   );
   // A run that died while writing leaves a partial last line, which does not count.
   const last = lines.at(-1);
-  if (last && last.line === texts.length && last.value === undefined) lines.pop();
+  if (last && last.line === texts.length && last.value === undefined && !isWhole(texts.at(-1))) lines.pop();
   return lines;
 }
 
-function parseJson(text: string): unknown {
+/** A last line that is complete but for a damaged line break: the run has acted on it, so it must not be left out. */
+function isWhole(text = ''): boolean {
+  return parseEvent(text.slice(0, -1)) !== undefined;
+}
+
+/** Undefined if the line is not JSON, or not what was written. */
+function parseEvent(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const { content, isSound } = sealed(JSON.parse(text));
+    return isSound ? content : undefined;
   } catch {
     return undefined;
   }
@@ -126,7 +138,7 @@ export async function closeRun(store: StateStore, clock: Clock, runId: string): 
   const text = (await store.read(name)) ?? '';
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
   const ended: RunEvent = { event: 'runEnded', outcome: 'failed', at: new Date(clock.now()).toISOString() };
-  await store.write(name, `${whole}${JSON.stringify(ended)}\n`);
+  await store.write(name, `${whole}${printEvent(ended)}\n`);
 }
 
 export async function readRuns(store: StateStore): Promise<RunJournal[]> {
@@ -144,7 +156,7 @@ function damaged(file: string, line: number): never {
   throw new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file, line },
-    detail: 'This line of the journal is not an event.',
+    detail: 'This line of the journal is not an event, or is not as it was written.',
     hint: REBUILD,
   });
 }

@@ -8,7 +8,7 @@ import { ProxwrightError } from '../base/errors.ts';
 /** Names of files that are being written; a store does not list them. */
 export const TEMPORARY = '.tmp-';
 const PRIVATE = 0o600;
-const PRIVATE_DIRECTORY = 0o700;
+export const PRIVATE_DIRECTORY = 0o700;
 
 export function temporaryIn(directory: string): string {
   return join(directory, `${TEMPORARY}${randomBytes(8).toString('hex')}`);

@@ -76,10 +76,10 @@ describe('the state file', () => {
 
   it('rejects a newer version and names both', async () => {
     const store = new MemoryStore();
-    await store.write('state.json', JSON.stringify({ version: 2, anything: true }));
+    await store.write('state.json', JSON.stringify({ version: 3, anything: true }));
     await expect(readState(store, 'lab')).rejects.toMatchObject({
       code: 'STATE_TOO_NEW',
-      diagnostic: { detail: 'It has version 2; this Proxwright reads up to version 1.' },
+      diagnostic: { detail: 'It has version 3; this Proxwright reads up to version 2.' },
     });
   });
 
@@ -103,6 +103,37 @@ describe('the state file', () => {
       code: 'STATE_DAMAGED',
       diagnostic: { where: { file: 'state.json' } },
     });
+  });
+});
+
+describe('the checksum of a state', () => {
+  it('tells a changed value, and says how to go on', async () => {
+    const { store } = await written('a');
+    const text = (await store.read('state.json')) ?? '';
+    await store.write('state.json', text.replace('"vmid": 401', '"vmid": 402'));
+    await expect(readState(store, 'lab')).rejects.toMatchObject({
+      code: 'STATE_DAMAGED',
+      diagnostic: {
+        detail: expect.stringContaining('its checksum does not fit its content'),
+        hint: { text: expect.stringMatching(/state restore.*state recover.*delete its "checksum"/) },
+      },
+    });
+  });
+
+  it('does not depend on the layout of the file', async () => {
+    const { store, state } = await written('a');
+    const { checksum, ...content } = JSON.parse((await store.read('state.json')) ?? '');
+    await store.write('state.json', JSON.stringify({ checksum, ...content }));
+    expect(await readState(store, 'lab')).toEqual(state);
+  });
+
+  it('is missing in states of version 0.1.0, which still load', async () => {
+    const store = new MemoryStore();
+    await store.write(
+      'state.json',
+      JSON.stringify({ version: 1, stack: 'lab', serial: 4, vms: { 'vm.web': named('a') } }),
+    );
+    expect(await readState(store, 'lab')).toMatchObject({ serial: 4, vms: { 'vm.web': { name: 'a' } } });
   });
 });
 
@@ -146,5 +177,14 @@ describe('backups', () => {
     await writeState(store, state);
     expect(await store.read('backups/state-00000001.json')).toBe('{"version": 1, "sta');
     expect((await readState(store, 'lab')).vms['vm.web']?.name).toBe('a');
+  });
+
+  it('are not overwritten when a damaged state is replaced by one that was rebuilt', async () => {
+    const { store } = await written('a', 'b', 'c');
+    await store.write('state.json', '{"version": 1, "sta');
+    const rebuilt = await writeState(store, { ...emptyState('lab'), vms: { 'vm.web': named('d') } });
+    expect(rebuilt.serial).toBe(4);
+    expect(await listBackups(store)).toEqual([1, 2, 3].map((serial) => `backups/state-0000000${serial}.json`));
+    expect(parseState((await store.read('backups/state-00000001.json')) ?? '', '').vms['vm.web']?.name).toBe('a');
   });
 });

@@ -1,7 +1,8 @@
-/** The state file: validated when read, written as a whole, with backups of previous versions. */
+/** The state file: written as a whole with a checksum, validated when read, with backups of previous versions. */
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
+import { checksumOf, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';
 
 const STATE_FILE = 'state.json';
@@ -40,7 +41,9 @@ export function parseState(text: string, file: string): StackState {
       hint: 'Use the Proxwright that wrote it, or a newer one.',
     });
   }
-  const parsed = stackStateSchema.safeParse(raw);
+  const { content, isSound } = sealed(raw);
+  if (!isSound) throw changed(file);
+  const parsed = stackStateSchema.safeParse(content);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw damaged(file, issue ? `${issue.path.join('.')}: ${issue.message}` : 'it has an unknown shape');
@@ -51,7 +54,7 @@ export async function writeState(store: StateStore, state: StackState): Promise<
   const before = await store.read(STATE_FILE);
   if (before === undefined) return replaceState(store, { ...state, serial: state.serial + 1 });
   // A restored state is older than the one it replaces; its serial must not be used a second time.
-  const serial = serialOf(before) ?? state.serial;
+  const serial = serialOf(before) ?? Math.max(state.serial, await serialAfterBackups(store));
   const unchanged = { ...state, serial };
   if (printState(unchanged) === before) return unchanged;
   await keepBackup(store, serial, before);
@@ -71,11 +74,18 @@ function serialOf(text: string): number | undefined {
   }
 }
 
+/** For a state that cannot be read: it was written after the last backup. */
+async function serialAfterBackups(store: StateStore): Promise<number> {
+  const [, digits] = /state-(\d+)\.json$/.exec((await listBackups(store)).at(-1) ?? '') ?? [];
+  return digits === undefined ? 0 : Number(digits) + 1;
+}
+
 /** The same text for the same state: keys are in a fixed order. */
 export function printState({ version, stack, serial, vms, files }: StackState): string {
   // Most stacks have no files, so an empty list is left out.
   const others = Object.keys(files).length > 0 && { files: inOrder(files) };
-  return `${JSON.stringify({ version, stack, serial, vms: inOrder(vms), ...others }, undefined, 2)}\n`;
+  const content = { version, stack, serial, vms: inOrder(vms), ...others };
+  return `${JSON.stringify({ ...content, checksum: checksumOf(content) }, undefined, 2)}\n`;
 }
 
 function inOrder(value: unknown): unknown {
@@ -98,6 +108,16 @@ function backupName(serial: number): string {
 
 export async function listBackups(store: StateStore): Promise<string[]> {
   return store.list(BACKUPS);
+}
+
+function changed(file: string): ProxwrightError {
+  const { detail, hint } = damaged(file, 'its checksum does not fit its content').diagnostic;
+  return new ProxwrightError({
+    code: 'STATE_DAMAGED',
+    where: { file },
+    detail: `${detail} The file was damaged on disk, or changed by something other than Proxwright.`,
+    hint: advice`${hint ?? ''} If you changed it on purpose, delete its "checksum".`,
+  });
 }
 
 function damaged(file: string, problem: string): ProxwrightError {

@@ -3,7 +3,7 @@
 import { canceled, isCanceled } from '../../base/errors.ts';
 import { counted } from '../../base/units.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
-import { type Change, isEmpty, type Plan } from '../../kinds/change.ts';
+import type { Change, Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import { isYes } from '../consent.ts';
 import { type Failure, problemOfRun } from '../evidence/incident-file.ts';
@@ -46,22 +46,14 @@ export async function makePlan(
   deps: CommandDeps,
 ): Promise<Plan> {
   checkPlanning(options, opened.stack, run.session.state);
-  if (givenPlan) return permitted(givenPlan, run, deps);
+  if (givenPlan) {
+    return requirePlan(await withLocalImages(await run.session.confirm(givenPlan), opened), deps);
+  }
   const { session } = run;
   const plan = requirePlan(await withLocalImages(await session.plan(planOptions(options)), opened), deps);
   if (options.yes || !deps.canAsk) return plan;
   const wider = await askForMore(plan, options, deps);
   return wider ? requirePlan(await session.plan(wider), deps) : plan;
-}
-
-/** The plan may have been made with another token, or with other privileges. */
-async function permitted(plan: Plan, { session }: StackRun, deps: CommandDeps): Promise<Plan> {
-  const { missing } = isEmpty(plan) ? { missing: [] } : await session.privilegesFor(plan);
-  const warnings = plan.warnings.filter(({ code }) => code !== 'PRIVILEGE_MISSING' && code !== 'ROOT_ONLY');
-  return requirePlan(
-    missing.length > 0 ? { ok: false, problems: missing } : { ok: true, plan: { ...plan, warnings } },
-    deps,
-  );
 }
 
 /** At a terminal, asks for what the file does not allow by itself. Without one, that takes --allow-delete or --allow-restart. */

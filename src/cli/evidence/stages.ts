@@ -16,7 +16,7 @@ export async function passValidate(proof: Proof, options: StackOptions, outerDep
   return proof.gate.pass('validate', outerDeps, async (deps) => {
     const read = await readStack(options, deps);
     proof.known.file = read.file;
-    const opened = openReadStack(read, deps);
+    const opened = await openReadStack(read, deps);
     proof.known.stack = opened.stack.name;
     return { value: opened, words: `${read.file} is valid: ${counted(opened.stack.vms.length, 'VM')}.` };
   });

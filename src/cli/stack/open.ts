@@ -1,9 +1,10 @@
 /** Opens the stack that a command works on: finds and reads its file, resolves it, and locates its state. */
 import { access } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
+import { shellWord } from '../../base/shell.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts';
 import { DirectoryStore } from '../../state/directory-store.ts';
@@ -32,14 +33,31 @@ export async function openStack(options: StackOptions, deps: CommandDeps): Promi
 }
 
 /** Opens a stack whose file has been read. */
-export function openReadStack(read: ReadStack, deps: CommandDeps): OpenedStack {
+export async function openReadStack(read: ReadStack, deps: CommandDeps): Promise<OpenedStack> {
   const { file, stack, diagnostics, variableFiles } = read;
   if (variableFiles.length > 0) deps.terminal.log('info', `Variables from ${variableFiles.join(', ')}.`);
   for (const diagnostic of diagnostics) deps.terminal.diagnostic(diagnostic);
   if (!stack) throw new AlreadyShown();
   const directory = dirname(resolve(deps.directory, file));
   const stateDirectory = join(directory, STATE_FOLDER, stack.name);
-  return { stack, file, directory, store: new DirectoryStore(stateDirectory), stateDirectory, warnings: diagnostics };
+  const store = new DirectoryStore(stateDirectory);
+  await warnIfOpen(store, deps);
+  return { stack, file, directory, store, stateDirectory, warnings: diagnostics };
+}
+
+/** Some commands open the stack twice. */
+const warned = new WeakSet<CommandDeps['terminal']>();
+
+/** New directories are private; one that was made or copied by other means may not be. */
+async function warnIfOpen(store: DirectoryStore, { terminal, directory }: CommandDeps): Promise<void> {
+  const mode = await store.openMode();
+  if (mode === undefined || warned.has(terminal)) return;
+  warned.add(terminal);
+  const path = shellWord(relative(directory, store.directory));
+  terminal.log(
+    'warn',
+    `Other users of this machine can open the state directory (mode ${mode}). To close it: chmod -R go= ${path}`,
+  );
 }
 
 export interface ReadStack {

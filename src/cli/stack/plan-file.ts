@@ -1,14 +1,15 @@
-/** Plans on disk: written for their owner only, and checked when they are read. */
+/** Plans on disk: written for their owner only with a checksum, and checked when they are read. */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
 import { PLAN_VERSION, type Plan } from '../../kinds/change.ts';
 import { readTextFile } from '../../local/text-file.ts';
+import { checksumOf, sealed } from '../../state/seal.ts';
 import type { CommandDeps } from '../command.ts';
 import { writePrivateFile } from '../write-file.ts';
 
-/** Enough to tell a plan from any other file. Its fingerprints show whether it still fits the cluster. */
+/** Enough to tell a plan from any other file. Apply makes the plan again and compares its steps. */
 const planSchema = z.looseObject({
   version: z.literal(PLAN_VERSION),
   stack: z.string(),
@@ -16,11 +17,24 @@ const planSchema = z.looseObject({
   changes: z.array(z.looseObject({ address: z.string(), kind: z.string() })),
   steps: z.array(z.looseObject({ id: z.string(), address: z.string(), action: z.string(), input: z.unknown() })),
   warnings: z.array(z.looseObject({})),
+  options: z
+    .strictObject({
+      only: z.array(z.string()),
+      allowDelete: z.boolean(),
+      allowRestart: z.boolean(),
+      replace: z.array(z.string()),
+    })
+    .partial()
+    .optional(),
   fingerprints: z.strictObject({ stack: z.string(), state: z.string(), vms: z.record(z.string(), z.string()) }),
 });
 
 export async function writePlan(file: string, plan: Plan, deps: CommandDeps): Promise<void> {
-  await writePrivateFile(resolve(deps.directory, file), `${JSON.stringify(plan, undefined, 2)}\n`, file);
+  await writePrivateFile(resolve(deps.directory, file), printPlan(plan), file);
+}
+
+export function printPlan(plan: Plan): string {
+  return `${JSON.stringify({ ...plan, checksum: checksumOf(plan) }, undefined, 2)}\n`;
 }
 
 export async function readPlan(file: string, stack: string, deps: CommandDeps): Promise<Plan> {
@@ -30,13 +44,28 @@ export async function readPlan(file: string, stack: string, deps: CommandDeps): 
     advice`To create one: ${command('plan', '--out', 'FILE')}`,
     file,
   );
-  const parsed = planSchema.safeParse(parseJson(text));
+  return parsePlan(text, file, stack);
+}
+
+/** `stack` is the name of the stack that the plan must be for. */
+export function parsePlan(text: string, file: string, stack: string): Plan {
+  const { content, isSound } = sealed(parseJson(text));
+  const parsed = planSchema.safeParse(content);
   if (!parsed.success) {
     throw new ProxwrightError({
       code: 'BAD_VALUE',
       where: { file },
       detail: 'This file is not a plan, or not a plan of this version of Proxwright.',
       hint: advice`To create one: ${command('plan', '--out', 'FILE')}`,
+    });
+  }
+  if (!isSound) {
+    throw new ProxwrightError({
+      code: 'PLAN_STALE',
+      where: { file },
+      detail:
+        'Its checksum does not fit its content: the plan was edited or damaged after it was made. Nothing was changed.',
+      hint: advice`Make a new plan: ${command('plan', '--out', file)}`,
     });
   }
   if (parsed.data.stack !== stack) {

@@ -1,0 +1,101 @@
+/** A plan that was saved and is applied later: it is made again, and only a plan with the same steps is carried out. */
+import { describe, expect, it } from 'vitest';
+import type { Plan } from '../../src/kinds/change.ts';
+import { StackScene, stackOf } from './support/stack-scene.ts';
+
+const STACK = stackOf(`
+defaults: { node: pve1, clone: { template: ubuntu-24.04 }, power: stopped }
+vms:
+  web: { name: web, vmid: 401, memory: 4GiB }
+  db: { name: db, vmid: 402, memory: 4GiB }
+`);
+
+const saved = (plan: Plan): Plan => JSON.parse(JSON.stringify(plan));
+
+async function applySaved(lab: StackScene, plan: Plan): Promise<void> {
+  const session = await lab.session(STACK);
+  try {
+    await session.execute(plan);
+  } finally {
+    await session.close();
+  }
+}
+
+/** The plan with something in the step of this action changed. */
+function edited(plan: Plan, action: string, input: Readonly<Record<string, unknown>>): Plan {
+  return {
+    ...plan,
+    steps: plan.steps.map((step) =>
+      step.address === 'vm.web' && step.action === action
+        ? { ...step, input: { ...(step.input as object), ...input } }
+        : step,
+    ),
+  };
+}
+
+const vmsOf = (lab: StackScene) =>
+  [...lab.simulator.runtime.world.vms.keys()].filter((vmid) => vmid === 401 || vmid === 402);
+
+describe('a saved plan', () => {
+  it('is carried out as long as nothing has changed', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await applySaved(lab, saved(await lab.plan(STACK)));
+    });
+    expect(vmsOf(lab)).toEqual([401, 402]);
+  });
+
+  it.each([
+    ['another source of the clone', 'vm.clone', { source: { node: 'pve1', vmid: 9999 } }],
+    ['another name', 'vm.clone', { name: 'other' }],
+    ['a configuration that nobody planned', 'vm.configure', { desired: [] }],
+  ])('is refused with %s', async (_, action, input) => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      const plan = edited(saved(await lab.plan(STACK)), action, input);
+      await expect(applySaved(lab, plan)).rejects.toMatchObject({
+        code: 'PLAN_STALE',
+        diagnostic: { detail: expect.stringContaining('The steps for vm.web are not what a new plan has') },
+      });
+    });
+    expect(vmsOf(lab)).toEqual([]);
+  });
+
+  it('is refused with a step less, a step more, or steps in another order', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      const plan = saved(await lab.plan(STACK));
+      const [first, ...rest] = plan.steps;
+      for (const steps of [rest, [...plan.steps, { ...plan.steps[0], id: 'vm.web/again' }], [...rest, first]]) {
+        await expect(applySaved(lab, { ...plan, steps } as Plan)).rejects.toMatchObject({ code: 'PLAN_STALE' });
+      }
+    });
+    expect(vmsOf(lab)).toEqual([]);
+  });
+
+  it('is refused once its template has other notes, which a clone takes along', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      const plan = saved(await lab.plan(STACK));
+      const clone = plan.steps.find(({ action }) => action === 'vm.clone');
+      const { source } = (clone as { input: { source: { vmid: number } } }).input; // the input of this action
+      lab.edit(source.vmid, 'description', 'Changed since.');
+      await expect(applySaved(lab, plan)).rejects.toMatchObject({ code: 'PLAN_STALE' });
+    });
+    expect(vmsOf(lab)).toEqual([]);
+  });
+
+  it('keeps what it was asked to do beyond following the file', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await lab.apply(STACK);
+      const uuid = (await lab.state()).vms['vm.web']?.uuid;
+      const session = await lab.session(STACK);
+      const result = await session.plan({ replace: ['vm.web'] });
+      await session.close();
+      if (!result.ok) throw new Error('no plan');
+      await applySaved(lab, saved(result.plan));
+      expect((await lab.state()).vms['vm.web']?.uuid).not.toBe(uuid);
+    });
+  });
+});
