@@ -16,7 +16,7 @@ import type { IdReservations } from '../kinds/vm/ids.ts';
 import type { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
 import type { Pve } from '../pve/client.ts';
-import { isSightLost } from '../pve/index.ts';
+import { isConnectionLost } from '../pve/index.ts';
 import type { VmPatch } from '../state/events.ts';
 import type { RunMemory } from './run-memory.ts';
 
@@ -66,7 +66,7 @@ export async function runStep(
     // A canceled step stays open in the journal: the next run resumes it.
     if (!isCancel(error, own.signal)) {
       const { code, detail } = toDiagnostic(error);
-      const lost = isSightLost(error) && { lost: true as const };
+      const lost = isConnectionLost(error) && { lost: true as const };
       await memory.record({ event: 'stepFailed', step: id, code, detail, ...lost });
     }
     throw located(error, step);

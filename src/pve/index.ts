@@ -46,12 +46,12 @@ export type { StorageDefinition, StorageDefinitions } from './api/storage.ts';
 export { createPve, DEFAULT_LIMITS, type Pve, type PveConnection, type PveLimits, type PveOptions } from './client.ts';
 export { type MissingPrivilege, missingPrivilege } from './errors/failures.ts';
 export {
+  isConnectionLost,
   isConnectionTrouble,
   isLockContention,
   isNotExecuted,
   isNotFound,
   isOutcomeUnknown,
-  isSightLost,
 } from './errors/kinds.ts';
 export type { CallOptions } from './exchange.ts';
 export {

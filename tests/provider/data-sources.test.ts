@@ -163,7 +163,7 @@ describe('proxwright_template', () => {
   it('tells a token that sees nothing from a cluster that has nothing', async () => {
     const blind = await read('proxwright_template', { name: 'ubuntu-24.04' }, { token: NO_RIGHTS });
     expect(blind.told).toEqual([
-      'error name: The token sees no VM at all, so nobody can say whether "ubuntu-24.04" exists: it lacks VM.Audit everywhere.',
+      'error name: The token sees no VM at all, so Proxwright cannot tell whether "ubuntu-24.04" exists: the token lacks VM.Audit everywhere.',
     ]);
     const none = await read('proxwright_template', { name: 'ubuntu-24.04' }, { bench: new ProviderBench(emptyWorld) });
     expect(none.told).toEqual(['error name: No visible VM is called "ubuntu-24.04". The token can see no template.']);
@@ -253,7 +253,7 @@ describe('proxwright_vm', () => {
   it('is not said to be absent by a token that sees nothing', async () => {
     const { told: said } = await read('proxwright_vm', { vmid: 150 }, { token: NO_RIGHTS });
     expect(said).toEqual([
-      'error vmid: The token sees no VM at all, so nobody can say whether VM 150 exists: it lacks VM.Audit everywhere.',
+      'error vmid: The token sees no VM at all, so Proxwright cannot tell whether VM 150 exists: the token lacks VM.Audit everywhere.',
     ]);
   });
 

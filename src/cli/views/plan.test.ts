@@ -31,7 +31,7 @@ const PLAN = planOf([
     kind: 'update',
     name: 'web-2',
     vmid: 402,
-    reason: 'The file and somebody else changed it.',
+    reason: 'The file changed, and so did the VM outside Proxwright.',
     differences: [
       { path: 'memory', key: 'memory', before: '4GiB', after: '8GiB', by: 'file', effect: 'restart' },
       { path: 'nics.net0.vlan', key: 'net0', before: 30, after: 20, by: 'others', effect: 'live' },
@@ -47,21 +47,21 @@ const PLAN = planOf([
     vmid: 410,
     reason: 'It is made anew, as asked for.',
   }),
-  change({ address: address('vm.old'), kind: 'delete', name: 'old', vmid: 420, reason: 'It left the file.' }),
+  change({ address: address('vm.old'), kind: 'delete', name: 'old', vmid: 420, reason: 'It is no longer in the file.' }),
   change({
     address: address('vm.kept'),
     kind: 'keep',
     name: 'kept',
     vmid: 430,
-    reason: 'It left the file but is not deleted.',
+    reason: 'It is not in the file. Proxwright keeps it; only --allow-delete deletes it.',
   }),
-  change({ address: address('vm.same'), kind: 'none', name: 'same', vmid: 440, reason: 'It is as the file says.' }),
+  change({ address: address('vm.same'), kind: 'none', name: 'same', vmid: 440, reason: 'It matches the file.' }),
   change({
     address: address('vm.later'),
     kind: 'none',
     name: 'later',
     vmid: 441,
-    reason: 'It is as the file says.',
+    reason: 'It matches the file.',
     restartPending: ['cpu.cores'],
   }),
 ]);
@@ -77,7 +77,7 @@ describe('the view of a plan', () => {
           inherited, kept: ide2: cloud-init drive on local-lvm; net1: virtio on vmbr1
 
       ~ vm.web[2]  change web-2 (VM 402 on pve1)
-          The file and somebody else changed it.
+          The file changed, and so did the VM outside Proxwright.
           memory          4GiB → 8GiB  [changed in the file, after a restart]
           nics.net0.vlan  30 → 20  [changed outside Proxwright, live]
           description     x → "two words"  [changed in the file and outside Proxwright, live]
@@ -88,13 +88,13 @@ describe('the view of a plan', () => {
           It is made anew, as asked for.
 
       - vm.old  delete old (VM 420 on pve1)
-          It left the file.
+          It is no longer in the file.
 
       = vm.kept  keep kept (VM 430 on pve1)
-          It left the file but is not deleted.
+          It is not in the file. Proxwright keeps it; only --allow-delete deletes it.
 
         vm.later  unchanged later (VM 441 on pve1)
-          It is as the file says.
+          It matches the file.
           restart pending: cpu.cores
 
       2 to create, 1 to change, 2 to delete."
@@ -110,7 +110,7 @@ describe('the view of a plan', () => {
     const moving = change({
       address: address('vm.a'),
       kind: 'update',
-      reason: 'Its power state or place is to change.',
+      reason: 'Its power state or node changes.',
     });
     const step = { address: moving.address, needs: [], input: {} };
     const migrate = {

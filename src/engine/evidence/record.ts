@@ -6,9 +6,9 @@ import { redact, type Secret } from '../../base/secret.ts';
 import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
 import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../../kinds/vm/ha.ts';
-import { comparableHa, foundHa } from '../../kinds/vm/observe-ha.ts';
+import { comparableHa, observedHa } from '../../kinds/vm/observe-ha.ts';
 import { effectiveValues } from '../../kinds/vm/observed.ts';
-import { wanted } from '../../kinds/vm/plan/desired-vm.ts';
+import { desiredConfigOf } from '../../kinds/vm/plan/desired-vm.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { PlanInput } from '../plan.ts';
 
@@ -158,10 +158,13 @@ export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvide
   };
 }
 
+/** `wanted` and `found` are the names that the evidence format has for desired (or recorded) and observed values. */
 export interface VmEvidence {
-  /** `wanted`: the recorded uuid; `found`: the observed one. The names are part of the evidence format. */
   readonly uuid: { readonly wanted: string | null; readonly found: string | null };
-  readonly fields: readonly ComparedField[];
+  readonly fields: readonly (Omit<ComparedField, 'desired' | 'observed'> & {
+    readonly wanted: unknown;
+    readonly found: unknown;
+  })[];
 }
 
 /** Compares each VM that exists and can be read: its identity, and every field of the file. */
@@ -185,10 +188,11 @@ export function evidenceOf({
       asIncomplete: false,
       readyMs: stack.rollout.timeouts.readyMs,
     };
+    const desired = desiredConfigOf(input, { vmid, uuid }, effectiveValues(found.vm));
     const fields = [
-      ...comparedFields(wanted(input, { vmid, uuid }, effectiveValues(found.vm)), found.vm, recorded.lastApplied),
-      ...comparedHa(comparableHa(vm.fields.ha, observed), foundHa(observed, vmid)),
-    ];
+      ...comparedFields(desired, found.vm, recorded.lastApplied),
+      ...comparedHa(comparableHa(vm.fields.ha, observed), observedHa(observed, vmid)),
+    ].map(({ desired: wanted, observed: found, ...rest }) => ({ ...rest, wanted, found }));
     return [[vm.address, { uuid: { wanted: recorded.uuid ?? null, found: uuid ?? null }, fields }]];
   });
   return new Map(entries);

@@ -95,7 +95,7 @@ function desiredOf({ stackName, address, observed, pciMappings }: TakeOverInput,
       secrets: new Map(),
       base: observed.current,
       uuid,
-      remembered: heldSeed(observed.current)?.file,
+      recordedVolume: heldSeed(observed.current)?.file,
     }),
   });
 }

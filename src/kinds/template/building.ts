@@ -5,7 +5,7 @@ import type { Step } from '../step.ts';
 import type { DesiredConfig } from '../vm/desired.ts';
 import type { VmFields } from '../vm/fields/index.ts';
 import { type PackedEntry, packDesired } from '../vm/packed.ts';
-import { sizesWanted } from '../vm/plan/creation.ts';
+import { desiredSizes } from '../vm/plan/creation.ts';
 import { applied, secretKeys, seedStep } from '../vm/plan/desired-vm.ts';
 import { seedSlot } from '../vm/plan/seed-place.ts';
 import type { TemplateRecord } from '../vm/record.ts';
@@ -66,7 +66,7 @@ export function guestOf({ guest, agent }: VmFields): TemplateGuest {
 
 function configureSteps(vm: ResolvedVm, desired: DesiredConfig): Step[] {
   const [configure, verify] = writeAndVerify(vm, desired);
-  const resizes = sizesWanted(desired).map((size) => vmStep(vm.address, 'vm.resize', size, { part: size.slot }));
+  const resizes = desiredSizes(desired).map((size) => vmStep(vm.address, 'vm.resize', size, { part: size.slot }));
   return [configure, ...resizes, verify];
 }
 

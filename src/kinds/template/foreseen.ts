@@ -7,7 +7,7 @@ import { parseDrive } from '../vm/disks.ts';
 import type { VmObserved } from '../vm/observed.ts';
 import { packDesired } from '../vm/packed.ts';
 import { printPropertyOf } from '../vm/parts.ts';
-import { sizesWanted } from '../vm/plan/creation.ts';
+import { desiredSizes } from '../vm/plan/creation.ts';
 import { desiredValuesOf, type Owner, written } from '../vm/privileges/forecast.ts';
 import { configureWrites } from '../vm/writes.ts';
 
@@ -16,7 +16,7 @@ export function finished(vm: VmObserved, desired: DesiredConfig, owner: Owner): 
   const values = desiredValuesOf(packDesired(desired.values()), owner, vm);
   const made = configureWrites(values, vm).reduce((each, write) => written(each, write, values), vm);
   const current = new Map(made.current);
-  for (const { slot, sizeBytes } of sizesWanted(desired)) {
+  for (const { slot, sizeBytes } of desiredSizes(desired)) {
     const text = current.get(slot);
     const drive = text === undefined ? undefined : parseDrive(slot, text);
     if (!drive || (drive.sizeBytes ?? 0) >= sizeBytes) continue;

@@ -1,7 +1,7 @@
 /** Templates: built as VMs, then converted; a changed recipe builds a new version beside the old one. */
 import type { Kind, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
 import type { ResolvedSecret } from '../vm/desired-config.ts';
-import { isToBeMade, machineToken, volumesUsed } from '../vm/plan/machines.ts';
+import { machineToken, needsCreation, volumesUsed } from '../vm/plan/machines.ts';
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
 import { TEMPLATE_ACTIONS } from './actions.ts';
 import { neededTemplates, templateToken, withForeseen } from './in-stack.ts';
@@ -58,7 +58,7 @@ const WORDS_OF_REMOVAL = {
 export function planTemplates(context: PlanContext): TemplatePlan[] {
   const { stack, state, observed, secrets, findings, isSelected, isReplaced } = context;
   const vms = stack.vms.filter(({ address }) => isSelected(address));
-  const toMake = vms.filter(({ address }) => isToBeMade(context, address) || isReplaced(address));
+  const toMake = vms.filter(({ address }) => needsCreation(context, address) || isReplaced(address));
   const needed = new Set(neededTemplates(stack, toMake));
   return stack.templates.flatMap((template) => {
     const { address } = template.vm;

@@ -17,7 +17,7 @@ import { packDesired, withoutSeed } from '../vm/packed.ts';
 import { checkVm, type Findings } from '../vm/plan/checks.ts';
 import { pickTemplate } from '../vm/plan/choose-template.ts';
 import { creationDifferences, reserveStep } from '../vm/plan/creation.ts';
-import { seedStep, type VmPlan, type VmPlanInput, wanted } from '../vm/plan/desired-vm.ts';
+import { desiredConfigOf, seedStep, type VmPlan, type VmPlanInput } from '../vm/plan/desired-vm.ts';
 import { identityProblem } from '../vm/plan/verdict.ts';
 import { cloned, created, desiredValuesOf, emptyVm, type Owner, UNKNOWN_VMID } from '../vm/privileges/forecast.ts';
 import type { VmRecord } from '../vm/record.ts';
@@ -238,9 +238,13 @@ function desiredFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserve
   const fields = finalFields(vm.fields, base);
   const final = { ...template.vm, fields: { ...fields, name: template.name } };
   return {
-    built: wanted({ ...common, vm }, identity, base),
-    finalised: wanted({ ...common, vm: { ...vm, fields: template.install ? fields : vm.fields } }, identity, base),
-    final: wanted({ ...common, vm: final, asIncomplete: false }, identity, base),
+    built: desiredConfigOf({ ...common, vm }, identity, base),
+    finalised: desiredConfigOf(
+      { ...common, vm: { ...vm, fields: template.install ? fields : vm.fields } },
+      identity,
+      base,
+    ),
+    final: desiredConfigOf({ ...common, vm: final, asIncomplete: false }, identity, base),
   };
 }
 

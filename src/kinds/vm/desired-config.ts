@@ -214,7 +214,7 @@ function desireDevices(desired: Collector, fields: VmFields, context: DesiredCon
 
 function desireSeed(desired: Collector, fields: VmFields, seed: SeedPlace, context: DesiredContext): void {
   const [document = 'user_data'] = ownDocuments(fields.cloud_init);
-  const inSeed = { parts: ['file'], told: true } as const;
+  const inSeed = { parts: ['file'], inCloudInitFile: true } as const;
   const own: DesiredField = { path: `cloud_init.${document}`, value: seed.digest, words: 'secret', ...inSeed };
   const others = fieldsInSeed(fields, context).map((field): DesiredField => ({ ...field, ...inSeed }));
   desired.add(seed.slot, { kind: 'cdrom', set: {}, file: seed.file, seed: true }, [own, ...others]);

@@ -56,7 +56,7 @@ export interface DesiredField {
   /** The sub-keys it stands for, the one that shows its value first; empty where it is the whole value. */
   readonly parts: readonly string[];
   /** It is part of a custom cloud-init file: only the recorded value shows whether it changed. */
-  readonly told?: true;
+  readonly inCloudInitFile?: true;
 }
 
 /** A key with its desired value: enough to compare and to write. */

@@ -41,7 +41,7 @@ export function diffHa(
 ): readonly Difference[] {
   return comparedHa(desired, observed)
     .filter(({ equal }) => !equal)
-    .map(({ path, key, wanted: after, found: before }) => ({
+    .map(({ path, key, desired: after, observed: before }) => ({
       path,
       key,
       before,
@@ -56,11 +56,11 @@ export function comparedHa(desired: HaFields | undefined, observed: HaResource |
   if (desired === undefined) return [];
   if (desired === false) {
     const before = observed ? { state: observedValue(observed, 'state') } : false;
-    return [{ path: 'ha', key: 'ha', wanted: false, found: before, equal: observed === undefined }];
+    return [{ path: 'ha', key: 'ha', desired: false, observed: before, equal: observed === undefined }];
   }
   return namesIn(desired).map((name) => {
     const actual = observed ? observedValue(observed, name) : null;
-    return { path: `ha.${name}`, key: 'ha', wanted: desired[name], found: actual, equal: actual === desired[name] };
+    return { path: `ha.${name}`, key: 'ha', desired: desired[name], observed: actual, equal: actual === desired[name] };
   });
 }
 

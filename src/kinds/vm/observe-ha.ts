@@ -1,4 +1,4 @@
-/** Reads which VMs the HA manager looks after: one read for all of them, and none where no stack asks. */
+/** Reads the resources of the HA manager: one request for all VMs, and none when no VM of the stack sets `ha`. */
 import { hasCode } from '../../base/errors.ts';
 import type { HaResource, Pve } from '../../pve/index.ts';
 import type { Observed } from '../observed.ts';
@@ -14,7 +14,7 @@ export async function observeHa(
   return { ha: await readHa(pve, signal) };
 }
 
-/** Whether anybody mentions it or not: what an import finds. */
+/** Reads them whether the stack mentions them or not; an import needs that. */
 export async function readHa(pve: Pve, signal: AbortSignal | undefined): Promise<NonNullable<Observed['ha']>> {
   try {
     const resources = await pve.cluster.ha.list({ signal });
@@ -29,11 +29,11 @@ function vmidOf({ sid }: HaResource): number {
   return Number(sid.slice('vm:'.length));
 }
 
-/** What the file wants, as far as it can be compared with what was found. */
-export function comparableHa(wish: HaFields | undefined, observed: Observed): HaFields | undefined {
-  return observed.ha?.ok ? wish : undefined;
+/** The desired values; undefined when the HA manager cannot be read, so that nothing is compared. */
+export function comparableHa(desired: HaFields | undefined, observed: Observed): HaFields | undefined {
+  return observed.ha?.ok ? desired : undefined;
 }
 
-export function foundHa(observed: Observed, vmid: number): HaResource | undefined {
+export function observedHa(observed: Observed, vmid: number): HaResource | undefined {
   return observed.ha?.ok ? observed.ha.value.get(vmid) : undefined;
 }

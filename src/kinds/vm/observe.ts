@@ -1,7 +1,7 @@
 /**
  * Reads machines, that is VMs and templates, concurrently: one read per recorded machine, one list per node, one read per
- * template to clone, and one per guest that a VM to be made could be confused with. Bridges and storages of a node are read
- * only where a VM is to be made, or names one that it does not use yet.
+ * template to clone, and one per guest that may be a lost VM of this stack. Bridges and storages of a node are read only
+ * when a VM is created there, or names one that it does not use yet.
  */
 import { type Address, covers } from '../../base/address.ts';
 import { hasCode } from '../../base/errors.ts';
@@ -22,7 +22,7 @@ import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
 import type { VmRecord } from './record.ts';
 
-/** VMs and templates alike: a template is a VM until it is converted, and recorded as one. */
+/** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
 export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
   const { pve, stack, state, signal, replace, secrets, nodes, guests } = context;
   const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmRecord][];
@@ -60,7 +60,7 @@ function needsNeighbours(
   });
 }
 
-/** Templates that no run has finished, or that are made from something else by now. */
+/** Templates that no run has finished, or whose recipe changed. */
 function templatesToBuild(stack: ResolvedStack, state: StackState, secrets: Secrets = new Map()): Address[] {
   const unfinished = stack.templates.flatMap(({ vm: { address } }) =>
     state.vms[address]?.template?.finished ? [] : [address],
@@ -68,7 +68,7 @@ function templatesToBuild(stack: ResolvedStack, state: StackState, secrets: Secr
   return [...unfinished, ...outdatedTemplates(stack, (address) => state.vms[address], secrets)];
 }
 
-/** Names and ids that what is to be made refers to; a template's own name, because somebody may have it. */
+/** Names and ids that new machines refer to; of a new template also its name, because another guest may have it. */
 function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<string> {
   const addresses = new Set(toMake.map(({ address }) => address));
   const building = stack.templates.filter(({ vm }) => addresses.has(vm.address));
@@ -78,7 +78,7 @@ function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<
   ]);
 }
 
-/** Nodes that hold VMs of ours: one list each tells which of them run. */
+/** Nodes with VMs of ours; one list per node shows which of them run. */
 function nodesOf(
   known: readonly (readonly [Address, VmRecord])[],
   guests: ReadonlyMap<number, GuestRow>,
@@ -130,7 +130,7 @@ async function readOne(
   return read.ok ? { kind: 'present', vm: read.value } : { kind: 'hidden', needs: read.needs };
 }
 
-/** A refusal for lack of privileges is an answer too; everything else that fails is a failure. */
+/** Missing privileges become part of the result; every other error is thrown. */
 async function readable<Value>(work: () => Promise<Value>, needs: string): Promise<Readable<Value> | 'absent'> {
   try {
     return { ok: true, value: await work() };
@@ -160,7 +160,7 @@ async function readTemplates(
   return new Map(entries);
 }
 
-/** What a reference may mean, read; a refusal is an answer too. */
+/** Reads a guest that a reference may name; missing privileges become part of the result. */
 export async function readTemplate(
   pve: Pve,
   row: Omit<GuestRow, 'type'>,
@@ -172,35 +172,35 @@ export async function readTemplate(
   );
   const vm: Readable<VmObserved> =
     read === 'absent' ? { ok: false, needs: `a VM ${row.vmid} that still exists` } : read;
-  // The list lags by some seconds; the configuration itself does not.
+  // The list may be some seconds old; the configuration is current.
   const isTemplate = vm.ok ? vm.value.template : row.template;
   return { vmid: row.vmid, node: row.node, name: row.name, isTemplate, vm };
 }
 
-/** Only their notes decide whether they are ours; of what the token may not read nobody can tell. */
+/** Their notes decide whether they are ours. Guests that the token may not read are left out. */
 async function readClaimants(
   pve: Pve,
   rows: readonly GuestRow[],
   signal: AbortSignal | undefined,
 ): Promise<Map<number, VmObserved>> {
   const reads = await Promise.all(rows.map(({ node, vmid }) => readOne(pve, node, vmid, false, signal)));
-  return new Map(reads.flatMap((found) => (found.kind === 'present' ? [[found.vm.vmid, found.vm] as const] : [])));
+  return new Map(reads.flatMap((read) => (read.kind === 'present' ? [[read.vm.vmid, read.vm] as const] : [])));
 }
 
-const isAbsent = (found: ObservedVm | undefined) => found === undefined || found.kind === 'gone';
+const isAbsent = (observedVm: ObservedVm | undefined) => observedVm === undefined || observedVm.kind === 'gone';
 
-/** Nodes on which something new is meant to happen, as far as they exist and answer. */
+/** Online nodes on which the plan creates something, or uses a new place. */
 function nodesToCheck(
   toMake: readonly ResolvedVm[],
   stack: ResolvedStack,
   vms: ReadonlyMap<Address, ObservedVm>,
   nodes: ReadonlyMap<string, { online: boolean }>,
 ): string[] {
-  const settling = stack.vms.filter((vm) => {
-    const found = vms.get(vm.address);
-    return found?.kind === 'present' && namesNewPlaces(vm, found.vm);
+  const moving = stack.vms.filter((vm) => {
+    const observedVm = vms.get(vm.address);
+    return observedVm?.kind === 'present' && namesNewPlaces(vm, observedVm.vm);
   });
-  const names = new Set([...toMake, ...settling].map((vm) => vm.fields.node));
+  const names = new Set([...toMake, ...moving].map((vm) => vm.fields.node));
   return [...names].filter((name) => nodes.get(name)?.online);
 }
 
@@ -217,12 +217,12 @@ async function readBridges(
   signal: AbortSignal | undefined,
 ): Promise<Readable<ReadonlySet<string>>> {
   const rows = await pve.node(node).network({ type: 'any_bridge' }, { signal });
-  // Only bridges the token may use are listed, so an empty list says nothing.
+  // Proxmox lists only bridges that the token may use, so an empty list says nothing.
   if (rows.length === 0) return { ok: false, needs: 'SDN.Use or SDN.Audit on the bridges' };
   return { ok: true, value: new Set(rows.map((row) => row.iface)) };
 }
 
-/** `nextid?vmid=` sees every guest, also those hidden from us. */
+/** `nextid?vmid=` considers every guest, also those hidden from the token. */
 async function readTakenIds(
   pve: Pve,
   vms: readonly ResolvedVm[],

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { didYouMean } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { readVm } from '../../kinds/vm/observed.ts';
-import { blindness } from '../../kinds/vm/plan/choose-template.ts';
+import { noVisibleVms } from '../../kinds/vm/plan/choose-template.ts';
 import { computed } from '../schema/model.ts';
 import { type DataSourceDefinition, nameOrId } from './define.ts';
 import { argument, vmidArgument } from './filters.ts';
@@ -63,7 +63,7 @@ async function absent(query: Query, { guests, named, machines }: Candidates, loo
       'Read it with data "proxwright_template".',
     );
   }
-  if (await seesNoVms(guests, look)) return blindness(`whether ${shownAs(query)} exists`, { field }).diagnostic;
+  if (await seesNoVms(guests, look)) return noVisibleVms(`whether ${shownAs(query)} exists`, { field }).diagnostic;
   const names = guests.filter((guest) => !guest.template).flatMap(({ name = '' }) => (name === '' ? [] : [name]));
   const guess = query.name === undefined ? undefined : didYouMean(query.name, names);
   return refused(

@@ -13,7 +13,7 @@ import {
   type RequestContext,
   serverWords,
 } from './failures.ts';
-import { isConnectionTrouble, isNotExecuted, isNotFound, isOutcomeUnknown, isSightLost } from './kinds.ts';
+import { isConnectionLost, isConnectionTrouble, isNotExecuted, isNotFound, isOutcomeUnknown } from './kinds.ts';
 
 const QUESTION: RequestContext = {
   changes: false,
@@ -201,13 +201,13 @@ describe('what a caller may conclude', () => {
     ['an error of ours', new TypeError('x'), false, false, false, false],
   ] as const;
 
-  it.each(table)('from %s', (_, error, notExecuted, unknown, connection, sightLost) => {
-    expect([isNotExecuted(error), isOutcomeUnknown(error), isConnectionTrouble(error), isSightLost(error)]).toEqual([
-      notExecuted,
-      unknown,
-      connection,
-      sightLost,
-    ]);
+  it.each(table)('from %s', (_, error, notExecuted, unknown, connection, connectionLost) => {
+    expect([
+      isNotExecuted(error),
+      isOutcomeUnknown(error),
+      isConnectionTrouble(error),
+      isConnectionLost(error),
+    ]).toEqual([notExecuted, unknown, connection, connectionLost]);
   });
 
   it('about a missing thing, only for that thing', () => {

@@ -29,6 +29,6 @@ export function isConnectionTrouble(error: unknown): boolean {
 }
 
 /** The network or the login failed. Tasks that are running on the server continue. */
-export function isSightLost(error: unknown): boolean {
+export function isConnectionLost(error: unknown): boolean {
   return isFamily(error, 'connect') || hasCode(error, 'LOGIN_REFUSED', 'TICKET_EXPIRED');
 }

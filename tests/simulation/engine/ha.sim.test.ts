@@ -139,7 +139,7 @@ describe('ha', () => {
   it('has no groups on Proxmox VE 9', async () => {
     const end = await new Scene().plan(stack('ha: { group: fast }'));
     if (end.kind !== 'refused') throw new Error('not refused');
-    expect(end.problems.map(formatDiagnostic).join('\n')).toContain('has no HA groups: rules took their place');
+    expect(end.problems.map(formatDiagnostic).join('\n')).toContain('has no HA groups: rules replaced them');
   });
 });
 

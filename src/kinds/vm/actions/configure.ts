@@ -5,7 +5,7 @@
  */
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { printByteSize } from '../../../base/units.ts';
-import { type FormParams, isOutcomeUnknown, isSightLost, printSize } from '../../../pve/index.ts';
+import { type FormParams, isConnectionLost, isOutcomeUnknown, printSize } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { DesiredValue } from '../desired.ts';
 import { actualOf, mergedText, unsatisfied } from '../diff/merge.ts';
@@ -94,7 +94,7 @@ async function afterFailure(context: ActionContext, attempt: Attempt, error: unk
   forgetObserved(context);
   if (isCanceled(error)) return error;
   // In doubt the next read decides: pending values may be desired, and a task that has not ended still works on them.
-  if (isSightLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;
+  if (isConnectionLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;
   if (hasCode(error, 'CONFIG_CHANGED')) return error;
   if (isFamily(error, 'busy') && !(await isHalfDone(context, attempt))) return error;
   const note = await revertOurs(context, attempt.before, [...attempt.keys]);

@@ -85,7 +85,7 @@ async function takenUp(context: ActionContext, job: MakingJob): Promise<Making |
   }
   const { vmid, vmids } = job.ids;
   const isDesired = vmid === undefined ? (vmids?.includes(making.vmid) ?? true) : vmid === making.vmid;
-  const isOpen = occupant.kind === 'nobody' && context.ids.reserve(making.vmid, context.address);
+  const isOpen = occupant.kind === 'free' && context.ids.reserve(making.vmid, context.address);
   return isDesired && isOpen ? { ...making, node: job.node } : undefined;
 }
 
@@ -186,7 +186,7 @@ function lostAfterSuccess(context: ActionContext, making: Making, occupant: stri
   return new ProxwrightError({
     code: 'NOT_OURS',
     detail:
-      occupant === 'nobody'
+      occupant === 'free'
         ? `VM ${making.vmid} was created for ${context.address} and is gone again: another client removed it.`
         : `VM ${making.vmid} was created for ${context.address}, but the VM with this id does not carry our nonce (${making.nonce}): another client replaced it. Proxwright leaves it alone.`,
     where: { address: context.address },

@@ -20,7 +20,7 @@ export interface Making {
 }
 
 export type Occupant =
-  | { readonly kind: 'nobody' }
+  | { readonly kind: 'free' }
   | { readonly kind: 'ours'; readonly vm: VmObserved }
   /** A clone or create task still locks the configuration, so its owner is not known yet. */
   | { readonly kind: 'unfinished'; readonly lock: string; readonly node: string }
@@ -58,7 +58,7 @@ export async function settledOccupant(
 export async function occupantOf(context: ActionContext, making: Making): Promise<Occupant> {
   const { vmid, nonce } = making;
   const vm = await visibleVm(context, making);
-  if (!vm) return (await isFree(context, vmid)) ? { kind: 'nobody' } : { kind: 'stranger', name: undefined };
+  if (!vm) return (await isFree(context, vmid)) ? { kind: 'free' } : { kind: 'stranger', name: undefined };
   if (vm.lock === 'clone' || vm.lock === 'create') return { kind: 'unfinished', lock: vm.lock, node: vm.node };
   const isOurs = findOwnership(vm.current.get('description') ?? '')?.nonce === nonce;
   return isOurs ? { kind: 'ours', vm } : { kind: 'stranger', name: vm.current.get('name') };

@@ -74,7 +74,7 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
   const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
   let occupant = await settledOccupant(context, making);
   const onItsWayMs = sentAt === undefined ? 0 : sentAt + ON_ITS_WAY_MS - context.clock.now();
-  if (occupant.kind === 'nobody' && onItsWayMs > 0) {
+  if (occupant.kind === 'free' && onItsWayMs > 0) {
     context.progress('waiting for a request of the earlier run that may still arrive');
     await context.clock.sleep(onItsWayMs, context.signal);
     occupant = await settledOccupant(context, making);

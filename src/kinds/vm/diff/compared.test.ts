@@ -24,7 +24,7 @@ const vm = observedVm(
 describe('the comparison of a VM with the file', () => {
   it('lists every field beside its observed value, equal or not', () => {
     const compared = comparedFields(desiredConfig(fields, {}), vm, undefined);
-    expect(compared.map(({ path, wanted, found, equal }) => [path, wanted, found, equal])).toEqual(
+    expect(compared.map(({ path, desired, observed, equal }) => [path, desired, observed, equal])).toEqual(
       expect.arrayContaining([
         ['name', 'web', 'web', true],
         ['memory', '4GiB', '2GiB', false],

@@ -101,7 +101,9 @@ function openFields(entry: DesiredEntry, actual: string | undefined, recorded: R
 
 /** A volume with cloud-init files is compared as a whole; the recorded values show which field changed. */
 function changedOnly(fields: readonly DesiredField[], recorded: Recorded): DesiredField[] {
-  const changed = fields.filter(({ told, path, value }) => !told || !isDeepStrictEqual(recorded?.[path], value));
+  const changed = fields.filter(
+    ({ inCloudInitFile, path, value }) => !inCloudInitFile || !isDeepStrictEqual(recorded?.[path], value),
+  );
   return changed.length > 0 ? changed : fields.slice(0, 1);
 }
 
@@ -146,7 +148,7 @@ function shownBefore(
   recorded: Recorded,
 ): unknown {
   // The source of a disk and the contents of cloud-init files are only recorded.
-  const isRecordedOnly = field.told || field.parts[0] === 'import-from';
+  const isRecordedOnly = field.inCloudInitFile || field.parts[0] === 'import-from';
   return isRecordedOnly && actual !== undefined && field.words !== 'secret'
     ? (recorded?.[field.path] ?? null)
     : shownValue(entry, field, actual);
@@ -230,9 +232,9 @@ export interface ComparedField {
   readonly path: string;
   /** Proxmox's key. */
   readonly key: string;
-  /** Both in the syntax of the file; secrets as masks. These two names are part of the evidence file. */
-  readonly wanted: unknown;
-  readonly found: unknown;
+  /** Both in the syntax of the file; secrets as masks. */
+  readonly desired: unknown;
+  readonly observed: unknown;
   readonly equal: boolean;
   /** The value is set and takes effect after a restart. */
   readonly restartPending?: true;
@@ -252,8 +254,8 @@ export function comparedFields(
       return {
         path: field.path,
         key: entry.key,
-        wanted: desiredValue(field),
-        found: difference ? difference.before : shownValue(entry, field, actualOf(entry, values)),
+        desired: desiredValue(field),
+        observed: difference ? difference.before : shownValue(entry, field, actualOf(entry, values)),
         equal: difference === undefined,
         ...(restartPending.includes(field.path) && { restartPending: true }),
       };
@@ -264,6 +266,6 @@ export function comparedFields(
   const devices = differences.filter(({ path }) => !said.has(path));
   return [
     ...fields,
-    ...devices.map(({ path, key, before, after }) => ({ path, key, wanted: after, found: before, equal: false })),
+    ...devices.map(({ path, key, before, after }) => ({ path, key, desired: after, observed: before, equal: false })),
   ];
 }

@@ -1,6 +1,6 @@
 /**
- * An empty VM that is started boots into nothing; that is nearly always a forgotten `clone`. It is asked of VMs that are
- * about to be made and of no others: one that was taken over has its system on disks whose origin nobody knows any more.
+ * Refuses an empty VM that would be started with nothing to boot from; usually its `clone` was forgotten. Only new VMs are
+ * checked: the disks of an imported VM hold a system already, wherever it came from.
  */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -21,6 +21,6 @@ export function nothingToBootFrom(vm: ResolvedVm): Diagnostic | undefined {
     where: whereOf(vm),
     detail:
       'This VM would be created empty and started with nothing to boot from: it has neither a clone, an ISO nor an imported disk.',
-    hint: advice`Say ${setting('clone', { template: '…' })}, give a disk import_from or iso, boot from the network (${setting('boot', ['net0'])}), or say ${setting('power', 'stopped')}. If the VM exists already, take it over: ${command('import', vm.address, 'ID')}`,
+    hint: advice`Set ${setting('clone', { template: '…' })}, give a disk import_from or iso, boot from the network (${setting('boot', ['net0'])}), or set ${setting('power', 'stopped')}. If the VM exists already, import it: ${command('import', vm.address, 'ID')}`,
   }).diagnostic;
 }

@@ -1,6 +1,7 @@
 /**
- * What cannot work is refused before anything is created: nodes, ids, storages, formats, room, bridges, mappings, sizes and
- * boot devices, each with its line and a remedy. What the token may not read is said, never taken as fine.
+ * Refuses what cannot work before anything is created: nodes, ids, storages, formats, free space, bridges, mappings, sizes
+ * and boot devices, each with its line in the file and a hint. What the token may not read is not checked here;
+ * `planVms` warns about it.
  */
 import { closest } from '../../../base/closest.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
@@ -16,19 +17,19 @@ import { ownDocuments } from '../seed/fields.ts';
 import { whereOf } from '../where.ts';
 import { nothingToBootFrom } from './boot-source.ts';
 
-/** What a VM that is about to be made or changed is made from. */
+/** A VM that the plan creates or changes, and what it starts from. */
 export interface CheckSubject {
   readonly vm: ResolvedVm;
-  /** Values of the template or of the VM itself; undefined where the template is not known. */
+  /** Values of the template or of the VM itself; undefined when the template is unknown. */
   readonly base: ReadonlyMap<string, string> | undefined;
   readonly creating: boolean;
-  /** An id that is taken now and free by the time it is needed. */
+  /** An id that is taken now and free when the VM is created. */
   readonly freedId?: number;
 }
 
 export interface Findings {
   readonly problems: Diagnostic[];
-  /** Collected per node and storage: what all VMs of the plan need together. */
+  /** Per node and storage: the space that all VMs of the plan need together. */
   readonly neededBytes: Map<string, { bytes: number; vm: ResolvedVm }>;
 }
 
@@ -46,7 +47,7 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   checkHaGroup(vm, observed, findings);
 }
 
-/** Releases that turned groups into rules know none any more. */
+/** Proxmox VE 9 replaced HA groups by rules. */
 function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
   const { ha } = vm.fields;
   if (!ha || ha.group === undefined || hasEndpoint(observed.version, '/cluster/ha/groups')) return;
@@ -54,7 +55,7 @@ function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings
     new ProxwrightError({
       code: 'BAD_VALUE',
       where: whereOf(vm, 'ha.group'),
-      detail: `Proxmox VE ${observed.version.version} has no HA groups: rules took their place.`,
+      detail: `Proxmox VE ${observed.version.version} has no HA groups: rules replaced them.`,
       hint: `Remove group, and name vm:<id> in a node affinity rule: ha-manager rules add node-affinity ${ha.group} --resources vm:<id> --nodes <nodes>`,
     }).diagnostic,
   );
@@ -67,16 +68,16 @@ export function hasNode({ fields }: ResolvedVm, { nodes }: Observed): boolean {
 function checkNode(vm: ResolvedVm, observed: Observed, { problems }: Findings): boolean {
   if (hasNode(vm, observed)) return true;
   const { node } = vm.fields;
-  const found = observed.nodes.get(node);
+  const row = observed.nodes.get(node);
   const names = [...observed.nodes.keys()];
   const guess = closest(node, names);
   problems.push(
     new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where: whereOf(vm, 'node'),
-      detail: found ? `Node "${node}" is offline.` : `There is no node "${node}"; the cluster has ${names.join(', ')}.`,
-      hint: found
-        ? 'Start the node, or place the VM elsewhere.'
+      detail: row ? `Node "${node}" is offline.` : `There is no node "${node}"; the cluster has ${names.join(', ')}.`,
+      hint: row
+        ? 'Start the node, or place the VM on another one.'
         : guess
           ? `Did you mean "${guess}"?`
           : 'Correct the name.',
@@ -95,7 +96,7 @@ function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): vo
       code: 'VMID_TAKEN',
       where: whereOf(vm, 'vmid'),
       detail: `Id ${vmid} belongs to ${who}.`,
-      hint: advice`Choose another id, or take the VM over: ${command('import', vm.address, vmid)}`,
+      hint: advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}`,
     }).diagnostic,
   );
 }
@@ -165,14 +166,14 @@ function storageProblem(
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${use.storage}" is ${row.enabled ? 'not active' : 'disabled'} on ${node}.`,
-      hint: 'Bring it back, or choose another storage.',
+      hint: 'Enable it, or choose another storage.',
     }).diagnostic;
   }
   if (!row.content.has(use.content)) {
     return new ProxwrightError({
       code: 'BAD_VALUE',
       where,
-      detail: `Storage "${use.storage}" does not hold ${use.content === 'images' ? 'disk images' : 'ISO images'}; it is for ${[...row.content].join(', ')}.`,
+      detail: `Storage "${use.storage}" does not hold ${use.content === 'images' ? 'disk images' : 'ISO images'}; its content types are ${[...row.content].join(', ')}.`,
       hint: 'Choose another storage, or add the content type to it.',
     }).diagnostic;
   }
@@ -181,13 +182,13 @@ function storageProblem(
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${use.storage}" (${row.type}) cannot hold ${use.format}; Proxmox would silently use another format.`,
-      hint: `Leave the format out, or write one of ${row.formats.join(', ')}.`,
+      hint: `Omit the format, or set one of ${row.formats.join(', ')}.`,
     }).diagnostic;
   }
   return undefined;
 }
 
-/** New disks and, in a full clone, the template's, at the size they will have. */
+/** Adds the space for new disks and, in a full clone, for those of the template, at their final size. */
 export function countNeeds(
   vm: ResolvedVm,
   base: ReadonlyMap<string, string>,
@@ -205,8 +206,8 @@ export function countNeeds(
   if (creating && clone?.mode === 'full') {
     for (const drive of inherited.values()) {
       if (drive.kind !== 'disk') continue;
-      const wanted = disks[drive.key]?.size ?? 0;
-      add(clone.storage ?? drive.file.split(':')[0], Math.max(wanted, drive.sizeBytes ?? 0));
+      const desiredBytes = disks[drive.key]?.size ?? 0;
+      add(clone.storage ?? drive.file.split(':')[0], Math.max(desiredBytes, drive.sizeBytes ?? 0));
     }
   }
   for (const [slot, disk] of Object.entries(disks)) {
@@ -224,26 +225,26 @@ function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problem
         code: 'BAD_VALUE',
         where: whereOf(vm, `disks.${slot}.size`),
         detail: `The disk in ${slot} has ${printByteSize(actual)} already; Proxmox cannot shrink it to ${printByteSize(disk.size)}.`,
-        hint: `Write ${printByteSize(actual)} or more, or leave the size out.`,
+        hint: `Set ${printByteSize(actual)} or more, or omit the size.`,
       }).diagnostic,
     );
   }
 }
 
-/** After all VMs are counted: a storage must have room for the sum of the plan. */
+/** Runs after all VMs are counted: a storage must have enough space for the whole plan. */
 export function checkRoom(observed: Observed, { neededBytes, problems }: Findings): void {
   for (const [key, { bytes, vm }] of neededBytes) {
     const [node = '', storage = ''] = key.split('/');
     const rows = observed.storages.get(node);
     const row = rows?.ok ? rows.value.find((each) => each.storage === storage) : undefined;
-    // Thin storage promises more than it has; only what certainly does not fit is refused.
+    // Thin storage may be overcommitted; only what certainly does not fit is refused.
     if (row?.availableBytes === undefined || isThin(row) || bytes <= row.availableBytes) continue;
     problems.push(
       new ProxwrightError({
         code: 'NO_SPACE',
         where: whereOf(vm),
         detail: `This plan needs ${printByteSize(bytes)} on "${storage}" of ${node}; ${printByteSize(row.availableBytes)} are free.`,
-        hint: 'Free some room, make fewer or smaller disks, or spread them over several storages.',
+        hint: 'Free some space, create fewer or smaller disks, or use several storages.',
       }).diagnostic,
     );
   }
@@ -279,14 +280,14 @@ function checkMappings(vm: ResolvedVm, observed: Observed, { problems }: Finding
       new ProxwrightError({
         code: 'MISSING_REFERENCE',
         where: whereOf(vm, `pci.${slot}.mapping`),
-        detail: `There is no PCI mapping "${device.mapping}"; Proxmox would accept the name and fail at the start.`,
+        detail: `There is no PCI mapping "${device.mapping}"; Proxmox would accept the name and fail when the VM starts.`,
         hint: guess ? `Did you mean "${guess}"?` : 'Create the mapping under Datacenter, Resource Mappings.',
       }).diagnostic,
     );
   }
 }
 
-/** A boot device must be there once the plan is done. */
+/** A boot device must exist once the plan is applied. */
 function checkBootOrder(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problems }: Findings): void {
   const { boot, disks = {}, nics = {}, usb = {}, pci = {} } = vm.fields;
   if (!boot) return;
@@ -301,7 +302,7 @@ function checkBootOrder(vm: ResolvedVm, base: ReadonlyMap<string, string>, { pro
         detail: removed
           ? `The boot order names ${device}, which this file removes.`
           : `The boot order names ${device}, which neither the template nor this file has.`,
-        hint: `Take ${device} out of boot, or declare it.`,
+        hint: `Remove ${device} from boot, or declare it.`,
       }).diagnostic,
     );
   }

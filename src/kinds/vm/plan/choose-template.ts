@@ -1,4 +1,4 @@
-/** Which VM a `clone.template` means, or why none can be meant. */
+/** Finds the template that `clone.template` names, or says why there is none. */
 import { closest } from '../../../base/closest.ts';
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -14,8 +14,8 @@ export type TemplateChoice =
   | {
       readonly ok: false;
       readonly problem: Diagnostic;
-      /** On another node it might be none. */
-      readonly restsOnNode?: boolean;
+      /** On another node it might not be a problem. */
+      readonly dependsOnNode?: boolean;
     };
 
 export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoice {
@@ -27,7 +27,7 @@ export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoi
     preferredNode: node,
     candidates: observed.templates.get(templateKey(reference)) ?? [],
     guests: [...observed.guests.values()],
-    // An empty list is what a token without rights sees; it says nothing about what exists.
+    // A token without privileges gets an empty list, which says nothing about what exists.
     seesNothing: observed.guests.size === 0,
     where,
     byId: setting('clone.template', 9000),
@@ -36,12 +36,12 @@ export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoi
   const { template } = choice;
   return {
     ok: false,
-    restsOnNode: true,
+    dependsOnNode: true,
     problem: new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where,
-      detail: `Template "${reference}" (${template.vmid}) is on ${template.node}, its disks are local there, and the VM is meant for ${node}.`,
-      hint: advice`Set ${setting('node', template.node)}, or put a template of that name on ${node}.`,
+      detail: `Template "${reference}" (${template.vmid}) is on ${template.node}, its disks are on local storage there, and the VM belongs on ${node}.`,
+      hint: advice`Set ${setting('node', template.node)}, or create a template with that name on ${node}.`,
     }).diagnostic,
   };
 }
@@ -49,19 +49,19 @@ export function chooseTemplate(vm: ResolvedVm, observed: Observed): TemplateChoi
 export interface TemplateQuestion {
   /** A name or an id. */
   readonly reference: string | number;
-  /** Of several, those here come first. */
+  /** Templates on this node are preferred. */
   readonly preferredNode?: string | undefined;
-  /** What has that name or id. */
+  /** Guests with that name or id. */
   readonly candidates: readonly TemplateCandidate[];
   /** Everything the token sees. */
   readonly guests: readonly Pick<GuestRow, 'vmid' | 'name' | 'template'>[];
   readonly seesNothing: boolean;
   readonly where: Where;
-  /** How one template is named by its id, for advice: `clone.template: 9000`. */
+  /** How to name a template by its id, for the hint: `clone.template: 9000`. */
   readonly byId: Hint | HintPart;
 }
 
-/** The one template that is meant, read; or why there is none. */
+/** The one template that the reference names, with its configuration; or why there is none. */
 export function pickTemplate(question: TemplateQuestion): TemplateChoice {
   const { reference, preferredNode, candidates, where } = question;
   if (candidates.length === 0) return noneFound(question);
@@ -80,7 +80,7 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
     const all = (here.length > 0 ? here : templates).map((each) => `${each.vmid} on ${each.node}`).join(', ');
     const several = `"${reference}" names several templates: ${all}.`;
     const refused = refusal(where, several, advice`Name the template by its id: ${question.byId}`);
-    return { ...refused, restsOnNode: here.length === 0 };
+    return { ...refused, dependsOnNode: here.length === 0 };
   }
   if (chosen.vm.ok) return { ok: true, template: chosen, vm: chosen.vm.value };
   return {
@@ -88,8 +88,8 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
     problem: new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
       where,
-      detail: `Template ${chosen.vmid} cannot be read, so its disks and cards are unknown: it needs ${chosen.vm.needs}.`,
-      hint: `Grant it: pveum acl modify /vms/${chosen.vmid} --roles PVETemplateUser, for the user and its token.`,
+      detail: `Template ${chosen.vmid} cannot be read, so its disks and NICs are unknown: the token needs ${chosen.vm.needs}.`,
+      hint: `Grant it to the user and its token: pveum acl modify /vms/${chosen.vmid} --roles PVETemplateUser`,
     }).diagnostic,
   };
 }
@@ -99,8 +99,8 @@ function refusal(where: Where, detail: string, hint: Hint | string): TemplateCho
 }
 
 function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion): TemplateChoice {
-  if (seesNothing) return { ok: false, problem: blindness(`whether "${reference}" exists`, where).diagnostic };
-  // On local storage one name stands on several nodes.
+  if (seesNothing) return { ok: false, problem: noVisibleVms(`whether "${reference}" exists`, where).diagnostic };
+  // With local storage, several nodes have a template of the same name.
   const names = [...new Set(guests.filter((row) => row.template).map((row) => row.name ?? String(row.vmid)))];
   const guess = closest(String(reference), names);
   return refusal(
@@ -110,13 +110,13 @@ function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion):
   );
 }
 
-/** The token sees no VM at all; `question` completes "nobody can say …". */
-export function blindness(question: string, where: Where): ProxwrightError {
+/** The token sees no VM at all; `question` completes "cannot tell …". */
+export function noVisibleVms(question: string, where: Where): ProxwrightError {
   return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     where,
-    detail: `The token sees no VM at all, so nobody can say ${question}: it lacks VM.Audit everywhere.`,
-    hint: 'Grant rights to the user and, with privilege separation, to the token as well: pveum acl modify /vms --roles PVEVMAdmin …',
+    detail: `The token sees no VM at all, so Proxwright cannot tell ${question}: the token lacks VM.Audit everywhere.`,
+    hint: 'Grant privileges to the user and, with privilege separation, also to the token: pveum acl modify /vms --roles PVEVMAdmin …',
   });
 }
 

@@ -1,4 +1,4 @@
-/** The plan of a VM that is not there yet: cloned from a template, or created from nothing. Pure. */
+/** The plan of a new VM: cloned from a template, or created empty. Pure. */
 
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -14,15 +14,23 @@ import { packDesired, withoutSeed } from '../packed.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { checkVm, type Findings, hasNode } from './checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
-import { applied, readyStep, secretKeys, seedStep, type VmPlan, type VmPlanInput, wanted } from './desired-vm.ts';
+import {
+  applied,
+  desiredConfigOf,
+  readyStep,
+  secretKeys,
+  seedStep,
+  type VmPlan,
+  type VmPlanInput,
+} from './desired-vm.ts';
 
 export function planCreation(input: VmPlanInput, findings: Findings, reason?: string): VmPlan | undefined {
   const { vm, observed } = input;
   const { fields } = vm;
   const template: TemplateChoice | undefined = fields.clone && chooseTemplate(vm, observed);
   if (template && !template.ok) {
-    // Of a node that is not there, the node itself is all that can be said.
-    if (!template.restsOnNode || hasNode(vm, observed)) findings.problems.push(template.problem);
+    // When the node does not exist, that is the only problem worth reporting.
+    if (!template.dependsOnNode || hasNode(vm, observed)) findings.problems.push(template.problem);
     checkVm({ vm, base: undefined, creating: true }, observed, findings);
     return undefined;
   }
@@ -34,7 +42,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
     findings,
   );
   if (findings.problems.length > before) return undefined;
-  const desired = wanted(input, undefined, base);
+  const desired = desiredConfigOf(input, undefined, base);
   const making = template ? cloneStep(vm, template) : createStep(vm, desired);
   const steps = chained([
     ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
@@ -61,14 +69,14 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
 }
 
 function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): string {
-  if (!template?.ok) return 'It is created from nothing.';
+  if (!template?.ok) return 'It is created without a template.';
   const mode = vm.fields.clone?.mode ?? 'full';
   return `It is a ${mode} clone of ${template.template.name ?? 'template'} (${template.template.vmid} on ${template.template.node}).`;
 }
 
-/** What the file sets, beside what the template has. */
+/** What the file sets, compared with the template. */
 export function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<string, string>): Difference[] {
-  const asIfThere: VmObserved = {
+  const observed: VmObserved = {
     vmid: 0,
     node: '',
     uuid: undefined,
@@ -80,7 +88,7 @@ export function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<st
     lock: undefined,
     template: false,
   };
-  return diffVm(desired, asIfThere, undefined).differences.filter(({ path }) => path !== 'ownership');
+  return diffVm(desired, observed, undefined).differences.filter(({ path }) => path !== 'ownership');
 }
 
 function cloneStep(vm: ResolvedVm, template: TemplateChoice & { ok: true }): Step {
@@ -107,7 +115,7 @@ function cloneStep(vm: ResolvedVm, template: TemplateChoice & { ok: true }): Ste
   return vmStep(address, 'vm.clone', clone);
 }
 
-/** The template's own words go along; whose template it is does not. */
+/** The notes of the template without its ownership line. */
 function notesOf({ current }: VmObserved): { notes?: string } {
   const notes = stripOwnership(current.get('description') ?? '');
   return notes === '' ? {} : { notes };
@@ -124,12 +132,12 @@ function createStep(vm: ResolvedVm, desired: DesiredConfig): Step {
   });
 }
 
-/** It was removed outside, and what is recorded of it still stands. */
+/** It was deleted outside Proxwright, and the state still has its record. */
 function isRecorded({ vm, observed, recorded }: VmPlanInput): boolean {
   return recorded?.uuid !== undefined && observed.vms.get(vm.address)?.kind === 'gone';
 }
 
-/** Of a range, the ids that no visible guest has; `freedId` is that of a VM which this plan destroys first. */
+/** Of a range, the ids that no visible guest has; `freedId` belongs to a VM that this plan destroys first. */
 export function reserveStep(vm: ResolvedVm, { guests }: Observed, freedId: number | undefined): Step {
   const { vmids, ...choice } = idChoice(vm);
   const free = vmids?.filter((vmid) => !guests.has(vmid) || vmid === freedId) ?? [];
@@ -152,18 +160,18 @@ export function chained(steps: readonly Step[]): Step[] {
 function idChoice(vm: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
   if (vm.fields.vmid !== undefined) return { vmid: vm.fields.vmid };
   if (!vm.vmids) return {};
-  // Member n gets the nth id of its group where it can, so that names and ids go together.
+  // Member n prefers the nth id of its group, so that names and ids match.
   const own = vm.vmids[vm.number - 1];
   return { vmids: own === undefined ? vm.vmids : [own, ...vm.vmids.filter((vmid) => vmid !== own)] };
 }
 
-export function sizesWanted(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {
-  return [...desired.values()].flatMap(({ key, desired: wish }) =>
-    wish.kind === 'disk' && wish.sizeBytes !== undefined ? [{ slot: key, sizeBytes: wish.sizeBytes }] : [],
+export function desiredSizes(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {
+  return [...desired.values()].flatMap(({ key, desired: disk }) =>
+    disk.kind === 'disk' && disk.sizeBytes !== undefined ? [{ slot: key, sizeBytes: disk.sizeBytes }] : [],
   );
 }
 
-/** Configure, grow, read back, start, wait: the part every new VM goes through. */
+/** The steps of every new VM: configure, grow disks, read back, start, wait. */
 function finishSteps({ vm, readyMs }: VmPlanInput, desired: DesiredConfig): Step[] {
   const { address, fields } = vm;
   const packed = packDesired(desired.values());
@@ -171,13 +179,13 @@ function finishSteps({ vm, readyMs }: VmPlanInput, desired: DesiredConfig): Step
   const seed = seedStep(vm);
   const isRunning = fields.power === 'running';
   return [
-    // The cloud-init files name the NICs, so those must be there first.
+    // The cloud-init files name the NICs, so those must exist first.
     ...(seed && fields.clone
       ? [vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' })]
       : []),
     ...(seed ? [seed] : []),
     vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }),
-    ...sizesWanted(desired).map(({ slot, sizeBytes }) =>
+    ...desiredSizes(desired).map(({ slot, sizeBytes }) =>
       vmStep(address, 'vm.resize', { slot, sizeBytes }, { part: slot }),
     ),
     vmStep(address, 'vm.verify', { desired: packed, applied: applied(vm, desired, isRunning ? undefined : 'stopped') }),

@@ -1,4 +1,4 @@
-/** What the plans of new and of existing VMs have in common: their input, the configuration wanted, what will be remembered. */
+/** Shared by the plans of new and existing VMs: their input, the desired configuration, and what will be recorded. */
 
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
@@ -20,15 +20,15 @@ export interface VmPlanInput {
   readonly recorded: VmRecord | undefined;
   readonly observed: Observed;
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
-  /** How long a started guest may take until it is ready, where the VM itself does not say. */
+  /** How long a started guest may take to become ready, unless the VM sets its own limit. */
   readonly readyMs: number;
-  /** A change that needs a restart brings one about. */
+  /** The plan may restart the VM for changes that need it. */
   readonly mayRestart: boolean;
-  /** Its ownership line says that more is to come. */
+  /** Its ownership line says that it is not finished. */
   readonly asIncomplete: boolean;
-  /** Of a template: what it is made from. */
+  /** Of a template: the fingerprint of everything it is made from. */
   readonly recipe?: string;
-  /** An id that is ours now and free once the old VM has been destroyed. */
+  /** The id of the old VM, which is free once that VM is destroyed. */
   readonly freedId?: number;
 }
 
@@ -38,23 +38,23 @@ export interface VmPlan {
 }
 
 /**
- * What the state remembers once the VM was read back: the fields behind configuration keys, and its node. Its power only
- * where it was remembered so before; otherwise the switch and the wait for the guest still lie ahead, and whoever takes up
- * a run that dies between must find them undone.
+ * What the state records once the VM was read back: the values of its fields, and its node. The power state only when it
+ * was recorded before: otherwise the VM still has to be started or stopped, and a run that resumes after a crash must not
+ * take that for done.
  */
 export function applied(vm: ResolvedVm, desired: DesiredConfig, lastPower?: unknown): Record<string, unknown> {
   const { node, power } = vm.fields;
   return { ...appliedValues(desired), node, ...(lastPower === power && { power }) };
 }
 
-/** Makes the volume with documents of one's own; undefined where there are none. */
+/** Creates the volume with custom cloud-init files; undefined when the VM has none. */
 export function seedStep(vm: ResolvedVm): Step | undefined {
   const fields = seedFieldsOf(vm.fields);
   const storage = vm.fields.cloud_init?.storage;
   return fields && storage !== undefined ? vmStep(vm.address, 'vm.seed', { storage, fields }) : undefined;
 }
 
-/** Waits for the guest that a step before started. */
+/** Waits until the guest that an earlier step started is ready. */
 export function readyStep({ address, fields }: ResolvedVm, readyMs: number): Step {
   const { nics } = fields;
   return vmStep(address, 'vm.ready', { checks: readyChecks(fields, readyMs), ...(nics && { nics }) });
@@ -64,8 +64,8 @@ export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
   return [...entries].filter(({ desired }) => desired.kind === 'secret').map(({ key }) => key);
 }
 
-/** `base` are the values of the VM, or of what it is made from. */
-export function wanted(
+/** `base`: the values of the VM, or of the template it is cloned from. */
+export function desiredConfigOf(
   input: VmPlanInput,
   identity: { vmid: number; uuid: string | undefined } | undefined,
   base: ReadonlyMap<string, string>,
@@ -88,7 +88,7 @@ export function wanted(
       secrets,
       base,
       uuid: identity?.uuid,
-      remembered: input.recorded?.seed?.volid,
+      recordedVolume: input.recorded?.seed?.volid,
     }),
   });
 }

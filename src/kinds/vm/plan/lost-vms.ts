@@ -1,10 +1,9 @@
 /**
- * VMs that carry an ownership line of this stack while its state does not know them: the state was lost, or is older than
- * they are. A plan that made them again would make duplicates, so it is refused with the way back. Pure.
+ * VMs with an ownership line of this stack that its state does not know: the state was lost, or is older than they are.
+ * Creating them again would make duplicates, so the plan is refused, with the command that recovers them. Pure.
  *
- * Not every guest of a cluster is read for that: only those which bear a name, or stand under an id, that a VM which is
- * about to be made wants for itself. Of these a VM counts whose line names an address that would be made, or whose id
- * is the very one the file gives.
+ * Not every guest of the cluster is read for this, only those with the name or id of a VM that the plan creates. Of these,
+ * a VM counts when its line names an address that the plan creates, or when its id is the one set in the file.
  */
 
 import type { Diagnostic } from '../../../base/diagnostics.ts';
@@ -18,7 +17,7 @@ import type { VmObserved } from '../observed.ts';
 import { findOwnership, ownershipCounts } from '../ownership.ts';
 import { whereOf } from '../where.ts';
 
-/** Guests that could be VMs the file means, by what a list of guests tells; those that the state knows are not asked. */
+/** Guests that may be such VMs, judged by the list of guests alone. */
 export function possibleClaimants(
   toMake: readonly ResolvedVm[],
   state: StackState,
@@ -33,34 +32,34 @@ export function possibleClaimants(
   );
 }
 
-/** A VM of ours that nobody remembers. */
+/** A VM of this stack that is not in the state. */
 export interface LostVm {
   readonly address: string;
   readonly vmid: number;
   readonly name: string;
   readonly node: string;
-  /** The VM of the file whose place it takes. */
-  readonly wantedBy: ResolvedVm;
+  /** The VM in the file that would be created in its place. */
+  readonly desired: ResolvedVm;
 }
 
-/** `wanted` are the VMs that are about to be made. */
-export function lostVms(stackName: string, wanted: readonly ResolvedVm[], observed: Observed): LostVm[] {
+/** `toMake`: the VMs that the plan creates. */
+export function lostVms(stackName: string, toMake: readonly ResolvedVm[], observed: Observed): LostVm[] {
   return [...observed.claimants.values()].flatMap((vm): LostVm[] => {
     const address = addressIn(stackName, vm);
     if (address === undefined) return [];
-    const wantedBy =
-      wanted.find((each) => each.address === address) ?? wanted.find(({ fields }) => fields.vmid === vm.vmid);
+    const desired =
+      toMake.find((each) => each.address === address) ?? toMake.find(({ fields }) => fields.vmid === vm.vmid);
     const name = vm.current.get('name') ?? '(no name)';
-    return wantedBy ? [{ address, vmid: vm.vmid, name, node: vm.node, wantedBy }] : [];
+    return desired ? [{ address, vmid: vm.vmid, name, node: vm.node, desired }] : [];
   });
 }
 
-/** Its line names the address that wants its place, and it has the id that the file gives, if any. */
-export function isVeryOne({ address, vmid, wantedBy }: LostVm): boolean {
-  return address === wantedBy.address && (wantedBy.fields.vmid ?? vmid) === vmid;
+/** Its line names the address of the desired VM, and its id is the one set in the file, if any. */
+export function matchesExactly({ address, vmid, desired }: LostVm): boolean {
+  return address === desired.address && (desired.fields.vmid ?? vmid) === vmid;
 }
 
-/** Undefined where the line is not ours, or was copied from another VM. */
+/** Undefined when the line is not ours, or was copied from another VM. */
 function addressIn(stackName: string, vm: VmObserved): string | undefined {
   const owner = findOwnership(vm.current.get('description') ?? '');
   return owner?.stack === stackName && ownershipCounts(owner, vm) ? owner.address : undefined;
@@ -78,9 +77,9 @@ export function lostProblem(lost: readonly LostVm[]): Diagnostic[] {
   return [
     new ProxwrightError({
       code: 'STATE_LOST',
-      where: whereOf(first.wantedBy),
-      detail: `By the ownership line in ${inNumber(lost.length, 'its', 'their')} notes, ${counted(lost.length, 'VM')} of the cluster ${inNumber(lost.length, 'belongs', 'belong')} to this stack, but its state does not know ${inNumber(lost.length, 'it', 'them')}: ${listed.join(', ')}${rest}. Nothing was touched, and nothing is made a second time.`,
-      hint: advice`Take what is there into the state: ${command('state recover')}. If a VM is no longer meant to be yours, delete the line that begins with "proxwright:" from its notes.`,
+      where: whereOf(first.desired),
+      detail: `By the ownership line in ${inNumber(lost.length, 'its', 'their')} notes, ${counted(lost.length, 'VM')} of the cluster ${inNumber(lost.length, 'belongs', 'belong')} to this stack, but its state does not know ${inNumber(lost.length, 'it', 'them')}: ${listed.join(', ')}${rest}. Nothing was changed or created.`,
+      hint: advice`Add ${inNumber(lost.length, 'it', 'them')} to the state: ${command('state recover')}. If a VM no longer belongs to this stack, delete the line that begins with "proxwright:" from its notes.`,
     }).diagnostic,
   ];
 }

@@ -1,10 +1,10 @@
-/** VMs that changed their address because their group was renamed: `formerly`. Pure. */
+/** VMs whose address changed because their group was renamed (`formerly`). Pure. */
 import type { Address } from '../../../base/address.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { VmRecord } from '../record.ts';
 
-/** Addresses that a VM had before its group was renamed, as far as the state still uses them. */
+/** The renames that the state does not show yet. */
 export function movesOf(stack: ResolvedStack, state: StackState): { from: Address; to: Address }[] {
   return stack.vms.flatMap((vm) => {
     if (state.vms[vm.address]) return [];
@@ -13,7 +13,7 @@ export function movesOf(stack: ResolvedStack, state: StackState): { from: Addres
   });
 }
 
-/** The state with every VM under the address that the file gives it now. */
+/** The state with every VM under its present address in the file. */
 export function withMoves(stack: ResolvedStack, state: StackState): StackState {
   const vms: Record<string, VmRecord> = { ...state.vms };
   for (const { from, to } of movesOf(stack, state)) {

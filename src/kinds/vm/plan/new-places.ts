@@ -1,10 +1,10 @@
-/** Whether the file wants a VM somewhere it is not yet: on another node, storage or bridge. Pure. */
+/** Whether the file places a VM on a node, storage or bridge that it does not use yet. Pure. */
 
 import type { ResolvedVm } from '../../stack.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { propertyOf } from '../parts.ts';
 
-/** What a VM uses already is there; only a place that is new to it has to be looked at before it is changed. */
+/** Places that the VM uses already exist, so only new ones have to be checked before a change. */
 export function namesNewPlaces({ fields }: ResolvedVm, actual: VmObserved): boolean {
   if (fields.node !== actual.node) return true;
   const values = effectiveValues(actual);

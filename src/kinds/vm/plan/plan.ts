@@ -1,4 +1,4 @@
-/** The plan of the VMs of a stack: a verdict on each, what they use, and those that left the file. Pure. */
+/** The plan of the VMs of a stack: one change per VM, what each VM uses, and the VMs that left the file. Pure. */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
@@ -18,23 +18,24 @@ import {
   notComparedWarning,
 } from './addresses.ts';
 import { checkRoom, checkVm } from './checks.ts';
-import { isVeryOne, lostProblem, lostVms } from './lost-vms.ts';
-import { isToBeMade, machineToken, volumesUsed } from './machines.ts';
+import type { VmPlan } from './desired-vm.ts';
+import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
+import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { movesOf } from './moves.ts';
 import { removedMachines } from './removal.ts';
-import { planVm, type VmPlan } from './verdict.ts';
+import { planVm } from './verdict.ts';
 
 export function planVms(context: PlanContext): KindPlan {
   const { stack, observed, findings, options } = context;
   const selected = stack.vms.filter(({ address }) => context.isSelected(address));
-  const toMake = selected.filter(({ address }) => isToBeMade(context, address));
-  const lost = lostVms(stack.name, toMake, observed).filter((each) => !options.strictClaims || isVeryOne(each));
+  const toMake = selected.filter(({ address }) => needsCreation(context, address));
+  const lost = lostVms(stack.name, toMake, observed).filter((each) => !options.strictClaims || matchesExactly(each));
   findings.problems.push(...lostProblem(lost));
   const resources: ResourcePlan[] = [];
   for (const vm of selected) {
-    // Whether its ID is free is not the question while it may exist already.
-    if (lost.some(({ wantedBy }) => wantedBy === vm)) continue;
-    // What is wrong with its template was reported; that the template is missing would only mislead.
+    // It may exist already, so whether its id is free does not matter.
+    if (lost.some(({ desired }) => desired === vm)) continue;
+    // The problem of its template is reported already; "no such template" would mislead.
     if (toMake.includes(vm) && isTemplateRefused(vm, context)) {
       checkVm({ vm, base: undefined, creating: true }, observed, findings);
       continue;
@@ -80,9 +81,9 @@ function checkAddresses(
 }
 
 const WORDS_OF_REMOVAL = {
-  forget: 'It is gone from the cluster and from the file. Proxwright forgets it.',
-  delete: 'It left the file.',
-  keep: 'It is not in the file, and kept; only --allow-delete deletes it.',
+  forget: 'It is no longer on the cluster or in the file. Proxwright removes it from the state.',
+  delete: 'It is no longer in the file.',
+  keep: 'It is not in the file. Proxwright keeps it; only --allow-delete deletes it.',
 };
 
 /** Whether it is cloned from a template of the stack that could not be planned. */

@@ -1,4 +1,4 @@
-/** Machines that go: those that left the file, and everything in a destroy, in the reverse order of its making. Pure. */
+/** Removes machines that left the file; in a destroy all of them, in reverse order of creation. Pure. */
 import { type Address, type AddressKind, kindOf } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -17,7 +17,7 @@ import { lostProblem, lostVms } from './lost-vms.ts';
 import { movesOf } from './moves.ts';
 import { waitOrder } from './wait-order.ts';
 
-/** Recorded machines that are no longer in the file: deleted only where that was allowed. */
+/** Recorded machines that are no longer in the file; deleted only with --allow-delete. */
 export function removedMachines(
   { stack, state, observed, options, isSelected }: PlanContext,
   prefixes: readonly AddressKind[],
@@ -27,14 +27,14 @@ export function removedMachines(
   return recordedOf(state, prefixes)
     .filter(([address]) => !inFile.has(address) && isSelected(address))
     .map(([address, recorded]): ResourcePlan => {
-      const found = observed.vms.get(address);
-      const kind = found?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
+      const observedVm = observed.vms.get(address);
+      const kind = observedVm?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
       return {
         change: {
           address,
           kind,
-          // A former version of a template has given up its name.
-          name: (found?.kind === 'present' ? found.vm.current.get('name') : undefined) ?? recorded.name,
+          // An earlier version of a template was renamed.
+          name: (observedVm?.kind === 'present' ? observedVm.vm.current.get('name') : undefined) ?? recorded.name,
           node: recorded.node,
           vmid: recorded.vmid,
           reason: reasons[kind],
@@ -48,16 +48,18 @@ export function removedMachines(
 
 export function destroyMachines(context: DestroyContext, prefixes: readonly AddressKind[]): KindPlan {
   const { stack, state, observed, isSelected } = context;
-  const doomed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isSelected(address));
-  const problems = doomed.flatMap(([address, recorded]) => refusal(address, recorded, observed.vms.get(address)) ?? []);
+  const removed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isSelected(address));
+  const problems = removed.flatMap(
+    ([address, recorded]) => refusal(address, recorded, observed.vms.get(address)) ?? [],
+  );
   const resources = inReverse(
     stack,
-    doomed.map(([address, recorded]) => ({
+    removed.map(([address, recorded]) => ({
       change: changeOf(address, recorded, observed.vms.get(address)),
       steps: stepsOf(address, context),
     })),
   );
-  // What is not recorded is not destroyed; that it exists must not go unsaid.
+  // A VM that is not recorded is not destroyed; a warning says that it exists.
   const unknown = stack.vms.filter(
     ({ address }) => prefixes.includes('vm') && !state.vms[address] && isSelected(address),
   );
@@ -74,7 +76,7 @@ function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Add
   });
 }
 
-/** VMs that others were made after go last; what is no longer in the file goes first. */
+/** Machines that are no longer in the file go first; a VM that others name in `after` goes after them. */
 function orderOfRemoval(
   stack: ResolvedStack,
   state: StackState,
@@ -91,9 +93,9 @@ function compare(a: number, b: number): number {
   return a === b ? 0 : a - b;
 }
 
-function changeOf(address: Address, { name, node, vmid }: VmRecord, found: ObservedVm | undefined): Change {
-  const isGone = found?.kind === 'gone';
-  const reason = isGone ? 'It is gone already. Proxwright forgets it.' : 'The stack is destroyed.';
+function changeOf(address: Address, { name, node, vmid }: VmRecord, observedVm: ObservedVm | undefined): Change {
+  const isGone = observedVm?.kind === 'gone';
+  const reason = isGone ? 'It no longer exists. Proxwright removes it from the state.' : 'The stack is destroyed.';
   return { address, kind: isGone ? 'forget' : 'delete', name, node, vmid, reason, ...UNDETAILED };
 }
 
@@ -110,7 +112,7 @@ function destroyStep(address: Address, stop: DestroyContext['running']): Step {
   return vmStep(address, 'vm.destroy', { stop, ...(isFormer && { mayStayInUse: true }) });
 }
 
-/** A VM that others were made after goes once they are gone. */
+/** A VM that others name in `after` is destroyed once they are gone. */
 function inReverse(
   stack: ResolvedStack,
   plans: readonly (ResourcePlan & { readonly change: Change })[],
@@ -123,23 +125,23 @@ function inReverse(
   });
 }
 
-function refusal(address: Address, remembered: VmRecord, found: ObservedVm | undefined): Diagnostic | undefined {
-  if (remembered.uuid === undefined) {
+function refusal(address: Address, recorded: VmRecord, observedVm: ObservedVm | undefined): Diagnostic | undefined {
+  if (recorded.uuid === undefined) {
     return new ProxwrightError({
       code: 'GUEST_LOCKED',
       where: { address },
-      detail: `VM ${remembered.vmid} on ${remembered.node} was being made by a run that ended before it was seen; whether it is ours cannot be told.`,
-      hint: `Look at it on ${remembered.node}. If nothing works on it any more: qm unlock ${remembered.vmid} && qm destroy ${remembered.vmid} --purge`,
+      detail: `VM ${recorded.vmid} on ${recorded.node} was being created by a run that ended before the VM could be read, so Proxwright cannot tell whether it is ours.`,
+      hint: `Look at it on ${recorded.node}. If no task is running for it: qm unlock ${recorded.vmid} && qm destroy ${recorded.vmid} --purge`,
     }).diagnostic;
   }
-  if (found?.kind !== 'present') return undefined;
-  const { vm } = found;
-  if (!sameVm(remembered, vm)) return notOurs({ address, recorded: remembered, observed: vm }).diagnostic;
+  if (observedVm?.kind !== 'present') return undefined;
+  const { vm } = observedVm;
+  if (!sameVm(recorded, vm)) return notOurs({ address, recorded, observed: vm }).diagnostic;
   if (vm.current.get('protection') !== '1') return undefined;
   return new ProxwrightError({
     code: 'PROTECTED',
     where: { address },
     detail: `VM ${vm.vmid} is protected against removal.`,
-    hint: advice`Set ${setting('protection', false)} in the file and apply it, then destroy.`,
+    hint: advice`Set ${setting('protection', false)} in the file, apply it, then destroy the stack.`,
   }).diagnostic;
 }

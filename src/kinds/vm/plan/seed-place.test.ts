@@ -89,10 +89,10 @@ describe('the place of documents of one’s own', () => {
     expect(new Set(files).size).toBe(files.length);
   });
 
-  it('is the one that is remembered where a document cannot be read', () => {
-    const remembered = 'local:iso/proxwright-web-0123456789abcdef.iso';
-    expect(fileOf({ secrets: new Map(), remembered })).toBe(remembered);
-    expect(fileOf({ remembered })).not.toBe(remembered);
+  it('is the recorded volume when a custom file cannot be read', () => {
+    const recordedVolume = 'local:iso/proxwright-web-0123456789abcdef.iso';
+    expect(fileOf({ secrets: new Map(), recordedVolume })).toBe(recordedVolume);
+    expect(fileOf({ recordedVolume })).not.toBe(recordedVolume);
   });
 
   it('has a digest of the documents, and of nothing that comes into being with the VM', () => {

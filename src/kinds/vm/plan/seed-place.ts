@@ -1,6 +1,6 @@
 /**
- * Documents of one's own: which drive they go into, and which file that will be. Of a VM that is there the file can be
- * foretold to the last digit, so a plan sees whether it is the right one; of one that is not, only that there will be one.
+ * Custom cloud-init files: the drive they go into, and the volume that holds them. For an existing VM the name of that
+ * volume can be computed, so a plan sees whether the right one is attached; for a new VM it is not known yet.
  */
 import { createHash } from 'node:crypto';
 import type { Secret } from '../../../base/secret.ts';
@@ -14,15 +14,15 @@ import { OWN_DOCUMENTS, type SeedFields, seedFieldsOf } from '../seed/fields.ts'
 export interface SeedSubject {
   readonly fields: VmFields;
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
-  /** Values of the VM, or of what it is made from. */
+  /** Values of the VM, or of the template it is cloned from. */
   readonly base: ReadonlyMap<string, string>;
-  /** Undefined while the VM is not there. */
+  /** Undefined while the VM does not exist. */
   readonly uuid: string | undefined;
-  /** The volume that was made last; it counts where nobody has read the documents. */
-  readonly remembered?: string | undefined;
+  /** The volume that the last apply created; it counts when the files could not be read. */
+  readonly recordedVolume?: string | undefined;
 }
 
-/** Undefined where Proxmox's own drive does. */
+/** Undefined when Proxmox's own cloud-init drive is enough. */
 export function seedPlace(subject: SeedSubject): SeedPlace | undefined {
   const { fields, base } = subject;
   const seed = seedFieldsOf(fields);
@@ -38,12 +38,12 @@ export function seedPlace(subject: SeedSubject): SeedPlace | undefined {
   };
 }
 
-/** The volume of ours that a drive holds, if one does; that of another VM, which a clone brought along, counts as well. */
+/** The drive with a volume that Proxwright created, also one that a clone inherited from another VM. */
 export function heldSeed(values: ReadonlyMap<string, string>): Drive | undefined {
   return drivesOf(values).find(({ kind, file }) => kind === 'cdrom' && /:iso\/proxwright-[^/]*\.iso$/.test(file));
 }
 
-/** Where one is already, ours or Proxmox's; else the first slot that nothing else wants. */
+/** The slot of the present drive, ours or Proxmox's; else the first free slot. */
 export function seedSlot({ cloud_init, disks = {} }: VmFields, base: ReadonlyMap<string, string>): string {
   const drives = drivesOf(base);
   const ours = heldSeed(base);
@@ -54,23 +54,23 @@ export function seedSlot({ cloud_init, disks = {} }: VmFields, base: ReadonlyMap
 }
 
 function fileOf(fields: SeedFields, storage: string, subject: SeedSubject): string {
-  const { fields: vm, secrets, base, uuid, remembered } = subject;
+  const { fields: vm, secrets, base, uuid, recordedVolume } = subject;
   const given = Object.entries(vm.nics ?? {}).flatMap(([slot, { mac }]) => (mac === undefined ? [] : [[slot, mac]]));
   const macs: Record<string, string> = { ...macsOf(base), ...Object.fromEntries(given) };
-  const told: Partial<Record<(typeof OWN_DOCUMENTS)[number] | 'password', Secret>> = {};
+  const contents: Partial<Record<(typeof OWN_DOCUMENTS)[number] | 'password', Secret>> = {};
   for (const name of [...fields.own, ...(fields.hasPassword ? (['password'] as const) : [])]) {
     const value = secrets.get(`cloud_init.${name}`)?.value;
-    if (value) told[name] = value;
+    if (value) contents[name] = value;
   }
-  const isTold = fields.own.every((name) => told[name]) && (!fields.hasPassword || told.password);
+  const isComplete = fields.own.every((name) => contents[name]) && (!fields.hasPassword || contents.password);
   const hasCards = Object.keys(fields.nics).every((slot) => macs[slot] !== undefined);
-  if (!isTold && remembered !== undefined) return remembered;
-  // A card without a MAC address comes into being by this very plan, and the file after it.
-  if (uuid === undefined || !isTold || !hasCards) return `${storage}:iso/proxwright-${fields.name}-to-come.iso`;
-  return `${storage}:iso/${seedOf({ fields, macs, uuid, secrets: told }).fileName}`;
+  if (!isComplete && recordedVolume !== undefined) return recordedVolume;
+  // A NIC without a MAC address is created by this plan, and the volume after it.
+  if (uuid === undefined || !isComplete || !hasCards) return `${storage}:iso/proxwright-${fields.name}-to-come.iso`;
+  return `${storage}:iso/${seedOf({ fields, macs, uuid, secrets: contents }).fileName}`;
 }
 
-/** Of the documents alone; what else is told stands beside it. */
+/** Of the custom files alone; other cloud-init fields are compared one by one. */
 export function documentsDigest(secrets: ReadonlyMap<string, ResolvedSecret>): string {
   const documents = OWN_DOCUMENTS.map((name) => secrets.get(`cloud_init.${name}`)?.digest ?? '');
   return createHash('sha256').update(JSON.stringify(documents)).digest('hex');

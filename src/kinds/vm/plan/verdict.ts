@@ -1,4 +1,4 @@
-/** The verdict on one VM: what it is now, what it should be, and the steps between. Pure. */
+/** The plan of one VM: decides whether it is created or changed, and refuses a VM that is not ours. Pure. */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { ObservedVm } from '../../observed.ts';
@@ -10,39 +10,37 @@ import type { Findings } from './checks.ts';
 import { planCreation } from './creation.ts';
 import type { VmPlan, VmPlanInput } from './desired-vm.ts';
 
-export type { VmPlan } from './desired-vm.ts';
-
 import { planExisting } from './existing.ts';
 
-/** Undefined where something is wrong; what, is in `findings`. */
+/** Undefined when the VM cannot be planned; `findings` then has the problem. */
 export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefined {
   const { vm, recorded, observed } = input;
-  const found = recorded && observed.vms.get(vm.address);
-  if (!recorded || !found || found.kind === 'gone') {
+  const observedVm = recorded && observed.vms.get(vm.address);
+  if (!recorded || !observedVm || observedVm.kind === 'gone') {
     return planCreation(
       input,
       findings,
-      found?.kind === 'gone' ? 'It was removed outside; it is made again.' : undefined,
+      observedVm?.kind === 'gone' ? 'It was deleted outside Proxwright and is created again.' : undefined,
     );
   }
-  const problem = identityProblem(vm, recorded, found);
-  if (problem || found.kind !== 'present') {
+  const problem = identityProblem(vm, recorded, observedVm);
+  if (problem || observedVm.kind !== 'present') {
     if (problem) findings.problems.push(problem);
     return undefined;
   }
-  return planExisting(input, recorded, found.vm, findings);
+  return planExisting(input, recorded, observedVm.vm, findings);
 }
 
-/** A VM id is not an identity: it can be recycled. */
-export function identityProblem(vm: ResolvedVm, remembered: VmRecord, found: ObservedVm): Diagnostic | undefined {
-  if (found.kind === 'hidden') {
+/** Another VM may have the recorded id by now, so the id alone does not identify a VM. */
+export function identityProblem(vm: ResolvedVm, recorded: VmRecord, observedVm: ObservedVm): Diagnostic | undefined {
+  if (observedVm.kind === 'hidden') {
     return new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
       where: whereOf(vm),
-      detail: `VM ${remembered.vmid} cannot be read: it needs ${found.needs}.`,
-      hint: 'Grant it to the user and to its token, then plan again.',
+      detail: `VM ${recorded.vmid} cannot be read: the token needs ${observedVm.needs}.`,
+      hint: 'Grant it to the user and to its token, then run the plan again.',
     }).diagnostic;
   }
-  if (found.kind !== 'present' || sameVm(remembered, found.vm)) return undefined;
-  return notOurs({ address: vm.address, recorded: remembered, observed: found.vm, where: whereOf(vm) }).diagnostic;
+  if (observedVm.kind !== 'present' || sameVm(recorded, observedVm.vm)) return undefined;
+  return notOurs({ address: vm.address, recorded, observed: observedVm.vm, where: whereOf(vm) }).diagnostic;
 }

@@ -1,9 +1,9 @@
-/** In which order VMs are waited for. Pure. */
+/** The order in which Proxwright waits for VMs to become ready. Pure. */
 import type { Address } from '../../../base/address.ts';
 
 /**
- * The order of the file, except that a VM comes behind those it is made after: it could not begin before they are ready,
- * and a VM before them would wait for it forever.
+ * The order of the file, except that a VM follows the VMs named in its `after`: it cannot start before they are ready, and
+ * waiting for it first would never end.
  */
 export function waitOrder(
   vms: readonly { readonly address: Address; readonly after: readonly Address[] }[],

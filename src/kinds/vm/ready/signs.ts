@@ -17,7 +17,7 @@ interface SenderList {
 export class GuestSigns {
   readonly #pve: Pve;
   readonly #clock: Clock;
-  readonly #sights = new Map<string, SenderList>();
+  readonly #senderLists = new Map<string, SenderList>();
 
   constructor(pve: Pve, clock: Clock) {
     this.#pve = pve;
@@ -26,10 +26,10 @@ export class GuestSigns {
 
   /** Also false if it cannot be read: then the guest's agent is asked, only later. */
   async hasSent(node: string, vmid: number): Promise<boolean> {
-    const known = this.#sights.get(node);
+    const known = this.#senderLists.get(node);
     const now = this.#clock.ticks();
     const list = known && now - known.at < FRESH_MS ? known : { at: now, senders: this.#senders(node) };
-    this.#sights.set(node, list);
+    this.#senderLists.set(node, list);
     return (await list.senders).has(vmid);
   }
 

@@ -7,10 +7,10 @@ import { findCloudInitDrive } from '../../../kinds/vm/disks.ts';
 import type { VmFields } from '../../../kinds/vm/fields/index.ts';
 import { writtenHa } from '../../../kinds/vm/ha.ts';
 import { notOurs, sameVm } from '../../../kinds/vm/identity.ts';
-import { foundHa } from '../../../kinds/vm/observe-ha.ts';
+import { observedHa } from '../../../kinds/vm/observe-ha.ts';
 import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { macsOf } from '../../../kinds/vm/parts.ts';
-import { wanted } from '../../../kinds/vm/plan/desired-vm.ts';
+import { desiredConfigOf } from '../../../kinds/vm/plan/desired-vm.ts';
 import { haDifferences } from '../../../kinds/vm/plan/existing.ts';
 import { managedNic, staticAddresses } from '../../../kinds/vm/ready/checks.ts';
 import type { Pve } from '../../../pve/index.ts';
@@ -44,7 +44,7 @@ export async function lookAt(deps: Deps, pve: Pve, solo: SoloVm): Promise<Look> 
   if (found?.kind === 'hidden') {
     throw new ProxwrightError({
       code: 'PRIVILEGE_MISSING',
-      detail: `VM ${recorded?.vmid} cannot be read: it needs ${found.needs}.`,
+      detail: `VM ${recorded?.vmid} cannot be read: the token needs ${found.needs}.`,
       hint: 'Grant it to the user and to its token.',
     });
   }
@@ -87,11 +87,11 @@ export function refreshed(
   };
   const { vmid, uuid } = look.vm;
   const last = recorded?.lastApplied;
-  const diff = diffVm(wanted(input, { vmid, uuid }, effectiveValues(look.vm)), look.vm, last);
+  const diff = diffVm(desiredConfigOf(input, { vmid, uuid }, effectiveValues(look.vm)), look.vm, last);
   const differing = [...diff.differences, ...haDifferences(vm, look.observed, vmid, last)]
     .map(({ path }) => path)
     .filter((path) => path !== 'ownership');
-  const found = { ...fieldsOfVm(look.vm).written, ha: writtenHa(foundHa(look.observed, vmid)) };
+  const found = { ...fieldsOfVm(look.vm).written, ha: writtenHa(observedHa(look.observed, vmid)) };
   const actual = fromFields(found, attributes);
   return { attributes: refreshedAttributes({ state, actual, differing }), restartPending: diff.restartPending };
 }
