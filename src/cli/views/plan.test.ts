@@ -45,9 +45,15 @@ const PLAN = planOf([
     kind: 'replace',
     name: 'db',
     vmid: 410,
-    reason: 'It is made anew, as asked for.',
+    reason: 'It is replaced, because you asked for it.',
   }),
-  change({ address: address('vm.old'), kind: 'delete', name: 'old', vmid: 420, reason: 'It is no longer in the file.' }),
+  change({
+    address: address('vm.old'),
+    kind: 'delete',
+    name: 'old',
+    vmid: 420,
+    reason: 'It is no longer in the file.',
+  }),
   change({
     address: address('vm.kept'),
     kind: 'keep',
@@ -85,7 +91,7 @@ describe('the view of a plan', () => {
           restart pending: memory
 
       ± vm.db  replace db (VM 410 on pve1)
-          It is made anew, as asked for.
+          It is replaced, because you asked for it.
 
       - vm.old  delete old (VM 420 on pve1)
           It is no longer in the file.

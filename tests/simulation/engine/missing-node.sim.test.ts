@@ -42,7 +42,9 @@ describe('a VM on a node that is not there', () => {
 describe('a VM on a node that is there', () => {
   it('is told that its template stands elsewhere', async () => {
     expect(told(await oneTemplate().plan(stack('pve2')))).toEqual([
-      expect.stringContaining('clone.template: Template "ubuntu-24.04" (9000) is on pve1, its disks are on local storage there'),
+      expect.stringContaining(
+        'clone.template: Template "ubuntu-24.04" (9000) is on pve1, its disks are on local storage there',
+      ),
     ]);
   });
 });
