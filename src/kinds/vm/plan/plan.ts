@@ -46,7 +46,7 @@ export function planVms(context: PlanContext): KindPlan {
   checkRoom(observed, findings);
   const removed = removedMachines(context, ['vm'], WORDS_OF_REMOVAL);
   const addresses = checkAddresses(
-    selected.filter((vm) => !lost.some(({ wantedBy }) => wantedBy === vm)),
+    selected.filter((vm) => !lost.some(({ desired }) => desired === vm)),
     context,
   );
   const isError = ({ severity }: Diagnostic) => severity === 'error';
