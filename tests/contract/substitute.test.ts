@@ -13,7 +13,7 @@ import { SUBSTITUTION_LIMITS } from './substitution-limits.ts';
 
 /** Numbers and words that only look like an id or a storage. */
 const COINCIDENCES = [
-  /iops=100\b/g,
+  /\b(?:iops|bps|memory|clone)=100\b/g,
   /^\+100M$/g,
   /^transferred .*/g,
   /\bunused\d+/g,

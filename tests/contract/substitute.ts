@@ -38,8 +38,17 @@ function replacerFor(substitution: Substitution): Replacer {
   return replacer;
 }
 
-const VMID_KEYS: ReadonlySet<string> = new Set(['vmid', 'newid', 'target-vmid', 'vms', 'id', 'data', 'sid']);
-const STORAGE_KEY = /^(storage|id|import-working-storage|(scsi|virtio|sata|ide)\d+)$/;
+const VMID_KEYS: ReadonlySet<string> = new Set([
+  'vmid',
+  'newid',
+  'target-vmid',
+  'vms',
+  'id',
+  'data',
+  'sid',
+  'resources',
+]);
+const STORAGE_KEY = /^(storage|id|import-working-storage|(vm)?statestorage|(scsi|virtio|sata|ide)\d+)$/;
 const SIZE_KEYS: ReadonlySet<string> = new Set(['size', 'maxdisk']);
 const NAME_KEYS: ReadonlySet<string> = new Set(['name', 'host-name']);
 

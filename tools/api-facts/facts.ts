@@ -82,6 +82,11 @@ function cleanEndpoint(input: JsonObject): JsonObject {
     params: isObject(input.params) ? cleanSchemas(input.params) : {},
     permissions: isObject(input.permissions) ? input.permissions : {},
   };
+  if (isObject(input.variants)) {
+    endpoint.variants = Object.fromEntries(
+      sorted(input.variants).map(([type, params]) => [type, cleanSchemas(isObject(params) ? params : {})]),
+    );
+  }
   if (input.protected) endpoint.protected = true;
   if (input.proxyto !== undefined) endpoint.proxyto = input.proxyto;
   if (!input.allowtoken) endpoint.allowtoken = false;

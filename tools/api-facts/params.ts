@@ -4,7 +4,7 @@
  */
 
 import { type ApiFacts, apiOf, EXTRA_FACTS } from '../../src/simulator/schema/api-of-release.ts';
-import type { ParamSchema, ParamSchemas } from '../../src/simulator/schema/types.ts';
+import type { EndpointFacts, ParamSchema, ParamSchemas } from '../../src/simulator/schema/types.ts';
 import { RELEASES } from '../../src/simulator/world/releases.ts';
 import { literal, quoteKey } from './facts.ts';
 
@@ -26,7 +26,7 @@ export function renderParams(facts: ApiFacts): string {
 }
 
 function endpointType(name: string, releases: readonly ApiFacts[]): string {
-  const versions = releases.flatMap((release): ParamSchemas[] => (release[name] ? [release[name].params] : []));
+  const versions = releases.flatMap((release): ParamSchemas[] => (release[name] ? formsOf(release[name]) : []));
   const names = new Set(versions.flatMap((params) => Object.keys(params)));
   const members = [...names]
     .filter((param) => !param.endsWith('[n]'))
@@ -41,6 +41,11 @@ function endpointType(name: string, releases: readonly ApiFacts[]): string {
       return `readonly ${quoteKey(param)}${isOptional ? '?' : ''}: ${type.join(' | ')}`;
     });
   return members.length === 0 ? 'object' : `{ ${members.join('; ')} }`;
+}
+
+/** The parameters that a request can have together: one set, or one for each value of `type`. */
+function formsOf({ params, variants }: EndpointFacts): ParamSchemas[] {
+  return variants ? Object.values(variants).map((variant) => ({ ...params, ...variant })) : [params];
 }
 
 /** A list of values that nobody compares one by one, such as all names of disks, is left a string. */

@@ -5,6 +5,7 @@ import { groupRoutes } from './access/groups.ts';
 import { loginRoutes } from './access/login.ts';
 import { userRoutes } from './access/users.ts';
 import { haRoutes } from './cluster/ha.ts';
+import { haRuleRoutes } from './cluster/ha-rules.ts';
 import { mappingRoutes } from './cluster/mapping.ts';
 import { optionsRoutes } from './cluster/options.ts';
 import { clusterOverviewRoutes } from './cluster/overview.ts';
@@ -38,6 +39,7 @@ export const ROUTES: Routes = {
   ...loginRoutes,
   ...userRoutes,
   ...haRoutes,
+  ...haRuleRoutes,
   ...mappingRoutes,
   ...optionsRoutes,
   ...clusterOverviewRoutes,

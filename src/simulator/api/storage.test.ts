@@ -3,12 +3,17 @@ import type { Runtime } from '../core/runtime.ts';
 import type { RawParams } from '../schema/types.ts';
 import { asyncRefusalOf, testCall } from '../testing/access.ts';
 import { answerOf } from '../testing/answer.ts';
-import { storageRuntime } from '../testing/storage.ts';
+import { type StorageRuntime, storageRuntime } from '../testing/storage.ts';
 
 const send = (runtime: Runtime, route: string, params: RawParams) =>
   answerOf(route, testCall(runtime, 'root@pam'), params);
 const refused = (runtime: Runtime, route: string, params: RawParams) =>
   asyncRefusalOf(() => send(runtime, route, params));
+
+const contentOf = (runtime: StorageRuntime, storage: string) =>
+  runtime.clock.run(() =>
+    send(runtime, 'GET /nodes/{node}/storage/{storage}/content', { node: 'pve1', storage }),
+  ) as Promise<unknown[]>;
 
 describe('storage definitions', () => {
   it('can be made, changed and removed', async () => {
@@ -22,6 +27,62 @@ describe('storage definitions', () => {
     expect(await send(runtime, 'DELETE /storage/{storage}', { storage: 'extra' })).toBeNull();
     expect(await refused(runtime, 'GET /storage/{storage}', { storage: 'extra' })).toBe(
       "500 storage 'extra' does not exist",
+    );
+  });
+
+  it('lift a restriction to nodes by an empty list, and keep a boolean that is 0', async () => {
+    const runtime = storageRuntime();
+    await send(runtime, 'PUT /storage/{storage}', { storage: 'local', nodes: 'pve1', shared: 0, disable: 0 });
+    const restricted = await send(runtime, 'GET /storage/{storage}', { storage: 'local' });
+    expect(restricted).toMatchObject({ nodes: 'pve1', shared: 0 });
+    expect(restricted).not.toHaveProperty('disable');
+    await send(runtime, 'PUT /storage/{storage}', { storage: 'local', nodes: '' });
+    expect(await send(runtime, 'GET /storage/{storage}', { storage: 'local' })).not.toHaveProperty('nodes');
+  });
+
+  it('leave their files behind, for whoever defines the same place again', async () => {
+    const runtime = storageRuntime();
+    const made = { storage: 'one', type: 'dir', path: '/srv/one', content: 'images' };
+    await send(runtime, 'POST /storage', made);
+    const disk = { node: 'pve1', vmid: 100, filename: 'vm-100-disk-7.raw', size: '1G' };
+    await runtime.clock.run(() =>
+      send(runtime, 'POST /nodes/{node}/storage/{storage}/content', { ...disk, storage: 'one' }),
+    );
+    await send(runtime, 'DELETE /storage/{storage}', { storage: 'one' });
+    await send(runtime, 'POST /storage', { ...made, storage: 'other', path: '/srv/other' });
+    await send(runtime, 'POST /storage', { ...made, storage: 'again' });
+    const content = (storage: string) => contentOf(runtime, storage);
+    expect(await content('other')).toEqual([]);
+    expect(await content('again')).toMatchObject([{ volid: 'again:100/vm-100-disk-7.raw', vmid: 100 }]);
+  });
+
+  it('are online where another NFS storage with the same server and export is', async () => {
+    const runtime = storageRuntime();
+    const { server, export: path } = Object.fromEntries(runtime.world.storages.get('share')?.options ?? []);
+    const made = { storage: 'nfs2', type: 'nfs', server: server ?? '', export: path ?? '' };
+    expect(await send(runtime, 'POST /storage', made)).toEqual({ storage: 'nfs2', type: 'nfs' });
+    const status = await runtime.clock.run(() =>
+      send(runtime, 'GET /nodes/{node}/storage/{storage}/status', { node: 'pve1', storage: 'nfs2' }),
+    );
+    expect(status).toMatchObject({ active: 1 });
+  });
+
+  it('show the same files on every node when a local storage becomes shared', async () => {
+    const runtime = storageRuntime();
+    const count = async () => (await contentOf(runtime, 'local')).length;
+    const before = await count();
+    expect(before).toBeGreaterThan(0);
+    await send(runtime, 'PUT /storage/{storage}', { storage: 'local', shared: 1 });
+    expect(await count()).toBe(before);
+    await send(runtime, 'PUT /storage/{storage}', { storage: 'local', delete: 'shared' });
+    expect(await count()).toBe(before);
+  });
+
+  it('are not active where they should be a mount point and are none', async () => {
+    const runtime = storageRuntime();
+    const made = { storage: 'disk', type: 'dir', path: '/mnt/disk', is_mountpoint: '1' };
+    expect(await refused(runtime, 'POST /storage', made)).toBe(
+      "500 create storage failed: unable to activate storage 'disk' - directory is expected to be a mount point but is not mounted: '/mnt/disk'",
     );
   });
 

@@ -3,6 +3,7 @@ import { removeStorageAccess } from '../access/user-config.ts';
 import type { CallTo, Routes } from '../core/call.ts';
 import { ApiFault, dieFault } from '../http/response.ts';
 import { type ParamTexts, sentTexts } from '../schema/validate.ts';
+import { leaveData } from '../storage/places.ts';
 import { activationFailure, storageSpace } from '../storage/space.ts';
 import {
   changedStorage,
@@ -49,6 +50,7 @@ function create(call: CallTo<'POST /storage'>): unknown {
     const isTried = !storage.disabled && isOnNode(storage, call.node);
     if (isTried && !storageSpace(world, storage, call.node)) throw dieFault(activationFailure(storage));
     world.storages.set(id, storage);
+    world.storageConfigWrites++;
     return { storage: id, type };
   });
 }
@@ -63,7 +65,8 @@ function update(call: CallTo<'PUT /storage/{storage}'>): unknown {
     }
     const storage = storageConfig(world, id);
     const deletions = splitList(call.params.delete ?? '');
-    world.storages.set(id, changedStorage(storage, settingsOf(call.texts), deletions));
+    world.storages.set(id, changedStorage(world, storage, settingsOf(call.texts), deletions));
+    world.storageConfigWrites++;
     return { storage: id, type: storage.type };
   });
 }
@@ -73,10 +76,12 @@ async function remove(call: CallTo<'DELETE /storage/{storage}'>): Promise<null> 
   const { world } = call.runtime;
   const id = call.params.storage;
   locked('delete', () => {
-    storageConfig(world, id);
+    const storage = storageConfig(world, id);
     const isUsed = [...world.storages.values()].some((other) => other.options.get('base')?.startsWith(`${id}:`));
     if (isUsed) throw dieFault("can't remove storage - storage is used as base of another storage");
     world.storages.delete(id);
+    world.storageConfigWrites++;
+    leaveData(world, storage);
   });
   await removeStorageAccess(call.runtime, id);
   return null;
@@ -105,6 +110,6 @@ const NOT_STORED = new Set([
 ]);
 
 function settingsOf(texts: ParamTexts): Map<string, string> {
-  const stored = sentTexts(texts).filter(([key, value]) => !NOT_STORED.has(key) && (key !== 'nodes' || value !== ''));
+  const stored = sentTexts(texts).filter(([key]) => !NOT_STORED.has(key));
   return new Map(stored.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

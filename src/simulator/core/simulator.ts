@@ -254,7 +254,7 @@ export class Simulator {
     if (!handler) throw new ApiFault(501, `Method '${method} ${path}' is not simulated`);
     const call = this.#makeCall(decoded, caller, node, {
       // The type of the handler's parameters is generated from the facts that have just been applied.
-      params: typedParams(endpoint.facts.params, validated.values) as never,
+      params: typedParams(endpoint.facts, validated.values) as never,
       texts: paramTexts(validated.values),
     });
     const work = endpoint.facts.protected

@@ -6,6 +6,7 @@ import { formatOfKey, parseBootOrder, parseProperty, splitProperty } from '../..
 import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
+import { isHostDirectory } from '../storage/places.ts';
 import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
 import { defaultBootOrder, drivesByBus, drivesOf, parseDrive } from '../vm/drive.ts';
 import { assertMachineVersion } from '../vm/machine.ts';
@@ -31,6 +32,7 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
     assertCpusAndMemory(node, config);
     assertBridges(node, config, (line) => task.warn(line));
     assertIommu(node, config);
+    assertSharedDirectories(runtime.world, node, config);
   } catch (error) {
     // Rule [recorded mapping-pci]: cleaning up after the failure stumbles over a bad PCI device once more and logs it.
     const pciProblem = firstPciProblem(runtime.world, node, config);
@@ -174,9 +176,35 @@ function isSamePciDevice(full: string, written: string): boolean {
 }
 
 export function mappingsOnNode(world: World, kind: MappingKind, id: string, node: string): Map<string, string>[] {
-  return (world.mappings[kind].get(id)?.map ?? [])
-    .map((text) => new Map(splitProperty(text).map((part) => [part.key ?? '', part.value])))
-    .filter((entry) => entry.get('node') === node);
+  return (world.mappings[kind].get(id)?.map ?? []).map(mappingEntry).filter((entry) => entry.get('node') === node);
+}
+
+/** What a mapping says about one node. */
+export function mappingEntry(text: string): Map<string, string> {
+  return new Map(splitProperty(text).map((part) => [part.key ?? '', part.value]));
+}
+
+/** Rule [source QS QemuServer/Virtiofs.pm assert_virtiofs_config, GC Mapping/Dir.pm find_on_current_node, assert_valid]. */
+function assertSharedDirectories(world: World, node: SimNode, config: Config): void {
+  for (const [key, value] of config) {
+    if (!/^virtiofs\d+$/.test(key)) continue;
+    const parts = splitProperty(value);
+    const id = parts.find((part) => part.key === undefined || part.key === 'dirid')?.value ?? '';
+    if (!world.mappings.dir.has(id)) throw dieFault(`Directory ID ${id} does not exist.`);
+    const [entry, ...others] = mappingsOnNode(world, 'dir', id, node.name);
+    if (!entry) throw dieFault(`No directory mapping for node ${node.name}.`);
+    if (others.length > 0) throw dieFault(`More than than one directory mapping for node ${node.name}.`);
+    const showsAcl = parts.some((part) => part.key === 'expose-acl' && /^(?:1|yes|on|true)$/i.test(part.value));
+    if (showsAcl && /^(?:w|win)/.test(config.get('ostype') ?? '')) {
+      throw dieFault(
+        'Please disable ACLs for virtiofs on Windows VMs, otherwise the virtiofs shared directory cannot be mounted.',
+      );
+    }
+    const path = entry.get('path') ?? '';
+    if (!isHostDirectory(world, node.name, path)) {
+      throw dieFault(`directory mapping invalid: Path ${path} does not exist\n`);
+    }
+  }
 }
 
 function assertCpusAndMemory(node: SimNode, config: Config): void {

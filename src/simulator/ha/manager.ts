@@ -2,7 +2,7 @@
  * The managers of high availability. The cluster's manager (CRM) compares in rounds what is requested with what it knows and
  * gives orders; the agent of each node (LRM) carries them out. `rounds.ts` decides when.
  *
- * Only healthy nodes are simulated: no fencing, no relocation, no rules, no load balancing.
+ * Only healthy nodes are simulated: no fencing, no relocation, no load balancing; rules are stored and move nothing.
  */
 import type { Runtime } from '../core/runtime.ts';
 import { shutdownVm, startVm, stopVm } from '../vm/power.ts';
@@ -120,8 +120,10 @@ function renew(service: HaService): void {
 
 /** Whether a round would find nothing to do, as long as nothing changes. */
 export function isSettled(world: World): boolean {
-  const { services, resources, commands } = world.ha;
+  const { services, resources, commands, manager } = world.ha;
   if (commands.length > 0) return false;
+  // Rule [source HA CRM.pm can_get_active]: any resource wakes the manager for the first time, also an ignored one.
+  if (resources.size > 0 && !manager?.isActive) return false;
   for (const [sid, options] of resources) {
     const isWanted = requestedState(options) !== 'ignored' && world.vms.has(Number(sid.slice('vm:'.length)));
     if (isWanted !== services.has(sid)) return false;

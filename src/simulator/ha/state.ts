@@ -4,6 +4,8 @@ import type { Instant } from '../../base/clock.ts';
 export interface HaState {
   /** Sections of resources.cfg by service id (`vm:100`); options as text. */
   readonly resources: Map<string, Map<string, string>>;
+  /** Sections of rules.cfg by id, in the order of the file. */
+  readonly rules: Map<string, HaRule>;
   /** Sections of groups.cfg by name, where there still are groups. */
   readonly groups: Map<string, Map<string, string>>;
   /** The manager's view, which is what `hastate` shows. */
@@ -15,6 +17,31 @@ export interface HaState {
   /** The rounds of the nodes' managers. */
   readonly agents: Map<string, Rounds>;
 }
+
+interface RuleBase {
+  readonly id: string;
+  /** Service ids. */
+  readonly resources: ReadonlySet<string>;
+  readonly comment: string | undefined;
+  readonly isDisabled: boolean;
+}
+
+/** The resources run on these nodes: if possible, or (strict) there or nowhere. */
+export interface NodeAffinityRule extends RuleBase {
+  readonly type: 'node-affinity';
+  /** Priorities by node; higher is better. */
+  readonly nodes: ReadonlyMap<string, number>;
+  /** Undefined where the file does not say. */
+  readonly strict: boolean | undefined;
+}
+
+/** The resources run on one node, or each on a node of its own. */
+export interface ResourceAffinityRule extends RuleBase {
+  readonly type: 'resource-affinity';
+  readonly affinity: 'positive' | 'negative';
+}
+
+export type HaRule = NodeAffinityRule | ResourceAffinityRule;
 
 export type ServiceState = 'request_start' | 'started' | 'request_stop' | 'stopped' | 'error';
 
@@ -54,6 +81,7 @@ export interface Rounds {
 export function newHaState(): HaState {
   return {
     resources: new Map(),
+    rules: new Map(),
     groups: new Map(),
     services: new Map(),
     commands: [],

@@ -42,6 +42,8 @@ export interface EndpointParams {
   readonly 'GET /access/users/{userid}/token/{tokenid}': { readonly tokenid: string; readonly userid: string };
   readonly 'GET /cluster': object;
   readonly 'GET /cluster/backup': object;
+  readonly 'GET /cluster/bulk-action': object;
+  readonly 'GET /cluster/bulk-action/guest': object;
   readonly 'GET /cluster/firewall/options': object;
   readonly 'GET /cluster/ha': object;
   readonly 'GET /cluster/ha/groups': object;
@@ -162,11 +164,15 @@ export interface EndpointParams {
   readonly 'POST /access/users': { readonly comment?: string; readonly email?: string; readonly enable?: boolean; readonly expire?: number; readonly firstname?: string; readonly groups?: string; readonly keys?: string; readonly lastname?: string; readonly password?: string; readonly userid: string };
   readonly 'POST /access/users/{userid}/token/{tokenid}': { readonly comment?: string; readonly expire?: number; readonly privsep?: boolean; readonly tokenid: string; readonly userid: string };
   readonly 'POST /access/vncticket': { readonly authid: string; readonly path: string; readonly port?: number; readonly privs: string; readonly vncticket: string };
+  readonly 'POST /cluster/bulk-action/guest/migrate': { readonly 'max-workers'?: number; readonly maxworkers?: number; readonly online?: boolean; readonly target: string; readonly vms?: readonly (number)[]; readonly 'with-local-disks'?: boolean };
+  readonly 'POST /cluster/bulk-action/guest/shutdown': { readonly 'force-stop'?: boolean; readonly 'max-workers'?: number; readonly maxworkers?: number; readonly timeout?: number; readonly vms?: readonly (number)[] };
+  readonly 'POST /cluster/bulk-action/guest/start': { readonly 'max-workers'?: number; readonly maxworkers?: number; readonly timeout?: number; readonly vms?: readonly (number)[] };
+  readonly 'POST /cluster/bulk-action/guest/suspend': { readonly 'max-workers'?: number; readonly maxworkers?: number; readonly statestorage?: string; readonly 'to-disk'?: boolean; readonly vms?: readonly (number)[] };
   readonly 'POST /cluster/ha/groups': { readonly comment?: string; readonly group: string; readonly nodes: string; readonly nofailback?: boolean; readonly restricted?: boolean; readonly type?: 'group' };
   readonly 'POST /cluster/ha/resources': { readonly comment?: string; readonly failback?: boolean; readonly group?: string; readonly max_relocate?: number; readonly max_restart?: number; readonly sid: string; readonly state?: 'started' | 'stopped' | 'enabled' | 'disabled' | 'ignored'; readonly type?: 'ct' | 'vm' };
   readonly 'POST /cluster/ha/resources/{sid}/migrate': { readonly node: string; readonly sid: string };
   readonly 'POST /cluster/ha/resources/{sid}/relocate': { readonly node: string; readonly sid: string };
-  readonly 'POST /cluster/ha/rules': object;
+  readonly 'POST /cluster/ha/rules': { readonly affinity?: 'positive' | 'negative'; readonly comment?: string; readonly disable?: boolean; readonly nodes?: string; readonly resources: string; readonly rule: string; readonly strict?: boolean; readonly type: 'node-affinity' | 'resource-affinity' };
   readonly 'POST /cluster/ha/status/arm-ha': object;
   readonly 'POST /cluster/ha/status/disarm-ha': { readonly 'resource-mode': 'freeze' | 'ignore' };
   readonly 'POST /cluster/mapping/dir': { readonly description?: string; readonly id: string; readonly map: readonly (string)[] };
@@ -236,7 +242,7 @@ export interface EndpointParams {
   readonly 'PUT /access/users/{userid}/unlock-tfa': { readonly userid: string };
   readonly 'PUT /cluster/ha/groups/{group}': { readonly comment?: string; readonly delete?: string; readonly digest?: string; readonly group: string; readonly nodes?: string; readonly nofailback?: boolean; readonly restricted?: boolean };
   readonly 'PUT /cluster/ha/resources/{sid}': { readonly comment?: string; readonly delete?: string; readonly digest?: string; readonly failback?: boolean; readonly group?: string; readonly max_relocate?: number; readonly max_restart?: number; readonly sid: string; readonly state?: 'started' | 'stopped' | 'enabled' | 'disabled' | 'ignored' };
-  readonly 'PUT /cluster/ha/rules/{rule}': object;
+  readonly 'PUT /cluster/ha/rules/{rule}': { readonly affinity?: 'positive' | 'negative'; readonly comment?: string; readonly delete?: string; readonly digest?: string; readonly disable?: boolean; readonly nodes?: string; readonly resources?: string; readonly rule: string; readonly strict?: boolean; readonly type: 'node-affinity' | 'resource-affinity' };
   readonly 'PUT /cluster/mapping/dir/{id}': { readonly delete?: string; readonly description?: string; readonly digest?: string; readonly id: string; readonly map?: readonly (string)[] };
   readonly 'PUT /cluster/mapping/pci/{id}': { readonly delete?: string; readonly description?: string; readonly digest?: string; readonly id: string; readonly 'live-migration-capable'?: boolean; readonly map?: readonly (string)[]; readonly mdev?: boolean };
   readonly 'PUT /cluster/mapping/usb/{id}': { readonly delete?: string; readonly description?: string; readonly digest?: string; readonly id: string; readonly map: readonly (string)[] };

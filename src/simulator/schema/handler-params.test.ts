@@ -4,18 +4,21 @@ import { ROUTES } from '../api/index.ts';
 import type { CallTo, Routes } from '../core/call.ts';
 import { API_FACTS } from './api-facts.generated.ts';
 import { EXTRA_FACTS } from './api-of-release.ts';
-import type { ParamSchemas } from './types.ts';
+import type { EndpointFacts } from './types.ts';
 import { paramTexts, sentTexts, typedParams } from './validate.ts';
 
 type Clone = CallTo<'POST /nodes/{node}/qemu/{vmid}/clone'>['params'];
 
-const SCHEMAS: ParamSchemas = {
-  count: { type: 'integer' },
-  limit: { type: 'number' },
-  full: { type: 'boolean' },
-  name: { type: 'string' },
-  command: { type: 'array', items: { type: 'string' } },
-  'net[n]': { type: 'string', count: 32 },
+const FACTS: EndpointFacts = {
+  params: {
+    count: { type: 'integer' },
+    limit: { type: 'number' },
+    full: { type: 'boolean' },
+    name: { type: 'string' },
+    command: { type: 'array', items: { type: 'string' } },
+    'net[n]': { type: 'string', count: 32 },
+  },
+  permissions: {},
 };
 
 describe('a route', () => {
@@ -50,7 +53,7 @@ describe('a route', () => {
 describe('typed parameters', () => {
   it('are numbers, booleans, texts and lists', () => {
     const values = { count: 5, limit: '1.50', full: 1, name: 'web', command: ['ls', '-l'], net3: 'virtio' };
-    expect(typedParams(SCHEMAS, values)).toEqual({
+    expect(typedParams(FACTS, values)).toEqual({
       count: 5,
       limit: 1.5,
       full: true,
@@ -58,16 +61,16 @@ describe('typed parameters', () => {
       command: ['ls', '-l'],
       net3: 'virtio',
     });
-    expect(typedParams(SCHEMAS, { full: 0 })).toEqual({ full: false });
+    expect(typedParams(FACTS, { full: 0 })).toEqual({ full: false });
   });
 
   it('read an integer with a sign as the number it is, and keep its text as sent', () => {
-    expect(typedParams(SCHEMAS, { count: '+5' })).toEqual({ count: 5 });
+    expect(typedParams(FACTS, { count: '+5' })).toEqual({ count: 5 });
     expect(paramTexts({ count: '+5' })).toEqual({ count: '+5' });
   });
 
   it('leave out a parameter that was sent without a value, of which the texts still know', () => {
-    expect(typedParams(SCHEMAS, { name: null })).toEqual({});
+    expect(typedParams(FACTS, { name: null })).toEqual({});
     expect(paramTexts({ name: null, full: 1, command: ['ls', '-l'] })).toEqual({
       name: null,
       full: '1',

@@ -52,6 +52,8 @@ export interface Permissions {
 
 export interface EndpointFacts {
   readonly params: ParamSchemas;
+  /** By the value of the parameter `type`: what a request of that type may have besides `params`. */
+  readonly variants?: Readonly<Record<string, ParamSchemas>>;
   readonly permissions: Permissions;
   /** Runs in the privileged daemon. */
   readonly protected?: true;
@@ -80,6 +82,16 @@ export interface ValidationContext {
   readonly customCpuModels?: ReadonlySet<string>;
   /** The privileges that the release knows; those of the newest one where it is left out. */
   readonly privileges?: ReadonlySet<string>;
+}
+
+/** What the endpoint declares for requests of this `type` only. */
+export function variantOf({ variants }: EndpointFacts, type: unknown): ParamSchemas {
+  return typeof type === 'string' && variants && Object.hasOwn(variants, type) ? (variants[type] ?? {}) : {};
+}
+
+/** All schemas that apply to a request of this `type`. */
+export function schemasFor(facts: EndpointFacts, type: unknown): ParamSchemas {
+  return facts.variants ? { ...variantOf(facts, type), ...facts.params } : facts.params;
 }
 
 /** Finds the schema of a parameter by the name it is sent under: `net3` is one of the 32 declared as `net[n]`. */

@@ -5,16 +5,8 @@
  */
 import { checkObject, type Problems } from './check.ts';
 import { isFalse, scalarText } from './perl-text.ts';
-import type {
-  EndpointFacts,
-  ParamSchema,
-  ParamSchemas,
-  ParamValue,
-  RawParams,
-  RawValue,
-  ValidationContext,
-} from './types.ts';
-import { findParamSchema } from './types.ts';
+import type { EndpointFacts, ParamSchema, ParamValue, RawParams, RawValue, ValidationContext } from './types.ts';
+import { findParamSchema, schemasFor, variantOf } from './types.ts';
 
 export type Validated =
   | { readonly ok: true; readonly values: Readonly<Record<string, ParamValue>> }
@@ -22,14 +14,23 @@ export type Validated =
 
 /** `raw` holds the parameters of path, query and body alike. */
 export function validateParams(facts: EndpointFacts, raw: RawParams, context: ValidationContext = {}): Validated {
+  const schemas = schemasFor(facts, raw.type);
   const values = new Map(
-    Object.entries(raw).map(([name, value]) => [name, unifyLists(findParamSchema(facts.params, name), value)]),
+    Object.entries(raw).map(([name, value]) => [name, unifyLists(findParamSchema(schemas, name), value)]),
   );
   const problems: Problems = new Map();
-  checkObject('', facts.params, values, problems, context);
-  if (problems.size > 0) return { ok: false, errors: Object.fromEntries(problems) };
-  const normal = [...values].map(([name, value]) => [name, normalise(findParamSchema(facts.params, name), value)]);
+  checkObject('', schemas, values, problems, context);
+  if (problems.size > 0) return { ok: false, errors: Object.fromEntries(namedByVariant(facts, raw.type, problems)) };
+  const normal = [...values].map(([name, value]) => [name, normalise(findParamSchema(schemas, name), value)]);
   return { ok: true, values: Object.fromEntries(normal) };
+}
+
+/** Rule [recorded ha-rules-node-affinity]: problems with parameters of a variant are reported under its name. */
+function namedByVariant(facts: EndpointFacts, type: RawValue | undefined, problems: Problems): Problems {
+  const variant = variantOf(facts, type);
+  return new Map(
+    [...problems].map(([name, text]) => [Object.hasOwn(variant, name) ? `oneOf[${type}].${name}` : name, text]),
+  );
 }
 
 /**
@@ -77,7 +78,8 @@ type TypedValue = string | number | boolean | readonly (string | number | boolea
 export type ParamTexts = Readonly<Record<string, string | null>>;
 
 /** Values as `api-params.generated.ts` declares them. A parameter that was sent without a value is absent. */
-export function typedParams(schemas: ParamSchemas, params: ValidatedParams): Readonly<Record<string, TypedValue>> {
+export function typedParams(facts: EndpointFacts, params: ValidatedParams): Readonly<Record<string, TypedValue>> {
+  const schemas = schemasFor(facts, params.type);
   const typed = Object.entries(params).flatMap(([name, value]) =>
     value === null ? [] : [[name, typedValue(findParamSchema(schemas, name), value)]],
   );

@@ -8,6 +8,7 @@ import { dieFault } from '../http/response.ts';
 import type { FileSystem, Storage, World } from '../world/world.ts';
 import { usedBytesOf } from './catalogue.ts';
 import { volumeGroup, zfsPool } from './paths.ts';
+import { expectedMountPoint, isMountPoint } from './places.ts';
 import { checkStorageEnabled, isOnNode } from './volumes.ts';
 
 export interface StorageSpace {
@@ -18,7 +19,7 @@ export interface StorageSpace {
 
 /** Undefined when the storage is not active on the node. */
 export function storageSpace(world: World, storage: Storage, node: string): StorageSpace | undefined {
-  if (storage.disabled || !isOnNode(storage, node)) return undefined;
+  if (storage.disabled || !isOnNode(storage, node) || !isMounted(world, storage)) return undefined;
   const holder = storage.shared ? world.entryNode : node;
   const filesystem = world.nodes.get(holder)?.filesystems.get(storage.filesystem);
   if (!filesystem) return undefined;
@@ -27,6 +28,12 @@ export function storageSpace(world: World, storage: Storage, node: string): Stor
   // Rule [source ST Storage/ZFSPoolPlugin.pm, Storage/RBDPlugin.pm status]: pools report used plus available as total.
   const isPool = storage.type === 'zfspool' || storage.type === 'rbd';
   return { totalBytes: isPool ? usedBytes + availableBytes : filesystem.totalBytes, usedBytes, availableBytes };
+}
+
+/** Rule [recorded storage-define]: what is expected to be a mount point and is none is not active. */
+function isMounted(world: World, storage: Storage): boolean {
+  const mountPoint = expectedMountPoint(storage);
+  return mountPoint === undefined || isMountPoint(world, mountPoint);
 }
 
 export function availableBytes(world: World, storage: Storage, node: string): number {
@@ -41,6 +48,11 @@ function filesystemUsage(world: World, filesystem: FileSystem, node: string): nu
     if (storage.shared && node !== world.entryNode) continue;
     usedBytes += usedBytesOf(storage, node);
   }
+  for (const left of world.leftBehind.values()) {
+    if (left.filesystem !== filesystem.name) continue;
+    const volumes = [left.volumes.get(node), node === world.entryNode ? left.volumes.get('*') : undefined];
+    for (const each of volumes) for (const volume of each?.values() ?? []) usedBytes += volume.usedBytes;
+  }
   return usedBytes;
 }
 
@@ -54,8 +66,13 @@ export function activateStorage(world: World, id: string, node: string): Storage
 /** Rule [source ST Storage/DirPlugin.pm, LvmThinPlugin.pm, ZFSPoolPlugin.pm activate_storage]. */
 export function activationFailure(storage: Storage): string {
   switch (storage.type) {
-    case 'dir':
+    case 'dir': {
+      const mountPoint = expectedMountPoint(storage);
+      if (mountPoint !== undefined) {
+        return `unable to activate storage '${storage.id}' - directory is expected to be a mount point but is not mounted: '${mountPoint}'`;
+      }
       return `unable to activate storage '${storage.id}' - directory '${storage.path}' does not exist or is unreachable`;
+    }
     case 'nfs':
     case 'rbd':
       return `storage '${storage.id}' is not online`;

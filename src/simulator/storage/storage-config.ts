@@ -2,34 +2,48 @@
 import { createHash } from 'node:crypto';
 import { dieFault } from '../http/response.ts';
 import type { ContentType, Storage, StorageType, World } from '../world/world.ts';
+import { filesystemAt, withDataOf, withSharing } from './places.ts';
 
 export function isStorageType(type: string): type is StorageType {
   return type in STORAGE_TYPES;
 }
 
 /** Rule [recorded storage-list-status]: the content types come in no particular order; booleans and integers as numbers. */
-export function storageEntry(world: World, storage: Storage): Record<string, string | number> {
-  const entry: Record<string, string | number> = {
+export function storageEntry(world: World, storage: Storage): Record<string, unknown> {
+  const entry: Record<string, unknown> = {
     storage: storage.id,
     type: storage.type,
     content: contentText(storage),
     digest: storageConfigDigest(world),
   };
   if (storage.path !== undefined) entry.path = storage.path;
-  for (const [key, value] of storage.options) entry[key] = NUMERIC_OPTIONS.has(key) ? Number(value) : value;
+  for (const [key, value] of storage.options) entry[key] = shownOption(key, value);
   if (storage.nodes) entry.nodes = [...storage.nodes].sort().join(',');
   if (storage.shared) entry.shared = 1;
   if (storage.disabled) entry.disable = 1;
   return entry;
 }
 
+/** Rule [recorded storage-define]: booleans and integers are numbers, directories by content an object, all else is text. */
+function shownOption(key: string, value: string): unknown {
+  if (key === 'content-dirs') return Object.fromEntries(splitList(value).map((pair) => pair.split('=')));
+  return NUMERIC_OPTIONS.has(key) ? Number(value) : value;
+}
+
 export function contentText(storage: Storage): string {
   return storage.content.size === 0 ? 'none' : [...storage.content].join(',');
 }
 
-/** One digest for the whole file. */
+/**
+ * One digest for the whole file. Rule [recorded storage-define]: every write puts the content types into a new order, so
+ * the digest changes even where nothing else does.
+ */
 export function storageConfigDigest(world: World): string {
   const hash = createHash('sha1');
+  const hasLists = [...world.storages.values()].some(
+    ({ content, nodes }) => content.size > 1 || (nodes?.size ?? 0) > 1,
+  );
+  if (hasLists) hash.update(`${world.storageConfigWrites}\n`);
   for (const storage of world.storages.values()) {
     const lines = [...storage.options].map(([key, value]) => `\t${key} ${value}\n`).join('');
     const nodes = storage.nodes ? [...storage.nodes].sort().join(',') : '';
@@ -71,7 +85,7 @@ export function newStorage(
     options: new Map(),
     volumes: new Map(),
   };
-  return withSettings(template, settings);
+  return withDataOf(world, withSettings(world, template, settings));
 }
 
 /** Rule [assumed]: storages made through the API are as fast as `local`, or as an ordinary disk. */
@@ -79,6 +93,7 @@ const DEFAULT_BANDWIDTH = 500_000_000;
 
 /** Rule [source ST API2/Storage/Config.pm update]. */
 export function changedStorage(
+  world: World,
   storage: Storage,
   settings: ReadonlyMap<string, string>,
   deletions: readonly string[],
@@ -97,35 +112,40 @@ export function changedStorage(
   const options = new Map(storage.options);
   for (const key of deletions) options.delete(key);
   const removed = (key: string) => deletions.includes(key);
+  const isShared = (storage.shared && !removed('shared')) || rules.isAlwaysShared;
   const kept: Storage = {
-    ...storage,
+    ...withSharing(world, storage, isShared),
     options,
     disabled: storage.disabled && !removed('disable'),
     nodes: removed('nodes') ? undefined : storage.nodes,
-    shared: (storage.shared && !removed('shared')) || rules.isAlwaysShared,
     content: removed('content') ? new Set(rules.defaultContents) : storage.content,
   };
-  return withSettings(kept, settings);
+  return withSettings(world, kept, settings);
 }
 
 function isOption(rules: StorageTypeRules, key: string): boolean {
   return rules.required.includes(key) || rules.optional.includes(key);
 }
 
-function withSettings(storage: Storage, settings: ReadonlyMap<string, string>): Storage {
+/**
+ * Rule [recorded storage-define]: `disable=0` is not written, every other boolean is. Rule [source ST Storage/Plugin.pm
+ * encode_value]: an empty list is not written either, which lifts a restriction to nodes and brings the usual content back.
+ */
+function withSettings(world: World, storage: Storage, settings: ReadonlyMap<string, string>): Storage {
+  const rules = STORAGE_TYPES[storage.type];
   const options = new Map(storage.options);
   for (const [key, value] of settings) {
-    if (!['content', 'nodes', 'shared', 'disable', 'path'].includes(key)) options.set(key, value);
+    if (!['content', 'nodes', 'disable', 'path'].includes(key)) options.set(key, value);
   }
   const nodes = settings.get('nodes');
   const shared = settings.get('shared');
   const disable = settings.get('disable');
   const content = settings.get('content');
+  const restriction = splitList(nodes ?? '');
   return {
-    ...storage,
+    ...(shared === undefined ? storage : withSharing(world, storage, shared === '1' || rules.isAlwaysShared)),
     options,
-    ...(nodes !== undefined && { nodes: new Set(splitList(nodes)) }),
-    ...(shared !== undefined && { shared: shared === '1' || STORAGE_TYPES[storage.type].isAlwaysShared }),
+    ...(nodes !== undefined && { nodes: restriction.length === 0 ? undefined : new Set(restriction) }),
     ...(disable !== undefined && { disabled: disable === '1' }),
     ...(content !== undefined && { content: contentSet(storage.type, content) }),
   };
@@ -141,17 +161,14 @@ function contentSet(type: StorageType, text: string): Set<ContentType> {
     throw dieFault("unable to combine 'none' with other content types");
   }
   if (contents.length === 0 && !allowsNone) throw dieFault("storage does not support content type 'none'");
-  return new Set(contents);
+  return new Set(contents.length === 0 && !asked.includes('none') ? rules.defaultContents : contents);
 }
 
 export function splitList(text: string): string[] {
   return text.split(/[,;\s]+/).filter((part) => part !== '');
 }
 
-/**
- * Rule [assumed]: a new directory lies on the file system of the storage whose path it continues, else on that of
- * `local`; pools and volume groups must exist on the node under their own name.
- */
+/** Rule [assumed]: pools and volume groups must exist on the node under their own name. */
 function filesystemFor(
   world: World,
   type: StorageType,
@@ -159,14 +176,8 @@ function filesystemFor(
   settings: ReadonlyMap<string, string>,
 ): string {
   switch (type) {
-    case 'dir': {
-      let best: Storage | undefined = world.storages.get('local');
-      for (const storage of world.storages.values()) {
-        if (storage.type !== 'dir' || storage.path === undefined || !path?.startsWith(`${storage.path}/`)) continue;
-        if (!best?.path || !path.startsWith(`${best.path}/`) || storage.path.length > best.path.length) best = storage;
-      }
-      return best?.filesystem ?? '';
-    }
+    case 'dir':
+      return filesystemAt(world, path ?? '');
     case 'nfs':
       return `${settings.get('server')}:${settings.get('export')}`;
     case 'lvmthin':
@@ -282,6 +293,7 @@ const NUMERIC_OPTIONS = new Set([
   'saferemove',
   'saferemove-stepsize',
   'tagged_only',
+  'shared',
   'sparse',
   'krbd',
 ]);

@@ -21,7 +21,7 @@ export async function answerOf(
   if (!validated.ok) throw paramFault(validated.errors);
   return handler({
     ...call,
-    params: typedParams(facts.params, validated.values) as never, // typed by the same facts
+    params: typedParams(facts, validated.values) as never, // typed by the same facts
     texts: paramTexts(validated.values),
   });
 }

@@ -8,6 +8,11 @@ import { buildWorld } from '../world/build-world.ts';
 import type { TaskRecord, World } from '../world/world.ts';
 import type { WorldFile } from '../world/world-file.ts';
 
+/** The token that this client uses, for worlds that have no users of their own. */
+export const ADMIN_USER: WorldFile['users'] = {
+  'root@pam': { tokens: { admin: { secret: '00000000-0000-4000-8000-000000000001', privsep: false } } },
+};
+
 const ADMIN = 'PVEAPIToken=root@pam!admin=00000000-0000-4000-8000-000000000001';
 const BOUNDARY = 'test-boundary';
 
@@ -20,6 +25,8 @@ export class TestClient {
   readonly clock = new VirtualClock();
   readonly world: World;
   readonly simulator: Simulator;
+  /** Of the last answer to `ask`. */
+  lastBody: { readonly message: string } = { message: '' };
 
   constructor(file: WorldFile, faults?: Faults) {
     this.world = buildWorld(file, { now: this.clock.now() });
@@ -47,6 +54,7 @@ export class TestClient {
         ...(hasBody && { body: form }),
       }),
     );
+    this.lastBody = { message: '', ...(answer.body && JSON.parse(answer.body)) };
     return dataOf(answer);
   }
 

@@ -48,6 +48,7 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
     datacenter: new Map(Object.entries(file.datacenter)),
     nodes: new Map(Object.entries(file.nodes).map(([name, node]) => [name, buildNode(name, node, options.now)])),
     storages: buildStorages(file, { entryNode, vms, now: options.now, guestNamed, fail }),
+    storageConfigWrites: 0,
     vms,
     access: buildAccess(file, fail),
     pools: new Map(
@@ -63,6 +64,7 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
     },
     ha: newHaState(),
     tasks: new Map(),
+    leftBehind: new Map(),
     downloads: buildDownloads(file, guestNamed),
     contents: buildContents(file, guestNamed),
   };
@@ -131,6 +133,7 @@ function buildNode(name: string, node: CompleteWorldFile['nodes'][string], now: 
       subsystemDevice: device.subsystem_device,
       iommuGroup: device.iommu_group,
     })),
+    directories: node.directories,
     sslFingerprint: node.ssl_fingerprint,
   };
 }

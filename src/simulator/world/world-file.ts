@@ -119,6 +119,10 @@ const node = z.strictObject({
   bridges: z.record(z.string(), bridge).default({ vmbr0: bridge.parse({}) }),
   filesystems: z.record(z.string(), filesystem).default({ root: { total: 500 * 1024 ** 3, foreign: 0, reserved: 0 } }),
   pci: z.array(pciDevice).default([]),
+  directories: z
+    .array(z.string().startsWith('/'))
+    .default([])
+    .describe('Directories of the host, for directory mappings, besides the usual ones and those of its storages.'),
   ssl_fingerprint: z.string().default(Array.from({ length: 32 }, () => '00').join(':')),
 });
 

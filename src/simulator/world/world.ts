@@ -17,6 +17,8 @@ export interface World {
   readonly datacenter: Map<string, string>;
   readonly nodes: Map<string, SimNode>;
   readonly storages: Map<string, Storage>;
+  /** How often storage.cfg was written, which gives its lists another order each time. */
+  storageConfigWrites: number;
   readonly vms: Map<number, Vm>;
   readonly access: AccessState;
   readonly pools: Map<string, Pool>;
@@ -25,6 +27,8 @@ export interface World {
   readonly tasks: Map<string, TaskRecord>;
   /** What a download from the outside world would find, by URL. */
   readonly downloads: Map<string, RemoteFile>;
+  /** What removed definitions of storages have left behind, by its place. */
+  readonly leftBehind: Map<string, StorageData>;
   /** What is inside a file, by its SHA-256: how an uploaded image gets its guest. */
   readonly contents: Map<string, FileContents>;
 }
@@ -55,6 +59,8 @@ export interface SimNode {
   /** File systems and pools of the node, by name; several storages may share one. */
   readonly filesystems: Map<string, FileSystem>;
   readonly pciDevices: readonly PciDevice[];
+  /** Directories besides those that every host and every storage has. */
+  readonly directories: readonly string[];
   readonly sslFingerprint: string;
 }
 
@@ -120,6 +126,9 @@ export interface Storage {
   /** Volumes by name, per node; shared storages use the key `*`. */
   readonly volumes: Map<string, Map<string, Volume>>;
 }
+
+/** The files and volumes of a storage without its definition. */
+export type StorageData = Pick<Storage, 'filesystem' | 'volumes'>;
 
 export type VolumeFormat = 'raw' | 'qcow2' | 'vmdk' | 'iso' | 'tgz' | 'snippet' | 'ova' | 'subvol';
 

@@ -1,6 +1,6 @@
 /**
- * /cluster/ha: high availability. Resources and what their managers do are simulated; rules, fencing and moving are not.
- * Groups, which 9.0 replaced by rules, are stored for older releases and have no effect.
+ * /cluster/ha: high availability. Resources and what their managers do are simulated; fencing and moving are not. Rules
+ * have a file of their own, `ha-rules.ts`. Groups, which 9.0 replaced by rules, are stored for older releases and have no effect.
  */
 import { createHash } from 'node:crypto';
 import type { Call, CallTo, Handler, Routes } from '../../core/call.ts';
@@ -13,6 +13,7 @@ import {
   type ServiceId,
 } from '../../ha/resources.ts';
 import { lastRoundAt, wakeHa } from '../../ha/rounds.ts';
+import { removeHaResource } from '../../ha/rules.ts';
 import type { HaService, Rounds } from '../../ha/state.ts';
 import { ApiFault, dieFault } from '../../http/response.ts';
 import { splitList } from '../../schema/perl-text.ts';
@@ -26,7 +27,6 @@ export const haRoutes: Routes = {
   'GET /cluster/ha/resources/{sid}': (call) => resourceView(call, serviceId(call).sid),
   'PUT /cluster/ha/resources/{sid}': updateResource,
   'DELETE /cluster/ha/resources/{sid}': deleteResource,
-  'GET /cluster/ha/rules': () => [],
   'GET /cluster/ha/status/current': (call) => [
     { id: 'quorum', type: 'quorum', node: call.node, quorate: 1, status: 'OK' },
     ...managerEntries(call),
@@ -116,7 +116,8 @@ function updateFault(detail: string): Error {
 
 function deleteResource(call: CallTo<'DELETE /cluster/ha/resources/{sid}'>): null {
   const { sid } = serviceId(call);
-  if (!call.runtime.world.ha.resources.delete(sid)) throw dieFault(`cannot delete service '${sid}', not HA managed!`);
+  const isRemoved = removeHaResource(call.runtime.world, sid, { purge: call.params.purge ?? true });
+  if (!isRemoved) throw dieFault(`cannot delete service '${sid}', not HA managed!`);
   wakeHa(call.runtime);
   return null;
 }

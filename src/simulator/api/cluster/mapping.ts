@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { splitList } from '../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
-import { mappingsOnNode, missingUsbDevice, pciMappingProblem } from '../../guests/launch.ts';
+import { mappingEntry, mappingsOnNode, missingUsbDevice, pciMappingProblem } from '../../guests/launch.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import { type ParamTexts, sentTexts } from '../../schema/validate.ts';
+import { isHostDirectory } from '../../storage/places.ts';
 import type { MappingKind, ResourceMapping } from '../../world/world.ts';
 
 /** Rule [source PM API2/Cluster/Mapping/*.pm]: the words with which each kind fails. */
@@ -101,6 +102,7 @@ function createMapping(call: Call<Id & { readonly map: readonly string[] }>, kin
   const { id, map } = call.params;
   const mappings = mappingsOf(call, kind);
   const { failure, name } = WORDS[kind];
+  if (kind === 'dir') assertDirectories(call, map);
   if (mappings.has(id)) throw dieFault(`create ${failure}: ${name} ID '${id}' already defined`);
   mappings.set(id, { id, map: [...map], options: optionsOf(call.texts) });
   return null;
@@ -116,6 +118,7 @@ function updateMapping(call: Call<MappingUpdate>, kind: MappingKind): null {
   if (!mapping) throw dieFault(`update ${failure}: ${name} ID '${id}' does not exist`);
   // Rule [recorded mapping-usb-dir]: a required option must be sent again with every update.
   if (map === undefined) throw dieFault(`update ${failure}: missing value for required option 'map'`);
+  if (kind === 'dir') assertDirectories(call, map, `update ${failure}: `);
   for (const key of splitList(call.params.delete ?? '')) {
     if (key === 'map') throw paramFault({ delete: "unable to delete required option 'map'" });
     mapping.options.delete(key);
@@ -123,6 +126,21 @@ function updateMapping(call: Call<MappingUpdate>, kind: MappingKind): null {
   for (const [key, value] of optionsOf(call.texts)) mapping.options.set(key, value);
   mapping.map = [...map];
   return null;
+}
+
+/** Rule [recorded config-virtiofs-dir-mapping]: the node that is asked must have the directory, and no node may come twice. */
+function assertDirectories(call: Call, map: readonly string[], prefix = ''): void {
+  const entries = map.map(mappingEntry);
+  for (const entry of entries) {
+    const path = entry.get('path') ?? '';
+    if (entry.get('node') !== call.node || isHostDirectory(call.runtime.world, call.node, path)) continue;
+    throw dieFault(`${prefix}Path ${path} does not exist`);
+  }
+  const nodes = entries.map((entry) => entry.get('node'));
+  for (const node of nodes) {
+    const count = nodes.filter((other) => other === node).length;
+    if (count > 1) throw dieFault(`${prefix}Node '${node}' is specified ${count} times.`);
+  }
 }
 
 /** Rule [recorded ha-and-mappings-empty]: deleting what is not there is fine. */

@@ -4,6 +4,7 @@ import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { isHaResource } from '../../../ha/resources.ts';
 import { wakeHa } from '../../../ha/rounds.ts';
+import { removeHaResource } from '../../../ha/rules.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
 import { isBaseInUse, volidOf, volumesOf } from '../../../storage/volumes.ts';
@@ -64,8 +65,8 @@ async function runDestroy(call: DestroyCall, vm: Vm, task: Task): Promise<void> 
   await removeVmAccess(runtime, vm.vmid);
   if (call.params.purge) {
     task.log(`purging VM ${vm.vmid} from related configurations..`);
-    // Rule [recorded ha-resources]: purging removes the resource as well.
-    if (runtime.world.ha.resources.delete(`vm:${vm.vmid}`)) {
+    // Rule [recorded ha-resources-and-rules]: purging removes the resource as well, also from its rules.
+    if (removeHaResource(runtime.world, `vm:${vm.vmid}`, { purge: true })) {
       task.log(`NOTE: removed VM ${vm.vmid} from HA resource configuration.`);
       wakeHa(runtime);
     }
