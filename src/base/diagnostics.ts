@@ -56,3 +56,28 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
 function indented(text: string): string[] {
   return text === '' ? [] : text.split('\n').map((line) => `  ${line}`);
 }
+
+/** How many addresses a folded problem lists. */
+const MAX_LISTED = 3;
+
+/** For people: problems that differ only in the resource they are about become one, which lists the resources. */
+export function foldDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const groups = new Map<string, Diagnostic[]>();
+  for (const diagnostic of diagnostics) {
+    const { severity, code, detail, where = {}, hint } = diagnostic;
+    const { address = '', ...place } = where;
+    const anonymous = (text: string) => (address === '' ? text : text.replaceAll(address, '…'));
+    const key = JSON.stringify([severity, code, anonymous(detail), place, hint && anonymous(hint.text)]);
+    const group = groups.get(key);
+    if (group) group.push(diagnostic);
+    else groups.set(key, [diagnostic]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (!first || group.length === 1) return group;
+    const addresses = [...new Set(group.flatMap(({ where }) => where?.address ?? []))];
+    const more = addresses.length - MAX_LISTED;
+    const listed = addresses.slice(0, MAX_LISTED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+    return [{ ...first, where: { ...first.where, address: listed } }];
+  });
+}

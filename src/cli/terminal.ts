@@ -22,6 +22,8 @@ export interface Terminal extends Logger {
 export interface Output {
   write(text: string): unknown;
   readonly isTTY?: boolean;
+  /** Of a terminal: how wide it is. */
+  readonly columns?: number;
   hasColors?(): boolean;
 }
 

@@ -14,6 +14,7 @@ import { readPlan } from '../stack/plan-file.ts';
 import { checkPlanning, requirePlan, withLocalImages } from '../stack/planning.ts';
 import { conclusionOf, type StackRun } from '../stack/run.ts';
 import { applyView, type Conclusion } from '../views/apply.ts';
+import { showProblems } from '../views/view.ts';
 import { type PlanningOptions, planOptions } from './plan.ts';
 
 export interface ApplyOptions extends PlanningOptions, EvidenceOptions {
@@ -75,7 +76,7 @@ async function askForMore(plan: Plan, options: ApplyOptions, deps: CommandDeps) 
 }
 
 export function showPlan(plan: Plan, deps: CommandDeps): void {
-  for (const warning of plan.warnings) deps.terminal.diagnostic(warning);
+  showProblems(plan.warnings, deps);
   applyView(deps).plan(plan);
 }
 

@@ -9,6 +9,7 @@ import { openStack } from '../stack/open.ts';
 import { checkPlanning, requirePlan } from '../stack/planning.ts';
 import { conclusionOf, withStackRun } from '../stack/run.ts';
 import { destroyView } from '../views/apply.ts';
+import { showProblems } from '../views/view.ts';
 
 export interface DestroyOptions extends StackOptions {
   readonly yes?: boolean;
@@ -29,7 +30,7 @@ export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps
     const only = options.only ?? [];
     checkPlanning({ only }, stack, session.state);
     const plan = requirePlan(await session.planDestroy({ only, running, all: options.all === true }), deps);
-    for (const warning of plan.warnings) deps.terminal.diagnostic(warning);
+    showProblems(plan.warnings, deps);
     const view = destroyView(deps);
     view.plan(plan);
     const kept = keptWords(session.state, options);

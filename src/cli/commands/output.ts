@@ -18,7 +18,7 @@ import { recallState } from '../../state/recall.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { OUTPUT_FORMATS } from '../options.ts';
 import { openStack } from '../stack/open.ts';
-import { chooseView } from '../views/view.ts';
+import { chooseView, showProblems } from '../views/view.ts';
 
 export interface OutputOptions extends StackOptions {
   readonly format?: string;
@@ -62,7 +62,7 @@ export async function runOutput(
   }
   const text = format.render(outputs);
   // The schema does not depend on this stack.
-  for (const warning of format.name === 'schema' ? [] : outputs.warnings) deps.terminal.diagnostic(warning);
+  showProblems(format.name === 'schema' ? [] : outputs.warnings, deps);
   print(text);
   return 0;
 }

@@ -9,6 +9,7 @@ import { connectionFromEnvironment } from '../../pve/index.ts';
 import { AlreadyShown, badOption, type CommandDeps } from '../command.ts';
 import type { OpenedStack } from '../stack/open.ts';
 import type { PermissionsReport } from '../views/permissions.ts';
+import { showProblems } from '../views/view.ts';
 
 export interface OfflineOptions {
   readonly lifecycle?: boolean;
@@ -80,7 +81,7 @@ export function assumed(
   const { opened, version, lifecycle, observed } = input;
   const found = assumedNeeds({ stack: opened.stack, version, lifecycle, observed, now: deps.clock.now() });
   if (found.ok) return found;
-  for (const problem of found.problems) deps.terminal.diagnostic(problem);
+  showProblems(found.problems, deps);
   throw new AlreadyShown();
 }
 

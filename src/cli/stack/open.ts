@@ -10,6 +10,7 @@ import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts
 import { DirectoryStore } from '../../state/directory-store.ts';
 import type { StateStore } from '../../state/store.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
+import { showProblems } from '../views/view.ts';
 
 export interface OpenedStack {
   readonly stack: ResolvedStack;
@@ -36,7 +37,7 @@ export async function openStack(options: StackOptions, deps: CommandDeps): Promi
 export async function openReadStack(read: ReadStack, deps: CommandDeps): Promise<OpenedStack> {
   const { file, stack, diagnostics, variableFiles } = read;
   if (variableFiles.length > 0) deps.terminal.log('info', `Variables from ${variableFiles.join(', ')}.`);
-  for (const diagnostic of diagnostics) deps.terminal.diagnostic(diagnostic);
+  showProblems(diagnostics, deps);
   if (!stack) throw new AlreadyShown();
   const directory = dirname(resolve(deps.directory, file));
   const stateDirectory = join(directory, STATE_FOLDER, stack.name);

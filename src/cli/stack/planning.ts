@@ -23,6 +23,7 @@ import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
 import { recallState } from '../../state/recall.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
+import { showProblems } from '../views/view.ts';
 import { connect } from './connect.ts';
 import { type OpenedStack, openStack } from './open.ts';
 import { resolveSecrets, type SecretsByVm } from './secrets.ts';
@@ -59,7 +60,7 @@ export async function planWithoutLock(
   const rights = options.checkPrivileges && !isEmpty(made) ? await privilegeWarnings(pve, made, stack, observed) : [];
   const plan = { ...made, warnings: [...made.warnings, ...rights] };
   const changes = [...plan.changes, ...unsettled.map((vm) => completion(vm, state))];
-  for (const warning of plan.warnings) deps.terminal.diagnostic(warning);
+  showProblems(plan.warnings, deps);
   return { plan: { ...plan, changes }, state, observed, secrets };
 }
 
@@ -111,7 +112,7 @@ async function privilegeWarnings(
 /** Returns the plan, or prints every problem and ends the command. */
 export function requirePlan(result: PlanResult, deps: CommandDeps): Plan {
   if (result.ok) return result.plan;
-  for (const problem of result.problems) deps.terminal.diagnostic(problem);
+  showProblems(result.problems, deps);
   throw new AlreadyShown();
 }
 

@@ -8,7 +8,7 @@ import type { CommandDeps } from '../command.ts';
 import { renderFindings } from './doctor.ts';
 import { createLiveArea } from './live.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { renderChange, renderTotals } from './plan.ts';
+import { renderPlan, renderTotals } from './plan.ts';
 import { jsonView, lineView, liveView, type RunView } from './run-view.ts';
 import { renderTable } from './table.ts';
 import { Timeline } from './timeline.ts';
@@ -101,12 +101,7 @@ class DemoText implements DemoView {
 
   plan(plan: Plan): void {
     this.#title('plan', 'what apply would change, and why');
-    const [first, ...others] = plan.changes;
-    if (first) this.#lines([...renderChange(first, this.#paint), '']);
-    const shortened = others.map(
-      (change) => `${renderChange(change, this.#paint)[0]}${this.#paint('dim', '  same as above')}`,
-    );
-    this.#lines([...shortened, '', renderTotals(plan, this.#paint)]);
+    this.#lines(renderPlan(plan, this.#paint));
   }
 
   apply(plan: Plan, clock: Clock): RunView {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Finding } from '../../engine/doctor/finding.ts';
 import { renderFindings } from './doctor.ts';
-import { plainPaint } from './paint.ts';
+import { paintFor, plainPaint } from './paint.ts';
 
 const GOOD: Finding = { check: 'version', verdict: 'good', words: 'Proxmox VE 9.2.' };
 const BAD: Finding = {
@@ -42,5 +42,21 @@ describe('the findings of the doctor', () => {
   it('say that the stack is ready to apply if no finding is bad', () => {
     expect(renderFindings([GOOD], plainPaint).at(-1)).toBe('Ready to apply.');
     expect(renderFindings([GOOD, UNKNOWN], plainPaint).at(-1)).toBe('Ready to apply; 1 not checked.');
+  });
+
+  it('break lines between words on a terminal of 80 columns, and never inside a command', () => {
+    const words =
+      'Matches the pinned fingerprint. Update the fingerprint when the certificate of the server is renewed.';
+    const remedy =
+      'pveum acl modify /sdn/zones/localnetwork --tokens "deploy@pve!proxwright" --roles ProxwrightNetwork';
+    const paint = paintFor({ write: () => true, isTTY: true, columns: 80, hasColors: () => false });
+    const finding: Finding = { check: 'certificate', verdict: 'bad', words, details: [words], remedy };
+    const lines = renderFindings([finding], paint);
+    expect(lines.slice(0, 2)).toEqual([
+      '✗ certificate  Matches the pinned fingerprint. Update the fingerprint when the',
+      '               certificate of the server is renewed.',
+    ]);
+    expect(lines).toContain(`                 ${remedy}`);
+    expect(lines.filter((line) => line.length > 80)).toHaveLength(1);
   });
 });

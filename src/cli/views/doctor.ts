@@ -2,7 +2,7 @@
 import { counted } from '../../base/units.ts';
 import type { CheckName, Finding, Verdict } from '../../engine/doctor/finding.ts';
 import { RUN_AS_ROOT } from '../../engine/privileges/report.ts';
-import type { Paint, Style } from './paint.ts';
+import { type Paint, type Style, wrapVisible } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 export interface DoctorView {
@@ -52,21 +52,26 @@ export function renderFindings(findings: readonly Finding[], paint: Paint): stri
 function renderFinding({ check, verdict, words, details = [], remedy, where }: Finding, paint: Paint): string[] {
   const [mark, style] = MARKS[verdict];
   const place = where?.file === undefined ? '' : ` (${where.file}${where.line === undefined ? '' : `:${where.line}`})`;
-  const text = verdict === 'unknown' ? paint('dim', words) : words;
+  const inner = paint.width === undefined ? undefined : paint.width - MARGIN.length;
+  const [first = '', ...rest] = wrapVisible(`${words}${place}`, inner);
+  const painted = (line: string) => (verdict === 'unknown' ? paint('dim', line) : line);
   return [
-    `${paint(style, mark)} ${TITLES[check].padEnd(TITLE_WIDTH)}${text}${paint('dim', place)}`,
-    ...details.map((line) => paint('dim', `${MARGIN}${line}`)),
-    ...renderRemedy(remedy, paint),
+    `${paint(style, mark)} ${TITLES[check].padEnd(TITLE_WIDTH)}${painted(first)}`,
+    ...rest.map((line) => `${MARGIN}${painted(line)}`),
+    ...details.flatMap((line) => wrapVisible(line, inner)).map((line) => paint('dim', `${MARGIN}${line}`)),
+    ...renderRemedy(remedy, paint, inner),
   ];
 }
 
-/** Commands for an administrator get a title, so that they can be copied without the arrow. */
-function renderRemedy(remedy: string | undefined, paint: Paint): string[] {
+/** Commands for an administrator get a title, so that they can be copied without the arrow; they stay on one line. */
+function renderRemedy(remedy: string | undefined, paint: Paint, width: number | undefined): string[] {
   const lines = (remedy ?? '').split('\n').filter((line) => line !== '');
-  const isScript = lines.length > 0 && lines.every((line) => line.startsWith('pveum '));
-  return [...(isScript ? [RUN_AS_ROOT] : []), ...lines].map(
-    (line, index) => `${MARGIN}${paint('cyan', index === 0 ? '→ ' : '  ')}${line}`,
-  );
+  const isCommand = (line: string) => line.startsWith('pveum ');
+  const isScript = lines.length > 0 && lines.every(isCommand);
+  const inner = width === undefined ? undefined : width - 2;
+  return [...(isScript ? [RUN_AS_ROOT] : []), ...lines]
+    .flatMap((line) => (isCommand(line) ? [line] : wrapVisible(line, inner)))
+    .map((line, index) => `${MARGIN}${paint('cyan', index === 0 ? '→ ' : '  ')}${line}`);
 }
 
 function renderVerdict(findings: readonly Finding[], paint: Paint): string {

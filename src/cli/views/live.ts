@@ -6,7 +6,6 @@ import type { Output } from '../terminal.ts';
 import { cutVisible } from './paint.ts';
 
 export interface TerminalOutput extends Output {
-  readonly columns?: number;
   readonly rows?: number;
 }
 

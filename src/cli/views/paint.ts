@@ -1,17 +1,24 @@
-/** Colours for the text of a view, or none. */
+/** What the stream of a view offers: colours or none, and a width to keep to. */
 import { styleText } from 'node:util';
 import type { Output } from '../terminal.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 
-export type Paint = (style: Style, text: string) => string;
+export interface Paint {
+  (style: Style, text: string): string;
+  /** The columns of a terminal. Text for files and pipes has no width to keep to. */
+  readonly width?: number;
+}
 
 export const plainPaint: Paint = (_style, text) => text;
 
 /** Depends on the stream that the text is written to. */
 export function paintFor(output: Output): Paint {
   const isColoured = output.isTTY === true && output.hasColors?.() !== false;
-  return isColoured ? (style, text) => styleText(style, text, { validateStream: false }) : plainPaint;
+  const paint: Paint = isColoured
+    ? (style, text) => styleText(style, text, { validateStream: false })
+    : (style, text) => plainPaint(style, text);
+  return output.isTTY && output.columns ? Object.assign(paint, { width: output.columns }) : paint;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
@@ -41,4 +48,16 @@ export function cutVisible(text: string, width: number): string {
     result += kept.join('');
   }
   return width > 0 ? `${result}…` : '';
+}
+
+/** Lines of at most this many columns, broken between words; a word that is longer stays whole. */
+export function wrapVisible(text: string, width = Number.POSITIVE_INFINITY): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && visibleWidth(line) + 1 + visibleWidth(word) <= width)
+      lines[lines.length - 1] += ` ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }

@@ -4,7 +4,8 @@ import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
 import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
 import type { Step } from '../../kinds/step.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
-import { type Paint, padVisible, type Style } from './paint.ts';
+import { foldChanges, type ShownChange } from './folded-changes.ts';
+import { type Paint, padVisible, plainPaint, type Style } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 /** What `plan` shows. */
@@ -43,16 +44,21 @@ const WHEN: Readonly<Record<Difference['effect'], string>> = {
   impossible: 'impossible',
 };
 
-/** Leaves out VMs that stay as they are. */
+/** Leaves out VMs that stay as they are, and folds equal changes. */
 export function renderPlan(plan: Plan, paint: Paint): string[] {
   const shown = plan.changes.filter(isWorthShowing);
-  const blocks = shown.map((change) => {
-    const steps = plan.steps.filter(({ address }) => address === change.address);
-    return [...renderChange(change, paint, steps), ''];
+  const stepsOf = new Map<string, Step[]>();
+  for (const step of plan.steps) stepsOf.set(step.address, [...(stepsOf.get(step.address) ?? []), step]);
+  const blocks = shown.map((change): ShownChange => {
+    const steps = stepsOf.get(change.address) ?? [];
+    const [title = '', ...painted] = renderChange(change, paint, steps);
+    const [, ...lines] = renderChange(change, plainPaint, steps);
+    const sort = `${change.kind} ${verbOf(change, steps)}`;
+    return { title, sort, name: change.name, lines, painted };
   });
   const lone = stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);
   const checked = (plan.checked ?? []).flatMap((line) => [paint('dim', line), '']);
-  return [...lone, ...blocks.flat(), ...checked, renderTotals(plan, paint)];
+  return [...lone, ...foldChanges(blocks, paint), ...checked, renderTotals(plan, paint)];
 }
 
 /** Steps that belong to no resource alone, such as a mapping that several VMs share. */

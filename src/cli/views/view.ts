@@ -3,6 +3,7 @@
  * programs. `chooseView` is the only place that looks at `--json`. Results go to standard output. Messages go to standard
  * error through the terminal, which writes them as text or as JSON lines by itself.
  */
+import { type Diagnostic, foldDiagnostics } from '../../base/diagnostics.ts';
 import type { CommandDeps } from '../command.ts';
 import type { Terminal } from '../terminal.ts';
 import { type Paint, paintFor } from './paint.ts';
@@ -33,4 +34,10 @@ export function chooseView<View>({ json, terminal, stdout }: ViewDeps, views: Vi
     for (const line of lines) terminal.result(line);
   };
   return views.human({ terminal, paint: paintFor(stdout), print });
+}
+
+/** Problems and warnings: folded for people, one by one for programs. */
+export function showProblems(problems: readonly Diagnostic[], deps: ViewDeps): void {
+  const shown = chooseView(deps, { human: () => foldDiagnostics(problems), json: () => problems });
+  for (const problem of shown) deps.terminal.diagnostic(problem);
 }

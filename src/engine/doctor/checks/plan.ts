@@ -1,6 +1,6 @@
 /** Whether a plan can be made (template, node, ids, storages, bridges, boot order, mappings), and may be executed by the token. */
 
-import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { type Diagnostic, foldDiagnostics } from '../../../base/diagnostics.ts';
 import { counted } from '../../../base/units.ts';
 import { guessText } from '../../privileges/assumed.ts';
 import { RUN_AS_ROOT } from '../../privileges/report.ts';
@@ -17,7 +17,9 @@ export function checkPlan({ result, rights, stack }: Pick<Examination, 'result' 
         : `${counted(stack.vms.length, 'VM')}, ${counted(plan.steps.length, 'step')}: everything that the file refers to exists.`;
     return [
       say.good(words),
-      ...plan.warnings.filter((warning) => !isAboutAddress(warning)).map((warning) => say.of(warning, 'unknown')),
+      ...foldDiagnostics(plan.warnings.filter((warning) => !isAboutAddress(warning))).map((warning) =>
+        say.of(warning, 'unknown'),
+      ),
     ];
   }
   // Other checks report missing privileges with their remedy, the space on each storage, and addresses of other VMs.
@@ -26,7 +28,7 @@ export function checkPlan({ result, rights, stack }: Pick<Examination, 'result' 
     code === 'NO_SPACE' ||
     code === 'ADDRESS_TAKEN';
   const problems = result.problems.filter(({ code }) => !isSaid(code));
-  if (problems.length > 0) return problems.map((problem) => say.of(problem, 'bad'));
+  if (problems.length > 0) return foldDiagnostics(problems).map((problem) => say.of(problem, 'bad'));
   if (result.problems.some(({ code }) => code === 'NO_SPACE')) {
     return [say.bad('Everything that the file refers to exists, but there is not enough space: see storage.')];
   }

@@ -1,0 +1,52 @@
+/** Equal changes of a plan: the first in full, every further one on a line with what differs in it. */
+import type { Paint } from './paint.ts';
+
+/** A change as it is shown in full; all lines are without colours. */
+export interface ShownChange {
+  /** In colour: mark, address, verb, name, id and node. */
+  readonly title: string;
+  /** What is compared beside the lines: the kind of change and its verb. */
+  readonly sort: string;
+  readonly name: string;
+  readonly lines: readonly string[];
+  /** The lines in colour. */
+  readonly painted: readonly string[];
+}
+
+/** With more differences than this a change is easier to read in full. */
+const MAX_EXCEPTIONS = 3;
+
+export function foldChanges(changes: readonly ShownChange[], paint: Paint): string[] {
+  const lines: string[] = [];
+  let model: ShownChange | undefined;
+  for (const change of changes) {
+    const exceptions = model && exceptionsFrom(model, change);
+    if (exceptions && exceptions.length <= MAX_EXCEPTIONS) {
+      const words = ['same as above', ...exceptions].join(', ');
+      if (lines.at(-1) === '') lines.pop();
+      lines.push(`${change.title}${paint('dim', `  ${words}`)}`, '');
+    } else {
+      model = change;
+      lines.push(change.title, ...change.painted, '');
+    }
+  }
+  return lines;
+}
+
+/** The fields that have another value than in `model`, with that value; undefined if more than values differs. */
+function exceptionsFrom(model: ShownChange, change: ShownChange): string[] | undefined {
+  if (model.sort !== change.sort || model.lines.length !== change.lines.length) return undefined;
+  const exceptions: string[] = [];
+  for (const [index, line] of change.lines.entries()) {
+    const own = line.replaceAll(change.name, '');
+    const others = (model.lines[index] ?? '').replaceAll(model.name, '');
+    if (own === others) continue;
+    const [, field, value = ''] = FIELD.exec(line) ?? [];
+    if (field === undefined || field !== FIELD.exec(model.lines[index] ?? '')?.[1]) return undefined;
+    exceptions.push(`${field} ${value}`);
+  }
+  return exceptions;
+}
+
+/** `    memory  2GiB → 4GiB` */
+const FIELD = /^ {4}([\w.[\]-]+) {2,}(\S.*)$/;
