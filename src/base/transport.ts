@@ -38,6 +38,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** The time from the first byte sent to the last byte received. */
   readonly timeoutMs?: number | undefined;
+  /** A response that another caller got at most this long ago will do, if the transport keeps responses. */
+  readonly maxAgeMs?: number | undefined;
   /** Reports how many bytes of a `StreamBody` the connection has accepted. */
   readonly onSent?: ((sentBytes: number) => void) | undefined;
 }

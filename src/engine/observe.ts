@@ -2,6 +2,7 @@
 import type { Address } from '../base/address.ts';
 import type { ObserveContext, Secrets } from '../kinds/kind.ts';
 import type { GuestRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
+import { MAX_AGE_MS } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { KINDS } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
@@ -31,8 +32,8 @@ export async function observe({
   neighbours = 'as-needed',
 }: ObserveInput): Promise<Observed> {
   const version = await pve.authenticate({ signal });
-  const rows = await pve.cluster.resources({}, { signal });
-  const guests = guestRows(rows);
+  const rows = await pve.cluster.resources({}, { signal, maxAgeMs: MAX_AGE_MS.guests });
+  const guests = guestsIn(rows);
   const nodes = new Map(
     rows
       .filter((row) => row.type === 'node' && row.node)
@@ -78,7 +79,18 @@ function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> {
   return { ...Object.assign({}, ...parts), storages };
 }
 
-function guestRows(rows: Awaited<ReturnType<Pve['cluster']['resources']>>): Map<number, GuestRow> {
+type ResourceRows = Awaited<ReturnType<Pve['cluster']['resources']>>;
+
+/** The resources of a provider process share one list, and read its rows once. */
+const knownGuests = new WeakMap<ResourceRows, ReadonlyMap<number, GuestRow>>();
+
+function guestsIn(rows: ResourceRows): ReadonlyMap<number, GuestRow> {
+  const guests = knownGuests.get(rows) ?? guestRows(rows);
+  knownGuests.set(rows, guests);
+  return guests;
+}
+
+function guestRows(rows: ResourceRows): Map<number, GuestRow> {
   const guests = new Map<number, GuestRow>();
   for (const row of rows) {
     if (row.vmid === undefined || row.node === undefined) continue;
@@ -99,7 +111,7 @@ async function readStorages(
   node: string,
   signal: AbortSignal | undefined,
 ): Promise<Readable<readonly StorageRow[]>> {
-  const rows = await pve.node(node).storages.list({ format: true }, { signal });
+  const rows = await pve.node(node).storages.list({ format: true }, { signal, maxAgeMs: MAX_AGE_MS.places });
   if (rows.length === 0) return { ok: false, needs: 'Datastore.Audit on the storages' };
   return {
     ok: true,

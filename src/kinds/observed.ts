@@ -11,6 +11,12 @@ export type Readable<Value> =
   /** The token may not read it: "not checked: needs X", never "fine". */
   | { readonly ok: false; readonly needs: string };
 
+/**
+ * How old an answer may be, in milliseconds, where several resources are planned by one process. The server judges every
+ * change again, and it lists guests with a delay of some seconds itself.
+ */
+export const MAX_AGE_MS = { guests: 2_000, places: 10_000, templates: 5_000, grants: 30_000 } as const;
+
 export interface Observed {
   readonly version: { readonly version: string; readonly release: string };
   readonly nodes: ReadonlyMap<string, { readonly online: boolean }>;

@@ -16,6 +16,7 @@ import type { Endpoint, Trust } from './http/endpoint.ts';
 import { createHttpsTransport } from './http/https-transport.ts';
 import { Session } from './http/session.ts';
 import { Api } from './request.ts';
+import { TaskDurations } from './tasks/pace.ts';
 import { DEFAULT_POLL_LIMITS, PollLimiter, type PollLimits, TaskWaiter } from './tasks/wait.ts';
 
 export interface PveLimits {
@@ -79,7 +80,7 @@ export function createPve(options: PveOptions): Pve {
   return {
     endpoint,
     principal,
-    tasks: new TaskWaiter({ api, clock, logger, pollLimiter, endpoint, principal }),
+    tasks: new TaskWaiter({ api, clock, logger, pollLimiter, durations: new TaskDurations(), endpoint, principal }),
     access: new Access(api),
     cluster: new Cluster(api),
     pools: new Pools(api),

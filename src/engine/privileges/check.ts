@@ -44,12 +44,16 @@ export interface PrivilegeCheck {
 }
 
 export function checkPrivileges(input: CheckPrivilegesInput): Promise<PrivilegeCheck> {
-  return checkNeeds(requirementsOf(input), input);
+  return checkNeeds(requirementsOf(input), input, (vmid) => !input.observed.guests.has(vmid));
 }
 
-export async function checkNeeds(needs: PlanNeeds, input: CheckNeedsInput): Promise<PrivilegeCheck> {
+export async function checkNeeds(
+  needs: PlanNeeds,
+  input: CheckNeedsInput,
+  isAbsent: (vmid: number) => boolean = () => false,
+): Promise<PrivilegeCheck> {
   const { pve, signal, version } = input;
-  const grants = new Grants(pve, signal);
+  const grants = new Grants(pve, signal, isAbsent);
   if (isRealRoot(pve)) return { missing: [], notChecked: [], requirements: needs.requirements, gaps: [], grants };
   const asked = needs.requirements.flatMap((requirement) => [requirement, ...(requirement.instead ?? [])]);
   await grants.ask(asked.flatMap(({ paths }) => paths.map(({ path }) => path)));

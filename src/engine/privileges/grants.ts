@@ -1,8 +1,10 @@
 /**
- * What the token may do, asked path by path and cached, and which tags it may set. A privilege in the answer is granted; its
- * value says whether it propagates to the paths below. The answer already combines token and user.
+ * What the token may do, and which tags it may set. A privilege in the answer is granted; its value says whether it propagates
+ * to the paths below. The answer already combines token and user. One request returns an overview: the top paths, and all paths
+ * with entries of their own. It leaves out paths where nothing is granted, so any other path has to be asked by itself.
  */
 import { setMaxListeners } from 'node:events';
+import { MAX_AGE_MS } from '../../kinds/observed.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { ClusterOptions } from '../../pve/index.ts';
 import { splitList, splitProperty } from '../../pve/wire/index.ts';
@@ -12,14 +14,30 @@ import type { PlanNeeds } from './requirements.ts';
 /** Privilege → whether it propagates. */
 type GrantsOnPath = ReadonlyMap<string, boolean>;
 
+/** In the overview if anything is granted there. */
+const TOP_PATHS: ReadonlySet<string> = new Set([
+  '/',
+  '/access',
+  '/access/groups',
+  '/nodes',
+  '/pool',
+  '/sdn',
+  '/storage',
+  '/vms',
+]);
+
 export class Grants {
   readonly #pve: Pve;
   readonly #signal: AbortSignal | undefined;
+  readonly #isAbsent: (vmid: number) => boolean;
+  #overview: Promise<ReadonlyMap<string, GrantsOnPath>> | undefined;
   readonly #answers = new Map<string, Promise<GrantsOnPath>>();
   readonly #known = new Map<string, GrantsOnPath>();
 
-  constructor(pve: Pve, signal?: AbortSignal) {
+  /** A deleted VM takes its entries with it, so the path of an absent one inherits unless the overview has it. */
+  constructor(pve: Pve, signal?: AbortSignal, isAbsent: (vmid: number) => boolean = () => false) {
     this.#pve = pve;
+    this.#isAbsent = isAbsent;
     this.#signal = signal;
     // Many requests listen to the signal at once; that is not a leak.
     if (signal) setMaxListeners(0, signal);
@@ -60,11 +78,35 @@ export class Grants {
   }
 
   async #read(path: string): Promise<GrantsOnPath> {
-    const answer = await this.#pve.access.permissions({ path }, { signal: this.#signal });
-    const granted = new Map(Object.entries(answer[path] ?? {}));
+    this.#overview ??= this.#readOverview();
+    const overview = await this.#overview;
+    const vmid = /^\/vms\/(\d+)$/.exec(path)?.[1];
+    const isNewVm = vmid !== undefined && this.#isAbsent(Number(vmid));
+    const granted =
+      overview.get(path) ??
+      (TOP_PATHS.has(path) ? new Map() : isNewVm ? propagated(overview.get('/vms')) : await this.#readPath(path));
     this.#known.set(path, granted);
     return granted;
   }
+
+  async #readOverview(): Promise<ReadonlyMap<string, GrantsOnPath>> {
+    const answer = await this.#pve.access.permissions({}, this.#options());
+    return new Map(Object.entries(answer).map(([path, granted]) => [path, new Map(Object.entries(granted))]));
+  }
+
+  async #readPath(path: string): Promise<GrantsOnPath> {
+    const answer = await this.#pve.access.permissions({ path }, this.#options());
+    return new Map(Object.entries(answer[path] ?? {}));
+  }
+
+  #options() {
+    return { signal: this.#signal, maxAgeMs: MAX_AGE_MS.grants };
+  }
+}
+
+/** What paths below without entries of their own inherit. */
+function propagated(granted: GrantsOnPath | undefined): GrantsOnPath {
+  return new Map([...(granted ?? [])].filter(([, propagates]) => propagates));
 }
 
 /** root@pam with a password may do everything; its tokens may not. */

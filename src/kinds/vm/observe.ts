@@ -9,7 +9,14 @@ import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import type { ObserveContext } from '../kind.ts';
 import { machinesOf } from '../machines.ts';
-import type { GuestRow, Observed, ObservedVm, Readable, TemplateCandidate } from '../observed.ts';
+import {
+  type GuestRow,
+  MAX_AGE_MS,
+  type Observed,
+  type ObservedVm,
+  type Readable,
+  type TemplateCandidate,
+} from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
@@ -92,14 +99,22 @@ async function runningByNode(
   pve: Pve,
   nodes: readonly string[],
   signal: AbortSignal | undefined,
-): Promise<Set<number>> {
+): Promise<ReadonlySet<number>> {
   const lists = await Promise.all(nodes.map((node) => pve.node(node).vms.list({}, { signal })));
-  return new Set(
-    lists
-      .flat()
-      .filter((vm) => vm.status === 'running')
-      .map((vm) => vm.vmid),
-  );
+  const [only] = lists;
+  return only && lists.length === 1 ? runningIn(only) : new Set(lists.flatMap((list) => [...runningIn(list)]));
+}
+
+type VmRows = Awaited<ReturnType<ReturnType<Pve['node']>['vms']['list']>>;
+
+/** The resources of a provider process share one list, and read its rows once. */
+const knownRunning = new WeakMap<VmRows, ReadonlySet<number>>();
+
+function runningIn(rows: VmRows): ReadonlySet<number> {
+  const running =
+    knownRunning.get(rows) ?? new Set(rows.flatMap(({ status, vmid }) => (status === 'running' ? [vmid] : [])));
+  knownRunning.set(rows, running);
+  return running;
 }
 
 async function readKnown(
@@ -167,7 +182,7 @@ export async function readTemplate(
   signal: AbortSignal | undefined,
 ): Promise<TemplateCandidate> {
   const read = await readable<VmObserved>(
-    () => readVm(pve, row.node, row.vmid, { running: false, signal }),
+    () => readVm(pve, row.node, row.vmid, { running: false, signal, maxAgeMs: MAX_AGE_MS.templates }),
     `VM.Audit on /vms/${row.vmid}`,
   );
   const vm: Readable<VmObserved> =
@@ -216,8 +231,8 @@ async function readBridges(
   node: string,
   signal: AbortSignal | undefined,
 ): Promise<Readable<ReadonlySet<string>>> {
-  const rows = await pve.node(node).network({ type: 'any_bridge' }, { signal });
-  // Proxmox lists only bridges that the token may use, so an empty list says nothing.
+  const rows = await pve.node(node).network({ type: 'any_bridge' }, { signal, maxAgeMs: MAX_AGE_MS.places });
+  // Only bridges the token may use are listed, so an empty list says nothing.
   if (rows.length === 0) return { ok: false, needs: 'SDN.Use or SDN.Audit on the bridges' };
   return { ok: true, value: new Set(rows.map((row) => row.iface)) };
 }

@@ -56,13 +56,14 @@ interface ReadOptions {
   /** Known from a list; otherwise one more request reads it. */
   readonly running?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
+  readonly maxAgeMs?: number | undefined;
 }
 
 export async function readVm(pve: Pve, node: string, vmid: number, options: ReadOptions = {}): Promise<VmObserved> {
-  const { signal } = options;
+  const { signal, maxAgeMs } = options;
   const vm = pve.node(node).vm(vmid);
   const [entries, running] = await Promise.all([
-    vm.pending({ signal }),
+    vm.pending({ signal, maxAgeMs }),
     options.running ?? vm.status.current({ signal }).then(({ status }) => status === 'running'),
   ]);
   return observedOf(node, vmid, entries, running);

@@ -67,7 +67,9 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
       logger: log,
       limits: { requests, agentCalls },
     });
-  const work = client(transport, 'work');
+  // Each resource is planned again when it is applied; what hardly changes is read once for all of them.
+  const accepted = shareReads(transport, clock, 0);
+  const work = client(accepted, 'work');
   const reads = shareReads(transport, clock, LOOK_AGE_MS);
   const kept = (secret: Secret): Secret => {
     secrets?.add(secret);
@@ -79,7 +81,10 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
   return {
     work,
     looks: isOnce ? work : client(reads, 'looks'),
-    forgetLooks: () => reads.forget(),
+    forgetLooks: () => {
+      reads.forget();
+      accepted.forgetGuests();
+    },
     rollout,
     planChecks,
     clock,

@@ -29,6 +29,27 @@ describe('shared reads', () => {
     expect(sent).toEqual(['GET /a', 'GET /b']);
   });
 
+  it('are not shared at all with an age of 0, unless the caller accepts an older response', async () => {
+    const { sent, transport } = counting();
+    const shared = shareReads(transport, clock, 0);
+    for (const options of [{}, {}, { maxAgeMs: 5 }, { maxAgeMs: 5 }, {}]) await shared.send(get('/a'), options);
+    expect(sent).toHaveLength(4);
+  });
+
+  it('of a guest are read again after a change to it, not those of others', async () => {
+    const { sent, transport } = counting();
+    const shared = shareReads(transport, clock, 1000);
+    const [changed, other] = ['/nodes/pve1/qemu/100/pending', '/nodes/pve1/qemu/1000/pending'].map(get);
+    if (!changed || !other) throw new Error('two requests');
+    await shared.send(changed);
+    await shared.send(other);
+    await shared.send({ method: 'POST', target: '/nodes/pve1/qemu/100/template', headers: {} });
+    sent.length = 0;
+    await shared.send(changed);
+    await shared.send(other);
+    expect(sent).toEqual([`GET ${changed.target}`]);
+  });
+
   it('read again after `forget`', async () => {
     const { sent, transport } = counting();
     const shared = shareReads(transport, clock, 1000);

@@ -3,22 +3,25 @@ import { describe, expect, it } from 'vitest';
 import type { Logger } from '../../base/log.ts';
 import type { WireResponse } from '../../base/transport.ts';
 import { bare, errorOf, ok, refused, testClient } from '../testing/client.ts';
-import { printUpid, toNodeName } from '../wire/ids.ts';
+import { printUpid, toNodeName, type Upid } from '../wire/ids.ts';
 import type { TaskProgress } from './task-reports.ts';
 import type { WaitOptions } from './wait.ts';
 
-const CLONE = printUpid({
-  node: toNodeName('pve2'),
-  pid: 51_361,
-  processStartTicks: 123_456,
-  startTimeSeconds: 1_794_768_815,
-  type: 'qmclone',
-  id: '9000',
-  user: 'deploy@pve!ci',
-});
+const upidOf = (type: string, id: string) =>
+  printUpid({
+    node: toNodeName('pve2'),
+    pid: 51_361,
+    processStartTicks: 123_456,
+    startTimeSeconds: 1_794_768_815,
+    type,
+    id,
+    user: 'deploy@pve!ci',
+  });
+/** Of a type that has no usual duration. */
+const MOVE = upidOf('qmmove', '9000');
 
-const running = () => ok({ upid: CLONE, status: 'running' });
-const stopped = (exitstatus: string) => ok({ upid: CLONE, status: 'stopped', exitstatus });
+const running = () => ok({ upid: MOVE, status: 'running' });
+const stopped = (exitstatus: string) => ok({ upid: MOVE, status: 'stopped', exitstatus });
 
 interface Scene {
   /** The response to the n-th poll; the last one is repeated. */
@@ -28,10 +31,11 @@ interface Scene {
   /** Responds to log requests instead of `news`. */
   readonly log?: () => WireResponse;
   readonly logger?: Logger;
+  readonly upid?: Upid;
 }
 
 /** A server with one task; `times` are those of the polls, from the start of the wait. */
-function scene({ answers, news = [], log, logger }: Scene) {
+function scene({ answers, news = [], log, logger, upid = MOVE }: Scene) {
   const times: number[] = [];
   const lines: string[] = [];
   const queries: string[] = [];
@@ -52,8 +56,8 @@ function scene({ answers, news = [], log, logger }: Scene) {
     { ...(logger && { logger }) },
   );
   const startedAt = client.clock.now();
-  const wait = (options?: WaitOptions) => client.clock.run(() => client.pve.tasks.wait(CLONE, options));
-  const failure = (options?: WaitOptions) => errorOf(client.clock, () => client.pve.tasks.wait(CLONE, options));
+  const wait = (options?: WaitOptions, other = upid) => client.clock.run(() => client.pve.tasks.wait(other, options));
+  const failure = (options?: WaitOptions) => errorOf(client.clock, () => client.pve.tasks.wait(MOVE, options));
   return { ...client, times, queries, wait, failure };
 }
 
@@ -66,7 +70,38 @@ describe('the next poll', () => {
   it('comes when the task should be done, soon after that, and then less and less often', async () => {
     const { times, wait } = scene({ answers: polls(8), news: [[percent(10)]] });
     await wait({ onProgress });
-    expect(times).toEqual([250, 600, 1090, 1776, 2500, 2750, 3100, 3590]);
+    expect(times).toEqual([250, 2500, 2750, 3100, 3590, 4276, 5236, 6580]);
+  });
+
+  it('comes often enough to show progress, however far the end is', async () => {
+    const { times, wait } = scene({ answers: polls(5), news: [[percent(1)]] });
+    await wait({ onProgress });
+    expect(times).toEqual([250, 6500, 12_750, 19_000, 25_000]);
+  });
+
+  it('comes when the last task of this type took as long on this node', async () => {
+    const { times, wait } = scene({ answers: [...polls(4), ...polls(1)] });
+    await wait();
+    await wait();
+    expect(times).toEqual([250, 600, 1090, 1776, 2 * 1776]);
+  });
+
+  it('does not come before a start or a clone can be over', async () => {
+    for (const [type, ms] of [
+      ['qmstart', 800],
+      ['qmclone', 1_000],
+    ] as const) {
+      const { times, wait } = scene({ answers: polls(2), upid: upidOf(type, '210') });
+      await wait();
+      expect(times).toEqual([ms, ms + 250]);
+    }
+  });
+
+  it('does not judge the clone of a template by the clone of another', async () => {
+    const { times, wait } = scene({ answers: [...polls(3), ...polls(1)], upid: upidOf('qmclone', '9000') });
+    await wait();
+    await wait({}, upidOf('qmclone', '9001'));
+    expect(times).toEqual([1000, 1250, 1600, 2600]);
   });
 
   it('does not come immediately, however near the end is', async () => {
@@ -78,7 +113,7 @@ describe('the next poll', () => {
   it('comes quickly if the task should be done at the first poll', async () => {
     const { times, wait } = scene({ answers: polls(3), news: [[percent(100)]] });
     await wait({ onProgress });
-    expect(times).toEqual([250, 500, 850]);
+    expect(times).toEqual([250, 600, 1090]);
   });
 
   it('does not depend on lines without progress', async () => {
@@ -187,8 +222,9 @@ describe('progress', () => {
     const { wait } = scene({ answers: polls(4), news: [['cloning'], [], [percent(50)]] });
     await wait({ onProgress: (progress) => reports.push(progress) });
     expect(reports).toStrictEqual([
-      { upid: CLONE, elapsedMs: 250, lines: ['cloning'] },
-      { upid: CLONE, elapsedMs: 1_090, lines: [percent(50)], fraction: 0.5 },
+      { upid: MOVE, elapsedMs: 250, lines: ['cloning'] },
+      { upid: MOVE, elapsedMs: 1_090, lines: [percent(50)], fraction: 0.5 },
+      { upid: MOVE, elapsedMs: 2_180, lines: [], fraction: 1 },
     ]);
   });
 });
@@ -202,11 +238,11 @@ describe('the log of a wait', () => {
     expect(entries).toEqual(
       expect.arrayContaining([
         [
-          'qmclone 9000 on pve2: unreachable (NOT_EXECUTED), poll 1, 0.3s',
-          { upid: CLONE, poll: 1, state: 'unreachable' },
+          'qmmove 9000 on pve2: unreachable (NOT_EXECUTED), poll 1, 0.3s',
+          { upid: MOVE, poll: 1, state: 'unreachable' },
         ],
-        ['qmclone 9000 on pve2: running, poll 2, 0.6s', { upid: CLONE, poll: 2, state: 'running' }],
-        ['qmclone 9000 on pve2 ended after 1.1s: ok', { upid: CLONE, waitedMs: 1_090 }],
+        ['qmmove 9000 on pve2: running, poll 2, 0.6s', { upid: MOVE, poll: 2, state: 'running' }],
+        ['qmmove 9000 on pve2 ended after 1.1s: ok', { upid: MOVE, waitedMs: 1_090 }],
       ]),
     );
   });

@@ -1,5 +1,5 @@
 /**
- * Waits for a task to end: polls the status endpoint of the node in the UPID, quickly at first and then less often. Task
+ * Waits for a task to end: polls the status endpoint of the node in the UPID, when it should have ended (`pace.ts`). Task
  * lists are no substitute: they hide running tasks, lag, and cannot tell two clones of one template apart. Waiting never
  * starts a task, and a failed connection is not a failed task.
  */
@@ -13,6 +13,7 @@ import { NodeTasks } from '../api/nodes/tasks.ts';
 import { isConnectionTrouble, isNotFound } from '../errors/kinds.ts';
 import type { Api } from '../request.ts';
 import { parseUpid, type Upid } from '../wire/ids.ts';
+import { type TaskDurations, TaskPace } from './pace.ts';
 import {
   durationText,
   type TaskContext,
@@ -57,13 +58,12 @@ export interface TaskWaiterDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pollLimiter: PollLimiter;
+  readonly durations: TaskDurations;
   readonly endpoint: string;
   readonly principal: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
-const FIRST_PAUSE_MS = 250;
-const MAX_PAUSE_MS = 2_000;
 /** For one status request; the wait as a whole has its own limit. */
 const POLL_TIMEOUT_MS = 15_000;
 /** The worker that responds may not know a task that has just started. */
@@ -106,11 +106,10 @@ class Watch {
   #unknownSince: Ticks | undefined;
   #unclearLooks = 0;
   #linesSeen = 0;
+  #hasFraction = false;
   /** Consecutive responses that make no sense. */
   readonly #answers: Attempts;
-  /** Estimated from the progress at the last poll. */
-  #expectedEnd: Ticks | undefined;
-  #isLate = false;
+  readonly #pace: TaskPace;
 
   constructor(deps: TaskWaiterDeps, upid: Upid, options: WaitOptions) {
     const node = parseUpid(upid)?.node;
@@ -119,6 +118,7 @@ class Watch {
     this.#options = options;
     this.#tasks = new NodeTasks(deps.api, node);
     this.#startedAt = deps.clock.ticks();
+    this.#pace = new TaskPace(deps.clock, deps.durations.expectedMs(upid));
     this.#answers = new Attempts(RETRIES.taskStatus, deps);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.context = { upid, endpoint: deps.endpoint, principal: deps.principal };
@@ -126,32 +126,16 @@ class Watch {
 
   async untilEnd(): Promise<TaskResult> {
     const { clock } = this.#deps;
-    let pauseMs = FIRST_PAUSE_MS;
     for (let poll = 1; ; poll++) {
       const remainingMs = this.#startedAt + this.#timeoutMs - clock.ticks();
-      await clock.sleep(Math.min(pauseMs, Math.max(0, remainingMs)), this.#options.signal);
+      await clock.sleep(Math.min(this.#pace.nextPauseMs(), Math.max(0, remainingMs)), this.#options.signal);
       const observation = await this.#look();
       this.#log(poll, observation);
       const end = await this.#judge(observation);
       if (end) return this.#conclude(end);
       await this.#reportProgress();
       if (clock.ticks() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
-      pauseMs = this.#nextPauseMs(pauseMs);
     }
-  }
-
-  /**
-   * Longer each time. A task that reports progress is polled when it should be done, not up to a whole pause later; a
-   * task that is late is polled as if it had just started.
-   */
-  #nextPauseMs(lastMs: number): number {
-    const longerMs = Math.min(MAX_PAUSE_MS, Math.round(lastMs * 1.4));
-    if (this.#expectedEnd === undefined) return longerMs;
-    const aheadMs = Math.ceil(this.#expectedEnd - this.#deps.clock.ticks());
-    const wasLate = this.#isLate;
-    this.#isLate = aheadMs <= 0;
-    if (this.#isLate) return wasLate ? longerMs : FIRST_PAUSE_MS;
-    return Math.max(FIRST_PAUSE_MS, Math.min(longerMs, aheadMs));
   }
 
   async #look(): Promise<Observation> {
@@ -205,7 +189,8 @@ class Watch {
     });
     switch (end.kind) {
       case 'ok':
-        await this.#reportProgress();
+        this.#deps.durations.ended(upid, waitedMs);
+        if (this.#hasFraction) this.#options.onProgress?.({ upid, elapsedMs: waitedMs, lines: [], fraction: 1 });
         return { upid, outcome: 'ok', warnings: 0, log: [], waitedMs };
       case 'warnings': {
         const lines = await this.#tail(Math.max(count, 50));
@@ -232,7 +217,8 @@ class Watch {
     this.#linesSeen += lines.length;
     const fraction = fractionIn(lines);
     const elapsedMs = this.#deps.clock.ticks() - this.#startedAt;
-    if (fraction !== undefined && fraction > 0) this.#expectedEnd = this.#startedAt + elapsedMs / fraction;
+    if (fraction !== undefined) this.#pace.progressed(fraction);
+    this.#hasFraction ||= fraction !== undefined;
     onProgress({ upid: this.context.upid, elapsedMs, lines, ...(fraction !== undefined && { fraction }) });
   }
 

@@ -140,14 +140,23 @@ export class VmBench {
     setMaxListeners(0, abort.signal);
     const transport = this.#counted(mortal);
     const shared = shareReads(transport, clock, 60_000);
+    const accepted = shareReads(transport, clock, 0);
     const credentials = options.credentials ?? parseToken(`root@pam!${options.token ?? 'admin'}=${TOKEN_SECRET}`);
     const rollout: Rollout = { ...rolloutOf(rolloutSchema.parse({})), ...options.rollout };
-    const work = createPve({ transport, credentials, clock, random: random.fork('work') });
+    const work = createPve({
+      transport: accepted,
+      credentials,
+      clock,
+      random: random.fork('work'),
+    });
     let runs = 0;
     const deps: Deps = {
       work,
       looks: createPve({ transport: shared, credentials, clock, random: random.fork('looks') }),
-      forgetLooks: () => shared.forget(),
+      forgetLooks: () => {
+        shared.forget();
+        accepted.forgetGuests();
+      },
       rollout,
       planChecks: options.planChecks ?? 'error',
       clock,

@@ -64,7 +64,7 @@ describe('a kill while a VM is made', () => {
   it('at any point is made good by the next run', async () => {
     const { points, bench: whole } = await uninterrupted(make);
     const expected = picture(whole);
-    expect(points).toBeGreaterThan(60);
+    expect(points).toBeGreaterThan(50);
     for (const killAt of pointsOf(points, 1)) {
       const bench = new Bench();
       bench.killAt = killAt;

@@ -50,6 +50,8 @@ export interface Looks {
   readonly looks: readonly Look[];
   /** The one that costs Proxmox three seconds while the agent is silent. */
   readonly firstQuestion: Look | undefined;
+  /** Whether the VM runs, and with an agent that could answer. */
+  readonly running: Look;
   /** Whether the guest is still up. */
   readonly pulse: Look;
   readonly guest: GuestObserved;
@@ -60,19 +62,23 @@ export function looksFor(parts: LookParts): Looks {
   const guest: GuestObserved = { addresses: expectedAddresses(target.nics) };
   const asksAgent = checks.agentPings > 0;
   const running = runningLook(parts);
-  const looks = [
-    running,
-    ...(asksAgent ? [pingLook(parts, checks.agentPings)] : []),
+  // Each of these is an answer of the agent too.
+  const answers = [
     ...(asksAgent || needsAddress(parts) ? [addressLook(parts, guest)] : []),
     ...(checks.osInfo ? [osInfoLook(parts)] : []),
+  ];
+  const looks = [
+    // An agent that answers runs.
+    asksAgent ? pingLook(parts, Math.max(1, checks.agentPings - answers.length)) : running,
+    ...answers,
     ...checks.ports.map((port) => portLook(parts, guest, port, 'always')),
     ...checks.portsIfAddressed.map((port) => portLook(parts, guest, port, 'if addressed')),
     ...(checks.cloudInit ? [cloudInitLook(parts)] : []),
     ...(checks.agentService ? [agentServiceLook(parts)] : []),
     ...checks.commands.map((command) => commandLook(parts, command)),
   ];
-  const firstQuestion = asksAgent ? looks[1] : undefined;
-  return { looks, firstQuestion, pulse: asksAgent ? pingLook(parts, 1) : running, guest };
+  const firstQuestion = asksAgent ? looks[0] : undefined;
+  return { looks, firstQuestion, running, pulse: asksAgent ? pingLook(parts, 1) : running, guest };
 }
 
 function runningLook(parts: LookParts): Look {

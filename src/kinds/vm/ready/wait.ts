@@ -39,9 +39,11 @@ const LONGEST_PAUSE_MS = 10_000;
 /** While the agent is silent, each question is expensive. */
 const SHORTEST_PAUSE_IN_SILENCE_MS = 1_000;
 const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
+/** Between two questions to the one silent agent that is asked early. */
+const EARLY_PAUSE_SHARE = 0.06;
 /** Signs of life are cheap to read, so they are read more often. */
 const SIGN_SHARE = 0.04;
-const SHORTEST_SIGN_PAUSE_MS = 500;
+const SHORTEST_SIGN_PAUSE_MS = 1_000;
 const LONGEST_SIGN_PAUSE_MS = 5_000;
 /** A guest may be up without having sent a packet, so its agent is asked after this long anyway. */
 const PATIENCE_MS = 10_000;
@@ -74,6 +76,8 @@ class Wait {
   #movedAt: number;
   #stoppedSince: number | undefined;
   #hasSign = false;
+  /** Whether a silent agent was once taken as a reason to check that the VM runs. */
+  #isChecked = false;
   #lastMiss: Miss | undefined;
   #misses = 0;
   #aim: Aim | undefined;
@@ -102,6 +106,7 @@ class Wait {
       throw error;
     } finally {
       timer.abort();
+      this.#context.signs.release(this.#target.vmid);
     }
   }
 
@@ -119,24 +124,32 @@ class Wait {
   }
 
   /** Makes one check after the other. If the guest becomes silent, starts over. */
-  async #untilSeen({ looks, firstQuestion }: Looks, signal: AbortSignal): Promise<void> {
+  async #untilSeen({ looks, firstQuestion, running }: Looks, signal: AbortSignal): Promise<void> {
     for (let index = 0; index < looks.length; ) {
       const look = looks[index];
       if (!look) break;
       this.#say(look);
       if (look === firstQuestion) await this.#untilSignOfLife(signal);
-      const miss = await look.look();
+      const miss = await this.#look(look, running);
       if (!miss) {
+        if (look === firstQuestion) this.#context.signs.release(this.#target.vmid);
         this.#movedAt = this.#context.clock.ticks();
         this.#stoppedSince = undefined;
         index++;
         continue;
       }
       this.#missed(miss);
-      // An answer of the agent also shows that the VM runs, so a silent agent is not asked twice in a round.
-      if (miss.lost) index = miss.lost === 'guest' ? 0 : Math.min(index, 1);
+      if (miss.lost) index = 0;
       await this.#context.clock.sleep(this.#pauseMs(miss), signal);
     }
+  }
+
+  /** The first silence of an agent may mean that the VM is stopped, or was started without an agent. */
+  async #look(look: Look, running: Look): Promise<Miss | undefined> {
+    const miss = await look.look();
+    if (miss?.lost !== 'agent' || this.#isChecked) return miss;
+    this.#isChecked = true;
+    return (await running.look()) ?? miss;
   }
 
   /** Whether all conditions held the whole time: checks the pulse meanwhile, and everything again at the end. */
@@ -187,15 +200,15 @@ class Wait {
   }
 
   /**
-   * Asking before the guest has booted is useless, and the question may take longer than the boot. So the agent is asked
-   * once the NIC has sent a packet; without a NIC, or if nothing is sent for long, it is asked anyway.
+   * An agent is asked once the NIC of its guest has sent a packet: many questions to guests that still boot would occupy all
+   * workers of Proxmox. One of the silent agents may be asked anyway; so is one without a NIC, or if nothing is sent for long.
    */
   async #untilSignOfLife(signal: AbortSignal): Promise<void> {
     const { clock, signs } = this.#context;
     const { node, vmid, managedNic } = this.#target;
     if (managedNic === undefined) return;
     const until = clock.ticks() + Math.min(PATIENCE_MS, PATIENCE_SHARE_OF_TIMEOUT * this.#checks.timeoutMs);
-    while (!this.#hasSign) {
+    while (!this.#hasSign && !signs.mayAskEarly(vmid)) {
       this.#hasSign = await signs.hasSent(node, vmid);
       throwIfCanceled(signal);
       if (this.#hasSign) this.#movedAt = clock.ticks();
@@ -208,8 +221,12 @@ class Wait {
 
   #pauseMs({ lost }: Miss): number {
     if (lost !== 'agent') return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS);
-    // Without a sign of life, the pause is spent waiting for one.
-    if (!this.#hasSign && this.#target.managedNic !== undefined) return 0;
+    const { managedNic, vmid } = this.#target;
+    if (!this.#hasSign && managedNic !== undefined) {
+      const isEarly = this.#context.signs.mayAskEarly(vmid);
+      // Otherwise the pause is spent waiting for a sign of life.
+      return isEarly ? this.#quiet(EARLY_PAUSE_SHARE, 0, LONGEST_PAUSE_IN_SILENCE_MS) : 0;
+    }
     return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_IN_SILENCE_MS, LONGEST_PAUSE_IN_SILENCE_MS);
   }
 
