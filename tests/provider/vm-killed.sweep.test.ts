@@ -1,5 +1,7 @@
 /** A provider process is killed everywhere: Terraform goes on with a fresh one, and nothing is lost, doubled or left behind. */
 import { describe, expect, it } from 'vitest';
+import { configOf, nameOf, SHAPES, type Shape, shapesWorld } from '../simulation/inherited/support/shapes.ts';
+import { byDepth } from '../support/depth.ts';
 import { killEverywhere, problemsOf } from './support/kill-everywhere.ts';
 import { type Config, type Instance, ToyHost } from './support/toy-host.ts';
 import { type Snapshot, VmBench } from './support/vm-bench.ts';
@@ -28,6 +30,12 @@ const WEB_CHANGED: Config = {
   nics: { net0: { bridge: 'vmbr0', ipv4: { address: 'dhcp' } }, net1: { bridge: 'vmbr1', vlan: 20 } },
   tags: ['web', 'changed'],
 };
+
+/** Custom user-data in place of a cloud-init drive, beside everything else that a clone can bring along or be given. */
+const INHERITED: readonly Shape[] = [
+  { has: new Set(['drive', 'agent']), states: new Set(), cloudInit: 'user data' },
+  ...Array.from({ length: byDepth(0, 6, SHAPES.length) }, (_, index) => SHAPES[(index * 213) % SHAPES.length] as Shape), // within the list
+];
 
 /** With a secret, whose digest is slow on purpose. */
 const numbered = (config: Config, index: number): Config => ({
@@ -58,6 +66,17 @@ describe('a provider that is killed', () => {
       tasks: ['qmclone', 'resize', 'qmconfig', 'qmstart'],
       secrets: SECRETS,
     });
+    expect(failures.slice(0, 20)).toEqual([]);
+  });
+
+  it('while it clones a template is followed by one that completes the VM, whatever drives it inherits', async () => {
+    const failures: string[] = [];
+    for (const shape of INHERITED) {
+      const name = `create from a ${nameOf(shape)}`;
+      const operation = { name, world: shapesWorld, wishes: [{ config: configOf(shape) }], tasks: ['qmclone'] };
+      const found = await killEverywhere({ ...operation, secrets: SECRETS }, 7);
+      failures.push(...found.map((each) => `${name}: ${each}`));
+    }
     expect(failures.slice(0, 20)).toEqual([]);
   });
 

@@ -22,13 +22,17 @@ export function byDepth(sample: number, deep: number, all = deep): number {
 
 const SAMPLE_POINTS = 4;
 
-/** Of the points 1 to `count` of a run: a few from beginning to end, every n-th, or all of them. */
-export function pointsOf(count: number, stride: number): number[] {
+/**
+ * Of the points 1 to `count` of a run: a few from beginning to end, every n-th, or all of them. Stories that have the same
+ * points begin at another one each: `shift`.
+ */
+export function pointsOf(count: number, stride: number, shift = 0): number[] {
   if (DEPTH === 'sample' && count > SAMPLE_POINTS) {
     return Array.from({ length: SAMPLE_POINTS }, (_, index) => Math.ceil(((index + 0.5) * count) / SAMPLE_POINTS));
   }
   const every = DEPTH === 'all' ? 1 : stride;
-  return Array.from({ length: Math.ceil(count / every) }, (_, index) => 1 + index * every);
+  const first = 1 + (shift % every);
+  return Array.from({ length: Math.ceil((count - first + 1) / every) }, (_, index) => first + index * every);
 }
 
 /** The same choice of the items of a list. */

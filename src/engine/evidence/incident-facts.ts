@@ -2,7 +2,7 @@
 
 import { printDuration } from '../../base/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
-import type { VmRecord } from '../../kinds/vm/record.ts';
+import { isCreationUnfinished, type VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { type Moment, momentsOf, type RunRecord } from '../run-record.ts';
 import type { Differing } from './record.ts';
@@ -64,14 +64,10 @@ function standingOf(
 
 function leftover(vm: VmRecord | undefined): string {
   if (!vm) return 'failed; nothing is left of it';
-  switch (vm.phase) {
-    case 'creating':
-      return 'failed while it was created; the next apply finds out whether it exists';
-    case 'incomplete':
-      return 'partly created: it exists and belongs to the stack; the next apply completes it';
-    case 'complete':
-      return 'exists; the change failed, and part of it may be done';
-  }
+  if (vm.phase === 'creating') return 'failed while it was created; the next apply finds out whether it exists';
+  return isCreationUnfinished(vm)
+    ? 'partly created: it exists and belongs to the stack; the next apply completes it'
+    : 'exists; the change failed, and part of it may be done';
 }
 
 /** The end matters most, so the middle of a long run is left out. */

@@ -28,6 +28,7 @@ import { writtenHa } from '../../kinds/vm/ha.ts';
 import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
 import { stripOwnership } from '../../kinds/vm/ownership.ts';
 import { propertyOf } from '../../kinds/vm/parts.ts';
+import { heldSeed } from '../../kinds/vm/plan/seed-place.ts';
 import type { HaResource } from '../../pve/index.ts';
 import { violationsOf } from '../../spec/rules/index.ts';
 
@@ -56,7 +57,11 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   if (isTree(tree.agent)) tree.agent = { enabled: false, ...tree.agent };
   const notes = stripOwnership(values.get('description') ?? '').trim();
   if (notes !== '') tree.description = notes;
-  for (const drive of drivesOf(values)) readDrive(tree, drive, values.get(drive.key) ?? '');
+  const seed = heldSeed(values);
+  if (seed) leftOut.push(`cloud_init.user_data: it is on ${seed.file} and cannot be read back`);
+  for (const drive of drivesOf(values)) {
+    if (drive.key !== seed?.key) readDrive(tree, drive, values.get(drive.key) ?? '');
+  }
   for (const [key, text] of values) {
     readSlot(tree, key, text);
     if (key === 'cipassword') leftOut.push('cloud_init.password: it cannot be read back');

@@ -79,5 +79,11 @@ export const vmRecordSchema = z.strictObject({
 export const vmPatchSchema = z.strictObject({ ...facts, ...maps }).partial();
 
 export type VmRecord = z.output<typeof vmRecordSchema>;
+
+/** It was never complete: its creation is to be finished. A change that did not finish leaves what was applied before it. */
+export function isCreationUnfinished({ phase, lastApplied }: VmRecord): boolean {
+  return phase !== 'complete' && Object.keys(lastApplied).length === 0;
+}
+
 export type TemplateRecord = z.output<typeof template>;
 export type SeedFile = z.output<typeof seedFile>;

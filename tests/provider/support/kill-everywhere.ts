@@ -6,7 +6,7 @@
 import { differences } from '../../simulation/engine/support/picture.ts';
 import { pointsOf } from '../../support/depth.ts';
 import { type Config, hasErrors, type Instance, type Outcome, ToyHost } from './toy-host.ts';
-import { type Snapshot, VmBench } from './vm-bench.ts';
+import { type BenchOptions, type Snapshot, VmBench } from './vm-bench.ts';
 import { changedIdentities, identities, othersPicture, ownPicture, worldComplaints } from './vm-invariants.ts';
 
 export interface Wish {
@@ -18,6 +18,8 @@ export interface Wish {
 export interface Operation {
   readonly name: string;
   readonly from?: Snapshot | undefined;
+  /** Where there is no snapshot to begin from. */
+  readonly world?: BenchOptions['world'];
   readonly wishes: readonly Wish[];
   /** Tasks that may happen so often as without a kill, however often the process dies. */
   readonly tasks: readonly string[];
@@ -74,8 +76,8 @@ export async function killEverywhere(operation: Operation, stride = 3): Promise<
 const HANDED_OVER = /^after PUT .*\/config$/;
 const UNHEARD_OF = 'A VM of this name is not in the state';
 
-function begin({ from, secrets }: Operation): VmBench {
-  const bench = new VmBench({ from });
+function begin({ from, world, secrets }: Operation): VmBench {
+  const bench = new VmBench({ from, ...(world && { world }) });
   Object.assign(bench.secrets, secrets);
   return bench;
 }

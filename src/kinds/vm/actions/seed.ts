@@ -3,6 +3,7 @@
  * more. Each file is recorded before its upload, so that no file outlives its VM unnoticed.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { invariant, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -41,7 +42,7 @@ export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
       await context.intend({ vmid: vm.vmid, ...file }, { oldSeeds: joined(context.recorded()?.oldSeeds, file) });
       await send(context, file, seed.fileName, bytes);
     }
-    await record(context, { ...file, digest: seed.digest });
+    await record(context, { ...file, digest: seed.digest }, heldOf(vm, fields));
     return 'done';
   });
 
@@ -92,11 +93,23 @@ async function send(context: ActionContext, file: SeedFile, filename: string, by
   await follow(context, upid, { what: `upload of ${volid}`, timeoutMs: TRANSFER_MS });
 }
 
+/** A file of this VM in a drive that nothing is recorded of. A clone may bring along that of another VM, under its name. */
+function heldOf(vm: VmObserved, { name }: SeedFields): SeedFile | undefined {
+  const own = [...heldVolumes(vm)].find((volid) =>
+    new RegExp(`:iso/proxwright-${name}-[0-9a-f]{16}\\.iso$`).test(volid),
+  );
+  return own === undefined ? undefined : { node: vm.node, volid: own };
+}
+
 /** A drive still holds the previous one; it is removed once the drive does not. */
-async function record(context: ActionContext, seed: SeedFile & { readonly digest: string }): Promise<void> {
-  const { seed: before, oldSeeds = [] } = context.recorded() ?? {};
+async function record(
+  context: ActionContext,
+  seed: SeedFile & { readonly digest: string },
+  held: SeedFile | undefined,
+): Promise<void> {
+  const { seed: before = held, oldSeeds = [] } = context.recorded() ?? {};
   const old = joined(oldSeeds, before).filter((file) => !isSame(file, seed));
-  const isKnown = before?.digest === seed.digest && isSame(before, seed) && old.length === oldSeeds.length;
+  const isKnown = isDeepStrictEqual(context.recorded()?.seed, seed) && old.length === oldSeeds.length;
   if (!isKnown) await context.learn({ seed, oldSeeds: old });
 }
 

@@ -117,11 +117,17 @@ function driveRefusal(change: KeyChange): string | undefined {
       : undefined;
   }
   const desired = parseDrive(key, after);
+  if (old.kind === 'cloud-init' && desired.kind === 'cdrom') return running ? keepsCloudInitVolume(key) : undefined;
   if (old.kind !== desired.kind) return `${key} cannot change between disk, CD drive and cloud-init drive.`;
   if (old.kind === 'cdrom') return undefined;
   if (old.file !== desired.file) return `The volume of ${key} would be replaced; Proxwright does not move disks.`;
   if (isFixedDrive(key) && changesWhatItIs(change)) return `${key} cannot be changed after it has been created.`;
   return (desired.sizeBytes ?? Infinity) < (old.sizeBytes ?? 0) ? `${key} cannot shrink.` : undefined;
+}
+
+/** Proxmox takes a cloud-init drive for a CD drive, but only a stopped VM gives its volume back when the medium changes. */
+function keepsCloudInitVolume(key: string): string {
+  return `${key} holds Proxmox's cloud-init drive, whose volume would be left behind if a running VM gave it up. Stop the VM first.`;
 }
 
 export function isProtected(current: ReadonlyMap<string, string>): boolean {

@@ -1,5 +1,6 @@
 /** The plan of a new VM: cloned from a template, or created empty. Pure. */
 
+import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
@@ -11,12 +12,14 @@ import { inheritedDevices } from '../inherited.ts';
 import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { packDesired, withoutSeed } from '../packed.ts';
+import { printPropertyOf } from '../parts.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { checkVm, type Findings, hasNode } from './checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
 import {
   applied,
   desiredConfigOf,
+  impossibleProblems,
   readyStep,
   secretKeys,
   seedStep,
@@ -43,6 +46,8 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   );
   if (findings.problems.length > before) return undefined;
   const desired = desiredConfigOf(input, undefined, base);
+  findings.problems.push(...refusals(vm, desired, base));
+  if (findings.problems.length > before) return undefined;
   const making = template ? cloneStep(vm, template) : createStep(vm, desired);
   const steps = chained([
     ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
@@ -74,21 +79,45 @@ function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): s
   return `It is a ${mode} clone of ${template.template.name ?? 'template'} (${template.template.vmid} on ${template.template.node}).`;
 }
 
+/** What Proxmox would refuse once the VM exists. It could then neither be finished nor used. */
+function refusals(vm: ResolvedVm, desired: DesiredConfig, base: ReadonlyMap<string, string>): Diagnostic[] {
+  const values = asCloned(vm, base);
+  const { differences } = diffVm(desired, observedWith(values), undefined);
+  const hint = vm.fields.clone ? 'Change the file, or clone another template.' : 'Change the file.';
+  return impossibleProblems(vm, differences, values, hint);
+}
+
+/** The values that a clone will have: `clone.storage` and `clone.format` decide where and how its volumes are stored. */
+function asCloned({ fields: { clone } }: ResolvedVm, base: ReadonlyMap<string, string>): Map<string, string> {
+  const values = new Map(base);
+  const { storage, format } = clone ?? {};
+  if (storage === undefined && format === undefined) return values;
+  for (const { key, kind, file, value } of drivesOf(base)) {
+    if (kind === 'cdrom') continue;
+    const name = kind === 'cloud-init' ? 'cloudinit' : `to-come${format === undefined ? '' : `.${format}`}`;
+    values.set(key, printPropertyOf(key, value.with('file', `${storage ?? file.split(':')[0]}:${name}`)));
+  }
+  return values;
+}
+
 /** What the file sets, compared with the template. */
 export function creationDifferences(desired: DesiredConfig, base: ReadonlyMap<string, string>): Difference[] {
-  const observed: VmObserved = {
+  return diffVm(desired, observedWith(base), undefined).differences.filter(({ path }) => path !== 'ownership');
+}
+
+function observedWith(current: ReadonlyMap<string, string>): VmObserved {
+  return {
     vmid: 0,
     node: '',
     uuid: undefined,
     digest: '',
-    current: base,
+    current,
     pending: new Map(),
     pendingDeletes: new Set(),
     running: false,
     lock: undefined,
     template: false,
   };
-  return diffVm(desired, observed, undefined).differences.filter(({ path }) => path !== 'ownership');
 }
 
 function cloneStep(vm: ResolvedVm, template: TemplateChoice & { ok: true }): Step {

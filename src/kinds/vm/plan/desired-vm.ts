@@ -1,5 +1,8 @@
 /** Shared by the plans of new and existing VMs: their input, the desired configuration, and what will be recorded. */
 
+import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import type { Hint } from '../../../base/hint.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
@@ -7,11 +10,13 @@ import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../desired.ts';
 import { desiredConfig, type ResolvedSecret } from '../desired-config.ts';
+import type { Difference } from '../diff/diff.ts';
 import { printOwnership } from '../ownership.ts';
 import { readyChecks } from '../ready/checks.ts';
 import type { VmRecord } from '../record.ts';
 import { seedFieldsOf } from '../seed/fields.ts';
 import { vmStep } from '../steps.ts';
+import { whereOf } from '../where.ts';
 import { seedPlace } from './seed-place.ts';
 
 export interface VmPlanInput {
@@ -58,6 +63,30 @@ export function seedStep(vm: ResolvedVm): Step | undefined {
 export function readyStep({ address, fields }: ResolvedVm, readyMs: number): Step {
   const { nics } = fields;
   return vmStep(address, 'vm.ready', { checks: readyChecks(fields, readyMs), ...(nics && { nics }) });
+}
+
+/** Differences that no request can bring about: one problem for each device and reason. `values`: what the VM has. */
+export function impossibleProblems(
+  vm: ResolvedVm,
+  differences: readonly Difference[],
+  values: ReadonlyMap<string, string>,
+  hint: Hint | string,
+): Diagnostic[] {
+  const impossible = differences.filter(({ effect }) => effect === 'impossible');
+  const first = impossible.filter(
+    ({ key, reason }, index) => impossible.findIndex((each) => each.key === key && each.reason === reason) === index,
+  );
+  return first.map(({ path, key, after, reason = 'Proxmox cannot change it.' }) => {
+    // What a device lacks to be made is no matter of one of its fields.
+    const device = values.has(key) ? undefined : path.split('.').slice(0, 2).join('.');
+    const what = device === undefined ? `${path} cannot become ${JSON.stringify(after)}` : `${device} cannot be made`;
+    return new ProxwrightError({
+      code: 'BAD_VALUE',
+      where: whereOf(vm, device ?? path),
+      detail: `${what}: ${reason}`,
+      hint,
+    }).diagnostic;
+  });
 }
 
 export function secretKeys(entries: Iterable<DesiredEntry>): string[] {

@@ -1,7 +1,5 @@
 /** The plan of an existing VM that is ours: its differences, the steps for them, and changes that need a restart. Pure. */
-import type { Diagnostic } from '../../../base/diagnostics.ts';
-import { ProxwrightError } from '../../../base/errors.ts';
-import { advice, command } from '../../../base/hint.ts';
+import { advice, command, type Hint } from '../../../base/hint.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -14,14 +12,14 @@ import { inheritedDevices } from '../inherited.ts';
 import { comparableHa, observedHa } from '../observe-ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { packDesired, withoutSeed } from '../packed.ts';
-import type { VmRecord } from '../record.ts';
+import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
-import { whereOf } from '../where.ts';
 import { resizesAfterMaking, resizesNeeded } from '../writes.ts';
 import { checkVm, type Findings } from './checks.ts';
 import {
   applied,
   desiredConfigOf,
+  impossibleProblems,
   readyStep,
   secretKeys,
   seedStep,
@@ -37,17 +35,14 @@ export function planExisting(
 ): VmPlan | undefined {
   const { vm, observed } = input;
   const desired = desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, effectiveValues(actual));
-  const unfinished = recorded.phase !== 'complete';
-  const last = unfinished ? undefined : recorded.lastApplied;
-  const diff = diffVm(desired, actual, last);
+  const last = comparableRecord(recorded, desired);
+  const diff = withAuthor(recorded, diffVm(desired, actual, last));
   const ha = haDifferences(vm, observed, actual.vmid, last);
   const differences = [...diff.differences, ...ha];
-  const impossible = diff.differences.filter(({ effect }) => effect === 'impossible');
-  if (impossible.length > 0) {
-    findings.problems.push(...impossible.map((difference) => impossibleProblem(vm, difference)));
-    return undefined;
-  }
   const values = effectiveValues(actual);
+  const impossible = impossibleProblems(vm, diff.differences, values, undoOrReplace(vm));
+  findings.problems.push(...impossible);
+  if (impossible.length > 0) return undefined;
   const before = findings.problems.length;
   if (differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
   if (findings.problems.length > before) return undefined;
@@ -56,7 +51,7 @@ export function planExisting(
   const steps = needsReadyWait(vm, recorded, prepared)
     ? [...prepared, withNeed(prepared.at(-1), readyStep(vm, input.readyMs))]
     : prepared;
-  const kind = unfinished ? 'complete' : steps.length > 0 ? 'update' : 'none';
+  const kind = isCreationUnfinished(recorded) ? 'complete' : steps.length > 0 ? 'update' : 'none';
   return {
     change: {
       address: vm.address,
@@ -64,7 +59,7 @@ export function planExisting(
       name: vm.fields.name,
       node: actual.node,
       vmid: actual.vmid,
-      reason: existingReason(kind, differences, steps),
+      reason: isUnfinished(recorded) ? unfinishedReason(kind) : existingReason(kind, differences, steps),
       differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
       unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path)),
@@ -73,6 +68,27 @@ export function planExisting(
     },
     steps,
   };
+}
+
+const isUnfinished = ({ phase }: VmRecord) => phase !== 'complete';
+
+/** A run that did not finish may have sent a secret, and nothing shows which one the VM has. */
+function comparableRecord(recorded: VmRecord, desired: DesiredConfig): Recorded {
+  if (!isUnfinished(recorded)) return recorded.lastApplied;
+  if (isCreationUnfinished(recorded)) return undefined;
+  const secrets = [...desired.values()].filter((entry) => entry.desired.kind === 'secret');
+  const paths = new Set(secrets.flatMap(({ fields }) => fields.map(({ path }) => path)));
+  return Object.fromEntries(Object.entries(recorded.lastApplied).filter(([path]) => !paths.has(path)));
+}
+
+/** Half of a change of ours looks like a change by another client, which must not be blamed for it. */
+function withAuthor<Diff extends ReturnType<typeof diffVm>>(recorded: VmRecord, diff: Diff): Diff {
+  if (!isUnfinished(recorded)) return diff;
+  return { ...diff, differences: diff.differences.map((difference) => ({ ...difference, by: 'file' as const })) };
+}
+
+function unfinishedReason(kind: Change['kind']): string {
+  return kind === 'complete' ? 'An earlier run did not finish it.' : 'An earlier run did not finish changing it.';
 }
 
 function withNeed(last: Step | undefined, step: Step): Step {
@@ -120,7 +136,6 @@ function pendingAfter(
 }
 
 function existingReason(kind: Change['kind'], differences: readonly Difference[], steps: readonly Step[]): string {
-  if (kind === 'complete') return 'An earlier run did not finish it.';
   if (kind === 'none') return 'It matches the file.';
   if (differences.length === 0) {
     return steps.every(({ action }) => action === 'vm.verify' || action === 'vm.ha')
@@ -134,13 +149,8 @@ function existingReason(kind: Change['kind'], differences: readonly Difference[]
     : 'The file changed.';
 }
 
-function impossibleProblem(vm: ResolvedVm, difference: Difference): Diagnostic {
-  return new ProxwrightError({
-    code: 'BAD_VALUE',
-    where: whereOf(vm, difference.path),
-    detail: `${difference.path} cannot become ${JSON.stringify(difference.after)}: ${difference.reason ?? 'Proxmox cannot change it.'}`,
-    hint: advice`Undo the change in the file, or replace the VM: ${command('apply', '--replace', vm.address)}`,
-  }).diagnostic;
+function undoOrReplace({ address }: ResolvedVm): Hint {
+  return advice`Undo the change in the file, or replace the VM: ${command('apply', '--replace', address)}`;
 }
 
 function existingSteps(
@@ -172,14 +182,17 @@ function existingSteps(
   };
   // Growing comes first: a pending change of a disk has the old size in it and would restore that size.
   grow(resizesNeeded(desired.values(), actual));
-  const seed = [...desired.values()].some((entry) => isSeed(entry) && changed.has(entry.key)) && seedStep(vm);
-  if (differences.some(({ path }) => !path.endsWith('.size'))) {
-    const secrets = secretKeys([...desired.values()].filter(({ key }) => changed.has(key)));
-    if (seed) {
-      // The cloud-init files name the NICs, so those must be there first.
-      if (changed.size > 1) add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
-      add(seed);
+  const seed = [...desired.values()].some((entry) => isSeedOpen(entry, changed, recorded)) && seedStep(vm);
+  const isWritten = differences.some(({ path }) => !path.endsWith('.size'));
+  if (seed) {
+    // The cloud-init files name the NICs, so those must be there first.
+    if (isWritten && changed.size > 1) {
+      add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
     }
+    add(seed);
+  }
+  if (isWritten) {
+    const secrets = secretKeys([...desired.values()].filter(({ key }) => changed.has(key)));
     add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
     grow(resizesAfterMaking(desired.values(), actual));
   }
@@ -225,7 +238,10 @@ function hasOldSeeds({ oldSeeds = [] }: VmRecord, actual: VmObserved): boolean {
   return oldSeeds.some(({ volid, stuck }) => !stuck && !held.has(volid));
 }
 
-const isSeed = ({ desired }: DesiredEntry) => desired.kind === 'cdrom' && desired.seed === true;
+/** Also when the drive holds the right file and the state has no record of it: the record lets a destroy delete the file. */
+function isSeedOpen({ key, desired }: DesiredEntry, changed: ReadonlySet<string>, { seed }: VmRecord): boolean {
+  return desired.kind === 'cdrom' && desired.seed === true && (changed.has(key) || seed?.volid !== desired.file);
+}
 
 /** The file sets fields to values that the VM already has: nothing to write, but something to record. */
 function hasMoreToRecord(

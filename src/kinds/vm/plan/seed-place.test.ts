@@ -28,6 +28,12 @@ describe('the slot of documents of one’s own', () => {
       {},
       'sata3',
     ],
+    [
+      'not that of the documents before, if the file gives it to another medium',
+      { ide2: 'local:iso/proxwright-web-0123.iso,media=cdrom' },
+      { disks: { ide2: { iso: 'local:iso/x.iso' } } },
+      'ide0',
+    ],
   ])('is %s', (_, values, more, slot) => {
     expect(seedSlot(fieldsOf(more), base(values))).toBe(slot);
   });

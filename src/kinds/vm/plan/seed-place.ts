@@ -29,7 +29,9 @@ export function seedPlace(subject: SeedSubject): SeedPlace | undefined {
   const storage = fields.cloud_init?.storage;
   if (!seed || storage === undefined) return undefined;
   const slot = seedSlot(fields, base);
-  const displaced = drivesOf(base).find(({ kind, key }) => kind === 'cloud-init' && key !== slot)?.key;
+  const displaced = drivesOf(base).find(
+    ({ kind, key }) => kind === 'cloud-init' && key !== slot && !(key in (fields.disks ?? {})),
+  )?.key;
   return {
     slot,
     file: fileOf(seed, storage, subject),
@@ -48,9 +50,11 @@ export function seedSlot({ cloud_init, disks = {} }: VmFields, base: ReadonlyMap
   const drives = drivesOf(base);
   const ours = heldSeed(base);
   const theirs = drives.find(({ kind }) => kind === 'cloud-init');
+  // A slot that the file gives to another medium is not theirs any more.
+  const taken = [ours, theirs].find((drive) => drive && !(drive.key in disks));
   const isEmpty = (slot: string) => drives.find(({ key }) => key === slot)?.file === 'none';
   const free = CLOUD_INIT_SLOTS.find((slot) => !(slot in disks) && (!base.has(slot) || isEmpty(slot)));
-  return cloud_init?.slot ?? ours?.key ?? theirs?.key ?? free ?? 'ide2';
+  return cloud_init?.slot ?? taken?.key ?? free ?? 'ide2';
 }
 
 function fileOf(fields: SeedFields, storage: string, subject: SeedSubject): string {

@@ -51,7 +51,9 @@ function withoutChance(value: string): string {
   return value
     .replace(/[0-9A-F]{2}(:[0-9A-F]{2}){5}/g, '(mac)')
     .replace(/uuid=[0-9a-f-]+/g, '(uuid)')
-    .replace(/^\$5\$.*/, '(hash)');
+    .replace(/^\$5\$.*/, '(hash)')
+    // A seed is called after what is in it, and that depends on the MAC address and the uuid.
+    .replace(/-[0-9a-f]{16}\.iso/, '-(sum).iso');
 }
 
 /** What faults of the kind `stranger-…` do to a template that we clone. */
@@ -70,7 +72,7 @@ export function strangersPicture(world: World, strangers: ReadonlySet<number>): 
       pid: process?.pid,
     })),
     volumes: volumesOf(world)
-      .filter(({ vmid }) => vmid === undefined || ids.has(vmid))
+      .filter((volume) => (volume.vmid === undefined ? !isSeed(volume) : ids.has(volume.vmid)))
       .map(({ storage, name, sizeBytes, vmid }) => ({ storage, name, sizeBytes, vmid })),
     storages: [...world.storages.keys()],
     access: [...world.access.acl],
@@ -83,13 +85,16 @@ export function volumesOf(world: World): Volume[] {
   );
 }
 
+/** A file with custom cloud-init data, which belongs to a VM though its name does not say which. */
+const isSeed = ({ name }: Volume) => name.startsWith('iso/proxwright-');
+
 /** Volumes of VMs that no configuration names: nobody would ever remove them. */
 export function orphans(world: World): string[] {
   const named = [...world.vms.values()].flatMap(({ config }) =>
     [config.current, config.pending, ...config.snapshots.values()].flatMap((values) => [...values.values()]),
   );
   return volumesOf(world)
-    .filter(({ vmid, content }) => vmid !== undefined && content === 'images')
+    .filter((volume) => (volume.vmid !== undefined && volume.content === 'images') || isSeed(volume))
     .map(({ storage, name }) => `${storage}:${name}`)
     .filter((volume) => !named.some((text) => text === volume || text.startsWith(`${volume},`)));
 }
