@@ -48,12 +48,14 @@ function vmFacts({ vmid, node, config, process }: Vm): string[] {
 }
 
 function withoutChance(value: string): string {
-  return value
-    .replace(/[0-9A-F]{2}(:[0-9A-F]{2}){5}/g, '(mac)')
-    .replace(/uuid=[0-9a-f-]+/g, '(uuid)')
-    .replace(/^\$5\$.*/, '(hash)')
-    // A seed is called after what is in it, and that depends on the MAC address and the uuid.
-    .replace(/-[0-9a-f]{16}\.iso/, '-(sum).iso');
+  return (
+    value
+      .replace(/[0-9A-F]{2}(:[0-9A-F]{2}){5}/g, '(mac)')
+      .replace(/uuid=[0-9a-f-]+/g, '(uuid)')
+      .replace(/^\$5\$.*/, '(hash)')
+      // A seed is called after what is in it, and that depends on the MAC address and the uuid.
+      .replace(/-[0-9a-f]{16}\.iso/, '-(sum).iso')
+  );
 }
 
 /** What faults of the kind `stranger-…` do to a template that we clone. */
