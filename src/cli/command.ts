@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import type { LogLevel } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
+import type { KnownSecrets } from '../base/secret.ts';
 import type { Output, Terminal } from './terminal.ts';
 
 /** A command as `command-list.ts` declares it. */
@@ -66,6 +67,8 @@ export interface CommandDeps {
   readonly directory: string;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Every secret that the command has read. What it writes anywhere contains none of them. */
+  readonly secrets: KnownSecrets;
   /** Resolves at the first SIGINT or SIGTERM; the second one ends the process immediately. */
   stopRequested(): Promise<void>;
   /** Whether there is a terminal to ask on. */

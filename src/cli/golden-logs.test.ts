@@ -5,6 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LOG_LEVELS, type LogLevel } from '../base/log.ts';
+import { KnownSecrets } from '../base/secret.ts';
 import { Session } from '../engine/session.ts';
 import { createPve, parseToken } from '../pve/index.ts';
 import {
@@ -69,7 +70,7 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
       written += text;
     },
   };
-  const terminal = createTerminal({ stdout: { write: () => {} }, stderr, clock, level });
+  const terminal = createTerminal({ stdout: { write: () => {} }, stderr, clock, level, secrets: new KnownSecrets() });
   const { deps } = testDeps({ terminal, level, clock });
   const { stack } = resolveStack(loadStack(STACK, 'stack.yaml'));
   if (!stack) throw new Error('the stack does not resolve');

@@ -3,14 +3,17 @@ import { CommanderError } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { isCanceled, toDiagnostic } from '../base/errors.ts';
 import { systemRandom } from '../base/random.ts';
+import { visibleText } from '../base/safe-text.ts';
+import { KnownSecrets } from '../base/secret.ts';
 import { AlreadyShown, EXIT_CANCELED, type ExitCode } from './command.ts';
 import { createProgram, type RunCommand } from './program.ts';
 import { chooseLogLevel, createTerminal, type Terminal } from './terminal.ts';
 
+const secrets = new KnownSecrets();
 let terminal: Terminal = newTerminal();
 
 function newTerminal(options: { readonly json?: boolean; readonly level?: ReturnType<typeof chooseLogLevel> } = {}) {
-  return createTerminal({ stdout: process.stdout, stderr: process.stderr, clock: systemClock, ...options });
+  return createTerminal({ stdout: process.stdout, stderr: process.stderr, clock: systemClock, secrets, ...options });
 }
 
 function exit(code: ExitCode): void {
@@ -39,6 +42,7 @@ const run: RunCommand = async (options, command) => {
     directory: process.cwd(),
     stdout: process.stdout,
     stderr: process.stderr,
+    secrets,
     stopRequested,
     canAsk: canAsk(),
     ask,
@@ -57,7 +61,7 @@ async function ask(question: string): Promise<string | undefined> {
     lines.once('close', () => resolve(undefined));
     // While readline owns the terminal, Ctrl-C sends no signal; it counts as no answer.
     lines.once('SIGINT', () => lines.close());
-    lines.question(question, (answer) => {
+    lines.question(visibleText(secrets.redact(question)), (answer) => {
       resolve(answer);
       lines.close();
     });

@@ -1,5 +1,6 @@
 /** Builds the command line from the list of commands. A command's own code is loaded when it runs. */
 import { Command } from 'commander';
+import { visibleText } from '../base/safe-text.ts';
 import type { CommandDeps, CommandRow, ExitCode, GlobalOptions, OptionRow } from './command.ts';
 import { COMMANDS, PROGRAM } from './command-list.ts';
 import { optionsOf } from './options.ts';
@@ -15,6 +16,8 @@ export function createProgram(run: RunCommand): Command {
     .showSuggestionAfterError()
     .showHelpAfterError('Run the command with --help to see its options.')
     .addHelpText('after', PROGRAM.help)
+    // What was typed is repeated in messages about it.
+    .configureOutput({ outputError: (text, write) => write(visibleText(text)) })
     .exitOverride();
   for (const row of COMMANDS) addCommand(program, row, run);
   return program;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
+import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { chooseLogLevel, createTerminal, type TerminalOptions } from './terminal.ts';
+import { paintFor } from './views/paint.ts';
 
 function capture(options: Partial<TerminalOptions> = {}, stream: { isTTY?: boolean; hasColors?: () => boolean } = {}) {
   const written = { stdout: '', stderr: '' };
@@ -15,6 +17,7 @@ function capture(options: Partial<TerminalOptions> = {}, stream: { isTTY?: boole
     stdout: output('stdout'),
     stderr: output('stderr'),
     clock: new VirtualClock(),
+    secrets: new KnownSecrets(),
     ...options,
   });
   return { terminal, written };
@@ -79,6 +82,47 @@ describe('the terminal', () => {
     const { terminal, written } = capture({}, stream);
     terminal.log('error', 'no');
     expect(written.stderr.includes('\u001b[31m')).toBe(expected);
+  });
+});
+
+describe('text of others', () => {
+  const HOSTILE = 'vm \u001b]0;owned\u0007\u001b[31m \u202e hunter22';
+  const problem = new ProxwrightError({ code: 'TASK_FAILED', detail: HOSTILE, hint: HOSTILE }).diagnostic;
+  const secrets = new KnownSecrets([new Secret('hunter22')]);
+
+  it.each([
+    ['on a terminal', { isTTY: true }, {}],
+    ['in a pipe', {}, {}],
+    ['in JSON', {}, { json: true }],
+  ])('reaches no stream with a control character or a secret %s', (_where, stream, options) => {
+    const { terminal, written } = capture({ ...options, secrets, level: 'debug' }, stream);
+    terminal.log('debug', HOSTILE, { said: HOSTILE });
+    terminal.success(HOSTILE);
+    terminal.diagnostic(problem);
+    terminal.result(HOSTILE);
+    terminal.data({ [HOSTILE]: HOSTILE });
+    const text = `${written.stdout}${written.stderr}`;
+    for (const part of ['owned\u0007', '\u001b]', '\u202e', 'hunter22']) expect(text).not.toContain(part);
+    // The colours of the labels are ours; the server's red is not.
+    expect(written.stdout).not.toContain('\u001b');
+    expect(text).toContain('owned');
+    for (const line of written.stdout.split('\n').slice(1, 2)) {
+      expect(Object.keys(JSON.parse(line))[0]).toContain('\u202e');
+    }
+  });
+
+  it('cannot imitate a message of its own line', () => {
+    const { terminal, written } = capture();
+    terminal.log('warn', 'the task says:\nSUCCESS all done');
+    expect(written.stderr).toBe('WARNING the task says:\n        SUCCESS all done\n');
+  });
+
+  it('cannot imitate the colours of a view', () => {
+    const { terminal, written } = capture({}, { isTTY: true });
+    const paint = paintFor({ write: () => {}, isTTY: true });
+    const ours = paint('green', 'ok');
+    terminal.result(`${ours} \u001b[32mok\u001b[39m ${ours.replace(/[0-9a-f]{16}/g, '0123456789abcdef')}`);
+    expect(written.stdout.split('\u001b[32m')).toHaveLength(2);
   });
 });
 

@@ -1,12 +1,16 @@
 /**
  * Where a command writes: results to standard output, messages to standard error. Messages are coloured on a terminal,
- * plain elsewhere, and one JSON object per line with `--json`.
+ * plain elsewhere, and one JSON object per line with `--json`. No known secret and no control character leaves here,
+ * wherever the text comes from.
  */
 import { styleText } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
+import { safeJson, visibleText } from '../base/safe-text.ts';
+import type { KnownSecrets } from '../base/secret.ts';
+import { coloured } from './views/paint.ts';
 
 /** `success` reports a completed command, at the level of `info`. */
 export type MessageLevel = LogLevel | 'success';
@@ -14,6 +18,8 @@ export type MessageLevel = LogLevel | 'success';
 export interface Terminal extends Logger {
   /** A line of the result. */
   result(line: string): void;
+  /** A result for programs: one line of JSON, or several with an indent. */
+  data(value: unknown, indent?: number): void;
   success(message: string): void;
   diagnostic(diagnostic: Diagnostic): void;
 }
@@ -31,6 +37,8 @@ export interface TerminalOptions {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly clock: Clock;
+  /** Removed from everything that is written; grows while the command reads more of them. */
+  readonly secrets: KnownSecrets;
   readonly level?: LogLevel;
   readonly json?: boolean;
 }
@@ -46,32 +54,38 @@ const LABELS = {
 const LABEL_WIDTH = 7;
 
 export function createTerminal(options: TerminalOptions): Terminal {
-  const { stdout, stderr, clock, level: threshold = 'info', json = false } = options;
+  const { stdout, stderr, clock, secrets, level: threshold = 'info', json = false } = options;
   const limit = LOG_LEVELS.indexOf(threshold);
   const isColoured = stderr.isTTY === true && stderr.hasColors?.() !== false;
   const paint = (colour: 'red' | 'yellow' | 'cyan' | 'green' | 'gray', text: string) =>
     // The stream was checked above.
     isColoured ? styleText(colour, text, { validateStream: false }) : text;
+  const clean = (text: string) => visibleText(secrets.redact(text));
   const printObject = (object: Readonly<Record<string, unknown>>) => {
     const time = new Date(clock.now()).toISOString();
-    stderr.write(`${JSON.stringify({ time, ...object })}\n`);
+    stderr.write(`${safeJson({ time, ...secrets.redactIn(object) })}\n`);
   };
   const print = (level: MessageLevel, message: string, fields?: Readonly<Record<string, unknown>>) => {
     if (LOG_LEVELS.indexOf(level === 'success' ? 'info' : level) > limit) return;
     if (json) return printObject({ level, message, ...(fields && { fields }) });
     const { text, colour } = LABELS[level];
     const details = Object.entries(fields ?? {}).map(([name, value]) => ` ${name}=${String(value)}`);
-    stderr.write(`${paint(colour, text.padEnd(LABEL_WIDTH))} ${message}${details.join('')}\n`);
+    // A second line begins below the first, not where a label would stand.
+    const lines = clean(`${message}${details.join('')}`).replaceAll('\n', `\n${' '.repeat(LABEL_WIDTH + 1)}`);
+    stderr.write(`${paint(colour, text.padEnd(LABEL_WIDTH))} ${lines}\n`);
   };
   return {
     log: print,
     success: (message) => print('success', message),
     result: (line) => {
-      stdout.write(`${line}\n`);
+      stdout.write(`${coloured(clean(line))}\n`);
+    },
+    data: (value, indent) => {
+      stdout.write(`${safeJson(secrets.redactIn(value), indent)}\n`);
     },
     diagnostic: (diagnostic) => {
       if (json) return printObject({ level: diagnostic.severity === 'error' ? 'error' : 'warn', diagnostic });
-      const [head = '', ...rest] = formatDiagnostic(diagnostic).split('\n');
+      const [head = '', ...rest] = clean(formatDiagnostic(diagnostic)).split('\n');
       const colour = diagnostic.severity === 'error' ? 'red' : 'yellow';
       stderr.write(`${[paint(colour, head), ...rest].join('\n')}\n`);
     },

@@ -117,7 +117,12 @@ export class Session {
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
       const { state, unfinished } = await recallState(store, stack.name);
-      const memory = new RunMemory(state, new JournalWriter(store, clock, runId), input.owner, input.onEvent);
+      const memory = new RunMemory(
+        state,
+        new JournalWriter(store, clock, runId, [], input.pve.secrets),
+        input.owner,
+        input.onEvent,
+      );
       const session = new Session(input, lock, runId, memory);
       await session.#settle(unfinished.flatMap(({ events }) => openSteps(events)));
       await session.#save();

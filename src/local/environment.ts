@@ -3,6 +3,7 @@
  * malformed one. Variables that ask to skip verification are ignored: the error about the certificate shows the fingerprint
  * to paste.
  */
+import { Secret } from '../base/secret.ts';
 import type { Environment } from '../pve/index.ts';
 
 /** The variables of each part of a connection. */
@@ -21,6 +22,25 @@ export const CONNECTION_VARIABLES = {
   ],
   trust: ['PROXMOX_VE_FINGERPRINT', 'PROXMOX_VE_CA_FILE'],
 } as const;
+
+/** Variables that hold secrets. */
+const SECRETS = [
+  'PROXMOX_VE_API_TOKEN',
+  'PM_API_TOKEN_SECRET',
+  'PROXMOX_VE_PASSWORD',
+  'PROXMOX_VE_OTP',
+  'PM_PASS',
+  'PM_OTP',
+  'PROXMOX_VE_ADMIN_TOKEN',
+] as const;
+
+/** Also those that the configuration hides. Of a token, only the part after its id is secret. */
+export function secretsIn(environment: Environment): Secret[] {
+  return SECRETS.flatMap((name) => environment[name] ?? []).map((value) => {
+    const [, behindName] = /^[^=]+![^=]+=(.+)$/.exec(value.trim()) ?? [];
+    return new Secret(behindName ?? value);
+  });
+}
 
 export type ConnectionPart = keyof typeof CONNECTION_VARIABLES;
 

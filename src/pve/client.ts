@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { Limiter } from '../base/limiter.ts';
 import { type Logger, silentLogger } from '../base/log.ts';
 import { type Random, systemRandom } from '../base/random.ts';
+import { KnownSecrets } from '../base/secret.ts';
 import type { Transport } from '../base/transport.ts';
 import { Access } from './api/access.ts';
 import { Cluster } from './api/cluster.ts';
@@ -11,7 +12,7 @@ import { Pools } from './api/pools.ts';
 import type { PveVersion } from './api/shapes.ts';
 import { StorageDefinitions } from './api/storage.ts';
 import { type CallOptions, Exchange } from './exchange.ts';
-import { type Credentials, principalOf } from './http/credentials.ts';
+import { type Credentials, principalOf, secretsIn } from './http/credentials.ts';
 import type { Endpoint, Trust } from './http/endpoint.ts';
 import { createHttpsTransport } from './http/https-transport.ts';
 import { Session } from './http/session.ts';
@@ -40,6 +41,8 @@ export type PveOptions = PveConnection & {
   readonly random?: Random;
   readonly logger?: Logger;
   readonly limits?: Partial<PveLimits>;
+  /** Where the client adds the secrets it uses, such as tickets; its errors contain none of them. */
+  readonly secrets?: KnownSecrets;
 };
 
 export interface Pve {
@@ -47,6 +50,8 @@ export interface Pve {
   readonly endpoint: string;
   /** `user@realm` or `user@realm!token`. */
   readonly principal: string;
+  /** Every secret that this client knows. */
+  readonly secrets: KnownSecrets;
   readonly tasks: TaskWaiter;
   readonly access: Access;
   readonly cluster: Cluster;
@@ -67,11 +72,21 @@ export interface Pve {
 
 export function createPve(options: PveOptions): Pve {
   const { clock = systemClock, random = systemRandom, logger = silentLogger, credentials } = options;
+  const { secrets = new KnownSecrets() } = options;
+  secrets.add(...secretsIn(credentials));
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const endpoint = 'transport' in options ? (options.endpoint ?? 'the server') : options.connection.endpoint.url;
   const transport = 'transport' in options ? options.transport : createHttpsTransport(options.connection);
   const limiter = new Limiter(limits.requests);
-  const exchange = new Exchange({ transport, endpoint, limiter, clock, logger, random: random.fork('retries') });
+  const exchange = new Exchange({
+    transport,
+    endpoint,
+    limiter,
+    clock,
+    logger,
+    secrets,
+    random: random.fork('retries'),
+  });
   const session = new Session({ exchange, credentials, clock, logger });
   const api = new Api(session, logger, new Limiter(limits.agentCalls));
   const pollLimiter = new PollLimiter(clock, limits.polls);
@@ -80,7 +95,17 @@ export function createPve(options: PveOptions): Pve {
   return {
     endpoint,
     principal,
-    tasks: new TaskWaiter({ api, clock, logger, pollLimiter, durations: new TaskDurations(), endpoint, principal }),
+    secrets,
+    tasks: new TaskWaiter({
+      api,
+      clock,
+      logger,
+      pollLimiter,
+      durations: new TaskDurations(),
+      endpoint,
+      principal,
+      secrets,
+    }),
     access: new Access(api),
     cluster: new Cluster(api),
     pools: new Pools(api),

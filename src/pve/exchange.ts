@@ -9,7 +9,7 @@ import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { Attempts, RETRIES } from '../base/retry.ts';
-import { Secret } from '../base/secret.ts';
+import { type KnownSecrets, Secret } from '../base/secret.ts';
 import {
   isStreamBody,
   type Method,
@@ -55,6 +55,8 @@ export interface ExchangeDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Collects every secret that is sent; errors contain none of them. */
+  readonly secrets: KnownSecrets;
 }
 
 /** Headers that authenticate the request, and the secrets in them, which messages must not contain. */
@@ -77,14 +79,15 @@ export class Exchange {
   }
 
   async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
-    const { clock, random, logger, endpoint } = this.#deps;
+    const { clock, random, logger, endpoint, secrets } = this.#deps;
     const { attempts: most = RETRIES.request.attempts, signal } = options;
+    secrets.add(...identity.secrets, ...secretsOf(call.params));
     const context: RequestContext = {
       changes: call.method !== 'GET' && !call.isQuestion,
       request: `${call.method} ${call.path.shown}`,
       endpoint,
       principal: identity.principal,
-      secrets: [...identity.secrets, ...secretsOf(call.params)],
+      secrets,
     };
     const wire = toWire(call, identity.headers);
     const attempts = new Attempts({ ...RETRIES.request, attempts: most }, { clock, random, signal });

@@ -41,6 +41,10 @@ export class Findings {
     this.#secrets.push(new Secret(value));
   }
 
+  get secrets(): readonly Secret[] {
+    return this.#secrets;
+  }
+
   get hasErrors(): boolean {
     return this.#errorCount > 0;
   }

@@ -4,6 +4,7 @@ import type { Address } from '../base/address.ts';
 import { didYouMean } from '../base/closest.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
+import type { Secret } from '../base/secret.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
@@ -28,13 +29,15 @@ export interface Resolution {
   /** Absent if there are errors; warnings do not prevent it. */
   readonly stack?: ResolvedStack;
   readonly diagnostics: readonly Diagnostic[];
+  /** Values of variables that the file declares as sensitive. */
+  readonly secrets: readonly Secret[];
 }
 
 export function resolveStack(loaded: LoadedStack, inputs: VariableInputs = {}): Resolution {
-  if (!loaded.root) return { diagnostics: loaded.diagnostics };
+  if (!loaded.root) return { diagnostics: loaded.diagnostics, secrets: [] };
   const findings = new Findings(loaded.diagnostics);
   const stack = resolve(loaded.root, { file: loaded.file, line: 1, column: 1 }, inputs, findings);
-  return { ...(!findings.hasErrors && { stack }), diagnostics: findings.list() };
+  return { ...(!findings.hasErrors && { stack }), diagnostics: findings.list(), secrets: findings.secrets };
 }
 
 function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, findings: Findings): ResolvedStack {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
+import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { JOURNAL_FORMAT } from './events.ts';
 import { closeRun, JournalWriter, listRuns, type NewEvent, readRun, readRuns, unfinishedRuns } from './journal.ts';
@@ -42,6 +43,21 @@ class FullDisk extends MemoryStore {
 }
 
 describe('a journal', () => {
+  it('contains no secret and no control character that a server repeated', async () => {
+    const store = new MemoryStore();
+    const secrets = new KnownSecrets([new Secret('hunter22')]);
+    const writer = new JournalWriter(store, new VirtualClock(), '20260101-a', [], secrets);
+    const said = 'it says \u009b31m hunter22';
+    await writer.write(START);
+    await writer.write({ event: 'note', level: 'warn', address: 'vm.web', text: said });
+    await writer.write({ event: 'stepStarted', step: 's', address: 'vm.web', action: 'vm.clone' });
+    await writer.write({ event: 'stepFailed', step: 's', code: 'TASK_FAILED', detail: said });
+    await writer.write({ event: 'resourceEnded', address: 'vm.web', outcome: 'failed', problem: { detail: said } });
+    const text = await store.read('runs/20260101-a.jsonl');
+    expect(text).not.toMatch(/hunter22|\u{9b}/u);
+    expect((await readRun(store, '20260101-a')).events.at(1)).toMatchObject({ text: 'it says \u009b31m •••' });
+  });
+
   it('has one line per event, with its time', async () => {
     const { store, text } = await journalOf('one', 'two\nlines');
     expect(text.split('\n')).toHaveLength(4);

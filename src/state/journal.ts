@@ -4,6 +4,8 @@ import { type Clock, type Instant, steadyTime } from '../base/clock.ts';
 import { invariant, ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { type Random, randomHex } from '../base/random.ts';
+import { safeJson } from '../base/safe-text.ts';
+import { KnownSecrets } from '../base/secret.ts';
 import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';
 import { parseOldEvent, upgradeJournal } from './old-journal.ts';
 import { checksumOf, sealed } from './seal.ts';
@@ -26,6 +28,7 @@ export class JournalWriter {
   readonly runId: string;
   readonly #store: StateStore;
   readonly #time: () => Instant;
+  readonly #secrets: KnownSecrets;
   readonly #events: RunEvent[];
   readonly #transitions = new Transitions();
   /**
@@ -34,11 +37,18 @@ export class JournalWriter {
    */
   #tail: Promise<void> = Promise.resolve();
 
-  /** `events`: those that the journal already contains. */
-  constructor(store: StateStore, clock: Clock, runId: string, events: readonly RunEvent[] = []) {
+  /** `events`: those that the journal already contains. `secrets` are removed from what others said. */
+  constructor(
+    store: StateStore,
+    clock: Clock,
+    runId: string,
+    events: readonly RunEvent[] = [],
+    secrets = new KnownSecrets(),
+  ) {
     this.#store = store;
     this.#time = steadyTime(clock);
     this.runId = runId;
+    this.#secrets = secrets;
     this.#events = [...events];
     for (const event of events) this.#transitions.accept(event);
   }
@@ -54,7 +64,7 @@ export class JournalWriter {
   }
 
   async write(event: NewEvent): Promise<RunEvent> {
-    const stamped = { ...event, at: new Date(this.now()).toISOString() } as RunEvent; // adds the missing field
+    const stamped = { ...this.#clean(event), at: new Date(this.now()).toISOString() } as RunEvent; // adds the missing field
     const problem = this.#transitions.accept(stamped);
     invariant(problem === undefined, `The run is about to record ${problem}.`);
     this.#tail = this.#tail.then(async () => {
@@ -64,10 +74,24 @@ export class JournalWriter {
     await this.#tail;
     return stamped;
   }
+
+  /** Only in texts that quote a server or a guest. Everything else is facts, which the next run reads. */
+  #clean(event: NewEvent): NewEvent {
+    switch (event.event) {
+      case 'stepFailed':
+        return { ...event, detail: this.#secrets.redact(event.detail) };
+      case 'resourceEnded':
+        return event.problem ? { ...event, problem: this.#secrets.redactIn(event.problem) } : event;
+      case 'note':
+        return { ...event, text: this.#secrets.redact(event.text) };
+      default:
+        return event;
+    }
+  }
 }
 
 function printEvent(event: RunEvent): string {
-  return JSON.stringify({ ...event, checksum: checksumOf(event) });
+  return safeJson({ ...event, checksum: checksumOf(event) });
 }
 
 /** Earlier runs, oldest first: run ids begin with their time. */

@@ -1,6 +1,7 @@
 /** The state file: written as a whole with a checksum, validated when read, with backups of previous versions. */
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
+import { safeJson } from '../base/safe-text.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
 import { checksumOf, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';
@@ -85,7 +86,7 @@ export function printState({ version, stack, serial, vms, files }: StackState): 
   // Most stacks have no files, so an empty list is left out.
   const others = Object.keys(files).length > 0 && { files: inOrder(files) };
   const content = { version, stack, serial, vms: inOrder(vms), ...others };
-  return `${JSON.stringify({ ...content, checksum: checksumOf(content) }, undefined, 2)}\n`;
+  return `${safeJson({ ...content, checksum: checksumOf(content) }, 2)}\n`;
 }
 
 function inOrder(value: unknown): unknown {

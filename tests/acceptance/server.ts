@@ -2,11 +2,13 @@
  * The server under acceptance: a live one when PROXMOX_VE_ENDPOINT and PROXMOX_VE_API_TOKEN name it (with
  * PROXMOX_VE_FINGERPRINT or PROXMOX_VE_CA_FILE to trust it by), else the simulator over TLS with the recorded world.
  */
+
 import { readFileSync } from 'node:fs';
 import { type Clock, scaledClock, systemClock } from '../../src/base/clock.ts';
 import { Limiter } from '../../src/base/limiter.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
+import { KnownSecrets } from '../../src/base/secret.ts';
 import { Exchange } from '../../src/pve/exchange.ts';
 import { Session } from '../../src/pve/http/session.ts';
 import {
@@ -117,7 +119,7 @@ function openApi({ endpoint, trust, credentials, clock }: Connection): ReturnTyp
   const transport = createHttpsTransport({ endpoint, trust });
   const { requests, agentCalls } = DEFAULT_LIMITS;
   const parts = { transport, endpoint: endpoint.url, limiter: new Limiter(requests), clock, logger: silentLogger };
-  const exchange = new Exchange({ ...parts, random: systemRandom });
+  const exchange = new Exchange({ ...parts, random: systemRandom, secrets: new KnownSecrets() });
   const session = new Session({ exchange, credentials, clock, logger: silentLogger });
   return { api: new Api(session, silentLogger, new Limiter(agentCalls)), close: () => transport.close() };
 }

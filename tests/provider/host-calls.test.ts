@@ -1,4 +1,5 @@
 /** Every call of the protocol against the toy provider, by a small host of our own. */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { constants } from 'node:http2';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { KnownSecrets } from '../../src/base/secret.ts';
 import { decodeMsgpack, encodeMsgpack } from '../../src/provider/cty/codec.ts';
 import { type CtyObject, objectOf, UNKNOWN } from '../../src/provider/cty/value.ts';
 import { pathOf } from '../../src/provider/host/calls.ts';
@@ -29,7 +31,11 @@ let type: ReturnType<typeof objectType>;
 
 beforeEach(async () => {
   store = await mkdtemp(join(tmpdir(), 'proxwright-calls-'));
-  const provider = createToyProvider({ log: silentLogger, environment: { TOY_STORE: store }, secrets: new Set() });
+  const provider = createToyProvider({
+    log: silentLogger,
+    environment: { TOY_STORE: store },
+    secrets: new KnownSecrets(),
+  });
   type = objectType(provider.resources.get(typeName)?.schema.attributes ?? {});
   attached = await reattach(provider, TOY_ADDRESS);
   host = await HostClient.connect(attached.socketPath);

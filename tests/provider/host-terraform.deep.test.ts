@@ -1,10 +1,12 @@
 /** The toy provider driven by real Terraform and OpenTofu, started by them as users' providers are. */
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
+import { KnownSecrets } from '../../src/base/secret.ts';
 import { reattach } from '../../src/provider/testing/reattach.ts';
 import { findHostPrograms, type RunResult, Workspace } from '../../src/provider/testing/terraform.ts';
 import { bundleProvider } from '../../tools/provider/bundle.ts';
@@ -231,7 +233,11 @@ resource "toy_thing" "bug" {
   });
 
   it('is found where the test itself serves it', async () => {
-    const provider = createToyProvider({ log: silentLogger, environment: { TOY_STORE: store }, secrets: new Set() });
+    const provider = createToyProvider({
+      log: silentLogger,
+      environment: { TOY_STORE: store },
+      secrets: new KnownSecrets(),
+    });
     const attached = await reattach(provider, TOY_ADDRESS);
     const installation = { kind: 'reattach', environment: attached.environment } as const;
     const own = await Workspace.create({ host, address: TOY_ADDRESS, installation, files: { 'main.tf': EVERYTHING } });

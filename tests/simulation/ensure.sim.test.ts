@@ -75,7 +75,10 @@ it('rejects unknown names, and does nothing if the stack declares none', async (
   expect(said).toContain('Did you mean "debian"?');
   on.write('stack.yaml', 'version: 1\nstack: bare\n');
   const none = await on.run((deps) => runEnsure('template', [], YES, deps));
-  expect(none).toMatchObject({ code: 0, said: 'Nothing to do: the stack bare declares no template.' });
+  expect(none).toMatchObject({
+    code: 0,
+    said: expect.stringContaining('Nothing to do: the stack bare declares no template.'),
+  });
 });
 
 it('keeps both when the stack is destroyed, and says so, unless --all is given', async () => {

@@ -2,7 +2,6 @@
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import { needsYes } from '../consent.ts';
 import { draftIncident } from '../evidence/incident-file.ts';
-import { knownSecrets } from '../evidence/known-secrets.ts';
 import { typedCommand } from '../evidence/typed-command.ts';
 import { openStack } from '../stack/open.ts';
 import { hasChanges } from '../stack/planning.ts';
@@ -37,12 +36,11 @@ async function applyPlain(
   const opened = await openStack(options, outerDeps);
   const givenPlan = await readGivenPlan(planFile, opened, outerDeps);
   return withStackRun(opened, outerDeps, 'apply', async (run) => {
-    const { deps, secrets } = run;
+    const { deps } = run;
     const { version } = await run.pve.authenticate();
     const incident = {
       typed: typedCommand('apply', options, planFile),
       proxmox: version,
-      secrets: () => knownSecrets({ options, file: opened.file, secrets }, deps),
     };
     const draft = async (failure: Parameters<typeof draftIncident>[0]) => {
       await draftIncident(failure, incident, opened, run);

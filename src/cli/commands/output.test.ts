@@ -36,6 +36,7 @@ async function output(name?: string, options: OutputOptions = {}): Promise<{ tex
   const terminal = {
     ...deps.terminal,
     result: (line: string) => void lines.push(line),
+    data: (value: unknown, indent?: number) => void lines.push(JSON.stringify(value, undefined, indent)),
     diagnostic: (each: Diagnostic) => void said.push(each),
   };
   expect(await runOutput(name, options, { ...deps, terminal })).toBe(0);

@@ -44,6 +44,8 @@ export const FORMATS: Readonly<Record<(typeof OUTPUT_FORMATS)[number], (outputs:
   schema: contractJsonSchema,
 };
 
+const JSON_FORMATS = new Set(['json', 'schema']);
+
 export async function runOutput(
   name: string | undefined,
   options: OutputOptions,
@@ -53,7 +55,10 @@ export async function runOutput(
   const { stack, store } = await openStack(options, deps);
   const { state } = await recallState(store, stack.name);
   const outputs = withContract(stackOutputs(stack, state), options.contract);
-  const print = (text: string) => deps.terminal.result(text.replace(/\n$/, ''));
+  const print = (text: string) =>
+    JSON_FORMATS.has(format.name)
+      ? deps.terminal.data(JSON.parse(text), 2)
+      : deps.terminal.result(text.replace(/\n$/, ''));
   if (name !== undefined) {
     const { value, warnings } = readOutput(outputs, name);
     for (const warning of warnings) deps.terminal.diagnostic(warning);

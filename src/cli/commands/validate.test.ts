@@ -24,7 +24,13 @@ async function validate(text: string, json = false, options: StackOptions = {}):
   expect(
     await runValidate(options, {
       ...deps,
-      terminal: { ...deps.terminal, log: (_, line) => keep(line), success: keep, result: keep },
+      terminal: {
+        ...deps.terminal,
+        log: (_, line) => keep(line),
+        success: keep,
+        result: keep,
+        data: (value) => keep(JSON.stringify(value)),
+      },
     }),
   ).toBe(0);
   return said;

@@ -3,7 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
-import { redact, type Secret } from '../../base/secret.ts';
+import { visibleText } from '../../base/safe-text.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { describeRun } from '../../engine/run-record.ts';
@@ -33,8 +33,6 @@ export interface IncidentContext {
   readonly typed: string;
   /** The release of Proxmox VE. */
   readonly proxmox: string | undefined;
-  /** Removed from the text. */
-  readonly secrets: () => Promise<readonly Secret[]>;
 }
 
 /**
@@ -52,7 +50,7 @@ export async function draftIncident(
     const journal = await readRun(opened.store, session.runId);
     if (!journal.events.some(({ event }) => event === 'planned')) return undefined;
     const input = incidentInput(failure, context, opened, run, describeRun(journal));
-    const text = redact(renderIncident(input), await context.secrets());
+    const text = visibleText(deps.secrets.redact(renderIncident(input)));
     // As messages name it: relative to the stack file's directory.
     const shown = join(dirname(opened.file), FOLDER, incidentName(input));
     const path = resolve(deps.directory, shown);

@@ -3,13 +3,8 @@ import { execFile } from 'node:child_process';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
-import {
-  APPLY_STAGES,
-  evidenceRecord,
-  redacted,
-  VERIFY_STAGES,
-  type VmEvidence,
-} from '../../engine/evidence/record.ts';
+import { safeJson, visibleText } from '../../base/safe-text.ts';
+import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES, type VmEvidence } from '../../engine/evidence/record.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
@@ -17,10 +12,8 @@ import type { ResourceOutcome } from '../../state/events.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import { packageVersion } from '../package.ts';
 import { variableFilesOf } from '../stack/open.ts';
-import type { SecretsByVm } from '../stack/secrets.ts';
 import { addEvidence, type EvidenceFiles, evidenceFiles } from './evidence-files.ts';
 import { Gate } from './gate.ts';
-import { knownSecrets } from './known-secrets.ts';
 import { type TypedOptions, typedCommand } from './typed-command.ts';
 
 /** Options of commands that leave evidence. */
@@ -40,7 +33,6 @@ interface Known {
   runId?: string;
   server?: Pick<Pve, 'endpoint' | 'principal'>;
   proxmox?: string;
-  secrets?: SecretsByVm;
   plan?: Plan;
   outcomes?: ReadonlyMap<string, ResourceOutcome>;
   lastPlan?: Plan;
@@ -97,7 +89,12 @@ export class Proof {
     const { shown, paths } = this.#files(chosen, file);
     const record = await this.#record(isComplete, file);
     try {
-      await addEvidence(paths, shown, { row: evidenceRow(record), line: JSON.stringify(record) }, this.#deps.clock);
+      await addEvidence(
+        paths,
+        shown,
+        { row: visibleText(evidenceRow(record)), line: safeJson(record) },
+        this.#deps.clock,
+      );
       this.#deps.terminal.log('info', `Appended evidence to ${shown.table} and ${shown.log}.`);
     } catch (error) {
       // A read-only directory is no failure, unless the user named the file.
@@ -109,7 +106,6 @@ export class Proof {
   async #record(isComplete: boolean, file: string): Promise<ReturnType<typeof evidenceRecord>> {
     const { known } = this;
     const { clock, directory } = this.#deps;
-    const secrets = await this.secrets();
     const record = evidenceRecord({
       time: new Date(this.#startedAt).toISOString(),
       tookMs: clock.ticks() - this.#startTicks,
@@ -131,13 +127,7 @@ export class Proof {
       compared: known.compared,
       incident: known.incident,
     });
-    return redacted(record, secrets);
-  }
-
-  /** They are removed from everything that is written. */
-  secrets(): ReturnType<typeof knownSecrets> {
-    const { file = '', secrets = new Map() } = this.known;
-    return knownSecrets({ options: this.#options, file, secrets }, this.#deps);
+    return this.#deps.secrets.redactIn(record);
   }
 
   async #commit(stackFile: string): Promise<Commit | undefined> {

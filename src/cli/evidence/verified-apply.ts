@@ -34,11 +34,11 @@ export async function applyVerified(
     const givenPlan = await readGivenPlan(planFile, opened, outerDeps);
     return withStackRun(opened, outerDeps, 'apply', async (run) => {
       const { version } = await run.pve.authenticate();
-      Object.assign(proof.known, { server: run.pve, proxmox: version, secrets: run.secrets, runId: run.session.runId });
+      Object.assign(proof.known, { server: run.pve, proxmox: version, runId: run.session.runId });
       requireHealth(await passDoctor(proof, opened, run.deps), run.deps);
       const draft = async (failure: Failure) => {
         const { typed, known } = proof;
-        const incident = { typed, proxmox: known.proxmox, secrets: () => proof.secrets() };
+        const incident = { typed, proxmox: known.proxmox };
         const file = await draftIncident(failure, incident, opened, run);
         if (file !== undefined) known.incident = file;
       };

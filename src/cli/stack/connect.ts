@@ -57,6 +57,7 @@ export async function connect(
     clock: deps.clock,
     random: deps.random,
     logger: deps.terminal,
+    secrets: deps.secrets,
     limits: { requests, agentCalls },
   });
 }

@@ -5,6 +5,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
 import { shellWord } from '../../base/shell.ts';
+import { secretsIn } from '../../local/environment.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts';
 import { DirectoryStore } from '../../state/directory-store.ts';
@@ -76,6 +77,7 @@ export async function readStack(
   deps: CommandDeps,
   edit: (text: string, file: string) => string = (text) => text,
 ): Promise<ReadStack> {
+  deps.secrets.add(...secretsIn(deps.environment));
   const file = options.file ?? (await findStackFile(deps.directory));
   const read = (name: string, what: string, option: string) =>
     readTextFile(resolve(deps.directory, name), what, `Name another one: ${option} FILE`, name);
@@ -86,7 +88,9 @@ export async function readStack(
   );
   const loaded = loadStack(edit(text, file), file);
   const settings = options.var ?? [];
-  return { file, variableFiles, ...resolveStack(loaded, { settings, files, environment: deps.environment }) };
+  const { secrets, ...resolution } = resolveStack(loaded, { settings, files, environment: deps.environment });
+  deps.secrets.add(...secrets);
+  return { file, variableFiles, ...resolution };
 }
 
 /** The one beside the stack file, which is read without being asked for, then those of --var-file. */

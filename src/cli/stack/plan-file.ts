@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
+import { safeJson } from '../../base/safe-text.ts';
 import { PLAN_VERSION, type Plan } from '../../kinds/change.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { checksumOf, sealed } from '../../state/seal.ts';
@@ -34,7 +35,7 @@ export async function writePlan(file: string, plan: Plan, deps: CommandDeps): Pr
 }
 
 export function printPlan(plan: Plan): string {
-  return `${JSON.stringify({ ...plan, checksum: checksumOf(plan) }, undefined, 2)}\n`;
+  return `${safeJson({ ...plan, checksum: checksumOf(plan) }, 2)}\n`;
 }
 
 export async function readPlan(file: string, stack: string, deps: CommandDeps): Promise<Plan> {

@@ -36,6 +36,7 @@ export async function resolveSecrets(opened: OpenedStack, deps: CommandDeps): Pr
       resolved = { value, digest: secretDigest(salt, value) };
       known.set(source, resolved);
     }
+    deps.secrets.add(resolved.value);
     refuseUnread(vm, path, resolved.value);
     const ofVm = result.get(vm.address) ?? new Map<string, ResolvedSecret>();
     result.set(vm.address, ofVm.set(path, resolved));

@@ -1,6 +1,7 @@
 /** Deps that write to memory. */
 import { silentLogger } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
+import { KnownSecrets } from '../../base/secret.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import type { CommandDeps } from '../command.ts';
 
@@ -14,6 +15,7 @@ export function testDeps(part: Partial<CommandDeps> = {}): { readonly deps: Comm
         if (level === 'warn') warnings.push(message);
       },
       result: () => {},
+      data: () => {},
       success: () => {},
       diagnostic: () => {},
     },
@@ -25,6 +27,7 @@ export function testDeps(part: Partial<CommandDeps> = {}): { readonly deps: Comm
     directory: '.',
     stdout: nowhere,
     stderr: nowhere,
+    secrets: new KnownSecrets(),
     canAsk: false,
     stopRequested: () => new Promise(() => {}),
     ask: async () => undefined,

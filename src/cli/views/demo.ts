@@ -72,11 +72,11 @@ const WIDTH = 78;
 /** Numbers its chapters as they come. */
 class DemoText implements DemoView {
   readonly #screen: HumanScreen;
-  readonly #deps: Pick<CommandDeps, 'stderr' | 'clock'>;
+  readonly #deps: Pick<CommandDeps, 'stderr' | 'clock' | 'secrets'>;
   readonly #paint: Paint;
   #chapter = 0;
 
-  constructor(screen: HumanScreen, deps: Pick<CommandDeps, 'stderr' | 'clock'>) {
+  constructor(screen: HumanScreen, deps: Pick<CommandDeps, 'stderr' | 'clock' | 'secrets'>) {
     this.#screen = screen;
     this.#deps = deps;
     this.#paint = screen.paint;
@@ -107,10 +107,10 @@ class DemoText implements DemoView {
   apply(plan: Plan, clock: Clock): RunView {
     this.#title('apply', 'clone, configure, resize, read back and compare, start, wait until ready');
     const timeline = timelineOf(plan);
-    const { stderr, clock: frames } = this.#deps;
+    const { stderr, secrets, clock: frames } = this.#deps;
     if (stderr.isTTY !== true) return lineView(timeline, this.#screen.terminal);
     // The animation runs in real time.
-    return liveView({ timeline, area: createLiveArea(stderr), paint: paintFor(stderr), clock, frames });
+    return liveView({ timeline, area: createLiveArea(stderr, secrets), paint: paintFor(stderr), clock, frames });
   }
 
   applied(vms: number, clusterMs: number, realMs: number): void {

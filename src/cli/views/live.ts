@@ -2,8 +2,9 @@
  * A block of lines at the bottom of a terminal that is drawn again and again. Whatever else is written goes above it, so
  * that messages and the block never mix.
  */
+import type { KnownSecrets } from '../../base/secret.ts';
 import type { Output } from '../terminal.ts';
-import { cutVisible } from './paint.ts';
+import { coloured, cutVisible } from './paint.ts';
 
 export interface TerminalOutput extends Output {
   readonly rows?: number;
@@ -23,7 +24,7 @@ export interface LiveArea {
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-export function createLiveArea(stream: TerminalOutput): LiveArea {
+export function createLiveArea(stream: TerminalOutput, secrets: KnownSecrets): LiveArea {
   let drawn: readonly string[] = [];
   // Up over the lines of the block, then clear everything below.
   const erasure = () => (drawn.length === 0 ? '' : `\u001b[${drawn.length}A\r\u001b[J`);
@@ -38,7 +39,9 @@ export function createLiveArea(stream: TerminalOutput): LiveArea {
       write: (text) => stream.write(`${erasure()}${text}${block(drawn)}`),
     },
     draw: (lines) => {
-      const fitting = lines.map((line) => cutVisible(line, (stream.columns || DEFAULT_COLUMNS) - 1));
+      const fitting = lines.map((line) =>
+        coloured(cutVisible(secrets.redact(line), (stream.columns || DEFAULT_COLUMNS) - 1)),
+      );
       const text = `${erasure()}${block(fitting)}`;
       drawn = fitting;
       stream.write(text);

@@ -1,5 +1,7 @@
 /** What the stream of a view offers: colours or none, and a width to keep to. */
-import { styleText } from 'node:util';
+import { inspect } from 'node:util';
+import { randomHex, systemRandom } from '../../base/random.ts';
+import { visibleLine, visibleText } from '../../base/safe-text.ts';
 import type { Output } from '../terminal.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
@@ -12,34 +14,48 @@ export interface Paint {
 
 export const plainPaint: Paint = (_style, text) => text;
 
+/**
+ * Begins and ends a mark, which becomes an escape sequence where the text leaves. Text from a server cannot contain a mark,
+ * because nobody outside knows the key.
+ */
+const KEY = randomHex(systemRandom, 16);
+const MARK = new RegExp(`(\\ue000${KEY}\\d+\\ue000)`, 'g');
+const mark = (code: number) => `\ue000${KEY}${code}\ue000`;
+
 /** Depends on the stream that the text is written to. */
 export function paintFor(output: Output): Paint {
   const isColoured = output.isTTY === true && output.hasColors?.() !== false;
-  const paint: Paint = isColoured
-    ? (style, text) => styleText(style, text, { validateStream: false })
-    : (style, text) => plainPaint(style, text);
+  const painted = (style: Style, text: string) => {
+    const [begin, end] = inspect.colors[style] ?? [0, 0];
+    return `${mark(begin)}${text}${mark(end)}`;
+  };
+  const paint: Paint = isColoured ? painted : (style, text) => plainPaint(style, text);
   return output.isTTY && output.columns ? Object.assign(paint, { width: output.columns }) : paint;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
-const ESCAPE = /(\u001b\[[0-9;]*m)/g;
+/** Turns marks into colours. Everything else must be free of control characters by now. */
+export function coloured(text: string): string {
+  return text.replace(MARK, (found) => `\u001b[${found.slice(1 + KEY.length, -1)}m`);
+}
 
-/** How many columns a text takes: escape sequences take none. */
+/** How many columns a text takes: marks take none. */
 export function visibleWidth(text: string): number {
-  return [...text.replace(ESCAPE, '')].length;
+  return [...visibleText(text.replace(MARK, ''))].length;
 }
 
 export function padVisible(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - visibleWidth(text)));
 }
 
-/** Cuts a text to a number of columns and keeps its colours. */
+/** Cuts a text to one line of a number of columns, shows control characters, and keeps its marks. */
 export function cutVisible(text: string, width: number): string {
-  if (visibleWidth(text) <= width) return text;
+  const parts = text.split(MARK).map((part) => (isMark(part) ? part : visibleLine(part)));
+  const whole = parts.join('');
+  if (visibleWidth(whole) <= width) return whole;
   let left = Math.max(0, width - 1);
   let result = '';
-  for (const part of text.split(ESCAPE)) {
-    if (part.startsWith('\u001b')) {
+  for (const part of parts) {
+    if (isMark(part)) {
       result += part;
       continue;
     }
@@ -61,3 +77,5 @@ export function wrapVisible(text: string, width = Number.POSITIVE_INFINITY): str
   }
   return lines;
 }
+
+const isMark = (part: string) => part.startsWith(`\ue000${KEY}`);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pciMapStep } from '../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../testing/plans.ts';
-import { paintFor, plainPaint } from './paint.ts';
+import { coloured, paintFor, plainPaint } from './paint.ts';
 import { printValue, renderPlan } from './plan.ts';
 
 const PLAN = planOf([
@@ -158,10 +158,10 @@ describe('the view of a plan', () => {
   });
 
   it('has the same text in colour', () => {
-    const coloured = renderPlan(PLAN, paintFor({ write: () => {}, isTTY: true })).join('\n');
+    const painted = coloured(renderPlan(PLAN, paintFor({ write: () => {}, isTTY: true })).join('\n'));
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what colours are made of
-    expect(coloured.replace(/\u001b\[\d+m/g, '')).toBe(renderPlan(PLAN, plainPaint).join('\n'));
-    expect(coloured).toContain('\u001b[32m+ vm.web[1]\u001b[39m');
+    expect(painted.replace(/\u001b\[\d+m/g, '')).toBe(renderPlan(PLAN, plainPaint).join('\n'));
+    expect(painted).toContain('\u001b[32m+ vm.web[1]\u001b[39m');
   });
 });
 

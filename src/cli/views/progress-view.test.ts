@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { KnownSecrets, Secret } from '../../base/secret.ts';
 import type { Activity } from '../../engine/run-memory.ts';
 import type { RunEvent } from '../../state/events.ts';
 import { address } from '../testing/plans.ts';
@@ -119,14 +120,15 @@ describe('the table at the end', () => {
 describe('the block at the bottom of a terminal', () => {
   function terminal(columns = 20) {
     let written = '';
-    const area = createLiveArea({
+    const stream = {
       isTTY: true,
       columns,
       rows: 10,
-      write: (text) => {
+      write: (text: string) => {
         written += text;
       },
-    });
+    };
+    const area = createLiveArea(stream, new KnownSecrets([new Secret('hunter22')]));
     return {
       area,
       taken: () => {
@@ -169,5 +171,11 @@ describe('the block at the bottom of a terminal', () => {
     area.draw([red]);
     expect(taken()).toBe('\u001b[31mabcdefgh\u001b[39m…\n');
     expect(visibleWidth(cutVisible(red, 9))).toBe(9);
+  });
+
+  it('shows what a task says on one line, without control characters and secrets', () => {
+    const { area, taken } = terminal(80);
+    area.draw(['copy \u001b[2J\u009b31m of hunter22\n\rSUCCESS']);
+    expect(taken()).toBe('copy \\x1b[2J\\x9b31m of •••\\n\\x0dSUCCESS\n');
   });
 });

@@ -27,13 +27,13 @@ export function createScreen(outerDeps: CommandDeps): Screen {
     human: ({ terminal }) => {
       const { stderr, clock, level } = outerDeps;
       if (stderr.isTTY !== true || level === 'error') return screen(outerDeps, (each) => lineView(each, terminal));
-      const area = createLiveArea(stderr);
+      const area = createLiveArea(stderr, outerDeps.secrets);
       const deps = { ...outerDeps, terminal: terminalAbove(outerDeps, area) };
       return screen(deps, (timeline) => liveView({ timeline, area, clock, paint: paintFor(stderr) }));
     },
   });
 }
 
-function terminalAbove({ stdout, clock, level }: CommandDeps, area: LiveArea): CommandDeps['terminal'] {
-  return createTerminal({ stdout, stderr: area.output, clock, level });
+function terminalAbove({ stdout, clock, level, secrets }: CommandDeps, area: LiveArea): CommandDeps['terminal'] {
+  return createTerminal({ stdout, stderr: area.output, clock, level, secrets });
 }

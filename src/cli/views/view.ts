@@ -29,7 +29,7 @@ export interface Views<View> {
 }
 
 export function chooseView<View>({ json, terminal, stdout }: ViewDeps, views: Views<View>): View {
-  if (json) return views.json({ terminal, print: (value) => terminal.result(JSON.stringify(value)) });
+  if (json) return views.json({ terminal, print: (value) => terminal.data(value) });
   const print = (lines: Iterable<string>) => {
     for (const line of lines) terminal.result(line);
   };

@@ -2,7 +2,6 @@
 
 import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { redact, type Secret } from '../../base/secret.ts';
 import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
 import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../../kinds/vm/ha.ts';
@@ -196,15 +195,4 @@ export function evidenceOf({
     return [[vm.address, { uuid: { wanted: recorded.uuid ?? null, found: uuid ?? null }, fields }]];
   });
   return new Map(entries);
-}
-
-export function redacted<Value>(value: Value, secrets: readonly Secret[]): Value {
-  return withoutSecrets(value, secrets) as Value; // the same shape, with redacted texts
-}
-
-function withoutSecrets(value: unknown, secrets: readonly Secret[]): unknown {
-  if (typeof value === 'string') return redact(value, secrets);
-  if (Array.isArray(value)) return value.map((each) => withoutSecrets(each, secrets));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withoutSecrets(each, secrets)]));
 }

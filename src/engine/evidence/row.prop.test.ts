@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../base/secret.ts';
-import { evidenceRecord, redacted } from './record.ts';
+import { KnownSecrets, Secret } from '../../base/secret.ts';
+import { evidenceRecord } from './record.ts';
 import { appendedRow, evidenceRow } from './row.ts';
 import { evidenceInput } from './testing/facts.ts';
 
@@ -52,7 +52,7 @@ describe('a redacted record', () => {
   it('contains no secret in any text, and is otherwise the same', () => {
     const secret = new Secret('hunter22');
     const record = evidenceRecord(evidenceInput({ note: 'it was hunter22', task: 'a "hunter22"' }));
-    const text = JSON.stringify(redacted(record, [secret]));
+    const text = JSON.stringify(new KnownSecrets([secret]).redactIn(record));
     expect(text).not.toContain('hunter22');
     expect(text.replaceAll('•••', 'hunter22')).toBe(JSON.stringify(record));
   });

@@ -4,13 +4,14 @@
  */
 
 import { stringify } from 'yaml';
+import { safeJson } from '../../base/safe-text.ts';
 import { shellQuoted } from '../../base/shell.ts';
 import { DEPRECATED_OUTPUTS, type OutputName } from './contract.ts';
 import { talosScript } from './hand-over/talos.ts';
 import { isControlPlane, type NicView, type StackOutputs, type VmView } from './outputs.ts';
 
 export function outputsAsJson({ values }: Pick<StackOutputs, 'values'>): string {
-  return `${JSON.stringify(values, undefined, 2)}\n`;
+  return `${safeJson(values, 2)}\n`;
 }
 
 /** A table of the VMs, and the other outputs below it, without deprecated names. */
@@ -72,7 +73,7 @@ function assignments(values: object): string[] {
 function shellText(value: unknown): string {
   if (value === null) return '';
   if (Array.isArray(value)) return value.filter((entry) => entry !== null).join(' ');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return typeof value === 'object' ? safeJson(value) : String(value);
 }
 
 export function ansibleInventory({ stack, vms }: Pick<StackOutputs, 'stack' | 'vms'>): string {

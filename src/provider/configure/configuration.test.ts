@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
-import type { Secret } from '../../base/secret.ts';
+import { KnownSecrets } from '../../base/secret.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import type { HttpsTransportOptions } from '../../pve/index.ts';
 import { afterLogin, ok, scriptedTransport } from '../../pve/testing/client.ts';
@@ -47,7 +47,7 @@ function complete(written: Written, attributes: Attributes = CONFIGURATION_SCHEM
 
 function configuration(environment: Record<string, string> = {}) {
   const connections: HttpsTransportOptions[] = [];
-  const secrets = new Set<Secret>();
+  const secrets = new KnownSecrets();
   const transport = scriptedTransport(afterLogin(() => ok([{ node: 'pve1', status: 'online' }])));
   const made = new Configuration({
     log: silentLogger,

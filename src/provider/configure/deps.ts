@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
-import type { Secret } from '../../base/secret.ts';
+import { KnownSecrets, type Secret } from '../../base/secret.ts';
 import type { PortProbe, Transport } from '../../base/transport.ts';
 import { IdReservations, RunLimits } from '../../engine/index.ts';
 import { tcpPortProbe } from '../../local/port-probe.ts';
@@ -25,7 +25,7 @@ export interface ProcessDeps {
   readonly log: Logger;
   readonly environment: Environment;
   /** Every secret in here is redacted from what the process writes. */
-  readonly secrets?: Set<Secret>;
+  readonly secrets?: KnownSecrets;
   readonly clock?: Clock;
   readonly random?: Random;
   /** Relative paths start here; by default the working directory. */
@@ -46,11 +46,10 @@ export interface DepsInput {
 
 export function depsFor({ settings, connection, processDeps, signal }: DepsInput): Deps {
   const { rollout, plan_checks: planChecks } = settings;
-  const { log, environment, secrets, directory = '.' } = processDeps;
+  const { log, environment, secrets = new KnownSecrets(), directory = '.' } = processDeps;
   const { clock = systemClock, random = systemRandom, ports = tcpPortProbe } = processDeps;
   const { endpoint, credentials, trust } = connection;
   const { requests, agentCalls } = rollout.limits;
-  secrets?.add(credentials.kind === 'token' ? credentials.secret : credentials.password);
   // Both clients share one transport, so its limit holds for them together.
   const transport = (processDeps.connectTransport ?? createHttpsTransport)({
     endpoint,
@@ -65,6 +64,7 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
       clock,
       random: random.fork(label),
       logger: log,
+      secrets,
       limits: { requests, agentCalls },
     });
   // Each resource is planned again when it is applied; what hardly changes is read once for all of them.
@@ -72,7 +72,7 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
   const work = client(accepted, 'work');
   const reads = shareReads(transport, clock, LOOK_AGE_MS);
   const kept = (secret: Secret): Secret => {
-    secrets?.add(secret);
+    secrets.add(secret);
     return secret;
   };
   // A one-time password logs in once, so there can be only one client then.

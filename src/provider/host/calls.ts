@@ -15,10 +15,11 @@ import {
 } from '@bufbuild/protobuf';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { redact, type Secret } from '../../base/secret.ts';
+import { visibleText } from '../../base/safe-text.ts';
+import type { KnownSecrets } from '../../base/secret.ts';
 import type { Provider } from '../provider.ts';
 import type { Method } from './grpc-server.ts';
-import { diagnosticMessage, diagnosticOfThrown } from './messages.ts';
+import { type DiagnosticMessage, diagnosticMessage, diagnosticOfThrown } from './messages.ts';
 
 /** One function for every call of the service. The signal fires when the host has given up the call. */
 export type Handlers<Service extends DescService> = {
@@ -62,7 +63,8 @@ export interface GuardOptions {
   /** Called for every request; loads the provider once. */
   readonly provider: () => Promise<Provider>;
   readonly log: Logger;
-  readonly secrets: Iterable<Secret>;
+  /** Removed from every diagnostic. */
+  readonly secrets: KnownSecrets;
 }
 
 /** Runs `act` for the host; `onFailure` returns what is still true if it fails. */
@@ -73,19 +75,29 @@ export type Guard = <Response extends object>(
 ) => Promise<Response>;
 
 export function createGuard({ provider, log, secrets }: GuardOptions): Guard {
+  const clean = (text: string) => visibleText(secrets.redact(text));
+  /** The host prints diagnostics as they are, also what they quote of a server or a guest. */
+  const harmless = <Response extends object>(response: Response): Response => {
+    if (!('diagnostics' in response) || !Array.isArray(response.diagnostics)) return response;
+    const diagnostics = (response.diagnostics as readonly DiagnosticMessage[]).map((each) => ({
+      ...each,
+      summary: clean(each.summary),
+      detail: clean(each.detail),
+    }));
+    return { ...response, diagnostics };
+  };
   return async <Response extends object>(
     call: string,
     act: (provider: Provider) => Promise<Response>,
     onFailure?: () => Partial<Response>,
   ) => {
     try {
-      return await act(await provider());
+      return harmless(await act(await provider()));
     } catch (thrown) {
       log.log('error', `${call} failed`, { error: thrown instanceof Error ? thrown.stack : String(thrown) });
       const diagnostic = diagnosticOfThrown(thrown, call);
-      const harmless = { ...diagnostic, detail: redact(diagnostic.detail, secrets) };
       // Every response has this list, and everything else in a response is optional.
-      return { ...onFailure?.(), diagnostics: [diagnosticMessage(harmless, {})] } as unknown as Response;
+      return harmless({ ...onFailure?.(), diagnostics: [diagnosticMessage(diagnostic, {})] } as unknown as Response);
     }
   };
 }

@@ -1,13 +1,16 @@
 /** Log lines in the form that the host reads, and only those that it shows. */
 import { describe, expect, it } from 'vitest';
 import type { LogLevel } from '../../base/log.ts';
-import { Secret } from '../../base/secret.ts';
+import { KnownSecrets, Secret } from '../../base/secret.ts';
 import { createHclog, logLevelOf } from './hclog.ts';
 
 function logger(level: LogLevel | undefined, secrets: readonly Secret[] = []) {
   const lines: string[] = [];
   const clock = { now: () => Date.UTC(2025, 0, 2, 3, 4, 5, 678), ticks: () => 0, sleep: async () => {} };
-  return { lines, log: createHclog({ write: (text) => lines.push(text), clock, level, secrets }) };
+  return {
+    lines,
+    log: createHclog({ write: (text) => lines.push(text), clock, level, secrets: new KnownSecrets(secrets) }),
+  };
 }
 
 describe('a line', () => {

@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../../base/log.ts';
-import { redact, type Secret } from '../../base/secret.ts';
+import { safeJson } from '../../base/safe-text.ts';
+import type { KnownSecrets } from '../../base/secret.ts';
 import type { Environment } from './handshake.ts';
 
 export interface HclogOptions {
@@ -13,7 +14,7 @@ export interface HclogOptions {
   /** Undefined: nothing is logged. */
   readonly level: LogLevel | undefined;
   /** Redacted wherever they appear, also inside other text. May grow. */
-  readonly secrets: Iterable<Secret>;
+  readonly secrets: KnownSecrets;
 }
 
 /** The host cuts longer lines into pieces that are not JSON. */
@@ -25,11 +26,12 @@ export function createHclog({ write, clock, level: threshold, secrets }: HclogOp
     log: (level, message, fields = {}) => {
       if (LOG_LEVELS.indexOf(level) > limit) return;
       const head = { '@level': level, '@message': message, '@timestamp': timestamp(clock), '@module': 'proxwright' };
-      let line = lineOf({ ...head, ...readable(fields) });
+      let line = lineOf(secrets.redactIn({ ...head, ...readable(fields) }));
       if (Buffer.byteLength(line) > LINE_BYTES_LIMIT) {
-        line = lineOf({ ...head, '@message': `${message.slice(0, 1_000)} (the rest is too long to be logged)` });
+        const start = secrets.redact(message).slice(0, 1_000);
+        line = lineOf({ ...head, '@message': `${start} (the rest is too long to be logged)` });
       }
-      write(`${redact(line, secrets)}\n`);
+      write(`${line}\n`);
     },
   };
 }
@@ -59,12 +61,12 @@ function timestamp(clock: Clock): string {
   return new Date(clock.now()).toISOString().replace('Z', '000Z');
 }
 
-/** Keys that begin with @ belong to the host. Errors become their message. */
+/** Keys that begin with @ belong to the host. Errors become their message; JSON has no large integers. */
 function readable(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(fields).filter(([name, value]) => value !== undefined && !name.startsWith('@'));
   return Object.fromEntries(entries.map(([name, value]) => [name, value instanceof Error ? value.message : value]));
 }
 
 function lineOf(object: Readonly<Record<string, unknown>>): string {
-  return JSON.stringify(object, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return safeJson(object);
 }

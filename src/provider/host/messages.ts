@@ -113,6 +113,8 @@ function readValue(message: DynamicValue | undefined, type: CtyType): CtyValue {
   return message.json.length > 0 ? decodeJson(message.json, type) : null;
 }
 
+export type DiagnosticMessage = Diagnostic;
+
 export function diagnosticMessages(diagnostics: readonly ProviderDiagnostic[], schema: Schema): Diagnostic[] {
   return diagnostics.map((diagnostic) => diagnosticMessage(diagnostic, schema.attributes));
 }

@@ -3,7 +3,8 @@
  * end that leaves no files, and a crash that the user gets to see.
  */
 import { writeSync } from 'node:fs';
-import { redact, type Secret } from '../../base/secret.ts';
+import { visibleText } from '../../base/safe-text.ts';
+import type { KnownSecrets } from '../../base/secret.ts';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -58,7 +59,7 @@ function writeAll(descriptor: number, text: string): void {
 export interface CrashOptions {
   /** Writes before it returns. */
   readonly write: (text: string) => void;
-  readonly secrets: Iterable<Secret>;
+  readonly secrets: KnownSecrets;
 }
 
 /** The host shows the user what begins with `panic:`, and nothing else of a dead plugin. */
@@ -71,7 +72,7 @@ export function installCrashHandlers(options: CrashOptions): void {
   process.on('unhandledRejection', crash);
 }
 
-export function panicText(thrown: unknown, secrets: Iterable<Secret>): string {
+export function panicText(thrown: unknown, secrets: KnownSecrets): string {
   const stack = thrown instanceof Error ? (thrown.stack ?? String(thrown)) : `Error: ${String(thrown)}`;
   const [first = '', ...rest] = stack.split('\n');
   const lines = [
@@ -83,5 +84,5 @@ export function panicText(thrown: unknown, secrets: Iterable<Secret>): string {
     ...rest,
     '',
   ];
-  return redact(lines.join('\n'), secrets);
+  return visibleText(secrets.redact(lines.join('\n')));
 }

@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
-import type { Secret } from '../../base/secret.ts';
+import { KnownSecrets } from '../../base/secret.ts';
 import type { Provider } from '../provider.ts';
 import { createCertificate } from './certificate.ts';
 import type { GrpcServer } from './grpc-server.ts';
@@ -20,7 +20,7 @@ export interface ProviderHost {
   readonly log: Logger;
   readonly environment: Environment;
   /** Redacted from logs, internal errors and crashes. May grow. */
-  readonly secrets: Set<Secret>;
+  readonly secrets: KnownSecrets;
 }
 
 /** A host connects at once; after this time it is gone. */
@@ -37,7 +37,7 @@ export interface AfterHandshake {
 
 export async function runProvider(loadRest: () => Promise<AfterHandshake>): Promise<void> {
   guardStdout();
-  const secrets = new Set<Secret>();
+  const secrets = new KnownSecrets();
   let listener: Listener | undefined;
   installCrashHandlers({ write: writeStderr, secrets });
   installSignalHandlers({ cleanUp: () => listener?.removeFiles() });

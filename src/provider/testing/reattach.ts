@@ -2,7 +2,9 @@
  * A provider served inside the test's own process. Terraform attaches to it instead of starting one, which is fast and lets
  * breakpoints work. `HostClient` connects to it too.
  */
+
 import { silentLogger } from '../../base/log.ts';
+import { KnownSecrets } from '../../base/secret.ts';
 import { listen } from '../host/listen.ts';
 import { createProviderServer } from '../host/serve.ts';
 import type { Provider } from '../provider.ts';
@@ -22,7 +24,7 @@ export async function reattach(provider: Provider, address: string = PROVIDER_AD
   const server = createProviderServer({
     provider: async () => provider,
     log: silentLogger,
-    secrets: [],
+    secrets: new KnownSecrets(),
     tls: undefined,
     events: { onShutdown: () => {}, onHostGone: () => {} },
   });

@@ -18,7 +18,7 @@ export interface RequestContext {
   readonly request: string;
   readonly endpoint: string;
   readonly principal: string;
-  readonly secrets: readonly Secret[];
+  readonly secrets: Iterable<Secret>;
 }
 
 /** A response with a status other than 2xx. */

@@ -66,6 +66,11 @@ export function principalOf(credentials: Credentials): string {
   return credentials.kind === 'token' ? credentials.tokenId : credentials.username;
 }
 
+export function secretsIn(credentials: Credentials): Secret[] {
+  if (credentials.kind === 'token') return [credentials.secret];
+  return [credentials.password, ...(credentials.otp ? [credentials.otp] : [])];
+}
+
 const secretOf = (value: string | Secret) => (typeof value === 'string' ? new Secret(value) : value);
 
 function whyNotTokenId(tokenId: string): string {

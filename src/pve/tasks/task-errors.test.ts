@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { KnownSecrets, Secret } from '../../base/secret.ts';
 import { printUpid, toNodeName } from '../wire/ids.ts';
 import { taskFailed, taskName, taskTimedOut, taskUnclear, taskVanished } from './task-errors.ts';
 
@@ -12,7 +13,12 @@ const PARTS = {
   user: 'deploy@pve!ci',
 };
 const upid = printUpid(PARTS);
-const context = { upid, endpoint: 'https://pve.test:8006', principal: 'deploy@pve!ci' };
+const context = {
+  upid,
+  endpoint: 'https://pve.test:8006',
+  principal: 'deploy@pve!ci',
+  secrets: new KnownSecrets([new Secret('hunter22')]),
+};
 
 describe('a task', () => {
   it('is named by type, guest and node', () => {
@@ -25,6 +31,11 @@ describe('a task', () => {
 });
 
 describe('a failed task', () => {
+  it('does not repeat a secret that its log or its exit text contains', () => {
+    const { diagnostic } = taskFailed(context, 'cannot log in with hunter22', ['password=hunter22', 'aHVudGVyMjI6']);
+    expect(diagnostic.detail).not.toMatch(/hunter22|aHVudGVyMjI/);
+  });
+
   it('has the hint of its cause', () => {
     const { code, diagnostic } = taskFailed(context, 'VM is locked (backup)', []);
     expect(code).toBe('GUEST_LOCKED');

@@ -1,5 +1,6 @@
 /** The errors with which waiting for a task can end. */
 import { canceled, ProxwrightError } from '../../base/errors.ts';
+import type { KnownSecrets } from '../../base/secret.ts';
 import { hintFor } from '../errors/failures.ts';
 import { findPhrase, findPhraseInLog } from '../errors/phrases.ts';
 import { parseUpid, type Upid } from '../wire/ids.ts';
@@ -8,14 +9,16 @@ export interface TaskContext {
   readonly upid: Upid;
   readonly endpoint: string;
   readonly principal: string;
+  readonly secrets: KnownSecrets;
 }
 
 /** Callers act on codes such as a lock or a taken id, so these stay; everything else is `TASK_FAILED`. */
 export function taskFailed(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
   const lines = log.filter((line) => !line.startsWith('TASK ERROR:'));
+  const { secrets } = context;
   const detail = [
-    `${taskName(context.upid)} ended with: "${exitstatus}".`,
-    ...(lines.length > 0 ? ['Last lines of its log:', ...lines.map((line) => `  ${line}`)] : []),
+    `${taskName(context.upid)} ended with: "${secrets.redact(exitstatus)}".`,
+    ...(lines.length > 0 ? ['Last lines of its log:', ...lines.map((line) => `  ${secrets.redact(line)}`)] : []),
   ].join('\n');
   const reason = reasonOf(exitstatus, lines);
   const phrase = findPhrase(reason) ?? findPhraseInLog(lines);
@@ -24,7 +27,7 @@ export function taskFailed(context: TaskContext, exitstatus: string, log: readon
     subject: phrase?.subject,
     detail,
     where: whereOf(context),
-    hint: phrase && hintFor(phrase, reason, context.principal),
+    hint: phrase && hintFor(phrase, secrets.redact(reason), context.principal),
   });
 }
 
@@ -61,7 +64,7 @@ export function taskTimedOut(context: TaskContext, timeoutMs: number, lastLine: 
     code: 'TASK_TIMEOUT',
     detail: [
       `Waited ${durationText(timeoutMs)} for ${taskName(context.upid)}, the whole time allowed. It is still running on the server.`,
-      ...(lastLine ? [`Its log ends with: "${lastLine}".`] : []),
+      ...(lastLine ? [`Its log ends with: "${context.secrets.redact(lastLine)}".`] : []),
     ].join('\n'),
     where: whereOf(context),
     hint: 'Allow more time, or check the task in the web interface.',

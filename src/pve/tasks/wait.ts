@@ -9,6 +9,7 @@ import { invariant, isCanceled, ProxwrightError } from '../../base/errors.ts';
 import { Limiter } from '../../base/limiter.ts';
 import type { Logger } from '../../base/log.ts';
 import { Attempts, RETRIES } from '../../base/retry.ts';
+import type { KnownSecrets } from '../../base/secret.ts';
 import { NodeTasks } from '../api/nodes/tasks.ts';
 import { isConnectionTrouble, isNotFound } from '../errors/kinds.ts';
 import type { Api } from '../request.ts';
@@ -61,6 +62,8 @@ export interface TaskWaiterDeps {
   readonly durations: TaskDurations;
   readonly endpoint: string;
   readonly principal: string;
+  /** Removed from logs and exit texts, which repeat what was sent. */
+  readonly secrets: KnownSecrets;
 }
 
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
@@ -121,7 +124,7 @@ class Watch {
     this.#pace = new TaskPace(deps.clock, deps.durations.expectedMs(upid));
     this.#answers = new Attempts(RETRIES.taskStatus, deps);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    this.context = { upid, endpoint: deps.endpoint, principal: deps.principal };
+    this.context = { upid, endpoint: deps.endpoint, principal: deps.principal, secrets: deps.secrets };
   }
 
   async untilEnd(): Promise<TaskResult> {

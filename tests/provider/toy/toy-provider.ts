@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../../src/base/log.ts';
-import { Secret } from '../../../src/base/secret.ts';
+import { type KnownSecrets, Secret } from '../../../src/base/secret.ts';
 import { fromJson } from '../../../src/provider/cty/json.ts';
 import { parseJson } from '../../../src/provider/cty/json-text.ts';
 import { textOfNumber } from '../../../src/provider/cty/number.ts';
@@ -26,7 +26,7 @@ export const TOY_ADDRESS = 'proxwright.dev/test/toy';
 export interface ToyHost {
   readonly log: Logger;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly secrets: Set<Secret>;
+  readonly secrets: KnownSecrets;
 }
 
 const optional = (type: Attribute['type']): Attribute => ({ type, given: 'optional', description: 'A value.' });

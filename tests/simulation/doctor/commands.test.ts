@@ -76,6 +76,7 @@ async function run(
       log: () => {},
       success: () => {},
       result: (line) => lines.push(line),
+      data: (value, indent) => lines.push(JSON.stringify(value, undefined, indent)),
       diagnostic: (diagnostic) => problems.push(formatDiagnostic(diagnostic)),
     },
   });

@@ -3,9 +3,10 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/base/clock.ts';
-import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { ProxwrightError } from '../../../src/base/errors.ts';
+import { KnownSecrets } from '../../../src/base/secret.ts';
 import { AlreadyShown, type CommandDeps, type ExitCode } from '../../../src/cli/command.ts';
+import { createTerminal } from '../../../src/cli/terminal.ts';
 import { testDeps } from '../../../src/cli/testing/deps.ts';
 import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
 import {
@@ -103,23 +104,18 @@ export async function openBench(
 }
 
 async function runIn(directory: string, command: Command, part: Partial<CommandDeps>): Promise<Ended> {
-  const lines: string[] = [];
+  const out: string[] = [];
   const said: string[] = [];
-  const { deps } = testDeps({
-    clock: systemClock,
-    directory,
-    terminal: {
-      log: (_level, message) => said.push(message),
-      success: (message) => said.push(message),
-      result: (line) => lines.push(line),
-      diagnostic: (diagnostic) => said.push(formatDiagnostic(diagnostic)),
-    },
-    ...part,
-  });
+  const stdout = { write: (text: string) => out.push(text) };
+  const stderr = { write: (text: string) => said.push(text) };
+  const secrets = new KnownSecrets();
+  const json = part.json ?? false;
+  const terminal = createTerminal({ stdout, stderr, clock: systemClock, secrets, level: 'debug', json });
+  const { deps } = testDeps({ clock: systemClock, directory, stdout, stderr, secrets, terminal, ...part });
   const code = await command(deps).catch((error: unknown): ExitCode => {
-    if (error instanceof ProxwrightError) said.push(formatDiagnostic(error.diagnostic));
+    if (error instanceof ProxwrightError) terminal.diagnostic(error.diagnostic);
     else if (!(error instanceof AlreadyShown)) throw error;
     return 1;
   });
-  return { code, out: lines.join('\n'), said: said.join('\n') };
+  return { code, out: out.join('').trimEnd(), said: said.join('') };
 }

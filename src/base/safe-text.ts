@@ -1,0 +1,41 @@
+/**
+ * Text from a server, a guest or a file on its way to a person. Such text can move the cursor, change the title of a
+ * terminal or reverse the order of what is read. The sinks show those characters instead of sending them.
+ */
+
+/**
+ * Control characters (C0, DEL, C1), line separators, bidirectional controls, invisible characters and tags, and halves of
+ * surrogate pairs. Tabs and line feeds stay: they lay text out.
+ */
+const UNSAFE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Cs}/gu;
+
+/** Shows unsafe characters as `\x1b` or `\u202e`. A line break of two characters becomes one. */
+export function visibleText(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(UNSAFE, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x100) return `\\x${hex(code, 2)}`;
+    return code > 0xffff ? `\\u{${hex(code, 5)}}` : `\\u${hex(code, 4)}`;
+  });
+}
+
+/** As `visibleText`, on one line. */
+export function visibleLine(text: string): string {
+  return visibleText(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+}
+
+/**
+ * JSON in which every unsafe character is escaped: a terminal can show it, and a parser reads the same value. JSON has no
+ * large integers; they become text.
+ */
+export function safeJson(value: unknown, indent?: number): string {
+  // Outside of strings JSON has no such character, except line feeds, which stay.
+  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part), indent).replace(
+    UNSAFE,
+    (character) =>
+      [...Array(character.length).keys()].map((index) => `\\u${hex(character.charCodeAt(index), 4)}`).join(''),
+  );
+}
+
+const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
