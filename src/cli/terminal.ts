@@ -10,7 +10,9 @@ import { ProxwrightError } from '../base/errors.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
 import { safeJson, visibleText } from '../base/safe-text.ts';
 import type { KnownSecrets } from '../base/secret.ts';
-import { coloured } from './views/paint.ts';
+import { coloured, type Output } from './views/paint.ts';
+
+export type { Output };
 
 /** `success` reports a completed command, at the level of `info`. */
 export type MessageLevel = LogLevel | 'success';
@@ -22,15 +24,6 @@ export interface Terminal extends Logger {
   data(value: unknown, indent?: number): void;
   success(message: string): void;
   diagnostic(diagnostic: Diagnostic): void;
-}
-
-/** The part of a stream that a terminal uses. */
-export interface Output {
-  write(text: string): unknown;
-  readonly isTTY?: boolean;
-  /** Of a terminal: how wide it is. */
-  readonly columns?: number;
-  hasColors?(): boolean;
 }
 
 export interface TerminalOptions {

@@ -2,7 +2,15 @@
 import { inspect } from 'node:util';
 import { randomHex, systemRandom } from '../../base/random.ts';
 import { visibleLine, visibleText } from '../../base/safe-text.ts';
-import type { Output } from '../terminal.ts';
+
+/** The part of a stream that a terminal uses. */
+export interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  /** Of a terminal: how wide it is. */
+  readonly columns?: number;
+  hasColors?(): boolean;
+}
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 
