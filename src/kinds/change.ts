@@ -11,16 +11,16 @@ export const PLAN_VERSION = 1;
 
 export type ChangeKind =
   | 'create'
-  /** Made by an earlier run that did not end; the rest is done now. */
+  /** An earlier run created it and was interrupted; this plan does the rest. */
   | 'complete'
   | 'update'
   | 'replace'
   /** Of a template: a new version beside the old one. */
   | 'supersede'
   | 'delete'
-  /** In the state, not in the file, and not to be deleted: listed so that nobody forgets it. */
+  /** In the state but not in the file, and not deleted: listed as a reminder. */
   | 'keep'
-  /** Gone from the cluster: forgotten, and made again if the file wants it. */
+  /** It no longer exists: its record is removed. */
   | 'forget'
   | 'none';
 
@@ -42,7 +42,7 @@ export interface Change {
   readonly restarts: boolean;
 }
 
-/** A change of which nothing but the whole is to be said. */
+/** The details of a change that has none. */
 export const UNDETAILED: Pick<Change, 'differences' | 'inherited' | 'unmanaged' | 'restartPending' | 'restarts'> = {
   differences: [],
   inherited: [],
@@ -64,7 +64,7 @@ export interface Plan {
   readonly checked?: readonly string[];
   /** What the plan was asked to do beyond following the file; with it, apply makes the plan again and compares. */
   readonly options?: PlannedWith;
-  /** SHA-256 of what the plan was made from; apply compares them with what it finds. */
+  /** SHA-256 of the inputs of the plan; apply compares them with the present ones. */
   readonly fingerprints: Fingerprints;
 }
 

@@ -31,7 +31,7 @@ export interface Kind {
   plan(context: PlanContext): KindPlan;
   /** What `destroy` does to its resources. Pure. */
   planDestroy(context: DestroyContext): KindPlan;
-  /** Resources that a dead run may have made although no open step says so, with the action that settles them. */
+  /** Resources that an interrupted run may have created although no open step says so, with the action that settles them. */
   unsettled(state: StackState): readonly { readonly address: string; readonly action: string }[];
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
   needs(context: NeedsContext): readonly StepNeeds[];
@@ -39,7 +39,7 @@ export interface Kind {
 
 export type AnyAction = ActionDefinition<never, FileContext>;
 
-/** How a kind is spoken of. */
+/** The words for a kind in output. */
 export interface KindWords {
   /** `VM`; by prefix, because a former version of a template is not a template in use. */
   readonly nouns: Partial<Record<AddressKind, string>>;
@@ -79,19 +79,19 @@ export interface PlanOptions {
   readonly allowRestart?: boolean;
   /** Resources to be replaced, because the user asked for it. */
   readonly replace?: readonly string[];
-  /** The ownership lines keep saying that the VMs are incomplete: their maker has more to do than this plan knows. */
+  /** Ownership lines keep marking the VMs as incomplete, because the caller has more to do than this plan. */
   readonly asIncomplete?: boolean;
-  /** A VM counts as lost only where its line names the address and, where the file gives an ID, the VM has it. */
+  /** A VM counts as lost only if its line names the address and, if the file sets an id, the VM has it. */
   readonly strictClaims?: boolean;
 }
 
 export interface PlanContext {
   readonly stack: ResolvedStack;
-  /** With every VM under the address that the file gives it now. */
+  /** With every VM under its present address in the file. */
   readonly state: StackState;
   /** With every VM under the address that is recorded. */
   readonly recordedState: StackState;
-  /** As the kinds planned before this one will have left the cluster. */
+  /** The cluster as the kinds planned before this one will leave it. */
   readonly observed: Observed;
   readonly secrets: Secrets;
   readonly options: PlanOptions;
@@ -115,14 +115,14 @@ export interface DestroyContext {
 
 /** What will happen to one resource. */
 export interface ResourcePlan {
-  /** Absent where the resource has no line of its own in a plan. */
+  /** Absent if the resource has no line of its own in a plan. */
   readonly change?: Change;
   readonly steps: readonly Step[];
   /** What others can build on once its steps are done. Opaque to the engine. */
   readonly provides?: readonly string[];
   /** What its first step waits for, as far as something in the plan provides it. */
   readonly uses?: readonly string[];
-  /** It leaves the stack: shown after everything else. */
+  /** It is removed from the stack: shown after everything else. */
   readonly isRemoval?: true;
 }
 
@@ -132,7 +132,7 @@ export interface KindPlan {
   readonly warnings: readonly Diagnostic[];
   /** What was checked, in sentences, where that is not plain from the changes. */
   readonly checked?: readonly string[];
-  /** The cluster as this kind will have left it; absent where that makes no difference to the others. */
+  /** The cluster as this kind will leave it; absent if that does not matter to the others. */
   readonly foreseen?: Observed;
 }
 
@@ -141,7 +141,7 @@ export interface NeedsContext {
   readonly stack: ResolvedStack;
   readonly observed: Observed;
   readonly version: ServerVersion;
-  /** Also what the resources will need later: changes, power, moves between nodes, their end. */
+  /** Also what the resources need later: changes, power, migration, removal. */
   readonly lifecycle?: boolean;
 }
 

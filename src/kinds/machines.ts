@@ -1,4 +1,4 @@
-/** Everything of a stack that is a VM while it is made: its templates, then its VMs. */
+/** Everything in a stack that is created as a VM: its templates, then its VMs. */
 import type { ResolvedStack, ResolvedVm } from './stack.ts';
 
 export function machinesOf({ templates, vms }: Pick<ResolvedStack, 'templates' | 'vms'>): readonly ResolvedVm[] {

@@ -1,14 +1,14 @@
-/** What the cluster says now, for the addresses we care about: plain data, the third input of a plan. */
+/** What the cluster reports about the resources of a stack: plain data, the third input of a plan. */
 import type { Address } from '../base/address.ts';
 import type { HaResource } from '../pve/index.ts';
 import type { PciHardware } from './pci-mapping/mapping.ts';
 import type { ResolvedImage } from './stack.ts';
 import type { VmObserved } from './vm/observed.ts';
 
-/** Something we wanted to read: its value, or why we could not. */
+/** A value, or the privileges that the token lacks to read it. */
 export type Readable<Value> =
   | { readonly ok: true; readonly value: Value }
-  /** The token may not read it: "not checked: needs X", never "fine". */
+  /** Reported as not checked, never taken for correct. */
   | { readonly ok: false; readonly needs: string };
 
 /**
@@ -24,37 +24,37 @@ export interface Observed {
   readonly guests: ReadonlyMap<number, GuestRow>;
   /** VMs of the state, by address. */
   readonly vms: ReadonlyMap<Address, ObservedVm>;
-  /** Templates by the name or id a stack uses; several where a name stands on several nodes. */
+  /** Templates by the name or id that the stack uses; several if several nodes have one with that name. */
   readonly templates: ReadonlyMap<string, readonly TemplateCandidate[]>;
   readonly storages: ReadonlyMap<string, Readable<readonly StorageRow[]>>;
   readonly bridges: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
-  /** Places that are to hold images of the stack. */
+  /** Every place that has to hold an image of the stack. */
   readonly images: readonly ImageSite[];
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
   readonly ha?: Readable<ReadonlyMap<number, HaResource>>;
-  /** What it takes to make mappings; read only where the stack names a device that has none. */
+  /** What is needed to create mappings; read only if the stack names a device without one. */
   readonly pciMaking?: PciMaking;
-  /** Guests that could be VMs of ours which the state does not know, by id: read, because a VM to be made wants their name or id. */
+  /** Guests that may be lost VMs of this stack, by id: each has the name or id of a VM that the plan creates. */
   readonly claimants: ReadonlyMap<number, VmObserved>;
-  /** Fixed ids of VMs that are not made yet, and whether somebody — visible or not — has them. */
+  /** Those fixed ids of new VMs that a guest already has, whether the token sees it or not. */
   readonly takenIds: ReadonlySet<number>;
   /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */
   readonly neighbours?: Neighbours;
 }
 
-/** An image, and a storage of a node that is to hold it. */
+/** An image, and a storage of a node that has to hold it. */
 export interface ImageSite {
   readonly image: ResolvedImage;
-  /** Of a shared storage the node that does the work. */
+  /** For shared storage, the node that transfers the file. */
   readonly node: string;
-  /** Undefined where the node has no such storage, or none that the token may see. */
+  /** Undefined if the node has no such storage, or none that the token may see. */
   readonly row: StorageRow | undefined;
   /** Whether the node's storages could be read at all. */
   readonly isRead: boolean;
   readonly isShared: boolean;
-  /** The file, as far as it is there. */
-  readonly found: Readable<{ readonly sizeBytes: number | undefined; readonly ctime: number | undefined } | undefined>;
+  /** The file in the storage; its value is undefined if there is none. */
+  readonly file: Readable<{ readonly sizeBytes: number | undefined; readonly ctime: number | undefined } | undefined>;
 }
 
 export interface PciMaking {
@@ -76,9 +76,9 @@ export interface GuestRow {
 
 export type ObservedVm =
   | { readonly kind: 'present'; readonly vm: VmObserved }
-  /** No such VM any more. */
+  /** It no longer exists. */
   | { readonly kind: 'gone' }
-  /** The id is in use, but we may not look. */
+  /** The token may not read it. */
   | { readonly kind: 'hidden'; readonly needs: string };
 
 export interface TemplateCandidate {
@@ -87,7 +87,7 @@ export interface TemplateCandidate {
   readonly name: string | undefined;
   readonly isTemplate: boolean;
   readonly vm: Readable<VmObserved>;
-  /** It is made by the plan itself, as a template of the stack. */
+  /** Set for a template of the stack, which the plan itself may build. */
   readonly address?: Address;
 }
 

@@ -7,13 +7,13 @@ import { pciMappingKind } from './pci-mapping/kind.ts';
 import { templateKind } from './template/kind.ts';
 import { vmKind } from './vm/kind.ts';
 
-/** Foundations first: a kind is shown and made after those it is built on, and destroyed before them. */
+/** A kind is shown and created after the kinds it depends on, and destroyed before them. */
 export const KINDS: readonly Kind[] = [imageKind, pciMappingKind, templateKind, vmKind];
 
-/** VMs are planned on the templates as they will be; what machines use decides about images and mappings. */
+/** VMs are planned with the templates as they will be; images and mappings are planned by what machines use. */
 export const PLANNING_ORDER: readonly Kind[] = [templateKind, vmKind, imageKind, pciMappingKind];
 
-/** Kinds that a plain `destroy` takes away; the others may serve other stacks, and go only on request. */
+/** Kinds that a plain `destroy` removes; others may be used by other stacks and are removed only on request. */
 export const DESTROYED_BY_DEFAULT: ReadonlySet<Kind> = new Set([vmKind]);
 
 export function kindOfAddress(address: string): Kind | undefined {
@@ -23,7 +23,7 @@ export function kindOfAddress(address: string): Kind | undefined {
 
 const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(KINDS.flatMap(({ actions }) => Object.entries(actions)));
 
-/** Undefined for a name that no plan of ours holds. Each step carries the input of its action, so the input is not typed here. */
+/** Undefined for an unknown name. Each step carries the input of its action, so the input is not typed here. */
 export function actionNamed(name: string): AnyAction | undefined {
   return ACTIONS.get(name);
 }

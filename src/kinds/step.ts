@@ -1,10 +1,10 @@
 /**
- * The unit of work: one idempotent act on one resource, as data. A plan is a list of these; running one is the business
- * of the action it names. If apply needs to know something, it is in the step.
+ * The unit of work: one idempotent act on one resource, as data. A plan is a list of these; the action that it names runs
+ * it. Everything that apply needs to know is in the step.
  */
 import type { Address } from '../base/address.ts';
 
-/** The order of steps within one resource; resources wait for each other only where they say so. */
+/** The order of steps within one resource; resources wait for each other only where `needs` says so. */
 export const STAGES = ['prepare', 'create', 'configure', 'start', 'ready', 'remove'] as const;
 export type Stage = (typeof STAGES)[number];
 
@@ -15,6 +15,6 @@ export interface Step<Action extends string = string, Input = unknown> {
   readonly address: Address;
   readonly action: Action;
   readonly input: Input;
-  /** Steps that must have ended well before. */
+  /** Steps that must have succeeded before. */
   readonly needs: readonly string[];
 }

@@ -138,7 +138,7 @@ describe('the page on images and templates', () => {
     );
     await example.change({ withFiles: { 'stack.yaml': other } });
     await example.run(async () => {
-      await expect(example.plan()).rejects.toThrow('the url changed since it was brought. It is kept.');
+      await expect(example.plan()).rejects.toThrow('the url changed since it was transferred. Proxwright keeps it.');
       const replaced = await example.plan({ replace: ['image.noble'] });
       expect(replaced.changes.map(({ address, kind }) => `${address} ${kind}`)).toContain(
         'image.noble["vmhost"] replace',

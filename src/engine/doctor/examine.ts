@@ -148,8 +148,8 @@ async function readDownloads(
   { pve, signal }: ExamineInput,
   { images }: Observed,
 ): Promise<Map<Address, DownloadSight>> {
-  const toCome = images.filter(({ image: { fields }, found }) => {
-    return found.ok && !found.value && fields.url !== undefined && fields.via !== 'upload';
+  const toCome = images.filter(({ image: { fields }, file }) => {
+    return file.ok && !file.value && fields.url !== undefined && fields.via !== 'upload';
   });
   const answers = toCome.map(async (site): Promise<[Address, DownloadSight]> => {
     const url = site.image.fields.url ?? '';

@@ -5,7 +5,7 @@ import { hasCode } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
 import type { Observed } from '../../kinds/observed.ts';
-import { type PciSight, pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
+import { type ObservedPci, pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import { bareVm } from '../../kinds/vm/bare-vm.ts';
 import { appliedValues, type DesiredConfig } from '../../kinds/vm/desired.ts';
@@ -83,7 +83,7 @@ export function takeOver(input: TakeOverInput): TakenOver {
 
 function desiredOf({ stackName, address, observed, pciMappings }: TakeOverInput, fields: VmFields): DesiredConfig {
   const { vmid, uuid } = observed;
-  const sight: PciSight = {
+  const sight: ObservedPci = {
     pciMappings: { ok: true, value: pciMappings ?? new Map() },
     vms: new Map([[address, { kind: 'present', vm: observed }]]),
   };

@@ -122,7 +122,7 @@ function assumedSites(image: ResolvedImage): ImageSite[] {
     row,
     isRead: true,
     isShared: false,
-    found: { ok: true, value: undefined },
+    file: { ok: true, value: undefined },
   }));
 }
 

@@ -108,7 +108,7 @@ export function siteOf(stack: ResolvedStack, more: Partial<ImageSite> = {}): Ima
     row: LOCAL,
     isRead: true,
     isShared: false,
-    found: { ok: true, value: undefined },
+    file: { ok: true, value: undefined },
     ...more,
   };
 }

@@ -44,7 +44,7 @@ function planSites(context: PlanContext): KindPlan {
   return { resources, problems, warnings };
 }
 
-/** Images that are selected themselves, and those that a machine of the plan is made from. */
+/** Images that are selected, and those that a machine of the plan uses. */
 function isNeeded(site: ImageSite, { options: { only = [] }, planned }: PlanContext): boolean {
   if (only.length === 0) return true;
   const volume = volumeOf(site.image);
@@ -52,7 +52,7 @@ function isNeeded(site: ImageSite, { options: { only = [] }, planned }: PlanCont
   return isUsed || only.some((selector) => covers(selector, siteAddress(site)) || selector === site.image.address);
 }
 
-/** Files that this stack brought; those that were there before stay. */
+/** Files that this stack transferred; files that existed before stay. */
 function planRemoval({ state, isSelected }: DestroyContext): KindPlan {
   const files = Object.values(state.files).filter(({ address }) => isSelected(address as Address)); // as it was written
   const resources = files.map((file): ResourcePlan => {
@@ -64,8 +64,8 @@ function planRemoval({ state, isSelected }: DestroyContext): KindPlan {
       node: file.node,
       vmid: undefined,
       reason: file.foreign
-        ? 'It was there before the stack, so it stays. Proxwright forgets it.'
-        : 'The stack is destroyed with everything it brought.',
+        ? 'It existed before the stack, so it stays. Proxwright removes it from the state.'
+        : 'The stack is destroyed, and with it the files that it transferred.',
       ...UNDETAILED,
     };
     const { node, volid } = file;
@@ -89,7 +89,7 @@ function needs({ plan, stack, version }: NeedsContext): StepNeeds[] {
   });
 }
 
-/** A release that does not know a privilege asks for what it had in its place. */
+/** An older release checks other privileges in place of one that it does not have. */
 function knownNeeds(need: Need, version: ServerVersion): readonly Need[] {
   if (need.kind !== 'privilege' || !need.instead) return [need];
   const known = privilegesOf(version);

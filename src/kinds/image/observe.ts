@@ -1,4 +1,4 @@
-/** Which images of the stack are where they should be: one list for each storage that is to hold some. */
+/** Reads which images of the stack exist: one list for each storage that has to hold some. */
 import { hasCode } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { ImageSite, Readable, StorageRow } from '../observed.ts';
@@ -27,17 +27,17 @@ export async function observeImages(
   return Promise.all(
     sites.map(async (site): Promise<ImageSite> => {
       const { fields, file } = site.image;
-      if (!site.row?.active) return { ...site, found: { ok: true, value: undefined } };
+      if (!site.row?.active) return { ...site, file: { ok: true, value: undefined } };
       const files = await listOf(site.node, fields.storage);
       const volume = imageVolid(fields.storage, fields.content, file);
-      return { ...site, found: files.ok ? { ok: true, value: files.value.get(volume) } : files };
+      return { ...site, file: files.ok ? { ok: true, value: files.value.get(volume) } : files };
     }),
   );
 }
 
-type Site = Omit<ImageSite, 'found'>;
+type Site = Omit<ImageSite, 'file'>;
 
-/** On shared storage one node does it for all; nodes that do not answer have no storages. */
+/** On shared storage one node transfers the file for all. Offline nodes have no storages. */
 function sitesOf(image: ResolvedImage, storages: Storages): Site[] {
   const sites = image.nodes.flatMap((node): Site[] => {
     const rows = storages.get(node);

@@ -24,14 +24,14 @@ const fetched = (more = '') => stackOf(`url: "${URL}", content: import, storage:
 interface Case {
   readonly stack?: ReturnType<typeof stackOf>;
   readonly site?: Partial<ImageSite>;
-  readonly remembered?: Partial<FileRecord>;
+  readonly recorded?: Partial<FileRecord>;
   readonly replace?: readonly string[];
   readonly version?: string;
 }
 
-function planned({ stack = fetched(), site, remembered, replace, version = '9.2.11' }: Case) {
+function planned({ stack = fetched(), site, recorded, replace, version = '9.2.11' }: Case) {
   const file: FileRecord = { address: 'image.noble', node: NODE, volid: VOLID, url: URL, sizeBytes: 10, ctime: 7 };
-  const files = remembered ? { [`${NODE}/${VOLID}`]: { ...file, ...remembered } } : {};
+  const files = recorded ? { [`${NODE}/${VOLID}`]: { ...file, ...recorded } } : {};
   const state = { ...emptyState('lab'), files };
   return planImages({ sites: [siteOf(stack, site)], state, replace, version: { version } });
 }
@@ -73,36 +73,36 @@ describe('an image that is not there', () => {
 });
 
 describe('an image that is there', () => {
-  it('and remembered as it is, is left alone', () => {
-    expect(kindOf({ site: { found: THERE }, remembered: {} })).toBe('none');
-    expect(actionsOf({ site: { found: THERE }, remembered: {} })).toEqual([]);
+  it('and recorded as it is, is left alone', () => {
+    expect(kindOf({ site: { file: THERE }, recorded: {} })).toBe('none');
+    expect(actionsOf({ site: { file: THERE }, recorded: {} })).toEqual([]);
   });
 
   it('on shared storage is known whichever node brought it', () => {
-    const site = { found: THERE, node: 'pve2', isShared: true };
-    expect(planned({ site, remembered: {} })).toMatchObject({ warnings: [], plans: [{ change: { kind: 'none' } }] });
-    expect(planned({ site: { ...site, isShared: false }, remembered: {} }).warnings).toHaveLength(1);
+    const site = { file: THERE, node: 'pve2', isShared: true };
+    expect(planned({ site, recorded: {} })).toMatchObject({ warnings: [], plans: [{ change: { kind: 'none' } }] });
+    expect(planned({ site: { ...site, isShared: false }, recorded: {} }).warnings).toHaveLength(1);
   });
 
-  it('and not remembered is compared where a sum is given', () => {
-    const given = { stack: fetched(`, sha256: ${SHA256}`), site: { found: THERE } };
+  it('and not recorded is compared where a sum is given', () => {
+    const given = { stack: fetched(`, sha256: ${SHA256}`), site: { file: THERE } };
     expect(kindOf(given)).toBe('update');
     expect(actionsOf(given)).toEqual(['image.fetch']);
   });
 
-  it('and not remembered is used with a warning where no sum tells what it is', () => {
-    const plain = planned({ site: { found: THERE } });
+  it('and not recorded is used with a warning where no sum tells what it is', () => {
+    const plain = planned({ site: { file: THERE } });
     expect(codesOf(plain.warnings)).toEqual(['NOT_CHECKED']);
-    expect(plain.warnings[0]?.detail).toContain('the file gives no checksum');
+    expect(plain.warnings[0]?.detail).toContain('no checksum is declared');
     expect(plain.plans[0]?.change.kind).toBe('none');
     const packed = stackOf(
       `url: "https://images.example/live.iso.gz", content: iso, storage: local, sha256: ${SHA256}`,
     );
-    expect(planned({ stack: packed, site: { found: THERE } }).warnings[0]?.detail).toContain('of the packed file');
+    expect(planned({ stack: packed, site: { file: THERE } }).warnings[0]?.detail).toContain('of the packed file');
   });
 
   it('whose coming was not seen to its end is looked at again', () => {
-    const given = { site: { found: THERE }, remembered: { incomplete: true as const, sizeBytes: 0 } };
+    const given = { site: { file: THERE }, recorded: { incomplete: true as const, sizeBytes: 0 } };
     expect(kindOf(given)).toBe('update');
     expect(planned(given).problems).toEqual([]);
   });
@@ -110,31 +110,31 @@ describe('an image that is there', () => {
   it.each([
     ['its size', { sizeBytes: 11, ctime: 7 }, {}],
     ['its time', { sizeBytes: 10, ctime: 8 }, {}],
-  ])('and differs in %s is refused, and the way out named', (_, value, remembered) => {
-    const { problems, plans } = planned({ site: { found: { ok: true, value } }, remembered });
+  ])('and differs in %s is refused, and the way out named', (_, value, recorded) => {
+    const { problems, plans } = planned({ site: { file: { ok: true, value } }, recorded });
     expect(codesOf(problems)).toEqual(['CONFIG_CHANGED']);
     expect(problems[0]?.hint?.text).toContain('--replace image.noble');
     expect(plans).toEqual([]);
   });
 
   it('is judged by its size where the storage tells no time', () => {
-    const found = { ok: true, value: { sizeBytes: 10, ctime: undefined } } as const;
-    expect(kindOf({ site: { found }, remembered: {} })).toBe('none');
+    const file = { ok: true, value: { sizeBytes: 10, ctime: undefined } } as const;
+    expect(kindOf({ site: { file }, recorded: {} })).toBe('none');
   });
 
   it('is refused where it came from elsewhere, unless its sum says that it is the same', () => {
     const elsewhere = { url: 'https://mirror.example/noble.qcow2' };
-    expect(codesOf(planned({ site: { found: THERE }, remembered: elsewhere }).problems)).toEqual(['CONFIG_CHANGED']);
+    expect(codesOf(planned({ site: { file: THERE }, recorded: elsewhere }).problems)).toEqual(['CONFIG_CHANGED']);
     const stack = fetched(`, sha256: ${SHA256}`);
-    expect(kindOf({ stack, site: { found: THERE }, remembered: { ...elsewhere, sha256: SHA256 } })).toBe('none');
+    expect(kindOf({ stack, site: { file: THERE }, recorded: { ...elsewhere, sha256: SHA256 } })).toBe('none');
   });
 
   it('is refused where another sum is asked for than it has, compared where its own is not known', () => {
     const stack = fetched(`, sha256: ${SHA256}`);
     const other = { sha256: 'ef'.repeat(32) };
-    expect(codesOf(planned({ stack, site: { found: THERE }, remembered: other }).problems)).toEqual(['CONFIG_CHANGED']);
-    expect(kindOf({ stack, site: { found: THERE }, remembered: {} })).toBe('update');
-    expect(kindOf({ stack, site: { found: THERE }, remembered: { sha256: SHA256.toUpperCase() } })).toBe('none');
+    expect(codesOf(planned({ stack, site: { file: THERE }, recorded: other }).problems)).toEqual(['CONFIG_CHANGED']);
+    expect(kindOf({ stack, site: { file: THERE }, recorded: {} })).toBe('update');
+    expect(kindOf({ stack, site: { file: THERE }, recorded: { sha256: SHA256.toUpperCase() } })).toBe('none');
   });
 
   it.each([
@@ -144,18 +144,17 @@ describe('an image that is there', () => {
     const algorithm = sum === SHA256 ? 'sha256' : 'sha512';
     const stack = stackOf(`${origin}, content: import, storage: local, ${algorithm}: ${sum}`);
     const [url] = stack.images.map(({ fields }) => fields.url);
-    const judge = (remembered: string) =>
-      planned({ stack, site: { found: THERE }, remembered: { url, [name]: remembered } });
+    const judge = (recorded: string) => planned({ stack, site: { file: THERE }, recorded: { url, [name]: recorded } });
     expect(codesOf(judge('ef'.repeat(sum.length / 2)).problems)).toEqual(['CONFIG_CHANGED']);
     expect(judge(sum)).toMatchObject({ problems: [], plans: [{ change: { kind: 'none' } }] });
   });
 
   it('is the same where its sum has left the file', () => {
-    expect(kindOf({ site: { found: THERE }, remembered: { sha256: SHA256 } })).toBe('none');
+    expect(kindOf({ site: { file: THERE }, recorded: { sha256: SHA256 } })).toBe('none');
   });
 
   it.each(['image.noble', `image.noble["${NODE}"]`])('is replaced where %s is to be, whatever it is', (selector) => {
-    const given = { site: { found: THERE }, remembered: { sizeBytes: 99 }, replace: [selector] };
+    const given = { site: { file: THERE }, recorded: { sizeBytes: 99 }, replace: [selector] };
     expect(kindOf(given)).toBe('replace');
     expect(planned(given).plans[0]?.steps[0]?.input).toMatchObject({ replace: true });
     expect(planned(given).problems).toEqual([]);
@@ -184,7 +183,7 @@ describe('a place for an image', () => {
       'BAD_VALUE',
       'images to import',
     ],
-    ['its list is hidden', { found: { ok: false, needs: 'X' } }, 'PRIVILEGE_MISSING', 'it needs X'],
+    ['its list is hidden', { file: { ok: false, needs: 'X' } }, 'PRIVILEGE_MISSING', 'the token needs X'],
   ] as const)('is refused where %s', (_, site, code, words) => {
     const { problems, plans } = planned({ site });
     expect(codesOf(problems)).toEqual([code]);

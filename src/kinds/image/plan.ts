@@ -1,6 +1,6 @@
 /**
- * The verdict on each image, at each place that is to have it. There and right: nothing happens. There and wrong: said, and
- * replaced only on request. What Proxmox holds can be told by size and time alone, so what we brought is remembered. Pure.
+ * The plan of each image, for each storage that has to hold it. A file that is right stays; a wrong one is reported, and
+ * replaced only on request. A storage reports only size and time of a file, so the state records what was transferred. Pure.
  */
 import { type Address, addressOf, covers } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -51,7 +51,7 @@ export function planImages({ sites, version, state, replace = [] }: ImagePlanInp
   return { plans, problems, warnings };
 }
 
-/** `image.talos["pve1"]` where each node has its own, `image.talos` where they share one. */
+/** `image.talos["pve1"]` if each node has its own file, `image.talos` if they share one. */
 export function siteAddress({ image, node, isShared }: ImageSite): Address {
   return isShared ? image.address : addressOf('image', image.name, node);
 }
@@ -63,77 +63,79 @@ type Verdict =
 function verdictOn(site: ImageSite, version: ServerVersion, state: StackState, isReplaced: boolean): Verdict {
   const problem = releaseProblem(site, version) ?? placeProblem(site);
   if (problem) return { kind: 'refused', problem };
-  if (!site.found.ok) return { kind: 'refused', problem: unread(site, site.found.needs) };
-  const { value: found } = site.found;
+  if (!site.file.ok) return { kind: 'refused', problem: unread(site, site.file.needs) };
+  const { value: observed } = site.file;
   const { image } = site;
-  if (!found) return { kind: 'create', reason: makingReason(image) };
-  if (isReplaced) return { kind: 'replace', reason: 'It is deleted and brought again, as asked for.' };
-  const remembered = rememberedAt(site, state);
-  if (!remembered) {
-    if (isChecked(image)) return { kind: 'update', reason: 'It is there already; Proxmox compares its checksum.' };
-    return { kind: 'none', reason: 'It is there already.', warning: unchecked(site) };
+  if (!observed) return { kind: 'create', reason: makingReason(image) };
+  if (isReplaced) return { kind: 'replace', reason: 'It is deleted and transferred again, because you asked for it.' };
+  const recorded = recordedAt(site, state);
+  if (!recorded) {
+    if (isChecked(image)) return { kind: 'update', reason: 'It already exists; Proxmox compares its checksum.' };
+    return { kind: 'none', reason: 'It already exists.', warning: unchecked(site) };
   }
-  if (remembered.incomplete) return { kind: 'update', reason: 'An earlier run did not see the end of its coming.' };
-  const change = changedSince(image, remembered, found);
+  if (recorded.incomplete) return { kind: 'update', reason: 'An earlier run was interrupted during its transfer.' };
+  const change = changedSince(image, recorded, observed);
   if (change !== undefined) return { kind: 'refused', problem: wrong(site, change) };
-  // A sum that was not known when it came: the server can tell without fetching it again.
-  return isChecked(image) && !isSumKnown(image, remembered)
-    ? { kind: 'update', reason: 'Its checksum is new in the file; Proxmox compares it.' }
-    : { kind: 'none', reason: 'It is there, as it was brought.' };
+  // The checksum was not declared when it was transferred; Proxmox can compare it without downloading it again.
+  return isChecked(image) && !isSumKnown(image, recorded)
+    ? { kind: 'update', reason: 'The file now declares a checksum; Proxmox compares it.' }
+    : { kind: 'none', reason: 'It is unchanged since it was transferred.' };
 }
 
-/** On shared storage another node may have brought it: the one that does the work now need not be the one that did. */
-function rememberedAt({ image, node, isShared }: ImageSite, { files }: StackState): FileRecord | undefined {
+/** On shared storage another node may have transferred it. */
+function recordedAt({ image, node, isShared }: ImageSite, { files }: StackState): FileRecord | undefined {
   const volid = volumeOf(image);
   const known = files[fileKey(node, volid)];
   return known ?? (isShared ? Object.values(files).find((file) => file.volid === volid) : undefined);
 }
 
-/** Only what Proxmox fetches itself, as it is, can it compare without our sending the whole file. */
+/** Proxmox can compare only what it downloads itself and does not unpack; otherwise the whole file would be uploaded again. */
 function isChecked({ fields }: ResolvedImage): boolean {
-  return (fields.sha256 ?? fields.sha512) !== undefined && howOf(fields) === 'image.fetch' && !imageCompression(fields);
+  return (
+    (fields.sha256 ?? fields.sha512) !== undefined && actionOf(fields) === 'image.fetch' && !imageCompression(fields)
+  );
 }
 
-/** Completes "… since it was brought"; undefined where nothing did. */
+/** Completes "… since it was transferred"; undefined if nothing changed. */
 function changedSince(
   { fields }: ResolvedImage,
-  remembered: FileRecord,
-  found: { readonly sizeBytes: number | undefined; readonly ctime: number | undefined },
+  recorded: FileRecord,
+  observed: { readonly sizeBytes: number | undefined; readonly ctime: number | undefined },
 ): string | undefined {
-  const isSent = howOf(fields) === 'image.send';
-  if (isSent && isDeclaredAnew(fields, remembered)) return 'the checksum changed';
-  if (!isSent && (differs(remembered.sha256, fields.sha256) || differs(remembered.sha512, fields.sha512))) {
+  const isSent = actionOf(fields) === 'image.send';
+  if (isSent && hasNewChecksum(fields, recorded)) return 'the checksum changed';
+  if (!isSent && (differs(recorded.sha256, fields.sha256) || differs(recorded.sha512, fields.sha512))) {
     return 'the checksum changed';
   }
-  // The same bytes from elsewhere are the same file.
-  const isSame = !isSent && (isEqual(remembered.sha256, fields.sha256) || isEqual(remembered.sha512, fields.sha512));
-  if (remembered.url !== fields.url && !isSame) return 'the url changed';
-  return isSameFile(remembered, { size: found.sizeBytes, ctime: found.ctime })
+  // The same bytes from another URL are the same file.
+  const isSame = !isSent && (isEqual(recorded.sha256, fields.sha256) || isEqual(recorded.sha512, fields.sha512));
+  if (recorded.url !== fields.url && !isSame) return 'the url changed';
+  return isSameFile(recorded, { size: observed.sizeBytes, ctime: observed.ctime })
     ? undefined
-    : 'somebody changed the file';
+    : 'the file was changed outside Proxwright';
 }
 
-/** Of what we sent, the sum of its bytes is remembered, and beside it what was declared: perhaps that of the packed file. */
-function isDeclaredAnew(fields: ResolvedImage['fields'], { declared, sha256 }: FileRecord): boolean {
+/** For an upload the state records the checksum of its bytes, and the declared one, which may be that of the packed file. */
+function hasNewChecksum(fields: ResolvedImage['fields'], { declared, sha256 }: FileRecord): boolean {
   const now = declaredChecksum(fields as DeclaredSums)?.value; // what is absent there is undefined here
   if (declared !== undefined || imageCompression(fields) !== undefined) return differs(declared, now);
   return differs(sha256, fields.sha256);
 }
 
-/** Only what is known on both sides can be told apart: a sum that comes into the file or leaves it changes no bytes. */
-function differs(remembered: string | undefined, declared: string | undefined): boolean {
-  return remembered !== undefined && declared !== undefined && !isEqual(remembered, declared);
+/** Only two known checksums can differ: declaring one, or removing it from the file, changes no bytes. */
+function differs(recorded: string | undefined, declared: string | undefined): boolean {
+  return recorded !== undefined && declared !== undefined && !isEqual(recorded, declared);
 }
 
-function isEqual(remembered: string | undefined, declared: string | undefined): boolean {
-  return remembered !== undefined && remembered.toLowerCase() === declared?.toLowerCase();
+function isEqual(recorded: string | undefined, declared: string | undefined): boolean {
+  return recorded !== undefined && recorded.toLowerCase() === declared?.toLowerCase();
 }
 
-/** Every sum that the file declares is that of what was brought. */
-function isSumKnown({ fields: { sha256, sha512 } }: ResolvedImage, remembered: FileRecord): boolean {
+/** Every declared checksum is the recorded one. */
+function isSumKnown({ fields: { sha256, sha512 } }: ResolvedImage, recorded: FileRecord): boolean {
   return (
-    (sha256 === undefined || isEqual(remembered.sha256, sha256)) &&
-    (sha512 === undefined || isEqual(remembered.sha512, sha512))
+    (sha256 === undefined || isEqual(recorded.sha256, sha256)) &&
+    (sha512 === undefined || isEqual(recorded.sha512, sha512))
   );
 }
 
@@ -141,17 +143,17 @@ export function volumeOf({ fields, file }: ResolvedImage): string {
   return imageVolid(fields.storage, fields.content, file);
 }
 
-/** Names of the file by which those who use it find it: on its node, or on every node where the storage is shared. */
+/** Tokens that users of the file depend on: for its node, or for every node if the storage is shared. */
 export function volumeTokens({ image, node, isShared }: ImageSite): string[] {
   return [`volume:${isShared ? '*' : node}/${volumeOf(image)}`];
 }
 
-const howOf = ({ path, via }: ResolvedImage['fields']) =>
+const actionOf = ({ path, via }: ResolvedImage['fields']) =>
   path !== undefined || via === 'upload' ? 'image.send' : 'image.fetch';
 
 function makingReason({ fields: { url, path, via } }: ResolvedImage): string {
-  if (path !== undefined) return `${path} is sent to the storage.`;
-  return via === 'upload' ? `${url} is fetched here and sent to the storage.` : `Proxmox fetches ${url}.`;
+  if (path !== undefined) return `${path} is uploaded to the storage.`;
+  return via === 'upload' ? `Proxwright downloads ${url} and uploads it to the storage.` : `Proxmox downloads ${url}.`;
 }
 
 function stepsOf(site: ImageSite, { kind }: { readonly kind: ChangeKind }): Step[] {
@@ -166,7 +168,7 @@ function stepsOf(site: ImageSite, { kind }: { readonly kind: ChangeKind }): Step
   const compression = imageCompression(image.fields);
   const replace = kind === 'replace' && { replace: true };
   const address = siteAddress(site);
-  if (url !== undefined && howOf(image.fields) === 'image.fetch') {
+  if (url !== undefined && actionOf(image.fields) === 'image.fetch') {
     const unpacks = compression !== undefined && isUnpackedByServer(content, compression) && { compression };
     return [fileStep(address, 'image.fetch', { ...place, url, ...sums, ...unpacks, ...replace })];
   }
@@ -192,28 +194,28 @@ function whereOfImage({ positions, address }: ResolvedImage, field: string) {
   return { ...(positions[field] ?? positions['']), address, ...(field !== '' && { field }) };
 }
 
-/** What this release cannot do at all, whatever the storage. */
+/** What this release of Proxmox VE cannot do, on any storage. */
 function releaseProblem({ image }: ImageSite, server: ServerVersion): Diagnostic | undefined {
   const { content } = image.fields;
   if (content === 'import' && !behaves(server, 'images to import through the API')) {
     return new ProxwrightError({
       code: 'BAD_VALUE',
       where: whereOfImage(image, 'content'),
-      detail: `Proxmox VE ${server.version} takes no disk images through its API; that came with 8.3.`,
-      hint: 'Upgrade it, or make the template by hand once, and name it in clone.template.',
+      detail: `Proxmox VE ${server.version} accepts no disk images through its API; 8.3 and later do.`,
+      hint: 'Upgrade it, or create the template by hand once and name it in clone.template.',
     }).diagnostic;
   }
-  const isPacked = howOf(image.fields) === 'image.fetch' && imageCompression(image.fields) !== undefined;
+  const isPacked = actionOf(image.fields) === 'image.fetch' && imageCompression(image.fields) !== undefined;
   if (!isPacked || behaves(server, 'downloads unpacked')) return undefined;
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOfImage(image, 'url'),
-    detail: `Proxmox VE ${server.version} unpacks nothing while it downloads; that came with 8.1.`,
+    detail: `Proxmox VE ${server.version} cannot unpack a download; 8.1 and later can.`,
     hint: advice`Let Proxwright unpack it: ${setting('via', 'upload')}`,
   }).diagnostic;
 }
 
-/** The storage is there, active, and holds such content. */
+/** The storage must exist, be active, and accept such content. */
 function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | undefined {
   const { storage, content } = image.fields;
   const where = whereOfImage(image, 'storage');
@@ -223,7 +225,7 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
       where,
       detail: isRead
         ? `Node ${node} has no storage "${storage}" that the token may see.`
-        : `The storages of node ${node} cannot be read, so nobody can say whether "${storage}" is there.`,
+        : `The storages of node ${node} cannot be read, so Proxwright cannot tell whether "${storage}" exists.`,
       hint: advice`Correct the name, or grant Datastore.Audit and Datastore.AllocateTemplate on it: ${command('permissions')}`,
     }).diagnostic;
   }
@@ -232,16 +234,16 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
       code: 'BAD_VALUE',
       where,
       detail: `Storage "${storage}" is ${row.enabled ? 'not active' : 'disabled'} on ${node}.`,
-      hint: 'Bring it back, or choose another storage.',
+      hint: 'Enable it, or choose another storage.',
     }).diagnostic;
   }
   if (row.content.has(content)) return undefined;
-  const wanted = [...row.content, content].join(',');
+  const contents = [...row.content, content].join(',');
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where,
-    detail: `Storage "${storage}" does not hold ${content === 'iso' ? 'ISO images' : 'images to import'}; it is for ${[...row.content].join(', ')}.`,
-    hint: `Let it: pvesm set ${storage} --content ${wanted}. Or choose another storage.`,
+    detail: `Storage "${storage}" does not hold ${content === 'iso' ? 'ISO images' : 'images to import'}; its content types are ${[...row.content].join(', ')}.`,
+    hint: `Allow it: pvesm set ${storage} --content ${contents}. Or choose another storage.`,
   }).diagnostic;
 }
 
@@ -249,8 +251,8 @@ function unread({ image }: ImageSite, needs: string): Diagnostic {
   return new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     where: whereOfImage(image, 'storage'),
-    detail: `Whether ${volumeOf(image)} is there cannot be read: it needs ${needs}.`,
-    hint: advice`The smallest role for this stack: ${command('permissions')}`,
+    detail: `Proxwright cannot tell whether ${volumeOf(image)} exists: the token needs ${needs}.`,
+    hint: advice`Show the smallest role for this stack: ${command('permissions')}`,
   }).diagnostic;
 }
 
@@ -259,11 +261,11 @@ function unchecked({ image, node }: ImageSite): Diagnostic {
     severity: 'warning',
     code: 'NOT_CHECKED',
     summary: 'Not checked',
-    detail: `${volumeOf(image)} is on ${node} already, and nobody can say what is in it: nobody remembers bringing it, and ${
+    detail: `${volumeOf(image)} already exists on ${node}, and its content is unknown: the state has no record of it, and ${
       (image.fields.sha256 ?? image.fields.sha512)
-        ? 'its checksum is that of the packed file'
-        : 'the file gives no checksum'
-    }. It is used as it is.`,
+        ? 'the declared checksum is that of the packed file'
+        : 'no checksum is declared'
+    }. Proxwright uses it as it is.`,
     where: whereOfImage(image, ''),
   };
 }
@@ -272,7 +274,7 @@ function wrong({ image, node }: ImageSite, change: string): Diagnostic {
   return new ProxwrightError({
     code: 'CONFIG_CHANGED',
     where: whereOfImage(image, ''),
-    detail: `${volumeOf(image)} on ${node} is not what the file asks for any more: ${change} since it was brought. It is kept.`,
-    hint: advice`Bring it again in its place: ${command('apply', '--replace', image.address)}. Or keep both: give this one another name with ${setting('file', '…')}`,
+    detail: `${volumeOf(image)} on ${node} is no longer the file that the stack declares: ${change} since it was transferred. Proxwright keeps it.`,
+    hint: advice`Replace it: ${command('apply', '--replace', image.address)}. Or keep both, and give this one another name: ${setting('file', '…')}`,
   }).diagnostic;
 }

@@ -1,4 +1,4 @@
-/** PCI mappings: what lets a token use a device that the file names by its address. They are made and never deleted. */
+/** PCI mappings allow a token to use a device that the file names by its address. They are created and never deleted. */
 import type { Kind, NeedsContext, StepNeeds } from '../kind.ts';
 import { NOTHING_PLANNED } from '../kind.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';

@@ -1,5 +1,5 @@
 /**
- * PCI mappings as data: their entries, which device on which node they stand for, the names that Proxwright gives them,
+ * PCI mappings as data: their entries, the device of each node that they offer, the names that Proxwright gives them,
  * and the step that creates one.
  */
 import type { Address } from '../../base/address.ts';
@@ -72,7 +72,7 @@ function partOf(entry: string, name: string): string | undefined {
 }
 
 /** Whether it offers this device on this node, and no other. */
-export function standsFor(map: readonly string[], node: string, path: string): boolean {
+export function mapsExactly(map: readonly string[], node: string, path: string): boolean {
   const paths = mappedPaths(map, node);
   return paths.length === 1 && paths[0] === path;
 }

@@ -1,9 +1,9 @@
-/** Reads what a plan needs to know about PCI devices: mappings, and what it takes to make one where none stands for a device. */
+/** Reads PCI mappings and, for devices without one, what is needed to create it. */
 import { hasCode } from '../../base/errors.ts';
 import type { PciDevice, Pve } from '../../pve/index.ts';
 import type { Observed, PciMaking, Readable } from '../observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
-import { type PciHardware, pciPath, standsFor } from './mapping.ts';
+import { mapsExactly, type PciHardware, pciPath } from './mapping.ts';
 
 interface ObservePciInput {
   readonly pve: Pve;
@@ -24,7 +24,7 @@ export async function observePci(input: ObservePciInput): Promise<Pick<Observed,
   const nodes = nodesWithUnmapped(users, mappings);
   if (mappings.size > 0 && nodes.size === 0) return { pciMappings: { ok: true, value: mappings } };
   const making = await readMaking(input, nodes);
-  // An empty list says nothing, unless everything would have been in it.
+  // An empty list means "no mappings" only if the token may see all of them.
   const isComplete = mappings.size > 0 || making.privileges.size > 0;
   return {
     pciMappings: isComplete ? { ok: true, value: mappings } : { ok: false, needs: `Mapping.Use on ${ALL_MAPPINGS}` },
@@ -32,7 +32,7 @@ export async function observePci(input: ObservePciInput): Promise<Pick<Observed,
   };
 }
 
-/** The mappings that the token sees, by name; nothing is asked where no VM uses a device. */
+/** The mappings that the token sees, by name; nothing is read if no VM uses a device. */
 export async function readPciMappings(
   pve: Pve,
   vms: readonly ResolvedVm[],
@@ -47,19 +47,19 @@ function nodesWithUnmapped(vms: readonly ResolvedVm[], mappings: ReadonlyMap<str
   const maps = [...mappings.values()];
   const unmapped = vms.filter(({ fields: { node, pci = {} } }) =>
     Object.values(pci).some(
-      ({ device }) => device !== undefined && !maps.some((map) => standsFor(map, node, pciPath(device))),
+      ({ device }) => device !== undefined && !maps.some((map) => mapsExactly(map, node, pciPath(device))),
     ),
   );
   return new Set(unmapped.map(({ fields }) => fields.node));
 }
 
-async function readMaking({ pve, nodes, signal }: ObservePciInput, wanted: ReadonlySet<string>): Promise<PciMaking> {
+async function readMaking({ pve, nodes, signal }: ObservePciInput, unmapped: ReadonlySet<string>): Promise<PciMaking> {
   const permissions = await pve.access.permissions({ path: ALL_MAPPINGS }, { signal });
   // The value says whether the privilege reaches below the path, where the mappings themselves are.
   const privileges = Object.entries(permissions[ALL_MAPPINGS] ?? {}).flatMap(([name, reaches]) =>
     reaches && name.startsWith('Mapping.') ? [name] : [],
   );
-  const online = [...wanted].filter((node) => nodes.get(node)?.online);
+  const online = [...unmapped].filter((node) => nodes.get(node)?.online);
   const devices = await Promise.all(online.map(async (node) => [node, await readDevices(pve, node, signal)] as const));
   return { privileges: new Set(privileges), devices: new Map(devices) };
 }

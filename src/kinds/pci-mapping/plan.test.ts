@@ -136,8 +136,8 @@ describe('a device without a mapping', () => {
   });
 
   const bothWays = [
-    /Either let Proxwright make one: .*PVEMappingAdmin on \/mapping\/pci/,
-    /Or have it made: pvesh create/,
+    /Let Proxwright create one: .*PVEMappingAdmin on \/mapping\/pci/,
+    /Or create it as root: pvesh create/,
   ];
 
   it.each([

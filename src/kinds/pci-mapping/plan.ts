@@ -1,6 +1,6 @@
 /**
- * PCI addresses of a stack: a token may use a device only through a mapping, so each address is turned into one that is
- * there, or that the plan makes where the token may; otherwise it is refused, with the ways out. Pure.
+ * PCI addresses of a stack. A token may use a device only through a mapping, so each address resolves to an existing
+ * mapping, or to one that the plan creates if the token may; otherwise the plan is refused, with both remedies. Pure.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -10,173 +10,177 @@ import type { ResolvedVm } from '../stack.ts';
 import { whereOf } from '../vm/where.ts';
 import {
   mappedPaths,
+  mapsExactly,
   type PciHardware,
   type PciMapStep,
   pciMappingEntry,
   pciMappingName,
   pciMapStep,
   pciPath,
-  standsFor,
 } from './mapping.ts';
 
-/** What is known of devices and of the VMs that have them. */
-export type PciSight = Pick<Observed, 'pciMappings' | 'pciMaking' | 'vms'>;
+/** Observed mappings, devices, and the VMs that use them. */
+export type ObservedPci = Pick<Observed, 'pciMappings' | 'pciMaking' | 'vms'>;
 
-type Answer =
-  /** The VM has the device by its address, which only root can have given it; that is what the file says. */
+type Resolution =
+  /** The VM already has the device by its address, as the file says; only root can have set that. */
   | { readonly kind: 'kept' }
-  | { readonly kind: 'found'; readonly mapping: string }
-  | { readonly kind: 'make'; readonly mapping: string; readonly entry: string; readonly mdev: boolean }
+  | { readonly kind: 'existing'; readonly mapping: string }
+  | { readonly kind: 'create'; readonly mapping: string; readonly entry: string; readonly mdev: boolean }
   | { readonly kind: 'refused'; readonly problem: Diagnostic };
 
-interface Wish {
+interface DesiredDevice {
   readonly vm: ResolvedVm;
   readonly slot: string;
-  /** As the file gives it. */
+  /** As written in the file. */
   readonly device: string;
 }
 
-/** Address as the file gives it → the mapping that stands for it on the VM's node, now or after this plan. */
-export function pciMappingsFor(vm: ResolvedVm, observed: PciSight): Map<string, string> {
+/** Address as written in the file → its mapping on the VM's node, now or after this plan. */
+export function pciMappingsFor(vm: ResolvedVm, observed: ObservedPci): Map<string, string> {
   return new Map(
-    wishesOf(vm).flatMap((wish): [string, string][] => {
-      const answer = answerTo(wish, observed);
-      return answer.kind === 'found' || answer.kind === 'make' ? [[wish.device, answer.mapping]] : [];
+    desiredDevices(vm).flatMap((desired): [string, string][] => {
+      const resolution = resolveDevice(desired, observed);
+      return resolution.kind === 'existing' || resolution.kind === 'create'
+        ? [[desired.device, resolution.mapping]]
+        : [];
     }),
   );
 }
 
-/** Devices that have no mapping and get none, with the ways out. */
+/** Problems of devices that have no mapping and for which none can be created. */
 export function unmappedDevices(vm: ResolvedVm, observed: Observed): Diagnostic[] {
-  return wishesOf(vm).flatMap((wish) => {
-    const answer = answerTo(wish, observed);
-    return answer.kind === 'refused' ? [answer.problem] : [];
+  return desiredDevices(vm).flatMap((desired) => {
+    const resolution = resolveDevice(desired, observed);
+    return resolution.kind === 'refused' ? [resolution.problem] : [];
   });
 }
 
-/** What those who use a mapping find it by. */
+/** The token that users of a mapping depend on. */
 export function mappingToken(mapping: string): string {
   return `pci-mapping:${mapping}`;
 }
 
 /** Mappings that this VM waits for. */
-export function mappingsUsed(vm: ResolvedVm, observed: PciSight): string[] {
+export function mappingsUsed(vm: ResolvedVm, observed: ObservedPci): string[] {
   return [...pciMappingsFor(vm, observed).values()].map(mappingToken);
 }
 
-/** One step for each mapping that is to be made. */
+/** One step for each mapping that the plan creates. */
 export function pciMapSteps(vms: readonly ResolvedVm[], observed: Observed): PciMapStep[] {
   const groups = new Map<string, { entries: Set<string>; mdev: boolean }>();
-  for (const wish of vms.flatMap(wishesOf)) {
-    const answer = answerTo(wish, observed);
-    if (answer.kind !== 'make') continue;
-    const group = groups.get(answer.mapping) ?? { entries: new Set(), mdev: answer.mdev };
-    group.entries.add(answer.entry);
-    groups.set(answer.mapping, group);
+  for (const desired of vms.flatMap(desiredDevices)) {
+    const resolution = resolveDevice(desired, observed);
+    if (resolution.kind !== 'create') continue;
+    const group = groups.get(resolution.mapping) ?? { entries: new Set(), mdev: resolution.mdev };
+    group.entries.add(resolution.entry);
+    groups.set(resolution.mapping, group);
   }
   return [...groups].map(([mapping, { entries, mdev }]) => pciMapStep({ mapping, map: [...entries], mdev }));
 }
 
-function wishesOf(vm: ResolvedVm): Wish[] {
+function desiredDevices(vm: ResolvedVm): DesiredDevice[] {
   return Object.entries(vm.fields.pci ?? {}).flatMap(([slot, { device }]) =>
     device === undefined ? [] : [{ vm, slot, device }],
   );
 }
 
-function answerTo(wish: Wish, observed: PciSight): Answer {
-  if (partOfOwn(wish, observed, 'host') === wish.device) return { kind: 'kept' };
-  const mapping = findMapping(wish, observed);
-  return mapping === undefined ? makeMapping(wish, observed) : { kind: 'found', mapping };
+function resolveDevice(desired: DesiredDevice, observed: ObservedPci): Resolution {
+  if (observedPart(desired, observed, 'host') === desired.device) return { kind: 'kept' };
+  const mapping = findMapping(desired, observed);
+  return mapping === undefined ? createMapping(desired, observed) : { kind: 'existing', mapping };
 }
 
-/** Where several stand for it the VM keeps the one it has. */
-function findMapping(wish: Wish, observed: PciSight): string | undefined {
+/** If several mappings fit, the VM keeps the one it has. */
+function findMapping(desired: DesiredDevice, observed: ObservedPci): string | undefined {
   const { pciMappings } = observed;
   if (!pciMappings.ok) return undefined;
-  const { node } = wish.vm.fields;
-  const path = pciPath(wish.device);
-  const names = [...pciMappings.value].flatMap(([id, map]) => (standsFor(map, node, path) ? [id] : []));
-  const own = partOfOwn(wish, observed, 'mapping');
+  const { node } = desired.vm.fields;
+  const path = pciPath(desired.device);
+  const names = [...pciMappings.value].flatMap(([id, map]) => (mapsExactly(map, node, path) ? [id] : []));
+  const own = observedPart(desired, observed, 'mapping');
   return own !== undefined && names.includes(own) ? own : names.sort()[0];
 }
 
 /** What the VM has in this slot now. */
-function partOfOwn({ vm, slot }: Wish, { vms }: PciSight, part: 'host' | 'mapping'): string | undefined {
-  const found = vms.get(vm.address);
-  const now = found?.kind === 'present' ? (found.vm.pending.get(slot) ?? found.vm.current.get(slot)) : undefined;
+function observedPart({ vm, slot }: DesiredDevice, { vms }: ObservedPci, part: 'host' | 'mapping'): string | undefined {
+  const observedVm = vms.get(vm.address);
+  const now =
+    observedVm?.kind === 'present' ? (observedVm.vm.pending.get(slot) ?? observedVm.vm.current.get(slot)) : undefined;
   return splitProperty(now ?? '').find(({ key }) => key === part)?.value;
 }
 
-function makeMapping(wish: Wish, observed: PciSight): Answer {
-  const { vm, device } = wish;
+function createMapping(desired: DesiredDevice, observed: ObservedPci): Resolution {
+  const { vm, device } = desired;
   const { node } = vm.fields;
   const path = pciPath(device);
   const { pciMappings, pciMaking } = observed;
   const missing = ['Mapping.Modify', 'Mapping.Use'].filter((name) => !pciMaking?.privileges.has(name));
   const devices = pciMaking?.devices.get(node);
-  if (missing.length > 0) return refused(mayNotMake(wish, pciMappings.ok, `${missing.join(' and ')} on /mapping/pci`));
-  if (!devices) return refused(mayNotMake(wish, true, `node ${node} to be online`));
-  if (!devices.ok) return refused(mayNotMake(wish, true, devices.needs));
-  // Of a whole device the first function must be there, and stands for it.
+  if (missing.length > 0)
+    return refused(cannotCreate(desired, pciMappings.ok, `${missing.join(' and ')} on /mapping/pci`));
+  if (!devices) return refused(cannotCreate(desired, true, `node ${node} to be online`));
+  if (!devices.ok) return refused(cannotCreate(desired, true, devices.needs));
+  // A whole device is identified by its first function.
   const first = /\.[0-7]$/.test(path) ? path : `${path}.0`;
   const hardware = devices.value.find((each) => each.path === first);
-  if (!hardware) return refused(noSuchDevice(wish, devices.value));
-  if (hardware.iommuGroup === undefined) return refused(noIommu(wish));
+  if (!hardware) return refused(noSuchDevice(desired, devices.value));
+  if (hardware.iommuGroup === undefined) return refused(noIommu(desired));
   const mapping = pciMappingName(path, hardware);
   const map = pciMappings.ok ? pciMappings.value.get(mapping) : undefined;
-  if (map && mappedPaths(map, node).length > 0) return refused(nameTaken(wish, mapping));
-  return { kind: 'make', mapping, entry: pciMappingEntry(node, path, hardware), mdev: hardware.mdev };
+  if (map && mappedPaths(map, node).length > 0) return refused(nameTaken(desired, mapping));
+  return { kind: 'create', mapping, entry: pciMappingEntry(node, path, hardware), mdev: hardware.mdev };
 }
 
-const refused = (problem: Diagnostic): Answer => ({ kind: 'refused', problem });
-const lineOf = ({ vm, slot }: Wish) => whereOf(vm, `pci.${slot}.device`);
+const refused = (problem: Diagnostic): Resolution => ({ kind: 'refused', problem });
+const lineOf = ({ vm, slot }: DesiredDevice) => whereOf(vm, `pci.${slot}.device`);
 
-/** Two ways out: the token gets the right to make one, or somebody else makes it. */
-function mayNotMake(wish: Wish, seesMappings: boolean, needs: string): Diagnostic {
-  const { vm, device } = wish;
+/** Two remedies: grant the token the privileges to create a mapping, or have an administrator create it. */
+function cannotCreate(desired: DesiredDevice, seesMappings: boolean, needs: string): Diagnostic {
+  const { vm, device } = desired;
   const { node } = vm.fields;
   const init = {
-    where: lineOf(wish),
+    where: lineOf(desired),
     hint:
-      'Either let Proxwright make one: grant the token PVEMappingAdmin on /mapping/pci and Sys.Audit on /. ' +
-      `Or have it made: pvesh create /cluster/mapping/pci --id NAME --map node=${node},path=${pciPath(device)},id=VENDOR:DEVICE (ids: pvesh get /nodes/${node}/hardware/pci), and grant the token Mapping.Use on it. Then it is found by itself.`,
+      'Let Proxwright create one: grant the token PVEMappingAdmin on /mapping/pci and Sys.Audit on /. ' +
+      `Or create it as root: pvesh create /cluster/mapping/pci --id NAME --map node=${node},path=${pciPath(device)},id=VENDOR:DEVICE (ids: pvesh get /nodes/${node}/hardware/pci), and grant the token Mapping.Use on it; Proxwright then finds it.`,
   };
-  const why = 'Proxmox lets only root@pam with a password name a device by its address';
+  const why = 'Proxmox allows only root@pam with a password to name a device by its address';
   if (!seesMappings) {
     const detail = `PCI device ${device} can be used only through a mapping, and the token sees none: it needs ${needs}. ${why}.`;
     return new ProxwrightError({ ...init, code: 'PRIVILEGE_MISSING', detail }).diagnostic;
   }
-  const detail = `No PCI mapping stands for ${device} on ${node}, and none can be made: that needs ${needs}. ${why}.`;
+  const detail = `No PCI mapping exists for ${device} on ${node}, and Proxwright cannot create one: that needs ${needs}. ${why}.`;
   return new ProxwrightError({ ...init, code: 'MISSING_REFERENCE', detail }).diagnostic;
 }
 
-function noSuchDevice(wish: Wish, devices: readonly PciHardware[]): Diagnostic {
-  const { node } = wish.vm.fields;
+function noSuchDevice(desired: DesiredDevice, devices: readonly PciHardware[]): Diagnostic {
+  const { node } = desired.vm.fields;
   const there = devices.map(({ path, name }) => `${path}${name === '' ? '' : ` (${name})`}`);
   return new ProxwrightError({
     code: 'MISSING_REFERENCE',
-    where: lineOf(wish),
-    detail: `Node ${node} has no PCI device ${pciPath(wish.device)}; it has ${there.length > 0 ? there.join(', ') : 'none that can be passed on'}.`,
+    where: lineOf(desired),
+    detail: `Node ${node} has no PCI device ${pciPath(desired.device)}; it has ${there.length > 0 ? there.join(', ') : 'none that can be passed through'}.`,
     hint: 'Correct the address, or place the VM on the node that has the device.',
   }).diagnostic;
 }
 
-function noIommu(wish: Wish): Diagnostic {
-  const { node } = wish.vm.fields;
+function noIommu(desired: DesiredDevice): Diagnostic {
+  const { node } = desired.vm.fields;
   return new ProxwrightError({
     code: 'BAD_VALUE',
-    where: lineOf(wish),
-    detail: `PCI device ${pciPath(wish.device)} of ${node} is in no IOMMU group, so Proxmox cannot pass it to a VM.`,
-    hint: `Switch the IOMMU on in the firmware of ${node} (VT-d, AMD-Vi) and on its kernel command line, then start it anew.`,
+    where: lineOf(desired),
+    detail: `PCI device ${pciPath(desired.device)} of ${node} is in no IOMMU group, so Proxmox cannot pass it through to a VM.`,
+    hint: `Enable the IOMMU in the firmware of ${node} (VT-d, AMD-Vi) and on its kernel command line, then reboot the node.`,
   }).diagnostic;
 }
 
-function nameTaken(wish: Wish, mapping: string): Diagnostic {
-  const { node } = wish.vm.fields;
+function nameTaken(desired: DesiredDevice, mapping: string): Diagnostic {
+  const { node } = desired.vm.fields;
   return new ProxwrightError({
     code: 'CONFIG_CHANGED',
-    where: lineOf(wish),
-    detail: `The PCI mapping ${mapping} is there, but on ${node} it does not stand for ${pciPath(wish.device)} alone; somebody changed it.`,
-    hint: `Correct it under Datacenter, Resource Mappings, or name a mapping in the file: pci.${wish.slot}.mapping`,
+    where: lineOf(desired),
+    detail: `The PCI mapping ${mapping} exists, but on ${node} it is not for ${pciPath(desired.device)} alone: it was changed outside Proxwright.`,
+    hint: `Correct it under Datacenter, Resource Mappings, or name a mapping in the file: pci.${desired.slot}.mapping`,
   }).diagnostic;
 }

@@ -1,4 +1,4 @@
-/** One PCI device serves one running VM: two that want the same are refused before anything is made. Pure. */
+/** Refuses two running VMs with the same PCI device before anything is created. Pure. */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, setting } from '../../base/hint.ts';
@@ -7,14 +7,14 @@ import type { ResolvedVm } from '../stack.ts';
 import { whereOf } from '../vm/where.ts';
 import { mappedPaths, pciPath, pciPathsOverlap } from './mapping.ts';
 
-/** A slot of a VM that takes a device for itself. */
+/** A slot of a VM that uses a device exclusively. */
 interface Claim {
   readonly vm: ResolvedVm;
   readonly field: string;
   readonly path: string;
 }
 
-/** Among all VMs of the file; a clash is told where it concerns one of `selected`. */
+/** Compares all VMs of the file, and reports conflicts of the `selected` ones. */
 export function devicesUsedTwice(
   vms: readonly ResolvedVm[],
   selected: readonly ResolvedVm[],
@@ -30,17 +30,17 @@ export function devicesUsedTwice(
 
 function claimsOf(vm: ResolvedVm, { pciMappings }: Observed): Claim[] {
   return Object.entries(vm.fields.pci ?? {}).flatMap(([slot, { device, mapping, mdev }]): Claim[] => {
-    // A mediated device is a share of a device, made to be given to several.
+    // Several VMs can share a device by mediated devices.
     if (mdev !== undefined) return [];
     if (device !== undefined) return [{ vm, field: `pci.${slot}.device`, path: pciPath(device) }];
     const map = pciMappings.ok && mapping !== undefined ? pciMappings.value.get(mapping) : undefined;
     const [path, ...others] = mappedPaths(map ?? [], vm.fields.node);
-    // Of several devices each VM gets one that is free.
+    // With several devices in a mapping, each VM gets a free one.
     return path === undefined || others.length > 0 ? [] : [{ vm, field: `pci.${slot}.mapping`, path }];
   });
 }
 
-/** VMs of which one is to stay off may take turns. */
+/** VMs that do not run at the same time may use the same device. */
 function clash(a: Claim, b: Claim): boolean {
   if (a.vm.fields.node !== b.vm.fields.node || !pciPathsOverlap(a.path, b.path)) return false;
   return a.vm === b.vm || (a.vm.fields.power === 'running' && b.vm.fields.power === 'running');
@@ -59,7 +59,7 @@ function usedTwice(first: Claim, second: Claim): Diagnostic {
     detail:
       first.vm === second.vm
         ? `${device} of ${second.vm.fields.node} is given twice to ${second.vm.address}: also in ${first.field}${line === undefined ? '' : ` (${file}:${line})`}.`
-        : `${device} of ${second.vm.fields.node} is given to ${place} too; Proxmox starts only one of them.`,
-    hint: advice`Give each VM a device of its own, or keep all but one of them off: ${setting('power', 'stopped')}`,
+        : `${device} of ${second.vm.fields.node} is also given to ${place}; Proxmox starts only one of them.`,
+    hint: advice`Give each VM its own device, or keep all but one of them stopped: ${setting('power', 'stopped')}`,
   }).diagnostic;
 }

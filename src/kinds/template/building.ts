@@ -1,4 +1,4 @@
-/** The steps that build a template, from nothing or from where an earlier run stopped. Pure. */
+/** The steps that build a template, from the start or from where an earlier run stopped. Pure. */
 
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
@@ -16,16 +16,16 @@ import { type RetireInput, templateStep } from './steps.ts';
 
 export interface Building {
   readonly template: ResolvedTemplate;
-  /** As it is while it is built: under another name where an earlier version has its own. */
+  /** As it is while it is built: under another name if an earlier version has the final one. */
   readonly vm: ResolvedVm;
-  /** What makes way for it. */
+  /** Steps that remove or rename what is in its place. */
   readonly first: readonly Step[];
-  /** How it is made; undefined where it is there already. */
+  /** How it is created; undefined if it exists. */
   readonly making: { readonly clone: CloneInput } | { readonly create: CreateInput } | undefined;
   /** What an earlier run has done. */
   readonly recorded: TemplateRecord | undefined;
   readonly isConverted: boolean;
-  /** What it is to be while it is made, after it has installed itself, and in the end. */
+  /** The desired configuration during the build, after the installation, and in the end. */
   readonly desired: { readonly built: DesiredConfig; readonly finalised: DesiredConfig; readonly final: DesiredConfig };
   readonly retire: RetireInput | undefined;
 }
@@ -80,7 +80,7 @@ function writeAndVerify(vm: ResolvedVm, desired: DesiredConfig, part?: string): 
   ];
 }
 
-/** Its name and the line that says it is complete come last: whoever looks for it by name finds a finished one. */
+/** Its name and the line that says it is complete come last, so that only a finished template has the name. */
 function publishSteps(vm: ResolvedVm, final: DesiredConfig): Step[] {
   const desired: PackedEntry[] = packDesired([...final.values()].filter(({ key }) => isPublished(key)));
   const part = 'publish';
@@ -92,9 +92,9 @@ function publishSteps(vm: ResolvedVm, final: DesiredConfig): Step[] {
 
 const isPublished = (key: string) => key === 'name' || key === 'description';
 
-/** What is left of its fields once it has installed itself: the medium goes, and nothing boots from it. */
+/** Its fields after the installation: without the installation medium, also in the boot order. */
 export function finalFields(whole: VmFields, base: ReadonlyMap<string, string>): VmFields {
-  const fields = withoutDocuments(whole);
+  const fields = withoutCustomFiles(whole);
   const { disks = {}, boot } = fields;
   const media = [
     ...Object.entries(disks).flatMap(([slot, { iso }]) => (typeof iso === 'string' ? [slot] : [])),
@@ -110,9 +110,9 @@ export function finalFields(whole: VmFields, base: ReadonlyMap<string, string>):
   };
 }
 
-/** What it was told to install itself by is for nobody else; the storage they lay in is no storage for a drive. */
-function withoutDocuments(fields: VmFields): VmFields {
+/** Custom cloud-init files served the installation only; their storage holds ISO images, not disks. */
+function withoutCustomFiles(fields: VmFields): VmFields {
   if (ownDocuments(fields.cloud_init).length === 0) return fields;
-  const { cloud_init: _told, ...rest } = fields;
+  const { cloud_init: _cloudInit, ...rest } = fields;
   return rest;
 }

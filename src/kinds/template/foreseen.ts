@@ -1,4 +1,4 @@
-/** What the clones of a template will find once it is finished, so that they can be planned before it is made. Pure. */
+/** A template as it will be when it is finished, so that its clones can be planned before it exists. Pure. */
 
 import type { TemplateCandidate } from '../observed.ts';
 import type { ResolvedTemplate } from '../stack.ts';
@@ -11,7 +11,7 @@ import { desiredSizes } from '../vm/plan/creation.ts';
 import { desiredValuesOf, type Owner, written } from '../vm/privileges/forecast.ts';
 import { configureWrites } from '../vm/writes.ts';
 
-/** Everything as wanted: without its medium, with disks of the size they get. */
+/** With all desired values: without the installation medium, with disks of their final size. */
 export function finished(vm: VmObserved, desired: DesiredConfig, owner: Owner): VmObserved {
   const values = desiredValuesOf(packDesired(desired.values()), owner, vm);
   const made = configureWrites(values, vm).reduce((each, write) => written(each, write, values), vm);

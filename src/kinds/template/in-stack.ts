@@ -1,4 +1,4 @@
-/** Which templates of a stack its VMs are cloned from, and what those clones will find. Pure. */
+/** The templates of a stack that its VMs are cloned from, as they will be. Pure. */
 import type { Address } from '../../base/address.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
 import type { ResolvedStack, ResolvedTemplate, ResolvedVm } from '../stack.ts';
@@ -16,19 +16,19 @@ export function neededTemplates(
   });
 }
 
-/** What clones of a template find it by. */
+/** The token that clones of a template depend on. */
 export function templateToken(address: Address): string {
   return `template:${address}`;
 }
 
-/** The cluster as the templates of the plan will have left it: whoever clones them finds what they will be. */
+/** The cluster with the templates as the plan will leave them. */
 export function withForeseen(observed: Observed, plans: readonly TemplatePlan[]): Observed {
   const foreseen = plans.flatMap((plan) => plan.foreseen ?? []);
   if (foreseen.length === 0) return observed;
   const templates = new Map<string, readonly TemplateCandidate[]>(observed.templates);
   for (const candidate of foreseen) {
     for (const key of [templateKey(candidate.name ?? ''), templateKey(candidate.vmid)]) {
-      // It takes the place of whatever has the name on its node now.
+      // It replaces the template that has the name on its node now.
       const others = (templates.get(key) ?? []).filter(({ node }) => node !== candidate.node);
       templates.set(key, [...others, candidate]);
     }

@@ -17,13 +17,13 @@ export const templateKind: Kind = {
   actions: TEMPLATE_ACTIONS,
   declared: ({ templates }) =>
     templates.map(({ vm: { address, fields }, from, install }) => ({ address, fields, from, install })),
-  // Read with the VMs: until it is converted a template is one.
+  // Read with the VMs: a template is a VM until it is converted.
   observe: async () => ({}),
   plan,
   planDestroy: (context) => destroyMachines(context, ['template', 'retired']),
   // Recorded and settled with the VMs.
   unsettled: () => [],
-  // Its steps are those of a VM, and a few of its own among them.
+  // Counted with the VMs, because most of its steps are those of a VM.
   needs: () => [],
 };
 
@@ -49,12 +49,12 @@ function plan(context: PlanContext): KindPlan {
 }
 
 const WORDS_OF_REMOVAL = {
-  forget: 'A former version of a template, gone from the cluster. Proxwright forgets it.',
-  delete: 'A former version of a template.',
-  keep: 'A former version of a template, kept for its linked clones; only --allow-delete deletes it.',
+  forget: 'An earlier version of a template that no longer exists. Proxwright removes it from the state.',
+  delete: 'An earlier version of a template.',
+  keep: 'An earlier version of a template, kept for its linked clones; only --allow-delete deletes it.',
 };
 
-/** Templates that are selected themselves, and those that selected VMs are about to be cloned from. */
+/** Templates that are selected, and those that selected VMs are cloned from. */
 export function planTemplates(context: PlanContext): TemplatePlan[] {
   const { stack, state, observed, secrets, findings, isSelected, isReplaced } = context;
   const vms = stack.vms.filter(({ address }) => isSelected(address));

@@ -1,7 +1,7 @@
 /**
- * The verdict on one template. There and made from the same recipe: nothing happens. Another recipe: a new version is
- * built beside the old one, which gives up the name only when the new one is complete, and stays, because linked clones
- * rest on its disks. Pure.
+ * The plan of one template. If it exists and its recipe is the same, nothing happens. If the recipe changed, a new version
+ * is built beside the old one. The old one is renamed only when the new one is complete, and stays, because linked clones
+ * use its disks. Pure.
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -34,45 +34,45 @@ export interface TemplatePlanInput extends Pick<VmPlanInput, 'stackName' | 'obse
   readonly template: ResolvedTemplate;
   readonly state: StackState;
   readonly recipe: string;
-  /** It is to be built anew, whatever its recipe. */
+  /** Rebuild it even if its recipe is the same. */
   readonly replace: boolean;
 }
 
 export interface TemplatePlan extends VmPlan {
-  /** What its clones are made from, once this plan has been carried out; undefined where it is found as it is. */
+  /** What its clones are made from once this plan is applied; undefined if the list of guests has it already. */
   readonly foreseen?: TemplateCandidate;
 }
 
-/** Undefined where something is wrong; what, is in `findings`. */
+/** Undefined when the template cannot be planned; `findings` then has the problem. */
 export function planTemplate(input: TemplatePlanInput, findings: Findings): TemplatePlan | undefined {
   const { template, state, observed, recipe } = input;
   const { vm } = template;
-  const remembered = state.vms[vm.address];
-  const found = remembered && observed.vms.get(vm.address);
-  if (!remembered || !found || found.kind === 'gone') return planAbsent(input, findings);
-  const problem = identityProblem(vm, remembered, found);
-  if (problem || found.kind !== 'present') {
+  const recorded = state.vms[vm.address];
+  const observedVm = recorded && observed.vms.get(vm.address);
+  if (!recorded || !observedVm || observedVm.kind === 'gone') return planAbsent(input, findings);
+  const problem = identityProblem(vm, recorded, observedVm);
+  if (problem || observedVm.kind !== 'present') {
     if (problem) findings.problems.push(problem);
     return undefined;
   }
-  const memory = remembered.template;
-  if (memory?.finished && found.vm.template && !input.replace) {
-    return memory.recipe === recipe
+  const recordedTemplate = recorded.template;
+  if (recordedTemplate?.finished && observedVm.vm.template && !input.replace) {
+    return recordedTemplate.recipe === recipe
       ? {
-          change: changeOf(template, 'none', 'It is there, made from this recipe.', found.vm.vmid),
+          change: changeOf(template, 'none', 'It exists and its recipe is unchanged.', observedVm.vm.vmid),
           steps: [],
-          // The list of guests may not know its name yet.
-          foreseen: candidateOf(template, found.vm),
+          // The list of guests may not have its name yet.
+          foreseen: candidateOf(template, observedVm.vm),
         }
-      : supersede(input, remembered, findings);
+      : supersede(input, recorded, findings);
   }
-  if (memory?.finished) return supersede(input, remembered, findings);
-  return memory?.recipe === recipe && !input.replace
-    ? goOn(input, remembered, found.vm, findings)
-    : startOver(input, remembered, findings);
+  if (recordedTemplate?.finished) return supersede(input, recorded, findings);
+  return recordedTemplate?.recipe === recipe && !input.replace
+    ? resume(input, recorded, observedVm.vm, findings)
+    : startOver(input, recorded, findings);
 }
 
-/** Not in the state: perhaps on the cluster all the same, made from this very recipe by somebody else. */
+/** Not in the state. It may still exist, if another stack built it from the same recipe. */
 function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan | undefined {
   const { template, recipe } = input;
   const former = formerOf(input);
@@ -85,7 +85,7 @@ function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan 
   const owner = holder.vm.ok ? findOwnership(holder.vm.value.current.get('description') ?? '') : undefined;
   const isTrue = owner !== undefined && holder.vm.ok && ownershipCounts(owner, holder.vm.value) && !owner.incomplete;
   if (isTrue && owner.recipe === recipe && holder.isTemplate) {
-    return { change: changeOf(template, 'none', 'It is there, made from the same recipe.', holder.vmid), steps: [] };
+    return { change: changeOf(template, 'none', 'It exists, built from the same recipe.', holder.vmid), steps: [] };
   }
   const isOurs = isTrue && owner.stack === input.stackName && owner.address === template.vm.address;
   findings.problems.push(isOurs ? lost(template, holder) : stranger(template, holder));
@@ -95,19 +95,18 @@ function planAbsent(input: TemplatePlanInput, findings: Findings): TemplatePlan 
 function supersede(input: TemplatePlanInput, old: VmRecord, findings: Findings): TemplatePlan | undefined {
   const former = { address: retiredAddress(input.template.name, old.vmid), vmid: old.vmid };
   const first = templateStep(input.template.vm.address, 'template.set-aside', { as: former.address });
-  const reason = `${input.replace ? 'It is made anew, as asked for' : 'Its recipe changed'}: a new version is built beside ${old.vmid}, which stays for its linked clones.`;
+  const reason = `${input.replace ? 'It is replaced, because you asked for it' : 'Its recipe changed'}: a new version is built beside ${old.vmid}, which stays for its linked clones.`;
   return build(input, { kind: 'supersede', reason, former, first }, findings);
 }
 
-/** A half-built one of another recipe, or of which nobody knows what became of it, is worth nothing to anybody. */
+/** An unfinished build of another recipe is destroyed: nothing uses it. */
 function startOver(input: TemplatePlanInput, old: VmRecord, findings: Findings): TemplatePlan | undefined {
-  const why = input.replace ? 'As asked for' : 'Its recipe changed before an earlier run had finished it';
-  const reason = `${why}: it is built anew.`;
+  const why = input.replace ? 'You asked for it' : 'Its recipe changed before an earlier run finished it';
+  const reason = `${why}: it is destroyed and built again.`;
   const former = formerOf(input);
   const first = vmStep(input.template.vm.address, 'vm.destroy', { stop: 'stop' });
   const making = { kind: 'replace', reason, freedId: old.vmid, first, ...(former && { former }) } as const;
-  const built = build(input, making, findings);
-  return built;
+  return build(input, making, findings);
 }
 
 interface Making {
@@ -115,7 +114,7 @@ interface Making {
   readonly reason: string;
   readonly former?: Former;
   readonly freedId?: number;
-  /** Makes way for it. */
+  /** The step that removes or renames what is in its place. */
   readonly first?: Step;
 }
 
@@ -148,7 +147,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
       ? cloned(base, make.clone, bare, owner)
       : created(desiredValuesOf(packDesired(desired.finalised.values()), owner, bare), bare, owner);
   const faults = templateFaults(made.current, guestOf(vm.fields));
-  // What a copy brings along is seen, and checked, when it is there.
+  // A copy is checked once it exists, because only then its devices are known.
   if (!source && faults.length > 0) {
     findings.problems.push(...faults.map((fault) => unfit(template, fault)));
     return undefined;
@@ -173,23 +172,22 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
   };
 }
 
-/** It was removed outside, and what is recorded of it still stands. */
+/** It was deleted outside Proxwright, and the state still has its record. */
 function forgetStep({ template: { vm }, state }: TemplatePlanInput): Step[] {
   return state.vms[vm.address]?.uuid === undefined ? [] : [vmStep(vm.address, 'vm.forget', {})];
 }
 
-/** They are made for one VM, and every clone would get them. */
+/** Such files are meant for one VM, and every clone would get them. */
 const SEEDED = {
-  detail:
-    'Documents of one’s own tell one VM what it is to be; in a template they serve only one that installs itself.',
-  hint: advice`Give them to the VMs that are cloned from it, or say ${setting('install', {})} if the template installs itself by them.`,
+  detail: 'Custom cloud-init files configure one VM. In a template they are useful only if it installs itself.',
+  hint: advice`Set them on the VMs that are cloned from it, or set ${setting('install', {})} if the template uses them to install itself.`,
   field: 'cloud_init',
 };
 
-function goOn(
+function resume(
   input: TemplatePlanInput,
-  remembered: VmRecord,
-  actual: VmObserved,
+  recorded: VmRecord,
+  observedVm: VmObserved,
   findings: Findings,
 ): TemplatePlan | undefined {
   const { template } = input;
@@ -200,41 +198,41 @@ function goOn(
   }
   const former = formerOf(input);
   const vm = buildVm(input, former);
-  const desired = desiredFor(input, vm, actual);
+  const desired = desiredFor(input, vm, observedVm);
   const steps = stepsOfTemplate({
     template,
     vm,
     first: [],
     making: undefined,
-    recorded: remembered.template,
-    isConverted: actual.template,
+    recorded: recorded.template,
+    isConverted: observedVm.template,
     desired,
     retire: former && retireInput(template, former),
   });
-  const change = changeOf(template, 'complete', 'An earlier run did not finish it.', actual.vmid);
-  return { change, steps, foreseen: candidateOf(template, finished(actual, desired.finalised, ownerOf(input))) };
+  const change = changeOf(template, 'complete', 'An earlier run did not finish it.', observedVm.vmid);
+  return { change, steps, foreseen: candidateOf(template, finished(observedVm, desired.finalised, ownerOf(input))) };
 }
 
 function ownerOf({ stackName, template }: TemplatePlanInput): Owner {
   return { stack: stackName, address: template.vm.address };
 }
 
-function desiredFor(input: TemplatePlanInput, vm: ResolvedVm, actual?: VmObserved) {
+function desiredFor(input: TemplatePlanInput, vm: ResolvedVm, observedVm?: VmObserved) {
   const { template, stackName, observed, secrets, recipe, state } = input;
-  const remembered = state.vms[vm.address];
-  // A template is never waited for as a VM is.
+  const recorded = state.vms[vm.address];
+  // Proxwright does not wait for a template to become ready.
   const common = {
     stackName,
     observed,
     secrets,
-    recorded: remembered,
+    recorded,
     recipe,
     mayRestart: false,
     asIncomplete: true,
     readyMs: 0,
   };
-  const identity = actual && { vmid: actual.vmid, uuid: actual.uuid };
-  const base = actual?.current ?? new Map<string, string>();
+  const identity = observedVm && { vmid: observedVm.vmid, uuid: observedVm.uuid };
+  const base = observedVm?.current ?? new Map<string, string>();
   const fields = finalFields(vm.fields, base);
   const final = { ...template.vm, fields: { ...fields, name: template.name } };
   return {
@@ -280,7 +278,7 @@ interface Source {
   readonly vm: VmObserved;
 }
 
-/** The VM that the template is copied from: a finished guest, switched off. */
+/** The VM that the template is copied from: a finished guest that is stopped. */
 function sourceOf({ template, observed }: TemplatePlanInput, { problems }: Findings): Source | undefined {
   const reference = template.from ?? '';
   const where = whereOf(template.vm, 'from');
@@ -288,7 +286,7 @@ function sourceOf({ template, observed }: TemplatePlanInput, { problems }: Findi
   const choice = pickTemplate({
     reference,
     preferredNode: template.vm.fields.node,
-    // Any VM will do here.
+    // A template can be copied from any VM.
     candidates: candidates.map((candidate) => ({ ...candidate, isTemplate: true })),
     guests: [...observed.guests.values()],
     seesNothing: observed.guests.size === 0,
@@ -314,8 +312,8 @@ function changeOf({ vm, name }: ResolvedTemplate, kind: ChangeKind, reason: stri
 function reasonOf({ from, install }: ResolvedTemplate): string {
   if (from !== undefined) return `It is copied from ${from} and converted.`;
   return install
-    ? 'It installs itself from its ISO, and is then converted.'
-    : 'It is made from its image and converted.';
+    ? 'It installs itself from its ISO and is then converted.'
+    : 'It is built from its image and converted.';
 }
 
 function unfit({ vm }: ResolvedTemplate, fault: { detail: string; hint: Hint | string; field: string }): Diagnostic {
@@ -327,8 +325,8 @@ function stranger({ vm, name }: ResolvedTemplate, { vmid, node, isTemplate }: Te
   return new ProxwrightError({
     code: 'NOT_OURS',
     where: whereOf(vm),
-    detail: `"${name}" is ${isTemplate ? 'a template' : 'a VM'} already (${vmid} on ${node}) that was not made from this recipe. It is not touched.`,
-    hint: `To clone it as it is, take "${name}" out of templates. To have one of your own, give it another name.`,
+    detail: `"${name}" is ${isTemplate ? 'a template' : 'a VM'} already (${vmid} on ${node}) that was not built from this recipe. Proxwright does not change it.`,
+    hint: `To clone it as it is, remove "${name}" from templates. To build your own, give it another name.`,
   }).diagnostic;
 }
 
@@ -336,7 +334,7 @@ function lost({ vm, name }: ResolvedTemplate, { vmid, node }: TemplateCandidate)
   return new ProxwrightError({
     code: 'STATE_LOST',
     where: whereOf(vm),
-    detail: `By the line in its notes, template ${vmid} ("${name}") on ${node} was made for this stack from an earlier recipe, but the state does not know it. Nothing was touched.`,
-    hint: advice`Take what is there into the state: ${command('state recover')}`,
+    detail: `By the ownership line in its notes, template ${vmid} ("${name}") on ${node} was built for this stack from an earlier recipe, but its state does not know it. Nothing was changed.`,
+    hint: advice`Add it to the state: ${command('state recover')}`,
   }).diagnostic;
 }

@@ -15,16 +15,20 @@ export type Secrets = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
 
 export function recipeOf(template: ResolvedTemplate, stack: Pick<ResolvedStack, 'images'>, secrets: Secrets): string {
   const { vm, from, install, madeFrom } = template;
-  // Where it stands and what it is called does not change what is in it; nor does how long its making may take.
+  // Its node, name, id and time limits do not change its content.
   const { name: _name, node: _node, vmid: _vmid, ...fields } = vm.fields;
-  const told = [...(secrets.get(vm.address) ?? [])].map(([path, { value }]) => [path, fingerprint(value.reveal())]);
+  const secretDigests = [...(secrets.get(vm.address) ?? [])].map(([path, { value }]) => [
+    path,
+    fingerprint(value.reveal()),
+  ]);
   const ingredients = {
     fields,
     from,
     installs: install !== undefined,
     madeFrom,
     images: imagesIn(template, stack),
-    told,
+    // The names of these keys are part of the fingerprint: a new name would rebuild every template.
+    told: secretDigests,
   };
   return fingerprint(ingredients).slice(0, DIGITS);
 }

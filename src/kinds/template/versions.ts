@@ -1,4 +1,4 @@
-/** Versions of a template: the one that has the name now, those before it, and how the next one is called meanwhile. Pure. */
+/** Versions of a template: the present one, the earlier ones, and the name of the next one while it is built. Pure. */
 import { type Address, addressOf } from '../../base/address.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
@@ -22,7 +22,7 @@ export function retiredAddress(name: string, vmid: number): Address {
   return addressOf('retired', name, String(vmid));
 }
 
-/** Whoever has the template's name on its node, and is none of its versions. */
+/** A guest that has the template's name on its node and is none of its versions. */
 export function holderOf({ template: { name, vm }, state, observed }: VersionsInput): TemplateCandidate | undefined {
   const candidates = observed.templates.get(templateKey(name)) ?? [];
   const isOurs = (vmid: number) =>
@@ -30,17 +30,17 @@ export function holderOf({ template: { name, vm }, state, observed }: VersionsIn
   return candidates.find(({ node, vmid }) => node === vm.fields.node && !isOurs(vmid));
 }
 
-/** An earlier version that still has the name: read, because the list of guests lags. */
+/** An earlier version that still has the name; its configuration decides, because the list of guests may be old. */
 export function formerOf({ template: { name, vm }, state, observed }: VersionsInput): Former | undefined {
   return Object.values(state.vms).flatMap(({ vmid, node }): Former[] => {
     const address = retiredAddress(name, vmid);
-    const found = state.vms[address] && observed.vms.get(address);
-    const hasName = found?.kind === 'present' && found.vm.current.get('name') === name;
+    const observedVm = state.vms[address] && observed.vms.get(address);
+    const hasName = observedVm?.kind === 'present' && observedVm.vm.current.get('name') === name;
     return hasName && node === vm.fields.node ? [{ address, vmid }] : [];
   })[0];
 }
 
-/** While an earlier version has the name, another one; and while one has the id, one of its own. */
+/** The VM as it is built: with another name and id while an earlier version has those of the template. */
 export function buildVm({ template, state, observed }: VersionsInput, former: Former | undefined): ResolvedVm {
   const { vm, name } = template;
   const own = vm.fields.vmid === undefined ? undefined : retiredAddress(name, vm.fields.vmid);
@@ -53,7 +53,7 @@ export function buildVm({ template, state, observed }: VersionsInput, former: Fo
   return { ...vm, fields: { ...fields, name: newName }, ...(free && { vmids: free }) };
 }
 
-/** Ids behind a template's own that later versions of it may take. */
+/** How many ids after that of the template later versions may use. */
 const VERSIONS = 100;
 const MAX_NAME = 63;
 

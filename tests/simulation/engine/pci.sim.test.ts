@@ -80,7 +80,7 @@ describe('a device named by its address', () => {
     if (end.kind !== 'refused') throw new Error('not refused');
     const text = end.problems.map(formatDiagnostic).join('\n');
     expect(text).toContain('Mapping.Modify on /mapping/pci');
-    expect(text).toContain('Or have it made: pvesh create /cluster/mapping/pci');
+    expect(text).toContain('Or create it as root: pvesh create /cluster/mapping/pci');
     expect(text).toMatch(/stack\.yaml:\d+:\d+ — vm\.gpu/);
     expect(at.writes()).toEqual([]);
   });

@@ -65,7 +65,7 @@ function site(fields: string, part: Partial<ImageSite> = {}): ImageSite {
   const image = resolveStack(loadStack(text, 'stack.yaml')).stack?.images[0];
   if (!image) throw new Error('the stack of the test is wrong');
   const row = storageRow({ storage: 'local', content: new Set(['import']) });
-  return { image, node: 'pve1', row, isRead: true, isShared: false, found: { ok: true, value: undefined }, ...part };
+  return { image, node: 'pve1', row, isRead: true, isShared: false, file: { ok: true, value: undefined }, ...part };
 }
 
 function say(images: readonly ImageSite[], answer?: DownloadSight) {
@@ -109,7 +109,7 @@ describe('the image check', () => {
   });
 
   it('warns about an image without a checksum, also if it exists', () => {
-    const there = site(`url: "${URL}"`, { found: { ok: true, value: { sizeBytes: 1, ctime: 1 } } });
+    const there = site(`url: "${URL}"`, { file: { ok: true, value: { sizeBytes: 1, ctime: 1 } } });
     expect(say([there])).toEqual([
       { verdict: 'good', words: `${ADDRESS} is on local.` },
       {

@@ -94,10 +94,10 @@ export function checkImages({
       : result.problems.map(({ where }) => where?.address).filter((each) => each && kindOf(each) === 'image'),
   );
   return observed.images.flatMap((site): Finding[] => {
-    if (refused.has(site.image.address) || !site.found.ok) return [];
+    if (refused.has(site.image.address) || !site.file.ok) return [];
     const address = siteAddress(site);
     const where = { ...(site.image.positions.url ?? site.image.positions['']), address };
-    const found = site.found.value
+    const found = site.file.value
       ? [sayImage.good(`${address} is on ${site.image.fields.storage}.`)]
       : judgeImage(site, address, downloads);
     return [...found, ...unproven(site, address)].map((finding) => ({ ...finding, where }));

@@ -9,17 +9,17 @@ import { isOutcomeUnknown } from '../../../pve/index.ts';
 import { isTaskLost, isTaskUnended } from '../../vm/actions/tasks.ts';
 import { type FileContext, type FilePlace, volidOf } from '../steps.ts';
 
-interface Told {
+interface Transfer {
   /** The file that had the name before was removed by this step. */
   readonly removedOld?: boolean;
   /** Whether the node downloads the file, or Proxwright uploads it. */
   readonly way: 'fetch' | 'send';
 }
 
-export function explained(context: FileContext, place: FilePlace, error: unknown, told: Told): unknown {
+export function explained(context: FileContext, place: FilePlace, error: unknown, transfer: Transfer): unknown {
   if (!(error instanceof ProxwrightError) || isCanceled(error)) return error;
   const where = { address: context.address };
-  const gone = told.removedOld
+  const gone = transfer.removedOld
     ? {
         addedDetail: `--replace removed the old file before, so ${volidOf(place)} does not exist now.`,
       }
@@ -33,7 +33,7 @@ export function explained(context: FileContext, place: FilePlace, error: unknown
         hint: advice`Declare sha256 or sha512, so that Proxmox can compare it, or replace it: ${command('apply', '--replace', context.address)}`,
       });
     case 'NO_SPACE':
-      return error.with({ where, ...gone, hint: noSpaceHint(place, told.way) });
+      return error.with({ where, ...gone, hint: noSpaceHint(place, transfer.way) });
     default:
       return error.with({ where, ...gone });
   }
@@ -50,7 +50,7 @@ export function differs(context: FileContext, place: FilePlace, why: string, cau
   });
 }
 
-function noSpaceHint({ storage, node }: FilePlace, way: Told['way']): string {
+function noSpaceHint({ storage, node }: FilePlace, way: Transfer['way']): string {
   const free = `Free space on storage "${storage}" (on ${node}: pvesm status --storage ${storage}), or choose another one.`;
   return way === 'fetch'
     ? free

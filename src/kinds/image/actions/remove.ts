@@ -67,8 +67,8 @@ function changedMeanwhile(context: FileContext, place: FilePlace): ProxwrightErr
 function notOurs(context: FileContext, place: FilePlace): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_OURS',
-    detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} brought there: its size or time differ from what is remembered. Nothing was touched.`,
+    detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} transferred: its size or time differ from the recorded ones. Nothing was changed.`,
     where: { address: context.address },
-    hint: `If it may go: on ${place.node}, pvesm free ${volidOf(place)}`,
+    hint: `To delete it anyway, run on ${place.node}: pvesm free ${volidOf(place)}`,
   });
 }

@@ -15,14 +15,14 @@ export interface FieldFinder {
 /** `vm` is undefined where it has left the file: then only its address is known. */
 export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observed: Observed): FieldFinder {
   if (!vm) return { whereOf: () => ({ address }) };
-  const wanted = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
+  const desired = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });
   return {
     whereOf: (cause) => {
       if ('field' in cause) return whereOf(vm, cause.field);
       const { key, part } = cause;
-      const fields = wanted.get(key)?.fields ?? [];
+      const fields = desired.get(key)?.fields ?? [];
       const field = fields.find(({ parts }) => part !== undefined && parts.includes(part)) ?? fields[0];
-      // Secrets are left out above, because their values are nobody's business here.
+      // Secrets are left out above: this needs their keys, not their values.
       return whereOf(
         vm,
         field?.path ?? (key === 'cipassword' ? 'cloud_init.password' : OWNERS[key.replace(/\d+$/, '')]),

@@ -129,17 +129,17 @@ async function createFindings(
     [site] = expected.images;
     return expected;
   });
-  return result.ok && site?.found.ok && site.found.value
-    ? existingFile(deps, desired, place, site.found.value)
+  return result.ok && site?.file.ok && site.file.value
+    ? existingFile(deps, desired, place, site.file.value)
     : findingsOf(result, IMAGE, { unknown });
 }
 
 /** The host deletes the file that it knows before it creates this one. */
 function withoutFiles(observed: Observed): Observed {
-  return { ...observed, images: observed.images.map((site) => ({ ...site, found: { ok: true, value: undefined } })) };
+  return { ...observed, images: observed.images.map((site) => ({ ...site, file: { ok: true, value: undefined } })) };
 }
 
-type Existing = NonNullable<(ImageSite['found'] & { ok: true })['value']>;
+type Existing = NonNullable<(ImageSite['file'] & { ok: true })['value']>;
 
 /** A file that the host does not know has the name. */
 async function existingFile(
