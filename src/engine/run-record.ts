@@ -283,6 +283,7 @@ function momentsOfStep(step: StepRecord): Moment[] {
   ];
 }
 
+/** Journals of earlier versions may have times that a clock set back between. */
 function between(from: string | undefined, to: string | undefined): number | undefined {
-  return from === undefined || to === undefined ? undefined : Date.parse(to) - Date.parse(from);
+  return from === undefined || to === undefined ? undefined : Math.max(0, Date.parse(to) - Date.parse(from));
 }

@@ -166,8 +166,9 @@ function ownership(address: string, vmid: number, released: boolean | undefined)
   if (released === true) return `VM ${vmid} no longer has an ownership line.`;
   if (released === false) return `No VM ${vmid} of this stack exists, so there was no ownership line to remove.`;
   return (
-    `VM ${vmid} keeps the ownership line in its notes. To adopt it again: proxwright import '${address}' ${vmid}. ` +
-    'To release it, delete the line that begins with "proxwright:" from its notes, or use --release next time.'
+    `If VM ${vmid} is still the one that was recorded, it keeps the ownership line in its notes: to adopt it again, run ` +
+    `proxwright import '${address}' ${vmid}; to release it, delete the line that begins with "proxwright:". ` +
+    `If another VM has the ID ${vmid} now, there is nothing left to do.`
   );
 }
 

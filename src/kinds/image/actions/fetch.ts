@@ -18,7 +18,7 @@ import {
   volidOf,
 } from '../steps.ts';
 import { differs, explained, hasEnded, isOver } from './failures.ts';
-import { inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile, runningDownloads } from './look.ts';
+import { downloadsTo, endOfTransfers, inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile } from './look.ts';
 import { eraseFile } from './remove.ts';
 
 /** What one run of the step has done so far. */
@@ -44,17 +44,21 @@ async function round(
   soFar: RoundsSoFar,
 ): Promise<'done' | 'again'> {
   const recorded = context.file(keyOf(input));
-  const hasArrived = recorded?.incomplete || soFar.mayBeUnderWay ? await awaitRunning(context, input) : false;
+  const hasArrived = recorded?.incomplete || soFar.mayBeUnderWay ? await awaitTasks(context, input, soFar) : false;
   const entry = await lookFor(context, input);
-  if (!entry) return send(context, input, course, 'absent');
+  if (!entry) return send(context, input, course, 'absent', soFar);
+  if (recorded?.incomplete && !hasArrived) {
+    // The name was free before, but no task of ours made the file: from here on it is that of another client.
+    await context.learnFile(keyOf(input), null);
+    return 'again';
+  }
   const mustGo = input.replace === true && !course.removedOld;
   const isChecked = isComparable(input);
-  if (hasArrived && recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
+  if (recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
   const isOurs = recorded !== undefined && isSameFile(recorded, entry);
   if (isOurs && isFromSame(recorded, input) && (!mustGo || isChecked)) return 'done';
   // Proxmox reads the file and compares it; nothing is downloaded.
-  if (isChecked) return send(context, input, course, recorded?.incomplete ? 'ours' : 'there');
-  if (recorded?.incomplete && isFromSame(recorded, input)) return arrived(context, input, entry);
+  if (isChecked) return send(context, input, course, recorded?.incomplete ? 'ours' : 'there', soFar);
   if (mustGo || recorded?.incomplete) return replaceOld(context, input, course, entry);
   if (isOurs) throw differs(context, input, `It was downloaded from ${recorded.url ?? 'elsewhere'}.`);
   return adopt(context, input, entry);
@@ -79,12 +83,15 @@ async function send(
   input: FetchImageInput,
   course: Course,
   before: 'absent' | 'ours' | 'there',
+  soFar: RoundsSoFar,
 ): Promise<'done' | 'again'> {
   const { node, storage } = input;
   const checksum = declaredChecksum(input);
   // The name is free, so a file that appears under it from now on is ours.
   if (before === 'absent') await context.learnFile(keyOf(input), begun(context, input));
-  await context.intend({ ...placeOf(input), sentAt: context.clock.now() });
+  const sentAt = context.clock.now();
+  await context.intend({ ...placeOf(input), sentAt });
+  soFar.sentAt = sentAt;
   context.progress(before === 'absent' ? 'download' : 'compare');
   const { signal, timeouts } = context;
   const known = context.file(keyOf(input));
@@ -170,19 +177,19 @@ async function arrived(context: FileContext, input: FetchImageInput, entry: Volu
   return 'done';
 }
 
-/** Waits for a download of an earlier run, or one whose answer was lost. True if one succeeded. */
-async function awaitRunning(context: FileContext, input: FetchImageInput): Promise<boolean> {
-  let endedWell = false;
-  for (const upid of await runningDownloads(context, input)) {
+/** Waits for a download of an earlier run, or one whose answer was lost. True if one of ours has succeeded. */
+async function awaitTasks(context: FileContext, input: FetchImageInput, { sentAt }: RoundsSoFar): Promise<boolean> {
+  return endOfTransfers(await downloadsTo(context, input, sentAt), async ({ upid, isOurs }) => {
+    const timeoutMs = context.timeouts.imageMs;
     try {
-      await follow(context, upid, { what: 'download', timeoutMs: context.timeouts.imageMs, withProgress: true });
-      endedWell = true;
+      await follow(context, upid, { what: 'download', timeoutMs, withProgress: true, isOurs });
+      return true;
     } catch (error) {
       if (!hasEnded(error)) throw error;
       context.log.log('debug', `${context.address}: the earlier download failed`, { upid });
+      return false;
     }
-  }
-  return endedWell;
+  });
 }
 
 function begun(context: FileContext, input: FetchImageInput): FileRecord {

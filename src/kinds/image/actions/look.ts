@@ -2,11 +2,11 @@
  * Reading before acting: what the storage lists under the name, and which tasks of ours still work on it. An action reads,
  * acts if there is work, and reads again whenever the outcome is uncertain.
  */
+import type { Instant } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
-import { parseUpid, type Upid, type VolumeEntry } from '../../../pve/index.ts';
+import { parseUpid, type TaskEntry, type Upid, type VolumeEntry } from '../../../pve/index.ts';
 import { patienceOf, patiently } from '../../vm/actions/look.ts';
-import { runningTasks } from '../../vm/actions/tasks.ts';
 import type { FileRecord } from '../record.ts';
 import { type FileContext, type FilePlace, keyOf, volidOf } from '../steps.ts';
 
@@ -47,25 +47,83 @@ export async function recordFile(
   });
 }
 
-/** Our downloads to this name. The id of their tasks is the file name, for every storage. */
-export async function runningDownloads(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
-  const upids = await patiently(context, () => runningTasks(context, { node, type: 'download' }));
-  return upids.filter((upid) => parseUpid(upid)?.id === file);
+/** A task that transfers a file to a name. */
+export interface Transfer {
+  readonly upid: Upid;
+  /**
+   * It started when our request was sent, so it is ours. Another stack may use the same token: a task from another moment is
+   * waited for, but what it makes belongs to that stack.
+   */
+  readonly isOurs: boolean;
+  /** Exit status; undefined while it runs. */
+  readonly status: string | undefined;
+}
+
+/** Between our request and the start of its task, by two clocks. A later task counts as that of another client. */
+const SAME_MOMENT_MS = 3_000;
+
+/**
+ * Downloads to this name by our token, running and ended, newest first. The id of their tasks is the file name, for every
+ * storage. `sentAt`: when our request was sent; undefined if we sent none.
+ */
+export async function downloadsTo(
+  context: FileContext,
+  { node, file }: FilePlace,
+  sentAt?: Instant,
+): Promise<Transfer[]> {
+  const tasks = await tokensTasks(context, node, 'download');
+  const isOurs = (afterMs: number) => isNotBefore(afterMs) && afterMs <= SAME_MOMENT_MS;
+  return transfersOf(
+    tasks.filter(({ id }) => id === file),
+    sentAt,
+    isOurs,
+  );
 }
 
 /**
- * Our uploads to this name. Their tasks run on the node that received the request, which may differ from the target node,
- * and have no id: only their logs say what they copy.
+ * Uploads to this name by our token. Their tasks run on the node that received the request, which may differ from the target
+ * node, begin when the last byte has arrived, and have no id: only their logs say what they copy. An ended one is looked at
+ * only if it may be ours.
  */
-export async function runningImports(context: FileContext, { node, file }: FilePlace): Promise<Upid[]> {
-  const tasks = new Set<Upid>();
+export async function importsTo(
+  context: FileContext,
+  { node, file }: FilePlace,
+  sentAt?: Instant,
+): Promise<Transfer[]> {
+  const tasks = new Map<string, TaskEntry>();
   for (const place of new Set(['localhost', node])) {
-    const upids = await patiently(context, () => runningTasks(context, { node: place, type: 'imgcopy' }));
-    for (const upid of upids) tasks.add(upid);
+    for (const task of await tokensTasks(context, place, 'imgcopy')) tasks.set(task.upid, task);
   }
-  const ours: Upid[] = [];
-  for (const upid of tasks) if (await copiesTo(context, upid, file)) ours.push(upid);
+  const transfers = transfersOf([...tasks.values()], sentAt, isNotBefore);
+  const found = transfers.filter(({ isOurs, status }) => isOurs || status === undefined);
+  const ours: Transfer[] = [];
+  for (const task of found) if (await copiesTo(context, task.upid, file)) ours.push(task);
   return ours;
+}
+
+function transfersOf(
+  tasks: readonly TaskEntry[],
+  sentAt: Instant | undefined,
+  isOurs: (afterMs: number) => boolean,
+): Transfer[] {
+  return tasks
+    .toSorted((a, b) => b.starttime - a.starttime)
+    .map(({ upid, status, starttime, endtime }) => ({
+      upid,
+      status: (status ?? 'RUNNING') === 'RUNNING' && endtime === undefined ? undefined : status,
+      isOurs: sentAt !== undefined && isOurs(starttime * 1_000 - sentAt),
+    }));
+}
+
+/** Servers count whole seconds. */
+const isNotBefore = (afterMs: number) => afterMs > -SAME_MOMENT_MS - 1_000;
+
+async function tokensTasks({ pve, ...context }: FileContext, node: string, typefilter: string): Promise<TaskEntry[]> {
+  const { signal } = context;
+  const tasks = await patiently({ pve, ...context }, () =>
+    pve.node(node).tasks.list({ source: 'all', typefilter, limit: 500 }, { signal }),
+  );
+  return tasks.filter(({ upid }) => parseUpid(upid)?.user === pve.principal);
 }
 
 /** Until the log names the target, the task is taken for ours. */
@@ -79,6 +137,20 @@ async function copiesTo(context: FileContext, upid: Upid, file: string): Promise
   return target === undefined || target.endsWith(`/${file}`);
 }
 
+/** Waits for the running ones. True if one of ours, running or ended before, has succeeded. */
+export async function endOfTransfers(
+  transfers: readonly Transfer[],
+  waitFor: (transfer: Transfer) => Promise<boolean>,
+): Promise<boolean> {
+  let hasSucceeded = false;
+  for (const transfer of transfers) {
+    const { isOurs, status } = transfer;
+    const isGood = status === undefined ? await waitFor(transfer) : /^(OK|WARNINGS: \d+)$/.test(status);
+    hasSucceeded ||= isOurs && isGood;
+  }
+  return hasSucceeded;
+}
+
 function notListed(context: FileContext, place: FilePlace): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_FOUND',
@@ -90,6 +162,8 @@ function notListed(context: FileContext, place: FilePlace): ProxwrightError {
 
 /** What a round knows of earlier rounds. */
 export interface RoundsSoFar {
+  /** When the last request of this step was sent. */
+  sentAt?: Instant;
   /** A request was sent and its outcome is unknown: a task of ours may be running. */
   mayBeUnderWay: boolean;
 }

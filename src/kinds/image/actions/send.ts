@@ -17,7 +17,7 @@ import {
   volidOf,
 } from '../steps.ts';
 import { bounded, differs, explained, hasEnded, isOver } from './failures.ts';
-import { inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile, runningImports } from './look.ts';
+import { endOfTransfers, importsTo, inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile } from './look.ts';
 
 export const sendImage: FileAction<SendImageInput> = async (context, input) => {
   const { origin } = input;
@@ -50,7 +50,9 @@ async function sendBytes(
 ): Promise<void> {
   const course: Course = { before: undefined };
   try {
-    await inFileRounds(context, 'send', (soFar) => round(context, place, image, options, { ...soFar, course }));
+    await inFileRounds(context, 'send', (soFar) =>
+      round(context, place, image, options, Object.assign(soFar, { course })),
+    );
   } catch (error) {
     const removedOld = isOver(error) && (await undone(context, place, course.before));
     throw explained(context, place, error, { way: 'send', removedOld });
@@ -71,8 +73,13 @@ async function round(
   soFar: RoundsSoFar & { readonly course: Course },
 ): Promise<'done' | 'again'> {
   const recorded = context.file(keyOf(place));
-  if (recorded?.incomplete || soFar.mayBeUnderWay) await awaitRunning(context, place);
+  const isBegun = recorded?.incomplete || soFar.mayBeUnderWay ? await awaitTasks(context, place, soFar) : false;
   const entry = await lookFor(context, place);
+  if (entry && recorded?.incomplete && soFar.sentAt !== undefined && !isBegun) {
+    // This run sent it, and no task of ours copied it: the file is that of another client.
+    await context.learnFile(keyOf(place), soFar.course.before?.recorded ?? null);
+    return 'again';
+  }
   switch (entry ? verdictOn(recorded, entry, image, options) : 'send') {
     case 'right':
       return 'done';
@@ -91,7 +98,7 @@ async function round(
       );
     case 'send':
       if (entry && !recorded?.incomplete) soFar.course.before ??= { entry, recorded };
-      await send(context, place, image, options);
+      await send(context, place, image, options, soFar);
       return 'done';
   }
 }
@@ -122,6 +129,7 @@ async function send(
   place: FilePlace,
   image: ReadyImage,
   { url, declared }: SendOptions,
+  soFar: RoundsSoFar,
 ): Promise<void> {
   const { sha256, sizeBytes } = image;
   const { signal, timeouts } = context;
@@ -135,7 +143,9 @@ async function send(
     sizeBytes,
     incomplete: true,
   });
-  await context.intend({ ...placeOf(place), sentAt: context.clock.now(), sizeBytes, sha256 });
+  const sentAt = context.clock.now();
+  await context.intend({ ...placeOf(place), sentAt, sizeBytes, sha256 });
+  soFar.sentAt = sentAt;
   const upid = await context.pve
     .node(place.node)
     .storage(place.storage)
@@ -194,14 +204,19 @@ async function adopt(
   await recordFile(context, place, entry, { sha256: image.sha256, url, declared, foreign: true });
 }
 
-/** Waits for a copy of an earlier run, or one whose answer was lost. The storage shows how it ended. */
-async function awaitRunning(context: FileContext, place: FilePlace): Promise<void> {
-  for (const upid of await runningImports(context, place)) {
+/** Waits for a copy of an earlier run, or one whose answer was lost; the storage shows how it ended. True if one is ours. */
+async function awaitTasks(context: FileContext, place: FilePlace, { sentAt }: RoundsSoFar): Promise<boolean> {
+  const transfers = await importsTo(context, place, sentAt);
+  await endOfTransfers(transfers, async ({ upid, isOurs }) => {
+    const timeoutMs = context.timeouts.imageMs;
     try {
-      await follow(context, upid, { what: 'copy into the storage', timeoutMs: context.timeouts.imageMs });
+      await follow(context, upid, { what: 'copy into the storage', timeoutMs, isOurs });
+      return true;
     } catch (error) {
       if (!hasEnded(error)) throw error;
       context.log.log('debug', `${context.address}: the earlier copy failed`, { upid });
+      return false;
     }
-  }
+  });
+  return transfers.some(({ isOurs }) => isOurs);
 }

@@ -3,14 +3,11 @@
  * nothing, so calling it twice, or from two runs, does no harm.
  */
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
-import { isUpid, parseUpid, type Upid } from '../../../pve/index.ts';
+import { isUpid, parseUpid } from '../../../pve/index.ts';
 import type { OpenAct } from '../../action.ts';
-import { follow } from '../../vm/actions/tasks.ts';
+import { follow, onItsWayMs } from '../../vm/actions/tasks.ts';
 import { type FileContext, type FilePlace, keyOf } from '../steps.ts';
-import { lookFor, recordFile, runningDownloads, runningImports } from './look.ts';
-
-/** A request can outlive the run that sent it: Proxmox's proxy gives its daemon this long to accept it. */
-const ON_ITS_WAY_MS = 30_000;
+import { downloadsTo, endOfTransfers, importsTo, lookFor, recordFile, type Transfer } from './look.ts';
 
 interface SettledFile {
   /**
@@ -24,46 +21,60 @@ export async function settleFile(context: FileContext, step: OpenAct): Promise<S
   const intent = intentOf(step.intent);
   // The run was interrupted before it journaled its intent, so it sent nothing.
   if (!intent) return { outcome: 'nothing' };
-  const endedWell = isUpid(step.upid)
-    ? await waitForEnd(context, step.upid)
-    : await waitForRunning(context, step, intent);
+  const ours = isUpid(step.upid)
+    ? { isBegun: true, endedWell: await waitForEnd(context, { upid: step.upid, isOurs: true }) }
+    : await settleTransfers(context, step, intent);
   const entry = await lookFor(context, intent);
   const recorded = context.file(keyOf(intent));
   if (!entry) {
     if (recorded) await context.learnFile(keyOf(intent), null);
     return { outcome: 'nothing' };
   }
-  if (!recorded?.incomplete || !endedWell) return { outcome: 'ended' };
+  if (recorded?.incomplete && !ours.isBegun) {
+    // The name was free when the run began, but no task of ours made the file: it belongs to another client.
+    await context.learnFile(keyOf(intent), null);
+    return { outcome: 'ended' };
+  }
+  if (!recorded?.incomplete || !ours.endedWell) return { outcome: 'ended' };
   const isWhole = intent.sizeBytes === undefined || intent.sizeBytes === entry.size;
   if (isWhole) await recordFile(context, intent, entry, recorded);
   return { outcome: isWhole ? 'made' : 'ended' };
 }
 
+interface OwnTransfer {
+  /** A task of ours was started. */
+  readonly isBegun: boolean;
+  readonly endedWell: boolean;
+}
+
 /** The task id never reached the journal: the node's task list shows whether the task started. */
-async function waitForRunning(context: FileContext, step: OpenAct, intent: Intent): Promise<boolean> {
-  const running = () =>
-    step.action === 'image.send' ? runningImports(context, intent) : runningDownloads(context, intent);
-  let upids = await running();
-  const onItsWayMs = intent.sentAt + ON_ITS_WAY_MS - context.clock.now();
+async function settleTransfers(context: FileContext, step: OpenAct, intent: Intent): Promise<OwnTransfer> {
+  const list = () =>
+    step.action === 'image.send'
+      ? importsTo(context, intent, intent.sentAt)
+      : downloadsTo(context, intent, intent.sentAt);
+  let transfers = await list();
+  const waitMs = onItsWayMs(context, intent.sentAt);
   // A download or removal shows only when it ends; until then the request may not have been executed.
-  const isDone = upids.length > 0 || ((await lookFor(context, intent)) !== undefined) !== intent.erase;
-  if (!isDone && onItsWayMs > 0) {
+  const isBegun = transfers.some(({ isOurs }) => isOurs);
+  const isDone = isBegun || ((await lookFor(context, intent)) !== undefined) !== intent.erase;
+  if (!isDone && waitMs > 0) {
     context.progress('waiting for a request of the earlier run that may still arrive');
-    await context.clock.sleep(onItsWayMs, context.signal);
-    upids = await running();
+    await context.clock.sleep(waitMs, context.signal);
+    transfers = await list();
   }
-  let endedWell = false;
-  for (const upid of upids) endedWell = await waitForEnd(context, upid);
-  return endedWell;
+  const endedWell = await endOfTransfers(transfers, (transfer) => waitForEnd(context, transfer));
+  return { isBegun: transfers.some(({ isOurs }) => isOurs), endedWell };
 }
 
 /** True if it succeeded. Only a task that has not ended is an error. */
-async function waitForEnd(context: FileContext, upid: Upid): Promise<boolean> {
+async function waitForEnd(context: FileContext, { upid, isOurs }: Pick<Transfer, 'upid' | 'isOurs'>): Promise<boolean> {
   try {
     await follow(context, upid, {
       what: 'the task of an earlier run',
       timeoutMs: context.timeouts.imageMs,
       withProgress: true,
+      isOurs,
     });
     // A removal leaves no file to record.
     return parseUpid(upid)?.type !== 'imgdel';

@@ -11,10 +11,7 @@ import { recordMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
 import { isRunning } from './power.ts';
 import { removeAllSeeds } from './seed.ts';
-import { follow, runningTasks } from './tasks.ts';
-
-/** A request can outlive the run that sent it: Proxmox's proxy gives its daemon this long to accept it. */
-const ON_ITS_WAY_MS = 30_000;
+import { follow, onItsWayMs, runningTasks } from './tasks.ts';
 
 /** For a step that created a VM. */
 export async function settleMaking(context: ActionContext, open: OpenAct): Promise<Settled> {
@@ -73,10 +70,10 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
   if (recorded?.nonce === undefined) return nothingLeft(context);
   const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
   let occupant = await settledOccupant(context, making);
-  const onItsWayMs = sentAt === undefined ? 0 : sentAt + ON_ITS_WAY_MS - context.clock.now();
-  if (occupant.kind === 'free' && onItsWayMs > 0) {
+  const waitMs = sentAt === undefined ? 0 : onItsWayMs(context, sentAt);
+  if (occupant.kind === 'free' && waitMs > 0) {
     context.progress('waiting for a request of the earlier run that may still arrive');
-    await context.clock.sleep(onItsWayMs, context.signal);
+    await context.clock.sleep(waitMs, context.signal);
     occupant = await settledOccupant(context, making);
   }
   if (occupant.kind !== 'ours') return nothingLeft(context);

@@ -1,4 +1,5 @@
 /** Starts tasks and follows them to their end, so that an interrupted run can resume and no task is started twice. */
+import type { Instant } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
@@ -46,13 +47,17 @@ async function followListed(context: ActionContext, upid: Upid, request: TaskReq
   }
 }
 
+interface FollowOptions {
+  readonly what: string;
+  readonly timeoutMs: number;
+  readonly withProgress?: boolean;
+  /** False for the task of another client: it is not journaled, or the next run would take it for ours. */
+  readonly isOurs?: boolean;
+}
+
 /** Journals the task, then waits for it. */
-export async function follow(
-  context: ActionContext,
-  upid: Upid,
-  options: { readonly what: string; readonly timeoutMs: number; readonly withProgress?: boolean },
-): Promise<TaskResult> {
-  await context.attach(upid);
+export async function follow(context: ActionContext, upid: Upid, options: FollowOptions): Promise<TaskResult> {
+  if (options.isOurs !== false) await context.attach(upid);
   const { what, timeoutMs, withProgress = false } = options;
   context.log.log('debug', `${context.address}: ${what} submitted, waiting up to ${printDuration(timeoutMs)}`, {
     upid,
@@ -71,6 +76,17 @@ export async function follow(
   }
   context.log.log('debug', `${context.address}: ${what} completed in ${printDuration(result.waitedMs)}`, { upid });
   return result;
+}
+
+/** A request can outlive the run that sent it: Proxmox's proxy gives its daemon this long to accept it. */
+const ON_ITS_WAY_MS = 30_000;
+
+/**
+ * How long a request of an earlier run may still arrive. Its time was taken from the clock of the day, which may have been set
+ * since: a request from the future is as good as one from this moment.
+ */
+export function onItsWayMs({ clock }: Pick<ActionContext, 'clock'>, sentAt: Instant): number {
+  return Math.min(ON_ITS_WAY_MS, Math.max(0, sentAt + ON_ITS_WAY_MS - clock.now()));
 }
 
 /** Our own running tasks, newest first. Proxmox lists a clone under the id of its source. */

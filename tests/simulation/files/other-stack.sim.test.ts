@@ -1,0 +1,74 @@
+/** A run is killed around its request, and another stack brings the same file meanwhile: the file belongs to that stack. */
+import { describe, expect, it } from 'vitest';
+import { FileBench, IMAGE, KEY, PLACE, SHA256, TOKEN, URL_OF_IMAGE } from './bench.ts';
+
+const PLAIN = { ...PLACE, url: URL_OF_IMAGE };
+const CHECKED = { ...PLAIN, sha256: SHA256 };
+
+/** The line of the journal before the request, and the request. */
+async function killedBeforeRequest(input: typeof PLAIN): Promise<FileBench> {
+  for (let point = 1; ; point++) {
+    const bench = new FileBench();
+    bench.killAt = point;
+    const isKilled = await bench.mortally(() => bench.step('image.fetch', input));
+    if (!isKilled) throw new Error('it was never killed with an open intent');
+    if (bench.open?.intent !== undefined && bench.tasks('download').length === 0) return bench;
+  }
+}
+
+async function fetchedByOther(bench: FileBench, afterMs: number): Promise<void> {
+  await bench.clock.advance(afterMs);
+  const pve = bench.connect(TOKEN);
+  const upid = await pve
+    .node('pve1')
+    .storage('local')
+    .downloadUrl({ url: URL_OF_IMAGE, content: 'import', filename: PLACE.file });
+  await pve.tasks.wait(upid);
+}
+
+describe('a file that another stack fetched while ours was dead', () => {
+  it.each([
+    ['without a checksum', PLAIN],
+    ['with a checksum', CHECKED],
+  ])('is used, and not removed with our stack, %s', async (_, input) => {
+    const bench = await killedBeforeRequest(input);
+    await bench.clock.run(() => fetchedByOther(bench, 10_000));
+    expect(await bench.clock.run(() => bench.takeUp())).toBe('ended');
+    expect(bench.files.get(KEY)).toBeUndefined();
+    await bench.run('image.fetch', input);
+    expect(bench.files.get(KEY)).toMatchObject({ address: IMAGE, foreign: true });
+    await bench.run('image.remove', PLACE);
+    expect(bench.volume()).toBeDefined();
+  });
+
+  it('is waited for while it arrives, and is theirs all the same', async () => {
+    const bench = await killedBeforeRequest(PLAIN);
+    await bench.clock.run(async () => {
+      await bench.clock.advance(10_000);
+      const pve = bench.connect(TOKEN);
+      await pve
+        .node('pve1')
+        .storage('local')
+        .downloadUrl({ url: URL_OF_IMAGE, content: 'import', filename: PLACE.file });
+      expect(await bench.takeUp()).toBe('ended');
+      await bench.step('image.fetch', PLAIN);
+    });
+    expect(bench.tasks('download')).toEqual(['OK']);
+    expect(bench.files.get(KEY)).toMatchObject({ foreign: true });
+  });
+
+  it('by a run of ours whose answer was lost is ours, also when its task has ended by then', async () => {
+    for (let point = 1; ; point++) {
+      const bench = new FileBench();
+      bench.killAt = point;
+      if (!(await bench.mortally(() => bench.step('image.fetch', PLAIN)))) break;
+      if (bench.open?.intent === undefined || bench.tasks('download').length === 0) continue;
+      await bench.clock.advance(3_600_000);
+      await bench.clock.run(() => bench.takeUp());
+      expect(bench.files.get(KEY), `killed at ${point}`).toMatchObject({ sizeBytes: 300_000_000 });
+      expect(bench.files.get(KEY)).not.toHaveProperty('foreign');
+      await bench.run('image.remove', PLACE);
+      expect(bench.volume()).toBeUndefined();
+    }
+  });
+});
