@@ -121,6 +121,7 @@ function vmidRules({ vmids }: Substitution): readonly Rule[] {
     [String.raw`(?<=\block-)`, String.raw`(?=\.conf)`],
     [String.raw`(?<=\bclone )`, String.raw`(?=\/)`],
     ['(?<=, )', '(?= to )'],
+    [String.raw`(?<=\bguests (?:to \w+|failed to \w+):? (?:\d+, )*|\bguests: (?:\d+, )*)`, String.raw`(?!\d)`], // bulk actions
   ] as const;
   const anyVmid = `(?:${[...vmids.keys()].join('|')})`;
   return surroundings.map(([before, after]) => ({

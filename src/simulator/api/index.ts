@@ -4,13 +4,16 @@ import { aclRoutes } from './access/acl.ts';
 import { groupRoutes } from './access/groups.ts';
 import { loginRoutes } from './access/login.ts';
 import { userRoutes } from './access/users.ts';
+import { bulkActionRoutes } from './cluster/bulk-action.ts';
 import { haRoutes } from './cluster/ha.ts';
 import { haRuleRoutes } from './cluster/ha-rules.ts';
 import { mappingRoutes } from './cluster/mapping.ts';
 import { optionsRoutes } from './cluster/options.ts';
 import { clusterOverviewRoutes } from './cluster/overview.ts';
 import { resourcesRoutes } from './cluster/resources.ts';
+import { emptyRoutes } from './empty.ts';
 import { indexRoutes } from './indexes.ts';
+import { allGuestsRoutes } from './nodes/all-guests.ts';
 import { networkRoutes } from './nodes/network.ts';
 import { agentRoutes } from './nodes/qemu/agent.ts';
 import { cloneRoutes } from './nodes/qemu/clone.ts';
@@ -38,13 +41,16 @@ export const ROUTES: Routes = {
   ...groupRoutes,
   ...loginRoutes,
   ...userRoutes,
+  ...bulkActionRoutes,
   ...haRoutes,
   ...haRuleRoutes,
   ...mappingRoutes,
   ...optionsRoutes,
   ...clusterOverviewRoutes,
   ...resourcesRoutes,
+  ...emptyRoutes,
   ...indexRoutes,
+  ...allGuestsRoutes,
   ...networkRoutes,
   ...agentRoutes,
   ...cloneRoutes,

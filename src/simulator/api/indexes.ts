@@ -1,4 +1,4 @@
-/** The version, the lists of what is below a path, and lists that stay empty because their content is not simulated. */
+/** The version, and the lists of what is below a path. */
 import type { Call, Routes } from '../core/call.ts';
 import { isServerSince } from '../world/releases.ts';
 
@@ -19,9 +19,6 @@ export const indexRoutes: Routes = {
     indexOf('id', ['status', 'resources', 'groups', ...(isServerSince(world, '9.0') ? ['rules'] : [])]),
   'GET /cluster/ha/status': () => indexOf('name', ['current', 'manager_status', 'disarm-ha', 'arm-ha']),
   'GET /cluster/mapping': () => indexOf('name', ['dir', 'pci', 'usb']),
-  'GET /cluster/jobs': () => indexOf('subdir', ['schedule-analyze', 'realm-sync']),
-  'GET /cluster/backup': () => [],
-  'GET /cluster/replication': () => [],
   'GET /version': versionOf,
   'GET /nodes/{node}/version': versionOf,
 };

@@ -1,5 +1,8 @@
 /** What a handler receives: one authenticated, routed, permitted and validated request. */
+
+import type { Method } from '../../base/transport.ts';
 import type { EndpointParams } from '../schema/api-params.generated.ts';
+import type { RawParams } from '../schema/types.ts';
 import type { ParamTexts } from '../schema/validate.ts';
 import type { Runtime } from './runtime.ts';
 import type { Job } from './tasks.ts';
@@ -33,6 +36,8 @@ export interface Call<Params = unknown> {
   may(path: string, privileges: readonly string[], options?: { any?: boolean }): boolean;
   /** Like `may`, but throws Proxmox's 403 text. */
   require(path: string, privileges: readonly string[], options?: { any?: boolean }): void;
+  /** What a handler that is a client itself asks of the API, in the caller's name; a refusal is thrown. */
+  request(method: Method, path: string, params: RawParams): Promise<unknown>;
   /** Starts a worker in the caller's name; the UPID is the usual answer of a handler. */
   fork(type: string, id: string, job: Job): string;
 }

@@ -8,6 +8,7 @@ import type { Handler, Routes } from './call.ts';
 
 export interface Endpoint {
   readonly name: string;
+  /** Of an endpoint that is known by name only there are none. */
   readonly facts: EndpointFacts;
   /** Absent where Proxmox has the endpoint and the simulator does not. */
   readonly handler: Handler | undefined;
@@ -27,7 +28,8 @@ interface TreeNode {
 export class Router {
   readonly #root = newTreeNode();
 
-  constructor(routes: Routes, facts: ApiFacts) {
+  constructor(routes: Routes, facts: ApiFacts, others: readonly string[]) {
+    for (const name of others) this.#add({ name, facts: NO_FACTS, handler: undefined });
     const handlers = new Map<string, Handler | undefined>(Object.entries(routes));
     for (const [name, endpointFacts] of Object.entries(facts)) {
       this.#add({ name, facts: endpointFacts, handler: handlers.get(name) });
@@ -64,6 +66,8 @@ export class Router {
     node.methods.set(method, endpoint);
   }
 }
+
+const NO_FACTS: EndpointFacts = { params: {}, permissions: {} };
 
 const GREEDY = new Set(['volume']);
 

@@ -37,11 +37,12 @@ import {
   faultResponse,
   loginRefusedResponse,
   notImplemented,
+  notSimulated,
   paramFault,
   plainResponse,
   successResponse,
 } from '../http/response.ts';
-import { apiOf } from '../schema/api-of-release.ts';
+import { apiOf, otherEndpointsOf } from '../schema/api-of-release.ts';
 import type { ValidationContext } from '../schema/types.ts';
 import { paramTexts, typedParams, validateParams } from '../schema/validate.ts';
 import { isServerSince } from '../world/releases.ts';
@@ -79,7 +80,7 @@ const routers = new Map<string, Router>();
 
 /** One for each version that was ever simulated: they are large and never change. */
 function routerOf(version: string): Router {
-  const router = routers.get(version) ?? new Router(ROUTES, apiOf(version));
+  const router = routers.get(version) ?? new Router(ROUTES, apiOf(version), otherEndpointsOf(version));
   routers.set(version, router);
   return router;
 }
@@ -237,37 +238,45 @@ export class Simulator {
     match: RouteMatch | undefined,
     caller: Caller,
   ): Promise<WireResponse> {
-    const { method, path } = decoded.target;
-    if (!match) throw notImplemented(method, path);
-    const { endpoint, pathParams } = match;
-    const params = mergeParams(decoded.params, pathParams);
-    if (endpoint.facts.allowtoken === false && sentApiToken(request.headers)) throw tokenNotAllowed(path);
-    checkPermissions(this.world, caller, endpoint.facts.permissions, params);
-    const node = this.#resolveNode(endpoint.facts.proxyto, pathParams);
-    // Rule [source PM HTTPServer.pm rest_handler]: without `proxyto` the node that was asked does the work itself.
-    if (endpoint.facts.proxyto !== undefined && !this.world.nodes.get(node)?.online) {
-      return plainResponse({ status: 595, message: 'No route to host', hasBody: false }, this.#now());
-    }
-    const validated = validateParams(endpoint.facts, params, this.#validation);
-    if (!validated.ok) throw paramFault(validated.errors);
-    const { handler } = endpoint;
-    if (!handler) throw new ApiFault(501, `Method '${method} ${path}' is not simulated`);
-    const call = this.#makeCall(decoded, caller, node, {
-      // The type of the handler's parameters is generated from the facts that have just been applied.
-      params: typedParams(endpoint.facts, validated.values) as never,
-      texts: paramTexts(validated.values),
-    });
-    const work = endpoint.facts.protected
-      ? this.#daemonOf(node).run(async () => handler(call))
-      : Promise.resolve(handler(call));
-    const outcome = endpoint.facts.protected ? await this.#proxied(work) : { data: await work };
-    if (!outcome) return proxyTimeout(this.runtime.clock.now());
-    const { data } = outcome;
+    const { path } = decoded.target;
+    if (match?.endpoint.facts.allowtoken === false && sentApiToken(request.headers)) throw tokenNotAllowed(path);
+    const data = await this.#perform(decoded, match, caller);
     const options = { ...this.#now(), format: decoded.format };
     if (data instanceof Download) return downloadResponse(data.filename, data.text, options);
     return data instanceof Paged
       ? successResponse(data.data, { ...options, total: data.total })
       : successResponse(data, options);
+  }
+
+  /** What the endpoint answers this caller; the way from a routed request to its handler. */
+  async #perform(
+    asked: Pick<DecodedCall, 'target' | 'params' | 'upload'>,
+    match: RouteMatch | undefined,
+    caller: Caller,
+  ): Promise<unknown> {
+    const { method, path } = asked.target;
+    if (!match) throw notImplemented(method, path);
+    const { endpoint, pathParams } = match;
+    const { handler } = endpoint;
+    if (!handler) throw notSimulated(method, path);
+    const params = mergeParams(asked.params, pathParams);
+    checkPermissions(this.world, caller, endpoint.facts.permissions, params);
+    const node = this.#resolveNode(endpoint.facts.proxyto, pathParams);
+    // Rule [source PM HTTPServer.pm rest_handler]: without `proxyto` the node that was asked does the work itself.
+    if (endpoint.facts.proxyto !== undefined && !this.world.nodes.get(node)?.online) {
+      throw new ApiFault(595, 'No route to host');
+    }
+    const validated = validateParams(endpoint.facts, params, this.#validation);
+    if (!validated.ok) throw paramFault(validated.errors);
+    const call = this.#makeCall(asked.upload, caller, node, {
+      // The type of the handler's parameters is generated from the facts that have just been applied.
+      params: typedParams(endpoint.facts, validated.values) as never,
+      texts: paramTexts(validated.values),
+    });
+    if (!endpoint.facts.protected) return handler(call);
+    const outcome = await this.#proxied(this.#daemonOf(node).run(async () => handler(call)));
+    if (!outcome) throw new ApiFault(596, PROXY_TIMED_OUT);
+    return outcome.data;
   }
 
   /** The answer of the daemon, or undefined when pveproxy stops waiting; the work itself goes on. */
@@ -305,7 +314,7 @@ export class Simulator {
   }
 
   #makeCall(
-    decoded: DecodedCall,
+    upload: DecodedCall['upload'],
     caller: Caller,
     node: string,
     params: Pick<Call<never>, 'params' | 'texts'>,
@@ -317,12 +326,12 @@ export class Simulator {
       ...params,
       node,
       ...makeCheckers(runtime.world, caller),
-      ...(decoded.upload && {
-        upload: {
-          ...decoded.upload,
-          temporaryName: `pveupload-${randomHex(runtime.random, 32)}`,
-        },
-      }),
+      ...(upload && { upload: { ...upload, temporaryName: `pveupload-${randomHex(runtime.random, 32)}` } }),
+      request: (method, path, sent) => {
+        const target = { method, path, segments: path.split('/').filter(Boolean) };
+        const match = this.#router.find(method, target.segments);
+        return this.#perform({ target, params: sent, upload: undefined }, match, caller);
+      },
       fork: (type, id, job) => runtime.tasks.fork(node, type, id, caller.authid, job),
     };
   }
@@ -355,8 +364,10 @@ function isRefusedUpload(fault: ApiFault, path: string): boolean {
   return fault.status === 403 && /^\/nodes\/[^/]+\/storage\/[^/]+\/upload$/.test(path);
 }
 
+const PROXY_TIMED_OUT = 'Connection timed out';
+
 function proxyTimeout(nowMs: number): WireResponse {
-  return plainResponse({ status: 596, message: 'Connection timed out', hasBody: false }, { nowMs });
+  return plainResponse({ status: 596, message: PROXY_TIMED_OUT, hasBody: false }, { nowMs });
 }
 
 /** The client's own patience, on the simulator's clock. */

@@ -129,6 +129,11 @@ export function dieFault(text: string): ApiFault {
   return new ApiFault(500, `${text}\n`);
 }
 
+/** Proxmox VE has it and the simulator does not. */
+export function notSimulated(method: string, path: string): ApiFault {
+  return new ApiFault(501, `Method '${method} ${path}' is not simulated`);
+}
+
 /** The router knows no such method or path. The one message without a line feed. */
 export function notImplemented(method: string, path: string): ApiFault {
   return new ApiFault(501, `Method '${method} ${path}' not implemented`);

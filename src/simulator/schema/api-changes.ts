@@ -77,6 +77,7 @@ const BEFORE_9_1: readonly ApiChange[] = [
   {
     before: '9.1',
     endpoints: [
+      '* /cluster/bulk-action*',
       'GET /nodes/{node}/capabilities/qemu/cpu-flags',
       'GET /nodes/{node}/query-oci-repo-tags',
       'GET /nodes/{node}/sdn/zones/{zone}/bridges',

@@ -2,6 +2,7 @@
 import { isSince } from '../../base/release.ts';
 import { API_CHANGES, type ApiChange } from './api-changes.ts';
 import { API_FACTS } from './api-facts.generated.ts';
+import { OTHER_ENDPOINTS } from './other-endpoints.generated.ts';
 import type { EndpointFacts, ParamSchema, ParamSchemas, Permissions } from './types.ts';
 
 export type ApiFacts = Readonly<Record<string, EndpointFacts>>;
@@ -50,6 +51,13 @@ export const EXTRA_FACTS: Readonly<Record<string, EndpointFacts>> = {
 };
 
 const NEWEST: ApiFacts = { ...API_FACTS, ...EXTRA_FACTS };
+
+/** The names of endpoints that the release has besides those of `apiOf`. */
+export function otherEndpointsOf(version: string): string[] {
+  return OTHER_ENDPOINTS.filter(
+    ({ since, until }) => isSince(version, since) && (until === undefined || !isSince(version, until)),
+  ).flatMap(({ endpoints }) => endpoints);
+}
 
 /** `version` as the server says it: `8.4.1`. */
 export function apiOf(version: string, newest: ApiFacts = NEWEST): ApiFacts {

@@ -34,6 +34,8 @@ export interface EndpointParams {
   readonly 'GET /access/permissions': { readonly path?: string; readonly userid?: string };
   readonly 'GET /access/roles': object;
   readonly 'GET /access/roles/{roleid}': { readonly roleid: string };
+  readonly 'GET /access/tfa': object;
+  readonly 'GET /access/tfa/{userid}': { readonly userid: string };
   readonly 'GET /access/ticket': object;
   readonly 'GET /access/users': { readonly enabled?: boolean; readonly full?: boolean };
   readonly 'GET /access/users/{userid}': { readonly userid: string };
@@ -42,9 +44,16 @@ export interface EndpointParams {
   readonly 'GET /access/users/{userid}/token/{tokenid}': { readonly tokenid: string; readonly userid: string };
   readonly 'GET /cluster': object;
   readonly 'GET /cluster/backup': object;
+  readonly 'GET /cluster/backup-info/not-backed-up': object;
   readonly 'GET /cluster/bulk-action': object;
   readonly 'GET /cluster/bulk-action/guest': object;
+  readonly 'GET /cluster/firewall': object;
+  readonly 'GET /cluster/firewall/aliases': object;
+  readonly 'GET /cluster/firewall/groups': object;
+  readonly 'GET /cluster/firewall/ipset': object;
   readonly 'GET /cluster/firewall/options': object;
+  readonly 'GET /cluster/firewall/refs': { readonly type?: 'alias' | 'ipset' };
+  readonly 'GET /cluster/firewall/rules': object;
   readonly 'GET /cluster/ha': object;
   readonly 'GET /cluster/ha/groups': object;
   readonly 'GET /cluster/ha/groups/{group}': { readonly group: string };
@@ -56,6 +65,7 @@ export interface EndpointParams {
   readonly 'GET /cluster/ha/status/current': object;
   readonly 'GET /cluster/ha/status/manager_status': object;
   readonly 'GET /cluster/jobs': object;
+  readonly 'GET /cluster/jobs/realm-sync': object;
   readonly 'GET /cluster/mapping': object;
   readonly 'GET /cluster/mapping/dir': { readonly 'check-node'?: string };
   readonly 'GET /cluster/mapping/dir/{id}': { readonly id: string };
@@ -63,10 +73,14 @@ export interface EndpointParams {
   readonly 'GET /cluster/mapping/pci/{id}': { readonly id: string };
   readonly 'GET /cluster/mapping/usb': { readonly 'check-node'?: string };
   readonly 'GET /cluster/mapping/usb/{id}': { readonly id: string };
+  readonly 'GET /cluster/metrics': object;
+  readonly 'GET /cluster/metrics/server': object;
   readonly 'GET /cluster/nextid': { readonly vmid?: number };
   readonly 'GET /cluster/options': object;
   readonly 'GET /cluster/replication': object;
   readonly 'GET /cluster/resources': { readonly type?: 'vm' | 'storage' | 'node' | 'sdn' };
+  readonly 'GET /cluster/sdn/controllers': { readonly pending?: boolean; readonly running?: boolean; readonly type?: 'bgp' | 'evpn' | 'faucet' | 'isis' };
+  readonly 'GET /cluster/sdn/dns': { readonly type?: 'powerdns' };
   readonly 'GET /cluster/sdn/vnets': { readonly pending?: boolean; readonly running?: boolean };
   readonly 'GET /cluster/sdn/zones': { readonly pending?: boolean; readonly running?: boolean; readonly type?: 'evpn' | 'faucet' | 'qinq' | 'simple' | 'vlan' | 'vxlan' };
   readonly 'GET /cluster/status': object;
@@ -82,6 +96,9 @@ export interface EndpointParams {
   readonly 'GET /nodes/{node}/capabilities/qemu/migration': { readonly node: string };
   readonly 'GET /nodes/{node}/config': { readonly node: string; readonly property?: 'acme' | 'acmedomain0' | 'acmedomain1' | 'acmedomain2' | 'acmedomain3' | 'acmedomain4' | 'acmedomain5' | 'ballooning-target' | 'description' | 'location' | 'startall-onboot-delay' | 'wakeonlan' };
   readonly 'GET /nodes/{node}/dns': { readonly node: string };
+  readonly 'GET /nodes/{node}/firewall': { readonly node: string };
+  readonly 'GET /nodes/{node}/firewall/options': { readonly node: string };
+  readonly 'GET /nodes/{node}/firewall/rules': { readonly node: string };
   readonly 'GET /nodes/{node}/hardware': { readonly node: string };
   readonly 'GET /nodes/{node}/hardware/pci': { readonly node: string; readonly 'pci-class-blacklist'?: string; readonly verbose?: boolean };
   readonly 'GET /nodes/{node}/hardware/pci/{pci-id-or-mapping}': { readonly node: string; readonly 'pci-id-or-mapping': string };
@@ -113,7 +130,11 @@ export interface EndpointParams {
   readonly 'GET /nodes/{node}/qemu/{vmid}/cloudinit/dump': { readonly node: string; readonly type: 'user' | 'network' | 'meta'; readonly vmid: number };
   readonly 'GET /nodes/{node}/qemu/{vmid}/config': { readonly current?: boolean; readonly node: string; readonly snapshot?: string; readonly vmid: number };
   readonly 'GET /nodes/{node}/qemu/{vmid}/feature': { readonly feature: 'snapshot' | 'clone' | 'copy'; readonly node: string; readonly snapname?: string; readonly vmid: number };
+  readonly 'GET /nodes/{node}/qemu/{vmid}/firewall': { readonly node: string; readonly vmid: number };
+  readonly 'GET /nodes/{node}/qemu/{vmid}/firewall/aliases': { readonly node: string; readonly vmid: number };
+  readonly 'GET /nodes/{node}/qemu/{vmid}/firewall/ipset': { readonly node: string; readonly vmid: number };
   readonly 'GET /nodes/{node}/qemu/{vmid}/firewall/options': { readonly node: string; readonly vmid: number };
+  readonly 'GET /nodes/{node}/qemu/{vmid}/firewall/refs': { readonly node: string; readonly type?: 'alias' | 'ipset'; readonly vmid: number };
   readonly 'GET /nodes/{node}/qemu/{vmid}/firewall/rules': { readonly node: string; readonly vmid: number };
   readonly 'GET /nodes/{node}/qemu/{vmid}/migrate': { readonly node: string; readonly target?: string; readonly vmid: number };
   readonly 'GET /nodes/{node}/qemu/{vmid}/mtunnelwebsocket': { readonly node: string; readonly socket: string; readonly ticket: string; readonly vmid: number };
@@ -128,6 +149,7 @@ export interface EndpointParams {
   readonly 'GET /nodes/{node}/qemu/{vmid}/vncwebsocket': { readonly node: string; readonly port: number; readonly vmid: number; readonly vncticket: string };
   readonly 'GET /nodes/{node}/query-oci-repo-tags': { readonly node: string; readonly reference: string };
   readonly 'GET /nodes/{node}/query-url-metadata': { readonly node: string; readonly url: string; readonly 'verify-certificates'?: boolean };
+  readonly 'GET /nodes/{node}/replication': { readonly guest?: number; readonly node: string };
   readonly 'GET /nodes/{node}/report': { readonly node: string };
   readonly 'GET /nodes/{node}/rrd': { readonly cf?: 'AVERAGE' | 'MAX'; readonly ds: string; readonly node: string; readonly timeframe: 'hour' | 'day' | 'week' | 'month' | 'year' | 'decade' };
   readonly 'GET /nodes/{node}/rrddata': { readonly cf?: 'AVERAGE' | 'MAX'; readonly node: string; readonly timeframe: 'hour' | 'day' | 'week' | 'month' | 'year' | 'decade' };

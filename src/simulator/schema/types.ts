@@ -2,6 +2,7 @@
  * The vocabulary of the parameter schema: what an endpoint declares and what a request sends.
  * The declarations themselves are generated into `api-facts.generated.ts`.
  */
+import type { ReleaseNumber } from '../../base/release.ts';
 
 export type ParamType = 'string' | 'integer' | 'number' | 'boolean' | 'array';
 
@@ -61,6 +62,13 @@ export interface EndpointFacts {
   readonly proxyto?: string;
   /** Only present where an API token may not call it. */
   readonly allowtoken?: false;
+}
+
+/** Endpoints that are known by name only. */
+export interface OtherEndpoints {
+  readonly since: ReleaseNumber;
+  readonly until?: ReleaseNumber;
+  readonly endpoints: readonly string[];
 }
 
 /** A value as it arrived: text from forms and queries, JSON types from JSON bodies. */

@@ -35,8 +35,14 @@ export function testCall(runtime: Runtime, authid: string): Call {
     texts: {},
     node: runtime.world.entryNode,
     ...makeCheckers(runtime.world, caller),
+    request: refuseRequest,
     fork: (type, id, job) => runtime.tasks.fork(runtime.world.entryNode, type, id, authid, job),
   };
+}
+
+/** A call to one handler has no API behind it. */
+export async function refuseRequest(method: string, path: string): Promise<never> {
+  throw new Error(`${method} ${path}: ask a whole simulator`);
 }
 
 /** A user with a role of exactly these privileges on the path, beside what it has already. */

@@ -19,6 +19,7 @@ import { buildWorld } from '../world/build-world.ts';
 import { RECORDED_WORLD } from '../world/recorded-world.ts';
 import { NEWEST_RELEASE } from '../world/releases.ts';
 import type { Storage, TaskRecord, Vm, VolumeFormat } from '../world/world.ts';
+import { refuseRequest } from './access.ts';
 import { answerOf } from './answer.ts';
 
 interface BenchOptions {
@@ -102,6 +103,7 @@ export class TestBench {
       require: (path, privileges, any) => {
         if (!allowed(path, privileges, any)) throw new Error(`403 ${path}, ${privileges.join('|')}`);
       },
+      request: refuseRequest,
       fork: (type, id, job) => this.runtime.tasks.fork(this.node, type, id, authid, job),
     };
   }

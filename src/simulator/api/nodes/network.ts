@@ -9,8 +9,6 @@ import type { Bridge } from '../../world/world.ts';
 export const networkRoutes: Routes = {
   'GET /nodes/{node}/network': listInterfaces,
   'GET /nodes/{node}/network/{iface}': readInterface,
-  'GET /cluster/sdn/zones': () => [],
-  'GET /cluster/sdn/vnets': () => [],
   'GET /nodes/{node}/sdn/zones/{zone}/bridges': listBridges,
 };
 

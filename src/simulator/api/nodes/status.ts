@@ -9,7 +9,6 @@ import { ResourceView } from '../cluster/resources.ts';
 export const nodeRoutes: Routes = {
   'GET /nodes/{node}/status': readStatus,
   'GET /nodes': listNodes,
-  'GET /nodes/{node}/lxc': () => [],
   'GET /nodes/{node}/hardware/pci': listPciDevices,
   'GET /nodes/{node}/hardware/usb': () => [],
 };

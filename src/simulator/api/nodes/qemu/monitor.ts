@@ -1,10 +1,6 @@
-/**
- * Endpoints of a VM that are hardly simulated: …/monitor, …/sendkey and …/rrddata only refuse, …/firewall is an untouched
- * firewall that can be read and not changed.
- */
-import { createHash } from 'node:crypto';
+/** Endpoints of a VM that are hardly simulated: …/monitor, …/sendkey and …/rrddata only refuse. */
 import type { CallTo, Routes } from '../../../core/call.ts';
-import { dieFault, notImplemented } from '../../../http/response.ts';
+import { dieFault, notSimulated } from '../../../http/response.ts';
 import { loadVm } from '../../../vm/config-file.ts';
 import { withVmLock } from '../../../vm/locking.ts';
 import { isServerSince } from '../../../world/releases.ts';
@@ -19,7 +15,7 @@ export const monitorRoutes: Routes = {
     const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
     // Rule [source QS API2/Qemu.pm monitor]: what goes wrong with QEMU is the answer, not a failure.
     if (!vm.process) return `ERROR: VM ${vm.vmid} not running\n`;
-    throw notImplemented('POST', `/nodes/${call.node}/qemu/${vm.vmid}/monitor`);
+    throw notSimulated('POST', `/nodes/${call.node}/qemu/${vm.vmid}/monitor`);
   },
   'GET /nodes/{node}/qemu/{vmid}/rrddata': (call) => {
     const vmid = call.params.vmid;
@@ -31,21 +27,14 @@ export const monitorRoutes: Routes = {
         `RRD error: rrdcached@unix:/var/run/rrdcached.sock: rrd_fetch_r failed: opening '/var/lib/rrdcached/db/${folder}/${vmid}': No such file or directory`,
       );
     }
-    throw notImplemented('GET', `/nodes/${call.node}/qemu/${vmid}/rrddata`);
+    throw notSimulated('GET', `/nodes/${call.node}/qemu/${vmid}/rrddata`);
   },
   'PUT /nodes/{node}/qemu/{vmid}/sendkey': (call) =>
     withVmLock(call.runtime, call.node, call.params.vmid, {}, () => sendKey(call)),
-  // Rule [recorded unknown-vm]: answered even for a VM that does not exist.
-  'GET /nodes/{node}/qemu/{vmid}/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
-  'GET /nodes/{node}/qemu/{vmid}/firewall/rules': () => [],
-  'GET /cluster/firewall/options': () => ({ digest: EMPTY_FILE_DIGEST }),
 };
 
 function sendKey(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/sendkey'>): never {
   const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
   if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);
-  throw notImplemented('PUT', `/nodes/${call.node}/qemu/${vm.vmid}/sendkey`);
+  throw notSimulated('PUT', `/nodes/${call.node}/qemu/${vm.vmid}/sendkey`);
 }
-
-/** Rule [recorded ha-and-mappings-empty]: the digest of a file that does not exist is that of an empty one. */
-const EMPTY_FILE_DIGEST = createHash('sha1').update('').digest('hex');
