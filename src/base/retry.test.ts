@@ -75,7 +75,7 @@ describe('what counts', () => {
   it.each([
     ['request', ['NOT_EXECUTED', 'UNREACHABLE'], ['OUTCOME_UNKNOWN', 'REQUEST_TIMEOUT', 'GUEST_LOCKED', 'CANCELED']],
     ['lock', ['GUEST_LOCKED', 'CONFIG_LOCKED', 'STORAGE_LOCKED', 'CLUSTER_LOCKED'], ['TASK_FAILED', 'NOT_EXECUTED']],
-    ['daemon', ['NOT_EXECUTED', 'REQUEST_TIMEOUT'], ['UNREACHABLE', 'OUTCOME_UNKNOWN']],
+    ['reach', ['NOT_EXECUTED', 'REQUEST_TIMEOUT', 'UNREACHABLE'], ['OUTCOME_UNKNOWN', 'CERT_UNTRUSTED']],
     ['round', ['OUTCOME_UNKNOWN', 'TASK_VANISHED', 'CONFIG_CHANGED'], ['TASK_FAILED', 'NOT_OURS', 'CANCELED']],
     ['fileRound', ['OUTCOME_UNKNOWN', 'TASK_VANISHED'], ['FILE_DIFFERS', 'TASK_FAILED']],
     ['taskStatus', ['SERVER_FAULT', 'BAD_ANSWER'], ['PRIVILEGE_MISSING', 'CANCELED']],
@@ -131,9 +131,30 @@ describe('retryWhileBusy', () => {
     expect(attempts).toBe(1);
   });
 
-  it('gives up by attempts and says how many there were', async () => {
+  it('goes on as long as time is left, however many attempts that takes', async () => {
     const clock = new VirtualClock();
-    const failing = clock.run(() => retryWhileBusy(DEFAULT_RETRY, context(clock), () => Promise.reject(busy())));
+    const until = clock.ticks() + DEFAULT_RETRY.budgetMs - DEFAULT_RETRY.maxMs;
+    const waiting = retryWhileBusy(DEFAULT_RETRY, context(clock), async (attempt) => {
+      if (clock.ticks() < until) throw busy();
+      return attempt;
+    });
+    expect(await clock.run(() => waiting)).toBeGreaterThan(15);
+  });
+
+  it('does not count the work before the first lock as waiting', async () => {
+    const clock = new VirtualClock();
+    const waiting = retryWhileBusy(DEFAULT_RETRY, context(clock), async (attempt) => {
+      await clock.sleep(2 * DEFAULT_RETRY.budgetMs);
+      if (attempt === 1) throw busy();
+      return 'done';
+    });
+    expect(await clock.run(() => waiting)).toBe('done');
+  });
+
+  it('gives up by attempts where they are limited, and says how many there were', async () => {
+    const clock = new VirtualClock();
+    const policy = { ...DEFAULT_RETRY, attempts: 5 };
+    const failing = clock.run(() => retryWhileBusy(policy, context(clock), () => Promise.reject(busy())));
     await expect(failing).rejects.toMatchObject({
       code: 'CONFIG_LOCKED',
       diagnostic: { detail: expect.stringContaining('Tried 5 times within') },

@@ -7,7 +7,7 @@ import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
 import { advice, setting } from './hint.ts';
 import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
-import { counted } from './units.ts';
+import { counted, printDuration } from './units.ts';
 
 export interface RetryPolicy {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface RetryPolicy {
   /** The pause after the first failure; it doubles with each one. */
   readonly firstMs: number;
   readonly maxMs: number;
-  /** All attempts and pauses together. */
+  /** From the first failure to the last attempt. What the first attempt did before it failed was work, not waiting. */
   readonly budgetMs: number;
   /** The random part of a pause, so that several callers do not retry at the same time. */
   readonly spread: number;
@@ -39,24 +39,27 @@ export const RETRIES = {
     budgetMs: UNBOUNDED,
     spread: 0.5,
   },
-  /** A step that finds a lock of another client. The stack sets it: `rollout.retry`, `rollout.timeouts.lock`. */
+  /**
+   * A step that finds a lock of another client. Bounded by time alone: how long one attempt takes depends on the server,
+   * which waits for locks itself. The stack sets it: `rollout.retry`, `rollout.timeouts.lock`.
+   */
   lock: {
     name: 'lock',
     counts: (error) => isFamily(error, 'busy'),
-    attempts: 5,
+    attempts: UNBOUNDED,
     firstMs: 2_000,
     maxMs: 30_000,
-    budgetMs: 300_000,
+    budgetMs: 600_000,
     spread: 0.2,
   },
-  /** The API daemon is down or slow; after a restart it responds within seconds. */
-  daemon: {
-    name: 'daemon',
-    counts: (error) => hasCode(error, 'NOT_EXECUTED', 'REQUEST_TIMEOUT'),
+  /** The server, its API daemon or a node does not answer. The stack sets the budget: `rollout.timeouts.unreachable`. */
+  reach: {
+    name: 'reach',
+    counts: (error) => hasCode(error, 'UNREACHABLE', 'REQUEST_TIMEOUT', 'NOT_EXECUTED'),
     attempts: UNBOUNDED,
     firstMs: 1_000,
-    maxMs: 15_000,
-    budgetMs: UNBOUNDED,
+    maxMs: 5_000,
+    budgetMs: 300_000,
     spread: 0,
   },
   /** Observing a VM again: the change may have happened, or was based on an outdated read. */
@@ -102,13 +105,12 @@ interface RetryDeps {
 export class Attempts {
   readonly #policy: RetryPolicy;
   readonly #deps: RetryDeps;
-  readonly #startedAt: Ticks;
+  #failedSince: Ticks | undefined;
   #failed = 0;
 
   constructor(policy: RetryPolicy, deps: RetryDeps) {
     this.#policy = policy;
     this.#deps = deps;
-    this.#startedAt = deps.clock.ticks();
   }
 
   /** The number of failed attempts. */
@@ -116,14 +118,21 @@ export class Attempts {
     return this.#failed;
   }
 
+  /** Since the first failure. */
   get spentMs(): number {
-    return this.#deps.clock.ticks() - this.#startedAt;
+    const now = this.#deps.clock.ticks();
+    return now - (this.#failedSince ?? now);
+  }
+
+  get leftMs(): number {
+    return this.#policy.budgetMs - this.spentMs;
   }
 
   /** Counts a failure. Returns the pause before the next attempt; undefined if there is none. */
   next(error: unknown): number | undefined {
     const { counts, attempts, budgetMs } = this.#policy;
     if (!counts(error)) return undefined;
+    this.#failedSince ??= this.#deps.clock.ticks();
     const pauseMs = this.#pauseMs(++this.#failed);
     return this.#failed >= attempts || this.spentMs + pauseMs > budgetMs ? undefined : pauseMs;
   }
@@ -140,6 +149,7 @@ export class Attempts {
   /** Resets the count after a success: only consecutive failures count. */
   restart(): void {
     this.#failed = 0;
+    this.#failedSince = undefined;
   }
 
   #pauseMs(failed: number): number {
@@ -181,11 +191,15 @@ export async function retryWhileBusy<T>(
     } catch (error) {
       if (!(error instanceof ProxwrightError) || !policy.counts(error)) throw error;
       const isAgain = await attempts.again(error, (pauseMs) =>
-        context.log.log('warn', `${context.subject}: busy, trying again in ${seconds(pauseMs)}`, {
-          attempt: attempts.failed,
-          pauseMs,
-          code: error.code,
-        }),
+        context.log.log(
+          'warn',
+          `${context.subject}: busy, trying again in ${seconds(pauseMs)}, for up to ${printDuration(attempts.leftMs)} more`,
+          {
+            attempt: attempts.failed,
+            pauseMs,
+            code: error.code,
+          },
+        ),
       );
       if (!isAgain) throw exhausted(error, attempts);
     }
@@ -194,8 +208,8 @@ export async function retryWhileBusy<T>(
 
 function exhausted(error: ProxwrightError, { failed, spentMs }: Attempts): ProxwrightError {
   return error.with({
-    addedDetail: `Tried ${counted(failed, 'time')} within ${seconds(spentMs)}.`,
-    hint: advice`Run the command again when the other operation has ended, or allow more: ${setting('rollout.retry')}, ${setting('rollout.timeouts.lock')}.`,
+    addedDetail: `Tried ${counted(failed, 'time')} within ${seconds(spentMs)} of waiting.`,
+    hint: advice`Run the command again when the other operation has ended, or allow more time: ${setting('rollout.timeouts.lock')}.`,
   });
 }
 

@@ -124,7 +124,9 @@ export class Session {
         input.onEvent,
       );
       const session = new Session(input, lock, runId, memory);
-      await session.#settle(unfinished.flatMap(({ events }) => openSteps(events)));
+      await input.pve.reach.duringRun(stack.rollout.timeouts.unreachableMs, () =>
+        session.#settle(unfinished.flatMap(({ events }) => openSteps(events))),
+      );
       await session.#save();
       // Only now, with everything they knew in the state file, are the earlier journals closed.
       for (const run of unfinished) await closeRun(store, clock, run.runId);
@@ -210,7 +212,10 @@ export class Session {
     this.#hasExecuted = true;
     const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
     await this.#memory.record({ event: 'planned', steps });
-    const result = await executePlan({ run: this.#run, plan, rollout: stack.rollout, signal, limits });
+    const { timeouts } = stack.rollout;
+    const result = await this.#run.pve.reach.duringRun(timeouts.unreachableMs, () =>
+      executePlan({ run: this.#run, plan, rollout: stack.rollout, signal, limits }),
+    );
     await this.#conclude(result).catch((error: unknown) => {
       throw isFamily(error, 'state') ? unsaved(error, result) : error;
     });

@@ -76,7 +76,7 @@ export interface Rollout {
   readonly staggerMs: number;
   readonly readiness: 'sequential' | 'parallel';
   readonly onFailure: 'continue' | 'stop';
-  readonly retry: { readonly attempts: number; readonly firstMs: number; readonly maxMs: number };
+  readonly retry: { readonly attempts?: number; readonly firstMs: number; readonly maxMs: number };
   readonly limits: {
     readonly vms: number;
     readonly clonesPerNode: number;
@@ -94,6 +94,8 @@ export interface Rollout {
     readonly lockMs: number;
     /** Until an image is in its storage. */
     readonly imageMs: number;
+    /** For a server that does not answer. */
+    readonly unreachableMs: number;
   };
 }
 

@@ -16,6 +16,7 @@ import { type Credentials, principalOf, secretsIn } from './http/credentials.ts'
 import type { Endpoint, Trust } from './http/endpoint.ts';
 import { createHttpsTransport } from './http/https-transport.ts';
 import { Session } from './http/session.ts';
+import { Reach } from './reach.ts';
 import { Api } from './request.ts';
 import { TaskDurations } from './tasks/pace.ts';
 import { DEFAULT_POLL_LIMITS, PollLimiter, type PollLimits, TaskWaiter } from './tasks/wait.ts';
@@ -53,6 +54,8 @@ export interface Pve {
   /** Every secret that this client knows. */
   readonly secrets: KnownSecrets;
   readonly tasks: TaskWaiter;
+  /** Whether the server answers, and for how long to try again. */
+  readonly reach: Reach;
   readonly access: Access;
   readonly cluster: Cluster;
   readonly pools: Pools;
@@ -78,10 +81,12 @@ export function createPve(options: PveOptions): Pve {
   const endpoint = 'transport' in options ? (options.endpoint ?? 'the server') : options.connection.endpoint.url;
   const transport = 'transport' in options ? options.transport : createHttpsTransport(options.connection);
   const limiter = new Limiter(limits.requests);
+  const reach = new Reach({ clock, logger, endpoint });
   const exchange = new Exchange({
     transport,
     endpoint,
     limiter,
+    reach,
     clock,
     logger,
     secrets,
@@ -95,12 +100,14 @@ export function createPve(options: PveOptions): Pve {
   return {
     endpoint,
     principal,
+    reach,
     secrets,
     tasks: new TaskWaiter({
       api,
       clock,
       logger,
       pollLimiter,
+      reach,
       durations: new TaskDurations(),
       endpoint,
       principal,

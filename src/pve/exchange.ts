@@ -22,6 +22,7 @@ import {
 import { type Answer, type Reading, readAnswer } from './answer.ts';
 import { errorFromTransport, type RequestContext } from './errors/failures.ts';
 import type { ApiPath } from './path.ts';
+import type { Reach } from './reach.ts';
 import { encodeForm, type FormParams } from './wire/encoding.ts';
 
 export interface CallOptions {
@@ -52,6 +53,7 @@ export interface ExchangeDeps {
   readonly transport: Transport;
   readonly endpoint: string;
   readonly limiter: Limiter;
+  readonly reach: Reach;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -79,7 +81,7 @@ export class Exchange {
   }
 
   async send(call: Call, identity: Identity, options: CallOptions = {}): Promise<Answer> {
-    const { clock, random, logger, endpoint, secrets } = this.#deps;
+    const { clock, random, logger, endpoint, secrets, reach } = this.#deps;
     const { attempts: most = RETRIES.request.attempts, signal } = options;
     secrets.add(...identity.secrets, ...secretsOf(call.params));
     const context: RequestContext = {
@@ -90,9 +92,10 @@ export class Exchange {
       secrets,
     };
     const wire = toWire(call, identity.headers);
+    const patience = reach.patience(signal);
     const attempts = new Attempts({ ...RETRIES.request, attempts: most }, { clock, random, signal });
     for (;;) {
-      const outcome = await this.#attempt(context, wire, options);
+      const outcome = await this.#attempt(context, call, wire, options);
       if (outcome.kind === 'answer') return outcome.answer;
       const { error } = outcome;
       const isAgain = await attempts.again(error, (pauseMs) =>
@@ -102,23 +105,33 @@ export class Exchange {
           code: error.code,
         }),
       );
-      if (!isAgain) throw error;
+      if (isAgain) continue;
+      if (options.attempts !== undefined || !reach.isWaitedFor(error)) throw error;
+      if (!(await patience.again(error))) throw error;
     }
   }
 
-  async #attempt(context: RequestContext, wire: WireRequest, options: CallOptions): Promise<Reading> {
-    const { transport, limiter } = this.#deps;
+  async #attempt(context: RequestContext, call: Call, wire: WireRequest, options: CallOptions): Promise<Reading> {
+    const { transport, limiter, reach, clock } = this.#deps;
     let underWay = false;
+    let sentAt = clock.ticks();
     try {
       const exchanged = () => {
         throwIfCanceled(options.signal);
         underWay = true;
-        return transport.send(wire, options);
+        sentAt = clock.ticks();
+        // An upload takes as long as its bytes do.
+        const hasEnded = isStreamBody(wire.body) ? () => {} : reach.expectAnswer();
+        return transport.send(wire, options).finally(hasEnded);
       };
       const response: WireResponse = await (options.inSlot ? exchanged() : limiter.run(exchanged, options.signal));
+      reach.answered(call.path.shown, response.status, sentAt);
       return readAnswer(context, response);
     } catch (thrown) {
-      if (thrown instanceof TransportFailure) return { kind: 'error', error: errorFromTransport(context, thrown) };
+      if (thrown instanceof TransportFailure) {
+        reach.failed(thrown, sentAt);
+        return { kind: 'error', error: errorFromTransport(context, thrown) };
+      }
       if (isCanceled(thrown) && underWay && context.changes) {
         throw canceled(`Stopped during ${context.request}; whether it took effect is not known.`, thrown);
       }

@@ -86,6 +86,7 @@ describe('the example of the product', () => {
         shutdownMs: 180_000,
         lockMs: 300_000,
         imageMs: 3_600_000,
+        unreachableMs: 300_000,
       },
     });
     expect(stack.outputs).toEqual({ talos: { vip: '10.0.20.10' }, files: './out' });

@@ -56,7 +56,11 @@ export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
     staggerMs: stagger,
     readiness,
     onFailure: on_failure,
-    retry: { attempts: retry.attempts, firstMs: retry.first, maxMs: retry.max },
+    retry: {
+      ...(retry.attempts !== undefined && { attempts: retry.attempts }),
+      firstMs: retry.first,
+      maxMs: retry.max,
+    },
     limits: {
       vms: limits.vms,
       clonesPerNode: limits.clones_per_node,
@@ -73,6 +77,7 @@ export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
       shutdownMs: timeouts.shutdown,
       lockMs: timeouts.lock,
       imageMs: timeouts.image,
+      unreachableMs: timeouts.unreachable,
     },
   };
 }

@@ -77,7 +77,10 @@ export const rolloutSchema = z.strictObject({
   on_failure: ours(z.enum(['continue', 'stop']).default('continue'), 'What happens to the other VMs when one fails.'),
   retry: z
     .strictObject({
-      attempts: ours(atLeastOne.max(100).default(5), 'Attempts while a lock is held.'),
+      attempts: ours(
+        atLeastOne.max(1000).optional(),
+        'Attempts while a lock is held. Without it only `rollout.timeouts.lock` limits them.',
+      ),
       first: ours(duration().prefault('2s'), 'First pause; each further pause is twice as long.'),
       max: ours(duration().prefault('30s'), 'Longest pause.'),
     })
@@ -99,8 +102,9 @@ export const rolloutSchema = z.strictObject({
       start: ours(duration().prefault('5m'), 'Timeout of a start.'),
       ready: ours(duration().prefault('30m'), 'Timeout for a VM to become ready.'),
       shutdown: ours(duration().prefault('3m'), 'Timeout of a shutdown.'),
-      lock: ours(duration().prefault('5m'), 'Total time one step may wait for locks.'),
+      lock: ours(duration().prefault('10m'), 'Total time one step may wait for locks.'),
       image: ours(duration().prefault('1h'), 'Timeout for the download or upload of an image.'),
+      unreachable: ours(duration().prefault('5m'), 'How long a run waits for a server that does not answer.'),
     })
     .prefault({}),
 });

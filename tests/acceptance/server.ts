@@ -26,6 +26,7 @@ import {
   requireConnection,
   type Trust,
 } from '../../src/pve/index.ts';
+import { Reach } from '../../src/pve/reach.ts';
 import { Api } from '../../src/pve/request.ts';
 import { serveSimulator } from '../../src/simulator/http/server.ts';
 import { createSimulator, recordedWorld } from '../../src/simulator/index.ts';
@@ -119,7 +120,12 @@ function openApi({ endpoint, trust, credentials, clock }: Connection): ReturnTyp
   const transport = createHttpsTransport({ endpoint, trust });
   const { requests, agentCalls } = DEFAULT_LIMITS;
   const parts = { transport, endpoint: endpoint.url, limiter: new Limiter(requests), clock, logger: silentLogger };
-  const exchange = new Exchange({ ...parts, random: systemRandom, secrets: new KnownSecrets() });
+  const exchange = new Exchange({
+    ...parts,
+    reach: new Reach(parts),
+    random: systemRandom,
+    secrets: new KnownSecrets(),
+  });
   const session = new Session({ exchange, credentials, clock, logger: silentLogger });
   return { api: new Api(session, silentLogger, new Limiter(agentCalls)), close: () => transport.close() };
 }

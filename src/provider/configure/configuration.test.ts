@@ -101,6 +101,7 @@ describe('the schema of the provider', () => {
               {
                 clone: 'string',
                 image: 'string',
+                unreachable: 'string',
                 start: 'string',
                 ready: 'string',
                 shutdown: 'string',

@@ -12,6 +12,7 @@ import { Attempts, RETRIES } from '../../base/retry.ts';
 import type { KnownSecrets } from '../../base/secret.ts';
 import { NodeTasks } from '../api/nodes/tasks.ts';
 import { isConnectionTrouble, isNotFound } from '../errors/kinds.ts';
+import type { Reach } from '../reach.ts';
 import type { Api } from '../request.ts';
 import { parseUpid, type Upid } from '../wire/ids.ts';
 import { type TaskDurations, TaskPace } from './pace.ts';
@@ -60,6 +61,7 @@ export interface TaskWaiterDeps {
   readonly logger: Logger;
   readonly pollLimiter: PollLimiter;
   readonly durations: TaskDurations;
+  readonly reach: Reach;
   readonly endpoint: string;
   readonly principal: string;
   /** Removed from logs and exit texts, which repeat what was sent. */
@@ -159,9 +161,13 @@ class Watch {
 
   /** The code of an error that says nothing about the task; rethrows any other error. */
   #excuse(thrown: unknown): string {
-    // A connection may stay down until the wait times out. Nonsense from the server is an error after a few attempts.
-    const isExcused = isConnectionTrouble(thrown) || this.#answers.next(thrown) !== undefined;
-    if (!isExcused || !(thrown instanceof ProxwrightError)) throw thrown;
+    const { reach } = this.#deps;
+    // A connection may stay down for a while. Nonsense from the server is an error after a few attempts.
+    const isExcused = isConnectionTrouble(thrown)
+      ? reach.mayTryAgain(thrown)
+      : this.#answers.next(thrown) !== undefined;
+    if (!(thrown instanceof ProxwrightError)) throw thrown;
+    if (!isExcused) throw reach.gaveUp(thrown, taskName(this.context.upid));
     return thrown.code;
   }
 

@@ -51,7 +51,9 @@ it('notes each retry with its reason, at its time, in the journal of the run', a
   });
   const run = describeRun(await readRun(store, runId));
   expect(run.notes.length).toBeGreaterThan(1);
-  const waits = timeline(run, '').filter(({ what }) => /busy, trying again in [\d.]+ s$/.test(what));
+  const waits = timeline(run, '').filter(({ what }) =>
+    /busy, trying again in [\d.]+ s, for up to [\dms ]+ more$/.test(what),
+  );
   expect(waits.map(({ address }) => address)).toEqual(run.notes.map(() => 'vm.web'));
   expect(new Set(waits.map(({ at }) => at)).size).toBe(waits.length);
 });

@@ -6,7 +6,7 @@ import type { Instant } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { parseUpid, type TaskEntry, type Upid, type VolumeEntry } from '../../../pve/index.ts';
-import { patienceOf, patiently } from '../../vm/actions/look.ts';
+import { patiently } from '../../vm/actions/look.ts';
 import type { FileRecord } from '../record.ts';
 import { type FileContext, type FilePlace, keyOf, volidOf } from '../steps.ts';
 
@@ -174,7 +174,7 @@ export async function inFileRounds(
   round: (soFar: RoundsSoFar) => Promise<'done' | 'again'>,
 ): Promise<void> {
   await context.whileBusy(`${what} ${context.address}`, async () => {
-    const patience = patienceOf(context);
+    const patience = context.pve.reach.patience(context.signal);
     const soFar: RoundsSoFar = { mayBeUnderWay: false };
     const rounds = new Attempts(RETRIES.fileRound, context);
     // Uncertain outcomes are checked for as long as an image may take; a round that transfers has its own limits.
@@ -185,7 +185,7 @@ export async function inFileRounds(
         if ((await round(soFar)) === 'done') return;
         failure = restless(context, what);
       } catch (error) {
-        if (await patience.survives(error)) continue;
+        if (await patience.again(error)) continue;
         if (!(error instanceof ProxwrightError) || context.clock.ticks() >= deadline) throw error;
         soFar.mayBeUnderWay = true;
         failure = error;

@@ -121,7 +121,7 @@ export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
 
 export async function inRounds(context: ActionContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
   const end = await context.whileBusy(`${what} ${context.address}`, async () => {
-    const patience = patienceOf(context);
+    const patience = context.pve.reach.patience(context.signal);
     const rounds = new Attempts(RETRIES.round, context);
     for (;;) {
       try {
@@ -131,7 +131,7 @@ export async function inRounds(context: ActionContext, what: string, round: () =
         if (rounds.next(stuck) === undefined) return { stuck };
       } catch (error) {
         forgetObserved(context);
-        if (await patience.survives(error)) continue;
+        if (await patience.again(error)) continue;
         if (rounds.next(error) === undefined) throw error;
         context.log.log('debug', `${context.address}: ${what}: looking again`, {
           round: rounds.failed,
@@ -144,29 +144,16 @@ export async function inRounds(context: ActionContext, what: string, round: () =
   if (typeof end === 'object') throw end.stuck;
 }
 
-/** Repeats a read while the daemon behind the API is unavailable. */
+/** Repeats a read while nothing answers. */
 export async function patiently<T>(context: ActionContext, ask: () => Promise<T>): Promise<T> {
-  const patience = patienceOf(context);
+  const patience = context.pve.reach.patience(context.signal);
   for (;;) {
     try {
       return await ask();
     } catch (error) {
-      if (!(await patience.survives(error))) throw error;
+      if (!(await patience.again(error))) throw error;
     }
   }
-}
-
-/** Retries requests that Proxmox certainly did not execute because its daemon was unavailable or slow. */
-export function patienceOf(context: ActionContext): { survives(error: unknown): Promise<boolean> } {
-  const attempts = new Attempts({ ...RETRIES.daemon, budgetMs: context.timeouts.lockMs }, context);
-  return {
-    survives: (error) =>
-      attempts.again(error, (pauseMs) =>
-        context.log.log('debug', `${context.address}: ${toDiagnostic(error).code}, trying again in ${pauseMs} ms`, {
-          pauseMs,
-        }),
-      ),
-  };
 }
 
 function restless(context: ActionContext, what: string): ProxwrightError {

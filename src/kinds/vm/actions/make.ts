@@ -17,7 +17,7 @@ import { unpackDesired } from '../packed.ts';
 import { macsOf } from '../parts.ts';
 import type { CloneInput, CreateInput } from '../steps.ts';
 import { creationValues } from '../writes.ts';
-import { knownVm, look, patienceOf } from './look.ts';
+import { knownVm, look } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
 import { chooseId, type DesiredId } from './records.ts';
 import { follow, isTaskLost } from './tasks.ts';
@@ -47,7 +47,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
   let making = await takenUp(context, job);
   await context.whileBusy(`${job.what} ${context.address}`, async () => {
     if (context.recorded()?.uuid !== undefined) return;
-    const patience = patienceOf(context);
+    const patience = context.pve.reach.patience(context.signal);
     let isInterrupted = false;
     const tries = new Attempts(RETRIES.make, context);
     for (;;) {
@@ -61,7 +61,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
         if (tries.next(next.because) === undefined) throw next.because;
         if (next.kind === 'other-id') making = undefined;
       } catch (error) {
-        if (!(await patience.survives(error))) throw error;
+        if (!(await patience.again(error))) throw error;
         isInterrupted = true;
       }
     }

@@ -43,6 +43,7 @@ function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
   const context = {
     pve: {
       node: (name: string) => ({ vm: () => vmOn(name) }),
+      reach: { patience: () => ({ again: async () => false }) },
       inOneSlot: (work: (options: object) => Promise<unknown>) => work({}),
       cluster: { resources: async () => [{ vmid: 101, node: here() }] },
       tasks: { wait: async () => ({ upid, outcome: 'ok', warnings: 0, log: [], waitedMs: 0 }) },
