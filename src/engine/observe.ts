@@ -20,6 +20,8 @@ export interface ObserveInput {
   readonly secrets?: Secrets | undefined;
   /** Whether to read VMs outside the state; by default where the stack gives a VM an address. */
   readonly neighbours?: ObserveContext['neighbours'] | undefined;
+  /** Whether the plan chooses IDs that the file leaves open; it does by default. */
+  readonly chooseIds?: boolean | undefined;
 }
 
 export async function observe({
@@ -30,6 +32,7 @@ export async function observe({
   replace = [],
   secrets = NO_SECRETS,
   neighbours = 'as-needed',
+  chooseIds = true,
 }: ObserveInput): Promise<Observed> {
   const version = await pve.authenticate({ signal });
   const rows = await pve.cluster.resources({}, { signal, maxAgeMs: MAX_AGE_MS.guests });
@@ -48,6 +51,7 @@ export async function observe({
     replace,
     secrets,
     neighbours,
+    choosesIds: chooseIds,
     nodes,
     guests,
     storages: (node: string) => {

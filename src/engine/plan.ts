@@ -14,6 +14,7 @@ import { DESTROYED_BY_DEFAULT, KINDS, kindOfAddress, PLANNING_ORDER } from '../k
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import { withMoves } from '../kinds/vm/plan/moves.ts';
+import { PlannedIds } from '../kinds/vm/plan/planned-ids.ts';
 
 export interface PlanInput extends PlanOptions {
   readonly stack: ResolvedStack;
@@ -62,6 +63,7 @@ function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
     secrets,
     options: input,
     findings: { problems, neededBytes: new Map() },
+    ids: new PlannedIds({ stack, state: withMoves(stack, input.state), observed, isActive: input.chooseIds !== false }),
     isSelected: (address) => only.length === 0 || only.some((selector) => covers(selector, address)),
     isReplaced: (address) => replace.some((selector) => covers(selector, address)),
   };

@@ -72,9 +72,14 @@ export interface PlanOptions {
   readonly strictClaims?: boolean;
   /** Off: the plan is made whatever the token may do; the server refuses then, perhaps halfway. */
   readonly checkPrivileges?: boolean;
+  /** Off: IDs that the file leaves open are chosen while the plan is carried out, beside other sessions. */
+  readonly chooseIds?: boolean;
   /** Off: addresses are not compared with those of other VMs, because an earlier plan did that. */
   readonly checkAddresses?: boolean;
 }
+
+/** For observing where nothing is about to be planned anew. */
+const NOTHING_NEW = { neighbours: 'never', chooseIds: false } as const;
 
 export class Session {
   readonly runId: string;
@@ -145,8 +150,8 @@ export class Session {
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
     const neighbours = options.checkAddresses === false ? 'never' : 'as-needed';
-    const { replace } = options;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace, neighbours });
+    const { replace, chooseIds } = options;
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace, neighbours, chooseIds });
     this.#observed = observed;
     const result = planStack({ stack, state: this.state, observed, secrets, now: clock.now(), ...options });
     return this.#permitted(result, options.checkPrivileges);
@@ -168,7 +173,7 @@ export class Session {
   ): Promise<PlanResult> {
     const { stack, pve, signal, clock } = this.#input;
     const { secrets } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
     this.#observed = observed;
     const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
     return this.#permitted(result, options.checkPrivileges);
@@ -178,7 +183,7 @@ export class Session {
   async privilegesFor(plan: Plan): Promise<PrivilegeCheck> {
     const { stack, pve, signal } = this.#input;
     const { secrets } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
     const observed = this.#observed;
     return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
   }
@@ -212,6 +217,11 @@ export class Session {
     this.#hasExecuted = true;
     const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
     await this.#memory.record({ event: 'planned', steps });
+    // Before any step runs: a step that has to choose again must not take what the plan gave to another.
+    for (const { action, input, address } of plan.steps) {
+      const vmid = actionNamed(action)?.claims?.(input as never); // the input of its action
+      if (vmid !== undefined) this.#run.ids.reserve(vmid, address);
+    }
     const { timeouts } = stack.rollout;
     const result = await this.#run.pve.reach.duringRun(timeouts.unreachableMs, () =>
       executePlan({ run: this.#run, plan, rollout: stack.rollout, signal, limits }),
@@ -248,7 +258,7 @@ export class Session {
   async #assertFresh(plan: Plan): Promise<void> {
     const { stack, pve, signal } = this.#input;
     const { secrets } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, neighbours: 'never' });
+    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
     const now = fingerprintsOf({ stack, state: this.state, observed: this.#observed });
     const changed = [
       ...(now.stack === plan.fingerprints.stack ? [] : ['the stack file']),

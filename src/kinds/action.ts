@@ -136,6 +136,8 @@ export interface ActionDefinition<Input, Context = ActionContext> {
   readonly verbs?: Partial<Record<ChangeKind, string>>;
   /** A line of a plan about what the step does beyond the fields. */
   readonly describe?: (input: Input) => string;
+  /** The ID that a plan chose for it: reserved before the first step runs. */
+  readonly claims?: (input: Input) => number | undefined;
   /** Files of this machine that the step reads: they are looked for before anything starts. */
   readonly localFiles?: (input: Input) => readonly string[];
 }

@@ -15,6 +15,7 @@ import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 import type { ResolvedSecret } from './vm/desired-config.ts';
 import type { Findings } from './vm/plan/checks.ts';
+import type { PlannedIds } from './vm/plan/planned-ids.ts';
 import type { Cause, Need } from './vm/privileges/need.ts';
 
 export interface Kind {
@@ -64,6 +65,8 @@ export interface ObserveContext {
   readonly secrets: Secrets;
   /** Whether to read VMs outside the state: where the stack gives a VM an address, always, or never. */
   readonly neighbours: 'as-needed' | 'always' | 'never';
+  /** Whether the plan chooses the IDs of machines to be made. */
+  readonly choosesIds: boolean;
   /** The storages of a node; read once, whichever kinds ask. */
   storages(node: string): Promise<Readable<readonly StorageRow[]>>;
 }
@@ -83,6 +86,8 @@ export interface PlanOptions {
   readonly asIncomplete?: boolean;
   /** A VM counts as lost only if its line names the address and, if the file sets an id, the VM has it. */
   readonly strictClaims?: boolean;
+  /** False: IDs that the file leaves open are chosen while the plan is carried out, beside other plans. */
+  readonly chooseIds?: boolean;
 }
 
 export interface PlanContext {
@@ -99,6 +104,7 @@ export interface PlanContext {
   readonly planned: readonly ResourcePlan[];
   /** Problems, and the room that all resources together will need. */
   readonly findings: Findings;
+  readonly ids: PlannedIds;
   isSelected(address: Address): boolean;
   isReplaced(address: Address): boolean;
 }

@@ -37,8 +37,10 @@ export interface Observed {
   readonly pciMaking?: PciMaking;
   /** Guests that may be lost VMs of this stack, by id: each has the name or id of a VM that the plan creates. */
   readonly claimants: ReadonlyMap<number, VmObserved>;
-  /** Those fixed ids of new VMs that a guest already has, whether the token sees it or not. */
+  /** IDs that machines to be made would get, and that a guest, visible or not, has. */
   readonly takenIds: ReadonlySet<number>;
+  /** The lowest free ID; read only where a machine may have any, and the plan chooses. */
+  readonly nextId?: number;
   /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */
   readonly neighbours?: Neighbours;
 }

@@ -30,6 +30,8 @@ export interface Member {
   /** Where the group is named. */
   readonly at: Where;
   readonly vmids?: readonly number[];
+  /** Where `vmids` is written. */
+  readonly vmidsAt?: Where;
   /** `formerly` of the group and of the member's overrides. */
   readonly formerly: readonly Located[];
 }
@@ -88,7 +90,7 @@ export function expandGroup(name: string, { keyAt, value }: Entry, context: Grou
     group: name,
     number,
     at: keyAt,
-    ...(vmids && { vmids }),
+    ...(vmids && { vmids, vmidsAt: child(keys, 'vmids')?.at ?? keyAt }),
   });
   const withGroup = (member: Member): Member =>
     formerly ? { ...member, formerly: [formerly, ...member.formerly] } : member;

@@ -48,7 +48,7 @@ export function parseMember(member: Member, relations: Relations, findings: Find
     fields,
     ...(vmids && fields.vmid === undefined && { vmids }),
     ...relations,
-    positions: positionsOf(tree, at),
+    positions: { ...positionsOf(tree, at), ...(member.vmidsAt && { vmids: member.vmidsAt }) },
   };
   return { vm, tainted: [...tainted, ...issues.flatMap(mistypedImages)] };
 }

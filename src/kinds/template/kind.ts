@@ -72,6 +72,7 @@ export function planTemplates(context: PlanContext): TemplatePlan[] {
         secrets: secrets.get(address) ?? new Map<string, ResolvedSecret>(),
         recipe: recipeOf(template, stack, secrets),
         replace: isReplaced(address),
+        ids: context.ids,
       },
       findings,
     );

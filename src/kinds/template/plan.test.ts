@@ -14,6 +14,7 @@ import type { GuestRow, Observed, ObservedVm } from '../observed.ts';
 import { emptyState } from '../recorded.ts';
 import { printOwnership } from '../vm/ownership.ts';
 import type { Findings } from '../vm/plan/checks.ts';
+import { PlannedIds } from '../vm/plan/planned-ids.ts';
 import type { VmRecord } from '../vm/record.ts';
 import { planTemplate } from './plan.ts';
 import { recipeOf } from './recipe.ts';
@@ -53,12 +54,13 @@ function planned({ text = stackOf(FIELDS), state = {}, observed, replace = false
   const secrets = secretsOf(stack);
   const recipe = recipeOf(template, stack, secrets);
   const findings: Findings = { problems: [], neededBytes: new Map() };
+  const input = { stack, state: { ...emptyState('lab'), vms: { ...state } }, observed: observedWith(observed) };
   const plan = planTemplate(
     {
+      ...input,
       stackName: stack.name,
       template,
-      state: { ...emptyState('lab'), vms: { ...state } },
-      observed: observedWith(observed),
+      ids: new PlannedIds(input),
       secrets: secrets.get(template.vm.address) ?? new Map(),
       recipe,
       replace,

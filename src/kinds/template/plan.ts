@@ -7,7 +7,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
-import type { Observed, TemplateCandidate } from '../observed.ts';
+import type { TemplateCandidate } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
@@ -16,12 +16,12 @@ import { findOwnership, ownershipCounts } from '../vm/ownership.ts';
 import { packDesired, withoutSeed } from '../vm/packed.ts';
 import { checkVm, type Findings } from '../vm/plan/checks.ts';
 import { pickTemplate } from '../vm/plan/choose-template.ts';
-import { creationDifferences, reserveStep } from '../vm/plan/creation.ts';
+import { creationDifferences, idChoice, reserveStep } from '../vm/plan/creation.ts';
 import { desiredConfigOf, seedStep, type VmPlan, type VmPlanInput } from '../vm/plan/desired-vm.ts';
 import { identityProblem } from '../vm/plan/verdict.ts';
 import { cloned, created, desiredValuesOf, emptyVm, type Owner, UNKNOWN_VMID } from '../vm/privileges/forecast.ts';
 import type { VmRecord } from '../vm/record.ts';
-import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';
+import { type CloneInput, type CreateInput, type IdChoice, vmStep } from '../vm/steps.ts';
 import { whereOf } from '../vm/where.ts';
 import { finalFields, guestOf, stepsOfTemplate } from './building.ts';
 import { candidateOf, finished } from './foreseen.ts';
@@ -30,7 +30,7 @@ import { templateKey } from './reference.ts';
 import { templateStep } from './steps.ts';
 import { buildVm, type Former, formerOf, holderOf, retiredAddress, retireInput } from './versions.ts';
 
-export interface TemplatePlanInput extends Pick<VmPlanInput, 'stackName' | 'observed' | 'secrets'> {
+export interface TemplatePlanInput extends Pick<VmPlanInput, 'stackName' | 'observed' | 'secrets' | 'ids'> {
   readonly template: ResolvedTemplate;
   readonly state: StackState;
   readonly recipe: string;
@@ -134,12 +134,14 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
     observed,
     findings,
   );
-  if (findings.problems.length > before) return undefined;
+  const planned = input.ids.choose(vm, making.freedId);
+  if (findings.problems.length > before || planned === 'none') return undefined;
   const desired = desiredFor(input, vm);
+  const ids = idChoice(vm, planned);
   const make = source
-    ? { clone: cloneInput(vm, source, recipe) }
-    : { create: createInput(vm, withoutSeed(packDesired(desired.built.values())), recipe) };
-  const vmid = expectedId(vm, observed);
+    ? { clone: cloneInput(vm, ids, source, recipe) }
+    : { create: createInput(vm, ids, withoutSeed(packDesired(desired.built.values())), recipe) };
+  const vmid = planned ?? vm.vmids?.find((id) => !observed.guests.has(id)) ?? UNKNOWN_VMID;
   const bare = emptyVm(vmid, vm.fields.node);
   const owner = ownerOf(input);
   const made =
@@ -155,13 +157,13 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
   const retire = making.former && retireInput(template, making.former);
   return {
     change: {
-      ...changeOf(template, making.kind, making.reason, vm.fields.vmid),
+      ...changeOf(template, making.kind, making.reason, planned),
       differences: creationDifferences(desired.finalised, base),
     },
     steps: stepsOfTemplate({
       template,
       vm,
-      first: [...(making.first ? [making.first] : forgetStep(input)), reserveStep(vm, observed, making.freedId)],
+      first: [...(making.first ? [making.first] : forgetStep(input)), reserveStep(vm, ids, observed, making.freedId)],
       making: make,
       recorded: undefined,
       isConverted: false,
@@ -246,31 +248,22 @@ function desiredFor(input: TemplatePlanInput, vm: ResolvedVm, observedVm?: VmObs
   };
 }
 
-function createInput(vm: ResolvedVm, desired: CreateInput['desired'], recipe: string): CreateInput {
+function createInput(vm: ResolvedVm, ids: IdChoice, desired: CreateInput['desired'], recipe: string): CreateInput {
   const { node, name, pool } = vm.fields;
-  return { node, name, recipe, ...idsOf(vm), ...(pool !== undefined && { pool }), desired };
+  return { node, name, recipe, ...ids, ...(pool !== undefined && { pool }), desired };
 }
 
-function cloneInput(vm: ResolvedVm, source: Source, recipe: string): CloneInput {
+function cloneInput(vm: ResolvedVm, ids: IdChoice, source: Source, recipe: string): CloneInput {
   const { name, node, pool } = vm.fields;
   return {
     source: { node: source.candidate.node, vmid: source.candidate.vmid },
     name,
     recipe,
     mode: 'full',
-    ...idsOf(vm),
+    ...ids,
     ...(pool !== undefined && { pool }),
     ...(source.candidate.node !== node && { target: node }),
   };
-}
-
-function idsOf({ fields, vmids }: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
-  if (fields.vmid !== undefined) return { vmid: fields.vmid };
-  return vmids ? { vmids } : {};
-}
-
-function expectedId({ fields, vmids }: ResolvedVm, observed: Observed): number {
-  return fields.vmid ?? vmids?.find((id) => !observed.guests.has(id)) ?? UNKNOWN_VMID;
 }
 
 interface Source {

@@ -81,7 +81,7 @@ async function readAll(
 }
 
 /** A list of guests contains only those that the token may see. */
-async function seesAllVms({ pve, signal }: NeighboursInput): Promise<boolean> {
+export async function seesAllVms({ pve, signal }: Pick<NeighboursInput, 'pve' | 'signal'>): Promise<boolean> {
   if (pve.principal === 'root@pam') return true;
   const granted = await pve.access.permissions({ path: '/vms' }, { signal });
   return granted['/vms']?.['VM.Audit'] === true;

@@ -21,12 +21,13 @@ import type { StackState } from '../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
-import { readNeighbours } from './neighbours.ts';
+import { readNeighbours, seesAllVms } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
 import { readVm, type VmObserved } from './observed.ts';
 import { newAddresses } from './plan/addresses.ts';
 import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
+import { PlannedIds } from './plan/planned-ids.ts';
 import type { VmRecord } from './record.ts';
 
 /** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
@@ -40,16 +41,16 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, ha, takenIds, claimants, neighbours] = await Promise.all([
+  const [templates, storages, bridges, ha, ids, claimants, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observeHa(pve, stack, signal),
-    readTakenIds(pve, toMake, guests, signal),
+    readIds(context, toMake),
     readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
     needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal }) : undefined,
   ]);
-  return { vms, templates, storages, bridges, ...ha, takenIds, claimants, ...(neighbours && { neighbours }) };
+  return { vms, templates, storages, bridges, ...ha, ...ids, claimants, ...(neighbours && { neighbours }) };
 }
 
 /** Whether a VM gets an address, which another VM may have. */
@@ -237,22 +238,34 @@ async function readBridges(
   return { ok: true, value: new Set(rows.map((row) => row.iface)) };
 }
 
-/** `nextid?vmid=` considers every guest, also those hidden from the token. */
-async function readTakenIds(
-  pve: Pve,
-  vms: readonly ResolvedVm[],
-  guests: ReadonlyMap<number, GuestRow>,
-  signal: AbortSignal | undefined,
-): Promise<Set<number>> {
-  const taken = new Set<number>();
-  await Promise.all(
-    vms.map(async ({ fields: { vmid } }) => {
-      if (vmid === undefined) return;
-      if (guests.has(vmid)) taken.add(vmid);
-      else if (!(await isFree(pve, vmid, signal))) taken.add(vmid);
-    }),
+/**
+ * Which of the IDs that the plan will choose are taken by guests that the token does not see: `nextid?vmid=` counts them too.
+ * A token that sees every guest need not ask.
+ */
+async function readIds(
+  context: ObserveContext,
+  machines: readonly ResolvedVm[],
+): Promise<Pick<Observed, 'takenIds' | 'nextId'>> {
+  const { pve, stack, state, guests, signal, choosesIds } = context;
+  const mayBeAny = choosesIds && machines.some(({ fields, vmids }) => fields.vmid === undefined && !vmids);
+  const next = mayBeAny ? { nextId: await pve.cluster.nextid({ signal }) } : {};
+  const takenIds = new Set(
+    machines.flatMap(({ fields: { vmid } }) => (vmid !== undefined && guests.has(vmid) ? vmid : [])),
   );
-  return taken;
+  const asked = new Set<number>([...takenIds, ...Object.values(next)]);
+  // Each round asks about the IDs that would be chosen, given the answers so far.
+  for (;;) {
+    const ids = new PlannedIds({ stack, state, observed: { guests, takenIds, ...next }, isActive: choosesIds });
+    const chosen = machines.map((vm) => ids.choose(vm)).filter((id) => typeof id === 'number');
+    const open = [...new Set(chosen)].filter((vmid) => !asked.has(vmid));
+    const isKnown = open.length === 0 || (open.length > 1 && (await seesAllVms(context)));
+    if (isKnown) return { takenIds, ...next };
+    const answers = await Promise.all(open.map((vmid) => isFree(pve, vmid, signal)));
+    for (const [index, vmid] of open.entries()) {
+      asked.add(vmid);
+      if (!answers[index]) takenIds.add(vmid);
+    }
+  }
 }
 
 async function isFree(pve: Pve, vmid: number, signal: AbortSignal | undefined): Promise<boolean> {

@@ -11,6 +11,8 @@ import type { ReadyChecks } from './ready/checks.ts';
 export interface IdChoice {
   readonly vmid?: number;
   readonly vmids?: readonly number[];
+  /** The one of these that the plan chose and shows; another one only if it is taken by then. */
+  readonly planned?: number;
 }
 
 interface Making extends IdChoice {

@@ -47,8 +47,8 @@ export async function planWithEngine(
   const { looks, signal, clock } = deps;
   const { secrets } = work;
   const [stack, state] = [stackOf(deps, work), stateOf(deps, work)];
-  const observed = expected(await observe({ pve: looks, stack, state, secrets, signal }));
-  const result = planStack({ stack, state, observed, secrets, now: clock.now(), strictClaims: true });
+  const observed = expected(await observe({ pve: looks, stack, state, secrets, signal, chooseIds: false }));
+  const result = planStack({ stack, state, observed, secrets, now: clock.now(), strictClaims: true, chooseIds: false });
   if (!result.ok) {
     return { ok: false, problems: await explainUnseen({ pve: looks, stack, problems: result.problems, signal }) };
   }
@@ -94,7 +94,7 @@ export async function destroyFindings(
 ): Promise<ProviderDiagnostic[]> {
   const { looks, signal, clock } = deps;
   const [stack, state] = [stackOf(deps, work), stateOf(deps, work)];
-  const observed = await observe({ pve: looks, stack, state, signal, neighbours: 'never' });
+  const observed = await observe({ pve: looks, stack, state, signal, neighbours: 'never', chooseIds: false });
   const result = planDestroy({ stack, state, observed, now: clock.now(), ...options });
   return result.ok ? [] : result.problems.map((problem) => problemOf(problem, subject));
 }

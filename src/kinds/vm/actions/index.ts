@@ -14,7 +14,7 @@ import { settleChange, settleMaking } from './settle.ts';
 export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
   'vm.take-from': { label: 'prepare', run: takeFrom },
   'vm.forget': { label: 'prepare', run: forgetVm },
-  'vm.reserve': { label: 'prepare', run: reserveId },
+  'vm.reserve': { label: 'prepare', run: reserveId, claims: ({ planned }) => planned },
   'vm.clone': { label: 'clone', run: cloneVm, settle: settleMaking, occupies: occupiedByClone },
   'vm.create': { label: 'create', run: createVm, settle: settleMaking },
   'vm.configure': { label: 'configure', run: configure, settle: settleChange },

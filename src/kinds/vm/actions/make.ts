@@ -15,17 +15,17 @@ import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
 import { unpackDesired } from '../packed.ts';
 import { macsOf } from '../parts.ts';
-import type { CloneInput, CreateInput } from '../steps.ts';
+import type { CloneInput, CreateInput, IdChoice } from '../steps.ts';
 import { creationValues } from '../writes.ts';
 import { knownVm, look } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
-import { chooseId, type DesiredId } from './records.ts';
+import { chooseId } from './records.ts';
 import { follow, isTaskLost } from './tasks.ts';
 
 interface MakingJob {
   readonly what: 'clone' | 'create';
   readonly name: string;
-  readonly ids: DesiredId;
+  readonly ids: IdChoice;
   /** Node that runs the task. */
   readonly node: string;
   /** Of a template: what it is made from. */

@@ -2,6 +2,7 @@
  * Who holds an id that a new VM is to get, or may have got already. This resolves every doubt about a creation: nothing is
  * sent for the id until our own task on it has ended, and a VM counts as ours only by the nonce in its notes.
  */
+import { kindOf } from '../../../base/address.ts';
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
 import type { Upid } from '../../../pve/index.ts';
@@ -74,7 +75,10 @@ export function idTaken(
     code: 'VMID_TAKEN',
     detail: `The id ${vmid} for ${context.address} already belongs to ${holder ?? 'another guest'}. Nothing was created.`,
     where: { address: context.address },
-    hint: advice`Give another vmid, or a range: ${setting('vmids', '101-120')}. To take over an existing VM: ${command('import', context.address, 'ID')}`,
+    hint:
+      kindOf(context.address) === 'vm'
+        ? advice`Give another vmid, or a range: ${setting('vmids', '101-120')}. To take over an existing VM: ${command('import', context.address, 'ID')}`
+        : advice`Give another vmid, or a range: ${setting('vmids', '9000-9010')}.`,
     ...(cause !== undefined && { cause }),
   });
 }

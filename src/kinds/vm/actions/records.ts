@@ -3,10 +3,11 @@
  * Each is a step like any other, so the plan shows it and the journal records it.
  */
 
+import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { VMID_MAX, VMID_MIN } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
-import type { ReserveInput, TakeFromInput } from '../steps.ts';
+import type { IdChoice, ReserveInput, TakeFromInput } from '../steps.ts';
 import { patiently } from './look.ts';
 import { idTaken, isFree } from './occupant.ts';
 import { removeAllSeeds } from './seed.ts';
@@ -30,18 +31,23 @@ export const reserveId: Action<ReserveInput> = async (context, { node, name, ...
   await context.learn({ vmid, node, name, phase: 'creating' });
 };
 
-export interface DesiredId {
-  readonly vmid?: number;
-  readonly vmids?: readonly number[];
-}
-
-/** The requested id, or the lowest free one that no other VM of this run has. Proxmox still has the last word. */
-export async function chooseId(context: ActionContext, desired: DesiredId): Promise<number> {
+/** The requested id, the one that the plan chose, or the lowest free one of this run. Proxmox still has the last word. */
+export async function chooseId(context: ActionContext, desired: IdChoice): Promise<number> {
   const { ids, address } = context;
   if (desired.vmid !== undefined) {
     if (ids.reserve(desired.vmid, address)) return desired.vmid;
     throw idTaken(context, desired.vmid, ids.holderOf(desired.vmid));
   }
+  const { planned } = desired;
+  // The plan asked whether it is free. If another client has taken it since, Proxmox refuses the request.
+  if (planned !== undefined && ids.reserve(planned, address)) return planned;
+  const chosen = await firstFree(context, desired);
+  if (planned !== undefined) await context.warn(otherId(context, planned, chosen));
+  return chosen;
+}
+
+async function firstFree(context: ActionContext, desired: IdChoice): Promise<number> {
+  const { ids, address } = context;
   const offered = desired.vmids ? undefined : await context.pve.cluster.nextid({ signal: context.signal });
   for (const vmid of desired.vmids ?? upwardFrom(offered ?? VMID_MIN)) {
     // Reserve before asking, because other VMs choose at the same time.
@@ -54,6 +60,16 @@ export async function chooseId(context: ActionContext, desired: DesiredId): Prom
 
 function* upwardFrom(first: number): Generator<number> {
   for (let vmid = first; vmid <= VMID_MAX; vmid++) yield vmid;
+}
+
+function otherId({ address }: ActionContext, planned: number, chosen: number): Diagnostic {
+  return {
+    severity: 'warning',
+    code: 'VMID_TAKEN',
+    summary: 'VM id taken',
+    detail: `${address} gets the id ${chosen}: another guest has taken ${planned}, which the plan had chosen.`,
+    where: { address },
+  };
 }
 
 function noneLeft(context: ActionContext, vmids: readonly number[]): ProxwrightError {

@@ -3,6 +3,7 @@
  * and boot devices, each with its line in the file and a hint. What the token may not read is not checked here;
  * `planVms` warns about it.
  */
+import { kindOf } from '../../../base/address.ts';
 import { closest } from '../../../base/closest.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -96,7 +97,11 @@ function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): vo
       code: 'VMID_TAKEN',
       where: whereOf(vm, 'vmid'),
       detail: `Id ${vmid} belongs to ${who}.`,
-      hint: advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}`,
+      // Only a VM can be imported, and only as a VM.
+      hint:
+        kindOf(vm.address) === 'vm' && row?.type === 'qemu' && !row.template
+          ? advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}`
+          : 'Choose another id.',
     }).diagnostic,
   );
 }

@@ -13,7 +13,7 @@ import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { packDesired, withoutSeed } from '../packed.ts';
 import { printPropertyOf } from '../parts.ts';
-import { type CloneInput, vmStep } from '../steps.ts';
+import { type CloneInput, type IdChoice, vmStep } from '../steps.ts';
 import { checkVm, type Findings, hasNode } from './checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
 import {
@@ -44,14 +44,16 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
     observed,
     findings,
   );
-  if (findings.problems.length > before) return undefined;
+  const planned = input.ids.choose(vm, input.freedId);
+  if (findings.problems.length > before || planned === 'none') return undefined;
   const desired = desiredConfigOf(input, undefined, base);
   findings.problems.push(...refusals(vm, desired, base));
   if (findings.problems.length > before) return undefined;
-  const making = template ? cloneStep(vm, template) : createStep(vm, desired);
+  const ids = idChoice(vm, planned);
+  const making = template ? cloneStep(vm, ids, template) : createStep(vm, ids, desired);
   const steps = chained([
     ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
-    reserveStep(vm, observed, input.freedId),
+    reserveStep(vm, ids, observed, input.freedId),
     making,
     ...finishSteps(input, desired),
   ]);
@@ -61,7 +63,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
       kind: 'create',
       name: fields.name,
       node: fields.node,
-      vmid: fields.vmid,
+      vmid: planned,
       reason: reason ?? creationReason(vm, template),
       differences: [...creationDifferences(desired, base), ...diffHa(fields.ha || undefined, undefined, undefined)],
       inherited: template ? inheritedDevices(desired, base).map(({ key, summary }) => `${key}: ${summary}`) : [],
@@ -120,14 +122,14 @@ function observedWith(current: ReadonlyMap<string, string>): VmObserved {
   };
 }
 
-function cloneStep(vm: ResolvedVm, template: TemplateChoice & { ok: true }): Step {
+function cloneStep(vm: ResolvedVm, ids: IdChoice, template: TemplateChoice & { ok: true }): Step {
   const { fields, address } = vm;
   const source = template.template;
   const clone: CloneInput = {
     source: { node: source.node, vmid: source.vmid, ...(source.address !== undefined && { address: source.address }) },
     name: fields.name,
     mode: fields.clone?.mode ?? 'full',
-    ...idChoice(vm),
+    ...ids,
     ...(fields.clone?.storage !== undefined && { storage: fields.clone.storage }),
     storages: [
       ...new Set(
@@ -150,12 +152,12 @@ function notesOf({ current }: VmObserved): { notes?: string } {
   return notes === '' ? {} : { notes };
 }
 
-function createStep(vm: ResolvedVm, desired: DesiredConfig): Step {
+function createStep(vm: ResolvedVm, ids: IdChoice, desired: DesiredConfig): Step {
   const { fields, address } = vm;
   return vmStep(address, 'vm.create', {
     node: fields.node,
     name: fields.name,
-    ...idChoice(vm),
+    ...ids,
     ...(fields.pool !== undefined && { pool: fields.pool }),
     desired: withoutSeed(packDesired(desired.values())),
   });
@@ -167,8 +169,12 @@ function isRecorded({ vm, observed, recorded }: VmPlanInput): boolean {
 }
 
 /** Of a range, the ids that no visible guest has; `freedId` belongs to a VM that this plan destroys first. */
-export function reserveStep(vm: ResolvedVm, { guests }: Observed, freedId: number | undefined): Step {
-  const { vmids, ...choice } = idChoice(vm);
+export function reserveStep(
+  vm: ResolvedVm,
+  { vmids, ...choice }: IdChoice,
+  { guests }: Observed,
+  freedId: number | undefined,
+): Step {
   const free = vmids?.filter((vmid) => !guests.has(vmid) || vmid === freedId) ?? [];
   return vmStep(vm.address, 'vm.reserve', {
     node: vm.fields.node,
@@ -186,12 +192,13 @@ export function chained(steps: readonly Step[]): Step[] {
   });
 }
 
-function idChoice(vm: ResolvedVm): { vmid?: number; vmids?: readonly number[] } {
+export function idChoice(vm: ResolvedVm, chosen: number | undefined): IdChoice {
   if (vm.fields.vmid !== undefined) return { vmid: vm.fields.vmid };
-  if (!vm.vmids) return {};
+  const planned = chosen === undefined ? {} : { planned: chosen };
+  if (!vm.vmids) return planned;
   // Member n prefers the nth id of its group, so that names and ids match.
   const own = vm.vmids[vm.number - 1];
-  return { vmids: own === undefined ? vm.vmids : [own, ...vm.vmids.filter((vmid) => vmid !== own)] };
+  return { ...planned, vmids: own === undefined ? vm.vmids : [own, ...vm.vmids.filter((vmid) => vmid !== own)] };
 }
 
 export function desiredSizes(desired: DesiredConfig): { slot: string; sizeBytes: number }[] {

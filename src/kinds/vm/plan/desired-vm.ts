@@ -17,6 +17,7 @@ import type { VmRecord } from '../record.ts';
 import { seedFieldsOf } from '../seed/fields.ts';
 import { vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
+import type { PlannedIds } from './planned-ids.ts';
 import { seedPlace } from './seed-place.ts';
 
 export interface VmPlanInput {
@@ -35,6 +36,7 @@ export interface VmPlanInput {
   readonly recipe?: string;
   /** The id of the old VM, which is free once that VM is destroyed. */
   readonly freedId?: number;
+  readonly ids: PlannedIds;
 }
 
 export interface VmPlan {
@@ -95,7 +97,7 @@ export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
 
 /** `base`: the values of the VM, or of the template it is cloned from. */
 export function desiredConfigOf(
-  input: VmPlanInput,
+  input: Omit<VmPlanInput, 'ids'>,
   identity: { vmid: number; uuid: string | undefined } | undefined,
   base: ReadonlyMap<string, string>,
 ): DesiredConfig {

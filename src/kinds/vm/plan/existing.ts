@@ -1,6 +1,8 @@
 /** The plan of an existing VM that is ours: its differences, the steps for them, and changes that need a restart. Pure. */
 import { advice, command, type Hint } from '../../../base/hint.ts';
+import { compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Change } from '../../change.ts';
+import { textOfWords } from '../../fields/words.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
@@ -12,6 +14,7 @@ import { inheritedDevices } from '../inherited.ts';
 import { comparableHa, observedHa } from '../observe-ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { packDesired, withoutSeed } from '../packed.ts';
+import { isPartSatisfied, propertyOf } from '../parts.ts';
 import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { resizesAfterMaking, resizesNeeded } from '../writes.ts';
@@ -211,7 +214,7 @@ function existingSteps(
     powerChanged ||
     restarts ||
     unfinished ||
-    hasMoreToRecord(last, toRecord, (path) => isManagedHa(vm, path))
+    hasMoreToRecord(last, toRecord, desired, (path) => isManagedHa(vm, path))
   ) {
     // A restart may fail between stop and start. Until it ends, no power state is recorded, so the next plan starts the VM.
     add(
@@ -247,8 +250,26 @@ function isSeedOpen({ key, desired }: DesiredEntry, changed: ReadonlySet<string>
 function hasMoreToRecord(
   last: Readonly<Record<string, unknown>>,
   now: Readonly<Record<string, unknown>>,
+  desired: DesiredConfig,
   isIgnored: (path: string) => boolean,
 ): boolean {
-  const keys = new Set([...Object.keys(last), ...Object.keys(now)]);
-  return [...keys].some((key) => !isIgnored(key) && JSON.stringify(last[key]) !== JSON.stringify(now[key]));
+  const paths = new Set([...Object.keys(last), ...Object.keys(now)]);
+  const isSame = (path: string) =>
+    JSON.stringify(last[path]) === JSON.stringify(now[path]) || isSameOnWire(path, last[path], now[path], desired);
+  return [...paths].some((path) => !isIgnored(path) && !isSame(path));
+}
+
+/** Tags in another order or case, a MAC address in lower case: Proxmox makes no difference. */
+function isSameOnWire(path: string, before: unknown, after: unknown, desired: DesiredConfig): boolean {
+  const entry = [...desired.values()].find(({ fields }) => fields.some((field) => field.path === path));
+  const field = entry?.fields.find((each) => each.path === path);
+  if (!entry || !field) return false;
+  const [old, now] = [textOfWords(field.words, before), textOfWords(field.words, after)];
+  if (old === undefined || now === undefined) return false;
+  const [part] = field.parts;
+  if (part === undefined) return compareConfigValue(entry.key, old, now) === 'equal';
+  const { key } = entry;
+  return (
+    entry.desired.kind === 'property' && isPartSatisfied(key, part, old, propertyOf(key, undefined).with(part, now))
+  );
 }

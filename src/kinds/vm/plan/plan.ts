@@ -44,6 +44,7 @@ export function planVms(context: PlanContext): KindPlan {
     if (plan) resources.push({ ...plan, provides: [machineToken(vm.address)], uses: usesOf(vm, plan.steps, observed) });
   }
   checkRoom(observed, findings);
+  findings.problems.push(...context.ids.problems());
   const removed = removedMachines(context, ['vm'], WORDS_OF_REMOVAL);
   const addresses = checkAddresses(
     selected.filter((vm) => !lost.some(({ desired }) => desired === vm)),
@@ -111,6 +112,7 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     mayRestart: options.allowRestart === true || vm.fields.restart === 'when_needed',
     asIncomplete: options.asIncomplete === true,
     readyMs: stack.rollout.timeouts.readyMs,
+    ids: context.ids,
   };
   if (!recorded || !context.isReplaced(vm.address)) {
     return renamed(vm, context, planVm({ ...common, recorded }, findings));
@@ -121,10 +123,14 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     ...made.change,
     kind: 'replace' as const,
     vmid: recorded.vmid,
-    reason: 'It is replaced, because you asked for it.',
+    reason: `It is replaced, because you asked for it.${newId(made.change.vmid, recorded.vmid)}`,
   };
   const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
   return renamed(vm, context, { change, steps: precededBy(destroy, made.steps) });
+}
+
+function newId(planned: number | undefined, before: number): string {
+  return planned === undefined || planned === before ? '' : ` The new VM gets the id ${planned}.`;
 }
 
 /** A VM whose group was renamed keeps its identity: what is recorded of it moves to its new address first. */

@@ -115,9 +115,10 @@ class FreeIds {
     this.#observed = observed;
   }
 
-  choose({ vmid, vmids }: ReserveInput): number | undefined {
+  choose({ vmid, vmids, planned }: ReserveInput): number | undefined {
     const isFree = (id: number) => !this.#observed.guests.has(id) && !this.#given.has(id);
-    const chosen = vmid ?? vmids?.find(isFree);
+    // Of all ids, the plan's choice is only the likeliest.
+    const chosen = vmid ?? (vmids && (planned ?? vmids.find(isFree)));
     if (chosen !== undefined) this.#given.add(chosen);
     return chosen;
   }

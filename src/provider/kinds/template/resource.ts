@@ -276,7 +276,7 @@ async function runBuild(deps: Deps, { desired, secrets }: Job, versions: Version
     secrets: new Map([[address, secrets]]),
     timeouts,
   };
-  const { problems, state } = await runEngine(deps, work, TEMPLATE, (session) => session.plan());
+  const { problems, state } = await runEngine(deps, work, TEMPLATE, (session) => session.plan({ chooseIds: false }));
   const built = versionsIn(state, address);
   if (problems.length === 0 && built.current) await untilListed(deps, built.current, template.name);
   return { ...built, problems };

@@ -116,7 +116,7 @@ async function create(
   const secrets = await secretsOf(deps, config, vm);
   const solo: SoloVm = { vm, recorded: leftover && recordedIncomplete(leftover), timeouts, secrets };
   const { problems, state } = await runEngine(deps, workOn({ ...solo, vm: marked(vm) }), VM, (session) =>
-    session.plan({ asIncomplete: true, strictClaims: true, checkAddresses: false }),
+    session.plan({ asIncomplete: true, strictClaims: true, checkAddresses: false, chooseIds: false }),
   );
   const recorded = state.vms[vm.address];
   if (problems.length > 0 || !recorded?.uuid)
@@ -167,7 +167,7 @@ async function update(
     const ended = await known.leftovers(deps).settle(recorded, deps.signal);
     if (ended.some(isSwitchOff)) recorded = { ...recorded, lastApplied: { ...recorded.lastApplied, power: 'stopped' } };
     const run = await runEngine(deps, workOn({ vm, recorded, timeouts, secrets }), VM, (session) =>
-      session.plan({ checkAddresses: false }),
+      session.plan({ checkAddresses: false, chooseIds: false }),
     );
     recorded = run.state.vms[vm.address] ?? recorded;
     problems = run.problems;
