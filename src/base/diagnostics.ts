@@ -22,6 +22,20 @@ export interface Where {
   readonly upid?: string;
 }
 
+/** What programs need of a problem, so that they never parse its text. The detail says the same for people. */
+export interface Facts {
+  /** The server's own words. */
+  readonly serverSaid?: string;
+  /** The last lines in the log of the task that failed. */
+  readonly taskLog?: readonly string[];
+  /** The SHA-256 fingerprint of the certificate that the server presented. */
+  readonly fingerprint?: string;
+  /** Why there was no connection, as the operating system names it: `ENOTFOUND`. */
+  readonly systemCode?: string;
+  /** The missing privilege and its path: `Sys.Audit on /`. */
+  readonly needs?: string;
+}
+
 export interface Diagnostic {
   readonly severity: Severity;
   readonly code: string;
@@ -32,7 +46,13 @@ export interface Diagnostic {
   readonly where?: Where;
   /** What to do next: an action or a command to type. */
   readonly hint?: Hint;
+  readonly facts?: Facts;
   readonly cause?: Diagnostic;
+}
+
+/** The facts of a problem, or of what caused it. */
+export function factsOf({ facts, cause }: Pick<Diagnostic, 'facts' | 'cause'>): Facts {
+  return facts ?? (cause ? factsOf(cause) : {});
 }
 
 export function formatWhere(where: Where): string {

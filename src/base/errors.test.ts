@@ -9,6 +9,7 @@ const inner = new ProxwrightError({
   detail: 'VM 101 is not there.',
   hint: advice`Write ${setting('vmid', 102)}.`,
   where: { request: 'PUT /config' },
+  facts: { serverSaid: 'no such VM' },
   cause: new Error('socket'),
 });
 
@@ -22,6 +23,7 @@ describe('an error with more context', () => {
       cause: inner.cause,
       stack: inner.stack,
     });
+    expect(outer.diagnostic.facts).toEqual({ serverSaid: 'no such VM' });
     expect(outer.diagnostic).toEqual({
       ...inner.diagnostic,
       where: { request: 'PUT /config', address: 'vm.web', step: 'configure' },

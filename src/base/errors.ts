@@ -3,7 +3,7 @@
  * Branch on the code or its family, never on text. A code belongs to one family and has one summary; both are defined only
  * here. Invariants are here too, because a failed one is such an error.
  */
-import { type Diagnostic, formatDiagnostic, type Where } from './diagnostics.ts';
+import { type Diagnostic, type Facts, formatDiagnostic, type Where } from './diagnostics.ts';
 import { type Hint, toHint } from './hint.ts';
 
 /** Who has to act. */
@@ -134,6 +134,7 @@ export interface ErrorInit<Code extends ErrorCode = ErrorCode> {
   readonly where?: Where | undefined;
   readonly hint?: Hint | string | undefined;
   readonly subject?: Subject | undefined;
+  readonly facts?: Facts | undefined;
   /** Only if it differs from the outcome of the code. */
   readonly outcome?: Outcome | undefined;
   readonly cause?: unknown;
@@ -178,7 +179,7 @@ export class ProxwrightError<Code extends ErrorCode = ErrorCode> extends Error {
   /** A copy with more context. */
   with(more: MoreContext): ProxwrightError<Code> {
     const { code, subject, outcome, cause } = this;
-    const { detail, where, hint } = this.diagnostic;
+    const { detail, where, hint, facts } = this.diagnostic;
     const added = more.addedDetail === undefined ? '' : `\n${more.addedDetail}`;
     const result = new ProxwrightError({
       code,
@@ -188,6 +189,7 @@ export class ProxwrightError<Code extends ErrorCode = ErrorCode> extends Error {
       detail: `${more.detail ?? detail}${added}`,
       where: where || more.where ? { ...where, ...more.where } : undefined,
       hint: more.hint ?? hint,
+      facts,
     });
     if (this.stack !== undefined) result.stack = this.stack;
     return result;
@@ -228,7 +230,7 @@ export function toDiagnostic(thrown: unknown): Diagnostic {
   });
 }
 
-function diagnosticOf({ code, detail, where, hint, cause }: ErrorInit): Diagnostic {
+function diagnosticOf({ code, detail, where, hint, facts, cause }: ErrorInit): Diagnostic {
   return {
     severity: 'error',
     code,
@@ -236,6 +238,7 @@ function diagnosticOf({ code, detail, where, hint, cause }: ErrorInit): Diagnost
     detail,
     ...(where && { where }),
     ...(hint !== undefined && { hint: toHint(hint) }),
+    ...(facts && { facts }),
     ...(cause instanceof ProxwrightError && { cause: cause.diagnostic }),
   };
 }

@@ -59,12 +59,15 @@ export class TransportFailure extends Error {
   readonly delivered: 'no' | 'perhaps';
   /** The SHA-256 fingerprint that the server presented, if the certificate was the reason. */
   readonly fingerprint: string | undefined;
+  /** The code of the operating system, if it refused the connection: `ENOTFOUND`. */
+  readonly systemCode: string | undefined;
 
   constructor(init: {
     kind: TransportFailure['kind'];
     delivered: TransportFailure['delivered'];
     message: string;
     fingerprint?: string;
+    systemCode?: string;
     cause?: unknown;
   }) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
@@ -72,6 +75,7 @@ export class TransportFailure extends Error {
     this.kind = init.kind;
     this.delivered = init.delivered;
     this.fingerprint = init.fingerprint;
+    this.systemCode = init.systemCode;
   }
 }
 

@@ -59,16 +59,10 @@ function diagnoseBlind(examination: Examination): Finding[] {
   ];
 }
 
-/** Rights to look that no check has asked for by itself. */
+/** Missing read privileges that no other check has reported. */
 function unsaid(examination: Examination): Finding[] {
   const said = ALL.filter((check) => check !== checkPrivileges)
     .flatMap((check) => check(examination))
-    .filter(({ verdict }) => verdict === 'unknown')
-    .map(({ words }) => needsIn(words));
-  return checkReadings(examination).filter(({ words }) => !said.includes(needsIn(words)));
-}
-
-/** `Sys.Audit on /` out of a sentence that says what is needed. */
-function needsIn(words: string): string {
-  return /needs (\S+ on [^\s,]+?)[.,]?(?:\s|$)/.exec(words)?.[1] ?? words;
+    .flatMap(({ needs }) => needs ?? []);
+  return checkReadings(examination).filter(({ needs }) => needs === undefined || !said.includes(needs));
 }

@@ -1,5 +1,5 @@
 /** The result of a doctor check: a verdict, one sentence and, for problems, a remedy. */
-import type { Diagnostic, Where } from '../../base/diagnostics.ts';
+import { type Diagnostic, factsOf, type Where } from '../../base/diagnostics.ts';
 
 export type Verdict =
   | 'good'
@@ -41,6 +41,8 @@ export interface Finding {
   /** What to do or run, line by line. */
   readonly remedy?: string;
   readonly where?: Where;
+  /** The privilege and path that the token lacks for this check: `Sys.Audit on /`. */
+  readonly needs?: string;
 }
 
 type More = Partial<Pick<Finding, 'details' | 'remedy' | 'where'>>;
@@ -60,8 +62,11 @@ export function findingsOf(check: CheckName) {
       check,
       verdict: 'unknown',
       words: `${what}: not checked, the token needs ${needs}.`,
+      needs,
     }),
-    of: ({ detail, hint, where }: Diagnostic, verdict: Verdict): Finding => {
+    of: (diagnostic: Diagnostic, verdict: Verdict): Finding => {
+      const { detail, hint, where } = diagnostic;
+      const { needs } = factsOf(diagnostic);
       const [words = '', ...details] = detail.split('\n').map((line) => line.trim());
       return {
         check,
@@ -70,6 +75,7 @@ export function findingsOf(check: CheckName) {
         ...(details.length > 0 && { details }),
         ...(hint !== undefined && { remedy: hint.text }),
         ...(where && { where }),
+        ...(needs !== undefined && { needs }),
       };
     },
   };

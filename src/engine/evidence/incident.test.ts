@@ -184,16 +184,30 @@ As recorded by the run at 2026-02-17T14:03:15.000Z. Nothing was rolled back.
     expect(text).toMatch(new RegExp(`\\| vm\\.db \\| .* \\| ${words} \\|`));
   });
 
+  it('quotes the server also when another problem explains the failure', () => {
+    const problem = {
+      severity: 'error',
+      code: 'DOWNLOAD_FAILED',
+      summary: 'Download failed',
+      detail: 'pve1 cannot download "disk.raw", so the old file was not removed.',
+      where: { address: 'image.disk' },
+      cause: TASK_FAILED,
+    } as const;
+    const text = renderIncident(incident({ problems: new Map([['image.disk', problem]]) }));
+    expect(text).toContain('Because the server answered `"clone failed: no space | left"`.');
+    expect(text).not.toContain('the server answered `"disk.raw"`');
+  });
+
   it('does not attribute a local problem to the server', () => {
     const problem = {
       severity: 'error',
       code: 'UNREADABLE_FILE',
       summary: 'File cannot be read',
-      detail: 'disk.raw cannot be read: there is no such file.',
+      detail: '"disk.raw" cannot be read: there is no such file.',
       where: { address: 'image.disk', step: 'send' },
     } as const;
     const text = renderIncident(incident({ problems: new Map([['image.disk', problem]]) }));
-    expect(text).toContain('`disk.raw cannot be read: there is no such file.`');
+    expect(text).toContain('`"disk.raw" cannot be read: there is no such file.`');
     expect(text).not.toContain('server');
   });
 

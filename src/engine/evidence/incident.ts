@@ -3,8 +3,7 @@
  * server's own messages. What only people know is left open. Pure.
  */
 
-import type { Diagnostic } from '../../base/diagnostics.ts';
-import { formatWhere } from '../../base/diagnostics.ts';
+import { type Diagnostic, factsOf, formatWhere } from '../../base/diagnostics.ts';
 import { counted } from '../../base/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
@@ -21,7 +20,6 @@ import {
   serverWords,
   tableHead,
   tableRow,
-  taskLogLines,
 } from './text.ts';
 
 export interface IncidentInput {
@@ -172,7 +170,7 @@ function knownWhys({ problems, remaining }: IncidentInput): Why[] {
   const { where, code, summary } = problem;
   const step = where?.step === undefined ? '' : `step ${where.step} of `;
   const others = problems.size > 1 ? `; ${problems.size - 1} more below` : '';
-  const log = taskLogLines(problem).at(-1);
+  const log = factsOf(problem).taskLog?.at(-1)?.trim();
   return [
     {
       question: 'Why did the run fail?',

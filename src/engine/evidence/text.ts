@@ -1,5 +1,5 @@
 /** Text for evidence and incident reports: short forms of values and problems, and Markdown that is safe for any text. Pure. */
-import type { Diagnostic } from '../../base/diagnostics.ts';
+import { type Diagnostic, factsOf } from '../../base/diagnostics.ts';
 
 const MOST_CHARACTERS = 160;
 
@@ -13,26 +13,16 @@ export function firstLine(text: string): string {
 }
 
 /** False for a local problem, such as a file that cannot be read. */
-export function isFromServer({ where, detail }: Pick<Diagnostic, 'where' | 'detail'>): boolean {
-  return (where?.endpoint ?? where?.request ?? where?.upid) !== undefined || /"[^"]+"/.test(detail);
+export function isFromServer(problem: Diagnostic): boolean {
+  const { where } = problem;
+  return (where?.endpoint ?? where?.request ?? where?.upid ?? factsOf(problem).serverSaid) !== undefined;
 }
 
-/** The server's message, which details quote; otherwise the first line of the detail. */
-export function serverWords({ detail, summary }: Pick<Diagnostic, 'detail' | 'summary'>): string {
-  const quoted = /"([^"]+)"/.exec(detail)?.[0];
-  return shortened(quoted ?? (firstLine(detail) || summary));
-}
-
-/** The last lines of the task log, from the detail of the failure. */
-export function taskLogLines({ detail }: Pick<Diagnostic, 'detail'>): string[] {
-  const lines = detail.split('\n');
-  const start = lines.indexOf('Last lines of its log:');
-  return start < 0
-    ? []
-    : lines
-        .slice(start + 1)
-        .filter((line) => line.startsWith('  '))
-        .map((line) => line.trim());
+/** The server's message in quotes; otherwise the first line of the detail. */
+export function serverWords(problem: Diagnostic): string {
+  const { serverSaid } = factsOf(problem);
+  if (serverSaid !== undefined) return shortened(`"${serverSaid.split('\n')[0]}"`);
+  return firstLine(problem.detail) || problem.summary;
 }
 
 function shortened(text: string): string {

@@ -2,13 +2,13 @@
  * Rebuilds a lost state from the ownership lines in the notes of VMs, and compares a state with the cluster. A line counts
  * only if its id and uuid are those of the VM, because a clone or a restored backup copies the line.
  */
-import { type Address, kindOf, parseAddress, toAddress } from '../../base/address.ts';
+import { type Address, toAddress } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
 import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
-import { retiredAddress } from '../../kinds/template/versions.ts';
+import { isTemplateAddress, versionAddress } from '../../kinds/template/versions.ts';
 import { sameVm } from '../../kinds/vm/identity.ts';
 import { observeHa } from '../../kinds/vm/observe-ha.ts';
 import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
@@ -67,7 +67,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     if (claim) claims.push(claim);
   }
   const accepted = claims.filter((claim) => isOnly(claim, claims, remarks));
-  const templates = accepted.filter(({ address }) => kindOf(address) !== 'vm');
+  const templates = accepted.filter(({ address }) => isTemplateAddress(address));
   const subjects = accepted
     .filter((claim) => !templates.includes(claim))
     .filter(({ address, vm }) => !knowsAddresses(state.vms[address], vm))
@@ -137,13 +137,6 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
     return undefined;
   }
   return { address: versionAddress(address, vm), ownership, vm: { ...vm, uuid: vm.uuid } };
-}
-
-/** A template with another name is an earlier version. */
-function versionAddress(address: Address, vm: VmObserved): Address {
-  const name = parseAddress(address)?.group ?? '';
-  const isRetired = kindOf(address) === 'template' && vm.template && vm.current.get('name') !== name;
-  return isRetired ? retiredAddress(name, vm.vmid) : address;
 }
 
 /** Without a recipe, the next apply builds a new version of the template. */

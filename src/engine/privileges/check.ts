@@ -132,6 +132,7 @@ async function checkTags(
     summary: 'Not checked',
     detail: `Whether the datacenter reserves tags (${names}) could not be checked: the token needs Sys.Audit on /.`,
     where: first.because.where,
+    facts: { needs: 'Sys.Audit on /' },
   };
   return { requirements, notChecked: [notChecked] };
 }
@@ -223,5 +224,6 @@ function notRead(readings: readonly Reading[], grants: Pick<Grants, 'holds'>): D
       code: 'NOT_CHECKED',
       summary: 'Not checked',
       detail: `${what} could not be checked: the token needs ${privileges[0]} on ${path}.`,
+      facts: { needs: `${privileges[0]} on ${path}` },
     }));
 }

@@ -1,8 +1,9 @@
 /** Versions of a template: the present one, the earlier ones, and the name of the next one while it is built. Pure. */
-import { type Address, addressOf } from '../../base/address.ts';
+import { type Address, addressOf, kindOf, parseAddress } from '../../base/address.ts';
 import type { Observed, TemplateCandidate } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
+import type { VmObserved } from '../vm/observed.ts';
 import { templateKey } from './reference.ts';
 import type { RetireInput } from './steps.ts';
 
@@ -16,6 +17,19 @@ export interface VersionsInput {
 export interface Former {
   readonly address: Address;
   readonly vmid: number;
+}
+
+/** Of a template or of an earlier version of one. */
+export function isTemplateAddress(address: Address): boolean {
+  const kind = kindOf(address);
+  return kind === 'template' || kind === 'retired';
+}
+
+/** The address of a machine of the cluster: a template whose name is not that of its address is an earlier version. */
+export function versionAddress(address: Address, vm: VmObserved): Address {
+  const name = parseAddress(address)?.group ?? '';
+  const isRetired = kindOf(address) === 'template' && vm.template && vm.current.get('name') !== name;
+  return isRetired ? retiredAddress(name, vm.vmid) : address;
 }
 
 export function retiredAddress(name: string, vmid: number): Address {

@@ -158,6 +158,7 @@ describe('no response', () => {
     const failure = { kind: 'certificate', delivered: 'no', message: 'self-signed' } as const;
     const shown = errorFromTransport(QUESTION, new TransportFailure({ ...failure, fingerprint: 'AA:BB' })).diagnostic;
     expect(shown.detail).toContain('SHA-256 fingerprint AA:BB');
+    expect(shown.facts).toEqual({ fingerprint: 'AA:BB' });
     expect(JSON.stringify(shown.hint)).toContain('AA:BB');
     const hidden = errorFromTransport(QUESTION, new TransportFailure(failure)).diagnostic;
     expect(hidden.detail).toContain('presented a certificate, which');

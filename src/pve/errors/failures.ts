@@ -41,6 +41,7 @@ function errorFromPhrase(context: RequestContext, words: ServerWords): Proxwrigh
     detail: detailFor(phrase, context, words),
     where: whereOf(context),
     hint,
+    facts: { serverSaid: words.message },
   });
 }
 
@@ -48,7 +49,11 @@ function errorFromPhrase(context: RequestContext, words: ServerWords): Proxwrigh
 const isGeneral = (phrase: Phrase) => phrase.code === 'PARAMETER_REJECTED';
 
 function errorFromStatus(context: RequestContext, status: number, words: ServerWords): ProxwrightError {
-  const init = { detail: `The server answered ${status}: ${words.quoted}`, where: whereOf(context) };
+  const init = {
+    detail: `The server answered ${status}: ${words.quoted}`,
+    where: whereOf(context),
+    facts: { serverSaid: words.message },
+  };
   if (status === 595) {
     return new ProxwrightError({
       ...init,
@@ -98,6 +103,7 @@ export function errorFromTransport(context: RequestContext, failure: TransportFa
       where,
       cause,
       hint: 'Check the endpoint and that port 8006 is open from here.',
+      ...(failure.systemCode !== undefined && { facts: { systemCode: failure.systemCode } }),
     });
   }
   if (context.changes) {
@@ -126,6 +132,7 @@ function certificateError(context: RequestContext, failure: TransportFailure, re
     detail: `${context.endpoint} presented a certificate${presented}, which is not trusted: ${reason}. Nothing was sent.`,
     where: whereOf(context),
     cause: failure,
+    ...(fingerprint && { facts: { fingerprint } }),
     hint: fingerprint
       ? advice`If that is your server, set ${setting('connection.fingerprint', fingerprint)} (or PROXMOX_VE_FINGERPRINT), or set ${setting('connection.ca')}.`
       : advice`Set ${setting('connection.fingerprint')} or ${setting('connection.ca')}.`,

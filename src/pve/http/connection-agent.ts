@@ -140,12 +140,14 @@ function untrusted(reason: string, fingerprint: string | undefined): TransportFa
 }
 
 function notConnected(message: string, kind: 'connect' | 'timeout', cause?: Error): TransportFailure {
-  return new TransportFailure({ kind, delivered: 'no', message, cause });
+  const systemCode = cause && codeOf(cause);
+  return new TransportFailure({ kind, delivered: 'no', message, cause, ...(systemCode && { systemCode }) });
 }
 
+const codeOf = (error: Error) => ('code' in error ? String(error.code) : '');
+
 function describe(error: Error): string {
-  const code = 'code' in error ? String(error.code) : '';
-  const known = CONNECT_REASONS[code];
+  const known = CONNECT_REASONS[codeOf(error)];
   if (known) return known;
   // Node tried several addresses (IPv6, then IPv4): the outer error has no message.
   if (error instanceof AggregateError) {

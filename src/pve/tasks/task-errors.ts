@@ -16,9 +16,11 @@ export interface TaskContext {
 export function taskFailed(context: TaskContext, exitstatus: string, log: readonly string[]): ProxwrightError {
   const lines = log.filter((line) => !line.startsWith('TASK ERROR:'));
   const { secrets } = context;
+  const serverSaid = secrets.redact(exitstatus);
+  const taskLog = lines.map((line) => secrets.redact(line));
   const detail = [
-    `${taskName(context.upid)} ended with: "${secrets.redact(exitstatus)}".`,
-    ...(lines.length > 0 ? ['Last lines of its log:', ...lines.map((line) => `  ${secrets.redact(line)}`)] : []),
+    `${taskName(context.upid)} ended with: "${serverSaid}".`,
+    ...(taskLog.length > 0 ? ['Last lines of its log:', ...taskLog.map((line) => `  ${line}`)] : []),
   ].join('\n');
   const reason = reasonOf(exitstatus, lines);
   const phrase = findPhrase(reason) ?? findPhraseInLog(lines);
@@ -28,6 +30,7 @@ export function taskFailed(context: TaskContext, exitstatus: string, log: readon
     detail,
     where: whereOf(context),
     hint: phrase && hintFor(phrase, secrets.redact(reason), context.principal),
+    facts: { serverSaid, taskLog },
   });
 }
 
@@ -47,6 +50,7 @@ export function taskUnclear(context: TaskContext, exitstatus: string, log: reado
     code: 'TASK_FAILED',
     detail: `${failed.diagnostic.detail}\nIts worker was killed, or the node went down. Its work may be half done.`,
     where: whereOf(context),
+    facts: failed.diagnostic.facts,
   });
 }
 

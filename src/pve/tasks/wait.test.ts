@@ -97,6 +97,7 @@ describe('waiting for a task', () => {
     expect(error.diagnostic).toMatchObject({
       code: 'TASK_FAILED',
       detail: 'qmclone 9000 on pve2 ended with: "it broke".\nLast lines of its log:\n  line 93\n  line 94',
+      facts: { serverSaid: 'it broke', taskLog: ['line 93', 'line 94'] },
       where: { upid: CLONE },
     });
   });

@@ -97,6 +97,7 @@ describe('a failed connection', () => {
       code: 'CERT_UNTRUSTED',
       detail:
         'https://pve1:8006 presented a certificate with SHA-256 fingerprint AA:BB:CC, which is not trusted: it is self-signed.',
+      facts: { fingerprint: 'AA:BB:CC' },
     });
     const { check, remedy } = connectionFinding(error);
     expect(check).toBe('certificate');
@@ -123,22 +124,28 @@ describe('a failed connection', () => {
 });
 
 describe('an unreachable server', () => {
-  const remedyFor = (url: string, why: string) =>
+  const remedyFor = (endpoint: string, systemCode: string) =>
     connectionFinding(
-      new ProxwrightError({ code: 'UNREACHABLE', detail: `${url} could not be reached: ${why}.`, hint: 'x' }),
+      new ProxwrightError({
+        code: 'UNREACHABLE',
+        detail: 'It could not be reached.',
+        hint: 'x',
+        where: { endpoint },
+        facts: { systemCode },
+      }),
     ).remedy;
 
   it('comes with a command to try, and the port of Proxmox', () => {
-    const refused = remedyFor('https://pve1:443', 'connection refused');
+    const refused = remedyFor('https://pve1:443', 'ECONNREFUSED');
     expect(refused).toContain('curl -k https://pve1:443\n');
     expect(refused).toContain('connection.endpoint: https://pve1:8006');
-    expect(remedyFor('https://[fd00::1]:8006', 'connection refused')).toBe(
+    expect(remedyFor('https://[fd00::1]:8006', 'ECONNREFUSED')).toBe(
       'Try it from here: curl -k https://[fd00::1]:8006\nOn the node: systemctl status pveproxy',
     );
   });
 
   it('is attributed to the name if it does not resolve', () => {
-    expect(remedyFor('https://pve9.lan:8006', 'the host name is not known')).toContain('getent hosts pve9.lan');
+    expect(remedyFor('https://pve9.lan:8006', 'ENOTFOUND')).toContain('getent hosts pve9.lan');
   });
 
   it('is attributed to the certificate if the fingerprint is invalid', () => {
@@ -176,7 +183,12 @@ describe('the quorum check', () => {
 
   it('reports a quorum that cannot be read as not checked', () => {
     expect(checkQuorum({ cluster: { ok: false, needs: 'Sys.Audit on /' } })).toEqual([
-      { check: 'quorum', verdict: 'unknown', words: 'Quorum: not checked, the token needs Sys.Audit on /.' },
+      {
+        check: 'quorum',
+        verdict: 'unknown',
+        words: 'Quorum: not checked, the token needs Sys.Audit on /.',
+        needs: 'Sys.Audit on /',
+      },
     ]);
   });
 });

@@ -1,5 +1,6 @@
 /** The connection to the server, its token, its clock, and the quorum of its cluster. */
 
+import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
 import { counted, printDuration } from '../../../base/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
@@ -32,8 +33,8 @@ export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
   const isFingerprint = /fingerprint/i.test(`${diagnostic.where?.file} ${diagnostic.where?.field}`);
   const say = findingsOf(isFingerprint ? 'certificate' : (FAILED[diagnostic.code] ?? 'endpoint'));
   const found = say.of(diagnostic, 'bad');
-  if (diagnostic.code === 'UNREACHABLE') return { ...found, remedy: unreachableRemedy(diagnostic.detail) };
-  const presented = /SHA-256 fingerprint ([0-9A-F:]+)/.exec(diagnostic.detail)?.[1];
+  if (diagnostic.code === 'UNREACHABLE') return { ...found, remedy: unreachableRemedy(diagnostic) };
+  const presented = factsOf(diagnostic).fingerprint;
   if (diagnostic.code !== 'CERT_UNTRUSTED' || presented === undefined) return found;
   return {
     ...found,
@@ -46,13 +47,14 @@ export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
 }
 
 /** Depends on how far the connection got. */
-function unreachableRemedy(detail: string): string {
-  const [url = '', host = '', port = ''] = /https:\/\/(\[[^\]]*\]|[^:/\s]+)(?::(\d+))?/.exec(detail) ?? [];
+function unreachableRemedy(diagnostic: Diagnostic): string {
+  const endpoint = diagnostic.where?.endpoint ?? '';
+  const { hostname: host, port } = URL.canParse(endpoint) ? new URL(endpoint) : { hostname: '', port: '' };
   const usual = port === '8006' ? '' : `\nProxmox listens on port 8006: connection.endpoint: https://${host}:8006`;
-  if (/host name is not known/.test(detail)) {
+  if (factsOf(diagnostic).systemCode === 'ENOTFOUND') {
     return `Correct the name, or use the IP address: connection.endpoint, PROXMOX_VE_ENDPOINT. To check whether this machine resolves it: getent hosts ${host}`;
   }
-  return `Try it from here: curl -k ${url}${usual}\nOn the node: systemctl status pveproxy`;
+  return `Try it from here: curl -k ${endpoint}${usual}\nOn the node: systemctl status pveproxy`;
 }
 
 const FAILED: Readonly<Record<string, CheckName>> = {

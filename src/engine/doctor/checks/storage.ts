@@ -1,6 +1,6 @@
 /** State of the storages that the stack uses, space for everything the plan creates, and images to download. */
 
-import { type Address, kindOf } from '../../../base/address.ts';
+import type { Address } from '../../../base/address.ts';
 import { imageCompression } from '../../../kinds/image/file.ts';
 import { siteAddress } from '../../../kinds/image/plan.ts';
 import { machinesOf } from '../../../kinds/machines.ts';
@@ -88,11 +88,7 @@ export function checkImages({
   result,
 }: Pick<Examination, 'observed' | 'downloads' | 'result'>): Finding[] {
   // The plan already reports problems with these images.
-  const refused = new Set<string | undefined>(
-    result.ok
-      ? []
-      : result.problems.map(({ where }) => where?.address).filter((each) => each && kindOf(each) === 'image'),
-  );
+  const refused = new Set(result.ok ? [] : result.problems.map(({ where }) => where?.address));
   return observed.images.flatMap((site): Finding[] => {
     if (refused.has(site.image.address) || !site.file.ok) return [];
     const address = siteAddress(site);

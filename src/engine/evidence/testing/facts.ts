@@ -21,6 +21,10 @@ export const TASK_FAILED: Diagnostic = {
     endpoint: 'https://pve1.lab:8006',
     upid: 'UPID:pve1:1:2:3:qmclone:9000:a:',
   },
+  facts: {
+    serverSaid: 'clone failed: no space | left',
+    taskLog: ['transferred 1.4 GiB of 3.5 GiB (40.86%)', 'Logical volume "vm-601-disk-0" successfully removed.'],
+  },
   hint: { text: 'Free some space on local-lvm,\nthen apply again.' },
 };
 

@@ -162,6 +162,7 @@ function warningsOf(vms: readonly ResolvedVm[], observed: Observed): Diagnostic[
       summary: 'Not checked',
       detail: `${what} could not be checked: the token needs ${needs}.`,
       where: whereOf(vm, path),
+      facts: { needs },
     });
   const said = new Set<string>();
   for (const vm of vms) {
