@@ -1,7 +1,9 @@
 /** Reads text files for the front doors. */
-import { readFile } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { ProxwrightError } from '../base/errors.ts';
 import type { Hint } from '../base/hint.ts';
+import { printByteSize } from '../base/units.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'the file does not exist',
@@ -15,10 +17,24 @@ export function reasonOf(error: unknown): string {
   return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
+/** Larger than any stack file, secret or certificate. */
+const MAX_BYTES = 4 * 1024 ** 2;
+
+export interface ReadingLimits {
+  /** The largest file that is read. */
+  readonly maxBytes?: number;
+}
+
 /** `purpose` completes "cannot be read as …": `a world`. `shown` is the name in messages. */
-export async function readTextFile(path: string, purpose: string, hint?: Hint | string, shown = path): Promise<string> {
+export async function readTextFile(
+  path: string,
+  purpose: string,
+  hint?: Hint | string,
+  shown = path,
+  { maxBytes = MAX_BYTES }: ReadingLimits = {},
+): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return await readBounded(path, maxBytes);
   } catch (error) {
     throw new ProxwrightError({
       code: 'UNREADABLE_FILE',
@@ -28,4 +44,35 @@ export async function readTextFile(path: string, purpose: string, hint?: Hint | 
       cause: error,
     });
   }
+}
+
+/** Opened by the caller, for example with `<(…)` in a shell, so something writes to them. */
+const HANDED_OVER = /^\/(dev\/(stdin|fd\/\d+)|proc\/self\/fd\/\d+)$/;
+
+async function readBounded(path: string, maxBytes: number): Promise<string> {
+  const isHandedOver = HANDED_OVER.test(path);
+  // Without O_NONBLOCK, opening a FIFO waits for a writer that may never come.
+  const file = await open(path, constants.O_RDONLY | (isHandedOver ? 0 : constants.O_NONBLOCK));
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile() && !isHandedOver) throw new Error(`it is ${kindOf(stats)}, not a file`);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    // The size of some files, such as those below /proc, is known only after reading them.
+    for (;;) {
+      const { bytesRead, buffer } = await file.read(new Uint8Array(Math.min(64 * 1024, maxBytes + 1)));
+      if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8');
+      size += bytesRead;
+      if (size > maxBytes) throw new Error(`it is larger than ${printByteSize(maxBytes)}, the limit for such a file`);
+      chunks.push(buffer.subarray(0, bytesRead));
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) return 'a directory';
+  if (stats.isFIFO()) return 'a FIFO';
+  return stats.isSocket() ? 'a socket' : 'a device';
 }

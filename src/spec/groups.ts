@@ -106,6 +106,9 @@ export function expandGroup(name: string, { keyAt, value }: Entry, context: Grou
   };
 }
 
+/** More VMs than one state file and one plan can sensibly hold. */
+export const MAX_VMS = 10_000;
+
 /** One line per member. */
 interface Roll {
   readonly key?: number | string;
@@ -124,6 +127,15 @@ function readRoll(keys: Located, keyAt: Where, { maxMembers, findings }: GroupCo
   }
   const members = each ? eachRoll(each, findings) : [];
   const size = count ? countOf(count) : each ? members.length : 1;
+  if (size > MAX_VMS) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: (count ?? each)?.at ?? keyAt,
+      detail: `The group would have ${counted(size, 'VM')}; a stack has at most ${MAX_VMS}.`,
+      hint: 'Split it into several stacks.',
+    });
+    return [];
+  }
   if (size > maxMembers) {
     findings.add({
       code: 'BAD_VALUE',

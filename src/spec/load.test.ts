@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadStack } from './load.ts';
+import { resolveStack } from './resolve.ts';
 import { problemsOf, stackOf, webStack } from './testing/resolving.ts';
 
 const problems = (text: string) =>
@@ -47,7 +48,7 @@ describe('loadStack', () => {
       { length: 12 },
       (_, n) => `k${n}: &k${n} [${Array.from({ length: 9 }, () => (n === 0 ? 'x' : `*k${n - 1}`)).join(', ')}]`,
     );
-    expect(problems(bomb.join('\n')).join()).toContain('aliases make it too large');
+    expect(problems(bomb.join('\n')).join()).toContain('The file is too large');
   });
 
   it('survives nesting without end', () => {
@@ -92,3 +93,46 @@ describe('loadStack', () => {
     expect(problemsOf(webStack('memory: null'))).toEqual([]);
   });
 });
+
+describe('a file that is too large', () => {
+  const HEAD = 'version: 1\nstack: x\ndefaults: { node: pve1, clone: { template: t } }\nvms:\n';
+  const machines = (count: number) => Array.from({ length: count }, (_, index) => `  a${index}: {}\n`).join('');
+  const letters = [...'abcdefghi'];
+
+  it.each([
+    ['200,000 VMs', `${HEAD}${machines(200_000)}`, /^The file is too large/],
+    ['60,000 VMs', `${HEAD}${machines(60_000)}`, /^With this group the stack has more than 10000 VMs/],
+    ['a count of a billion', `${HEAD}  a: { count: 1000000000 }\n`, /at most 10000/],
+    ['groups that are too large together', `${HEAD}${groupsOf(9_000)}`, /more than 10000 VMs/],
+    ['a million elements', `a: [${'1,'.repeat(1_000_000)}]`, /^The file is too large/],
+    ['190,000 aliases', `a: &a x\nb: [${Array(190_000).fill('*a').join(',')}]\n`, /^The file is too large/],
+    [
+      'aliases of aliases',
+      letters.map((name, index) => `${name}: &${name} [${refer(letters[index - 1]).join(',')}]\n`).join(''),
+      /^The file is too large/,
+    ],
+    [
+      'merge keys of merge keys',
+      letters.map((name, index) => `${name}: &${name}\n  <<: [${refer(letters[index - 1]).join(',')}]\n`).join(''),
+      /^The file is too large/,
+    ],
+    ['brackets in brackets', `a: ${'['.repeat(100_000)}`, /^The file is nested too deeply/],
+  ])('is refused with one message about it: %s', (_what, text, message) => {
+    const { diagnostics } = resolveStack(loadStack(text, 'stack.yaml'));
+    const about = diagnostics.filter(({ detail }) => message.test(detail));
+    expect(about).toHaveLength(1);
+    expect(about[0]?.where?.line).toBeGreaterThan(0);
+    expect(diagnostics.length).toBeLessThan(30);
+  });
+});
+
+function refer(name: string | undefined): string[] {
+  return Array(9).fill(name === undefined ? 'x' : `*${name}`);
+}
+
+function groupsOf(count: number): string {
+  return (
+    ['a', 'b', 'c'].map((name) => `  ${name}: { count: ${count} }\n`).join('') +
+    `rollout: { limits: { group_size: ${count} } }\n`
+  );
+}

@@ -10,8 +10,10 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   type ParsedNode,
   parseDocument,
+  visit,
   type YAMLMap,
 } from 'yaml';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
@@ -50,8 +52,12 @@ export function loadStack(text: string, fileName: string): LoadedStack {
 /** Aliases can make a small file arbitrarily large. */
 const MAX_NODES = 200_000;
 const MAX_DEPTH = 60;
+/** The parser compares each key with all others of its map; in a longer text the builder finds the first duplicate. */
+const MAX_COMPARED = 200_000;
 const MAX_BRACKETS = 300;
-const TOO_DEEP = 'The file is nested too deeply, or its aliases make it too large.';
+const TOO_DEEP = `The file is nested too deeply: more than ${MAX_DEPTH} levels.`;
+const TOO_LARGE = `The file is too large: it may hold ${MAX_NODES} values, also after its aliases are resolved.`;
+const SPLIT = 'Split it into several stacks, or describe equal VMs as one group with count.';
 
 /** Undefined if the text is not YAML; the problems then say why. */
 export function parseTree(text: string, file: string, findings: Findings): Located | undefined {
@@ -61,7 +67,22 @@ export function parseTree(text: string, file: string, findings: Findings): Locat
     findings.add({ code: 'BAD_VALUE', where: { file, line: tooDeep, column: 1 }, detail: TOO_DEEP });
     return undefined;
   }
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const tooLarge = fullLine(text);
+  if (tooLarge !== undefined) {
+    findings.add({
+      code: 'BAD_VALUE',
+      where: { file, line: tooLarge, column: 1 },
+      detail: TOO_LARGE,
+      hint: SPLIT,
+    });
+    return undefined;
+  }
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+    uniqueKeys: text.length < MAX_COMPARED,
+  });
   const at = (offset: number): Where => {
     const { line, col } = lines.linePos(offset);
     return { file, line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -91,11 +112,42 @@ function deepLine(text: string): number | undefined {
   return undefined;
 }
 
+/** The line at which there are too many values, checked before parsing, which needs a thousand bytes for each. */
+function fullLine(text: string): number | undefined {
+  let [values, line] = [0, 1];
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index];
+    if (character === '\n') line++;
+    if (character === '\n' || character === ',' || (character === ':' && /\s/.test(text[index + 1] ?? ''))) values++;
+    // Most values have a line and a colon.
+    if (values > 2 * MAX_NODES) return line;
+  }
+  return undefined;
+}
+
+/** What each alias stands for: the last anchor of its name before it. One walk, because a file can have many of them. */
+function aliasTargets(document: Document.Parsed): ReadonlyMap<Node, ParsedNode> {
+  const anchors = new Map<string, ParsedNode>();
+  const targets = new Map<Node, ParsedNode>();
+  visit(document, {
+    Alias: (_, alias) => {
+      const target = anchors.get(alias.source);
+      if (target) targets.set(alias, target);
+    },
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node as ParsedNode);
+    },
+  });
+  return targets;
+}
+
 class Builder {
   readonly #document: Document.Parsed;
   readonly #at: (offset: number) => Where;
   readonly #findings: Findings;
   #nodes = 0;
+  #targets: ReadonlyMap<Node, ParsedNode> | undefined;
+  #isFull = false;
 
   constructor(document: Document.Parsed, at: (offset: number) => Where, findings: Findings) {
     this.#document = document;
@@ -111,11 +163,11 @@ class Builder {
     if (!node) return depth === 0 ? scalar('', around) : this.#refuse(around, NOTHING, EMPTY_HINT);
     const at = this.#at(node.range[0]);
     this.#nodes++;
-    if (this.#nodes > MAX_NODES || depth > MAX_DEPTH) {
-      return this.#refuse(at, TOO_DEEP);
-    }
+    if (this.#nodes > MAX_NODES) return this.#full(at);
+    if (depth > MAX_DEPTH) return this.#refuse(at, TOO_DEEP);
     if (isAlias(node)) {
-      const target = node.resolve(this.#document) as ParsedNode | undefined;
+      this.#targets ??= aliasTargets(this.#document);
+      const target = this.#targets.get(node);
       if (!target) return this.#refuse(at, 'No anchor (&name) comes before this alias (*name).', ALIAS_HINT);
       return this.#node(target, at, depth + 1);
     }
@@ -160,6 +212,13 @@ class Builder {
       }
     }
     return { kind: 'map', entries, at };
+  }
+
+  /** Said once: everything behind it is too much as well. */
+  #full(where: Where): Located {
+    if (this.#isFull) return unknownAt(where);
+    this.#isFull = true;
+    return this.#refuse(where, TOO_LARGE, SPLIT);
   }
 
   #refuse(where: Where, detail: string, hint?: string): Located {

@@ -9,7 +9,7 @@ import type { ResolvedStack } from '../kinds/stack.ts';
 import { replaceImages } from './disk-images.ts';
 import { evaluate, type Scope } from './expressions.ts';
 import { Findings } from './findings.ts';
-import { expandGroup, type Group, type Member } from './groups.ts';
+import { expandGroup, type Group, type GroupContext, MAX_VMS, type Member } from './groups.ts';
 import { type Images, noteUser, readImages, resolvedImages } from './images.ts';
 import { checkShape } from './issues.ts';
 import type { LoadedStack } from './load.ts';
@@ -57,9 +57,7 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
   const defaults = readDefaults(root.entries.get('defaults'), root, findings);
   const templates = readTemplates(root.entries.get('templates'), { defaults, scope, images, findings });
   const context = { defaults, scope, maxMembers: rollout.limits.groupSize, findings };
-  const groups = namedParts('vms', root.entries.get('vms'), GROUP_NAMES, findings).map(([group, entry]) =>
-    expandGroup(group, entry, context),
-  );
+  const groups = expandGroups(namedParts('vms', root.entries.get('vms'), GROUP_NAMES, findings), context);
   const { vms, specimens } = readVms(groups, images, findings);
   checkRules({ vms, specimens, templates, images, outputs }, findings);
   return {
@@ -71,6 +69,27 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
     rollout,
     outputs,
   };
+}
+
+/** Stops at the group that makes the stack too large. */
+function expandGroups(parts: readonly (readonly [string, Entry])[], context: GroupContext): Group[] {
+  const groups: Group[] = [];
+  let size = 0;
+  for (const [name, entry] of parts) {
+    const group = expandGroup(name, entry, context);
+    size += group.members.length;
+    if (size > MAX_VMS) {
+      context.findings.add({
+        code: 'BAD_VALUE',
+        where: entry.keyAt,
+        detail: `With this group the stack has more than ${MAX_VMS} VMs.`,
+        hint: 'Split it into several stacks.',
+      });
+      return [];
+    }
+    groups.push(group);
+  }
+  return groups;
 }
 
 /** Unknown sections, and the two keys that every file has. */

@@ -25,6 +25,9 @@ import type { StateOptions } from './state.ts';
 const SAVED = 'saved/';
 const STATE_FILE = 'state.json';
 
+/** Of thousands of VMs. */
+const MAX_BACKUP_BYTES = 256 * 1024 ** 2;
+
 export interface BackupOptions extends StateOptions {
   /** A file elsewhere, instead of a name. */
   readonly out?: string;
@@ -152,7 +155,9 @@ async function readBackup(store: StateStore, stack: string, name: string, deps: 
   const hint = advice`To list the backups: ${command('state restore')}`;
   const text =
     document === undefined
-      ? await readTextFile(resolve(deps.directory, name), 'a backup of the state', hint, name)
+      ? await readTextFile(resolve(deps.directory, name), 'a backup of the state', hint, name, {
+          maxBytes: MAX_BACKUP_BYTES,
+        })
       : ((await store.read(document)) ?? '');
   const state = parseState(text, name);
   if (state.stack === stack) return state;

@@ -38,12 +38,16 @@ export function printPlan(plan: Plan): string {
   return `${safeJson({ ...plan, checksum: checksumOf(plan) }, 2)}\n`;
 }
 
+/** Of thousands of VMs. */
+const MAX_PLAN_BYTES = 256 * 1024 ** 2;
+
 export async function readPlan(file: string, stack: string, deps: CommandDeps): Promise<Plan> {
   const text = await readTextFile(
     resolve(deps.directory, file),
     'a plan',
     advice`To create one: ${command('plan', '--out', 'FILE')}`,
     file,
+    { maxBytes: MAX_PLAN_BYTES },
   );
   return parsePlan(text, file, stack);
 }

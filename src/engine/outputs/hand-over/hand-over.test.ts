@@ -242,6 +242,15 @@ describe('the hand-over script for K3s', () => {
     expect(asked).toMatch(/ 10\.0\.20\.21 if /);
   });
 
+  it('takes no user or address for an option of ssh', async () => {
+    const evil = '-oProxyCommand=touch pwned';
+    const vms = RANCHER.vms.map((each) => ({ ...each, user: evil, ip: evil }));
+    await cluster.run(k3sScript({ ...RANCHER, vms }), { WAIT_SECONDS: '5' });
+    const asked = cluster.asked().filter((line) => line.startsWith('ssh '));
+    expect(asked.length).toBeGreaterThan(0);
+    for (const line of asked) expect(line).toContain(` -- ${evil}@${evil} `);
+  });
+
   it('installs nothing twice', async () => {
     await cluster.run(scripts.k3s);
     const before = installs('10.0.20.11') + installs('10.0.20.21');
@@ -267,7 +276,7 @@ describe('the hand-over script for K3s', () => {
     const { code, stderr } = await cluster.run(scripts.k3s, { WAIT_SECONDS: '5' });
     expect(code).toBe(1);
     expect(stderr).toContain(
-      'K3s runs on lab-manager-2, which was a server before (to start it: ssh ubuntu@10.0.20.12',
+      'K3s runs on lab-manager-2, which was a server before (to start it: ssh -- ubuntu@10.0.20.12',
     );
     expect(installs('10.0.20.11')).toBe('');
   });
@@ -312,7 +321,7 @@ describe('the hand-over script for Rancher', () => {
       'helm upgrade --install rancher rancher --repo https://releases.rancher.com/server-charts/stable --namespace cattle-system --create-namespace --version 2.12.1 --wait --timeout 600s --set hostname=rancher.example.org --set replicas=3 --set-file bootstrapPassword=rancher-lab/bootstrap-password',
       'kubectl rollout status deployment/rancher --namespace cattle-system --timeout 600s',
     ]);
-    expect(stdout).toContain('  lab-apps-1: ssh ubuntu@10.0.20.31\n  lab-apps-2: ssh ubuntu@10.0.20.32\n');
+    expect(stdout).toContain('  lab-apps-1: ssh -- ubuntu@10.0.20.31\n  lab-apps-2: ssh -- ubuntu@10.0.20.32\n');
     expect(stdout).not.toContain(cluster.read('rancher-lab/bootstrap-password'));
     expect(cluster.read('rancher-lab/bootstrap-password')).toMatch(/^[0-9a-f]{32}$/);
   });

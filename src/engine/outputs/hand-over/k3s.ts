@@ -107,7 +107,7 @@ $2
 main </dev/null"
   # shellcheck disable=SC2016 # expanded on the other machine
   bounded "$wait_seconds" ssh -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=15 \\
-    -o StrictHostKeyChecking=accept-new -o "UserKnownHostsFile=\\"$folder/known_hosts\\"" "$1" \\
+    -o StrictHostKeyChecking=accept-new -o "UserKnownHostsFile=\\"$folder/known_hosts\\"" -- "$1" \\
     'if [ "$(id -u)" = 0 ]; then exec sh -s; else exec sudo -n sh -s; fi'
 }
 
@@ -138,11 +138,11 @@ install() {
     (umask 077 && mkdir -p /etc/rancher/k3s && printf %s $(quote "$token") >/etc/rancher/k3s/token)
     installer=\\$(curl -sfL https://get.k3s.io)
     printf '%s\\\\n' \\"\\$installer\\" | sh -s - $4 --token-file /etc/rancher/k3s/token --node-name $(quote "$1")" ||
-    stop "$1: K3s was not installed. Check: ssh $2 sudo journalctl -u $3; then run this script again."
+    stop "$1: K3s was not installed. Check: ssh -- $2 sudo journalctl -u $3; then run this script again."
 }
 
 for target in "\${server_targets[@]}"; do
-  wait_for "$target answers through SSH (to try it: ssh $target true; for another user: SSH_USER=<name>)" is_reachable "$target"
+  wait_for "$target answers through SSH (to try it: ssh -- $target true; for another user: SSH_USER=<name>)" is_reachable "$target"
 done
 
 # Creates a cluster only if no server has one: otherwise there would be two clusters.
@@ -156,7 +156,7 @@ for ((i = 0; i < \${#server_names[@]}; i++)); do
   esac
 done
 if [ -z "$leader" ] && [ -n "$made" ]; then
-  wait_for "K3s runs on \${server_names[made]}, which was a server before (to start it: ssh \${server_targets[made]} sudo systemctl start k3s; to start over without its data: ssh \${server_targets[made]} sudo k3s-uninstall.sh)" \\
+  wait_for "K3s runs on \${server_names[made]}, which was a server before (to start it: ssh -- \${server_targets[made]} sudo systemctl start k3s; to start over without its data: ssh -- \${server_targets[made]} sudo k3s-uninstall.sh)" \\
     is_running "\${server_targets[made]}" k3s
   leader=$made
 fi

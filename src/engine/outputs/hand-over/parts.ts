@@ -44,7 +44,7 @@ stop() {
 
 # private_folder FOLDER NAME...: creates the folder, and keeps its secret files out of git.
 private_folder() {
-  mkdir -p "$1"
+  mkdir -p -- "$1"
   [ -e "$1/.gitignore" ] || printf '%s\\n' "\${@:2}" >"$1/.gitignore"
 }
 

@@ -103,7 +103,7 @@ say "Done: https://$hostname/ with the password in $folder/bootstrap-password (f
 if [ "\${#app_names[@]}" -gt 0 ]; then
   say 'To create an application cluster, choose Cluster Management, Create, Custom, then run the command that Rancher shows on each of:'
   for ((i = 0; i < \${#app_names[@]}; i++)); do
-    say "  \${app_names[i]}: ssh \${app_targets[i]}"
+    say "  \${app_names[i]}: ssh -- \${app_targets[i]}"
   done
 fi
 `;

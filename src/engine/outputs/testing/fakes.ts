@@ -49,6 +49,8 @@ target='' command=''
 while [ $# -gt 0 ]; do
   case $1 in
     -o) shift ;;
+    --) shift; target=$1 ;;
+    -*) refuse "took $1 for an option" ;;
     *) if [ -z "$target" ]; then target=$1; else command=$1; fi ;;
   esac
   shift
