@@ -19,20 +19,20 @@ export interface LimitDeps {
 export class RunLimits {
   /** Resources that are worked on at once. */
   readonly places: Limiter;
+  readonly deletions: Limiter;
   readonly signs: GuestSigns;
   readonly readiness: ReadinessSchedule;
   readonly #rollout: Rollout;
   readonly #clock: Clock;
   readonly #nodes = new Map<string, Limiter>();
   readonly #storages = new Map<string, Limiter>();
-  readonly #destroys: Limiter;
   readonly #creations = new Limiter(1);
   #lastCreation: number | undefined;
 
   private constructor(rollout: Rollout, { pve, clock }: LimitDeps, readiness: ReadinessSchedule) {
     this.#rollout = rollout;
     this.#clock = clock;
-    this.#destroys = new Limiter(rollout.limits.destroys);
+    this.deletions = new Limiter(rollout.limits.destroys);
     this.places = new Limiter(rollout.limits.vms);
     this.signs = new GuestSigns(pve, clock);
     this.readiness = readiness;
@@ -51,9 +51,8 @@ export class RunLimits {
   async run<T>(address: Address, occupancy: Occupancy, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     switch (occupancy.kind) {
       case 'none':
-        return work();
       case 'destroy':
-        return this.#destroys.run(work, signal);
+        return work();
       case 'wait':
         return this.readiness.run(address, work, signal);
       case 'copy':

@@ -3,6 +3,7 @@ import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { invariant, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
@@ -48,6 +49,8 @@ export interface StepIdentity {
 export interface StepDeps {
   readonly observed: LastObserved;
   readonly signs: GuestSigns;
+  /** Absent where only one step runs. */
+  readonly deletions?: Limiter | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -130,6 +133,7 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
       await memory.record({ event: 'note', level: 'warn', address, text: problem.detail });
       run.warn?.(problem);
     },
+    deleting: (work) => own.deletions?.run(work, own.signal) ?? work(),
     whileBusy: (subject, work) =>
       retryWhileBusy(
         { ...DEFAULT_RETRY, ...rollout.retry, budgetMs: rollout.timeouts.lockMs },

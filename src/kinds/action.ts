@@ -72,6 +72,8 @@ export interface ActionContext {
   /** For readiness: probes of ports, and cheap signs that a guest is up. */
   readonly ports: PortProbe;
   readonly signs: GuestSigns;
+  /** Deletes a VM as soon as fewer deletions are under way than the stack allows. */
+  deleting<T>(work: () => Promise<T>): Promise<T>;
   /** Repeats `work` while another client holds a lock, within the stack's time limit. */
   whileBusy<T>(subject: string, work: () => Promise<T>): Promise<T>;
   /** Progress for the terminal. */
@@ -103,6 +105,7 @@ export type Occupancy =
       readonly storages: readonly string[];
       readonly isCreation: boolean;
     }
+  /** Mostly waits for a guest to shut down; the action limits only its deletion, by `deleting`. */
   | { readonly kind: 'destroy' }
   /** Only waits for a guest, so it does not count against the limit on resources in progress. */
   | { readonly kind: 'wait' }

@@ -87,10 +87,10 @@ export const rolloutSchema = z.strictObject({
     .prefault({}),
   limits: z
     .strictObject({
-      vms: ours(atLeastOne.default(10), 'Concurrent VMs.'),
+      vms: ours(atLeastOne.default(10), 'Concurrent VMs that are created or changed.'),
       clones_per_node: ours(atLeastOne.default(2), 'Concurrent clones per node.'),
       clones_per_storage: ours(atLeastOne.default(2), 'Concurrent clones per storage.'),
-      destroys: ours(atLeastOne.default(2), 'Concurrent destroys.'),
+      destroys: ours(atLeastOne.default(2), 'Concurrent deletions of VMs; guests shut down before that, all at once.'),
       requests: ours(atLeastOne.max(100).default(6), 'Concurrent API requests.'),
       agent_calls: ours(atLeastOne.default(2), 'Concurrent guest agent calls.'),
       group_size: ours(z.number().int().min(1).max(10_000).default(50), 'Maximum number of VMs in one group.'),

@@ -24,21 +24,29 @@ export interface Requirement {
 
 const STRONG = new Set(['Sys.Modify', 'Sys.Console', 'Datastore.Allocate', 'VM.GuestAgent.Unrestricted', 'VM.Monitor']);
 
+type Collected = Omit<Requirement, 'because'> & { readonly because: [Because, ...Because[]] };
+
 /** Merges equal needs into one requirement. */
 export class RequirementList {
-  readonly #byKey = new Map<string, Requirement>();
+  readonly #byKey = new Map<string, Collected>();
+  readonly #reasons = new Set<string>();
 
   add(need: Pick<Requirement, 'privileges' | 'paths' | 'instead'>, because: Because): void {
     const { privileges, paths, instead } = need;
     const key = `${privileges.join('|')} ${paths.map(printPath).join('|')}`;
+    const { where, step } = because;
+    const reason = JSON.stringify([key, where.address, where.field, step]);
+    if (this.#reasons.has(reason)) return;
+    this.#reasons.add(reason);
     const known = this.#byKey.get(key);
-    const asked: OneOf<Because> = known ? [...known.because, because] : [because];
-    const isKnown = known?.because.some(({ where, step }) => isSame(where, because.where) && step === because.step);
-    if (isKnown) return;
+    if (known) {
+      known.because.push(because);
+      return;
+    }
     this.#byKey.set(key, {
       privileges,
       paths,
-      because: asked,
+      because: [because],
       ...(instead && { instead }),
       ...(STRONG.has(privileges[0]) && { strong: true as const }),
     });
@@ -48,8 +56,6 @@ export class RequirementList {
     return [...this.#byKey.values()];
   }
 }
-
-const isSame = (a: Where, b: Where) => a.address === b.address && a.field === b.field;
 
 /** `/vms/101`, or `/vms/…` for everything below. */
 export function printPath({ path, below }: AclPath): string {

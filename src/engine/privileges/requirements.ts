@@ -26,6 +26,8 @@ class Collected {
   readonly list = new RequirementList();
   readonly rootOnly: Diagnostic[] = [];
   readonly tags: { tags: readonly string[]; because: Because }[] = [];
+  /** Addresses and fields that are in `rootOnly`, addresses that are in `tags`. */
+  readonly #known = new Set<string>();
 
   add({ needs, step, whereOf }: StepNeeds): void {
     for (const need of needs) {
@@ -47,14 +49,19 @@ class Collected {
   #refuse({ cause, instead }: RootNeed, { where }: Because): void {
     const subject = 'key' in cause ? [cause.key, cause.part].filter(Boolean).join('.') : cause.field;
     const { field = subject } = where;
-    if (this.rootOnly.some((known) => known.where?.address === where.address && known.where?.field === field)) return;
+    if (this.#isKnown(`${where.address} ${field}`)) return;
     const detail = `Proxmox lets only root@pam, logged in with a password, set "${subject}"; no privilege of a token replaces that.`;
     this.rootOnly.push(new ProxwrightError({ code: 'ROOT_ONLY', where, detail, hint: instead }).diagnostic);
   }
 
   /** A VM that is created and then configured asks twice about the same tags. */
   #remember({ tags }: TagNeed, because: Because): void {
-    const { address } = because.where;
-    if (!this.tags.some((known) => known.because.where.address === address)) this.tags.push({ tags, because });
+    if (!this.#isKnown(`${because.where.address}`)) this.tags.push({ tags, because });
+  }
+
+  #isKnown(name: string): boolean {
+    if (this.#known.has(name)) return true;
+    this.#known.add(name);
+    return false;
   }
 }

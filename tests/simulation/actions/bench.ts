@@ -106,6 +106,7 @@ export class Bench extends MortalBench {
           if (record.open) record.open = { ...record.open, upid };
         }),
       learn: (recorded) => this.journal(() => patch(recorded)),
+      deleting: (work) => work(),
       whileBusy: (subject, work) =>
         retryWhileBusy(this.retry, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
       forget: () =>

@@ -60,6 +60,24 @@ describe('creations', () => {
   });
 });
 
+describe('a destroy of many running VMs', () => {
+  it('shuts all of them down at once, and deletes a few at a time', async () => {
+    const scene = new Scene();
+    const stack = group(12, 'readiness: parallel, limits: { vms: 3, destroys: 2 }', 'guest: cloud-init');
+    expect(failuresOf(await scene.apply(stack))).toEqual([]);
+    expect(failuresOf(await scene.destroy(stack, { running: 'shutdown' }))).toEqual([]);
+    const during = (type: string) => {
+      const tasks = [...scene.world.tasks.values()].filter((task) => task.type === type);
+      const started = tasks.map(({ startedAt }) => startedAt);
+      return Math.max(
+        ...started.map((at) => tasks.filter((t) => t.startedAt <= at && (t.endedAt ?? at + 1) > at).length),
+      );
+    };
+    expect(during('qmshutdown')).toBe(12);
+    expect(during('qmdestroy')).toBe(2);
+  });
+});
+
 describe('sequential readiness', () => {
   it('waits for one VM after the other, while creations go on', async () => {
     const scene = new Scene();

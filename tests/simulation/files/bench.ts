@@ -112,6 +112,7 @@ export class FileBench extends MortalBench {
           if (this.open) this.open = { ...this.open, upid };
         }),
       learn: async () => {},
+      deleting: (work) => work(),
       whileBusy: (subject, work) =>
         retryWhileBusy(DEFAULT_RETRY, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
       progress: (text, percent) => void this.progress.push([text, percent]),

@@ -45,7 +45,8 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
       // Time has passed since the last read.
       return 'again';
     }
-    await remove(context, vm);
+    // Waiting for the other deletions takes time; the request itself reads the identity of the VM again.
+    await context.deleting(() => remove(context, vm));
     return 'done';
   });
 }

@@ -24,7 +24,10 @@ export function possibleClaimants(
   guests: ReadonlyMap<number, GuestRow>,
 ): GuestRow[] {
   const names = new Set(toMake.map(({ fields }) => fields.name));
-  const ids = new Set(toMake.flatMap(({ fields, vmids = [] }) => (fields.vmid === undefined ? vmids : [fields.vmid])));
+  const fixed = toMake.flatMap(({ fields }) => fields.vmid ?? []);
+  // The members of a group share one list.
+  const lists = new Set(toMake.flatMap(({ fields, vmids }) => (fields.vmid === undefined && vmids ? [vmids] : [])));
+  const ids = new Set([fixed, ...lists].flat());
   const known = new Set(Object.values(state.vms).map(({ vmid }) => vmid));
   return [...guests.values()].filter(
     ({ vmid, name, type, template }) =>

@@ -21,7 +21,7 @@ import { checkRoom, checkVm } from './checks.ts';
 import type { VmPlan } from './desired-vm.ts';
 import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
-import { movesOf } from './moves.ts';
+import { formerAddress } from './moves.ts';
 import { removedMachines } from './removal.ts';
 import { planVm } from './verdict.ts';
 
@@ -134,17 +134,13 @@ function newId(planned: number | undefined, before: number): string {
 }
 
 /** A VM whose group was renamed keeps its identity: what is recorded of it moves to its new address first. */
-function renamed(
-  { address }: ResolvedVm,
-  { stack, recordedState }: PlanContext,
-  plan: VmPlan | undefined,
-): VmPlan | undefined {
-  const move = movesOf(stack, recordedState).find(({ to }) => to === address);
-  if (!plan || !move) return plan;
+function renamed(vm: ResolvedVm, { recordedState }: PlanContext, plan: VmPlan | undefined): VmPlan | undefined {
+  const from = formerAddress(vm, recordedState);
+  if (!plan || !from) return plan;
   const { change } = plan;
   return {
-    change: change.kind === 'none' ? { ...change, kind: 'update', reason: `It was ${move.from} before.` } : change,
-    steps: precededBy(vmStep(address, 'vm.take-from', { from: move.from }), plan.steps),
+    change: change.kind === 'none' ? { ...change, kind: 'update', reason: `It was ${from} before.` } : change,
+    steps: precededBy(vmStep(vm.address, 'vm.take-from', { from }), plan.steps),
   };
 }
 

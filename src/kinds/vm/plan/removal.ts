@@ -8,13 +8,13 @@ import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../
 import { machinesOf } from '../../machines.ts';
 import type { ObservedVm } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
-import type { ResolvedStack } from '../../stack.ts';
+import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
-import { movesOf } from './moves.ts';
+import { formerAddress } from './moves.ts';
 import { waitOrder } from './wait-order.ts';
 
 /** Recorded machines that are no longer in the file; deleted only with --allow-delete. */
@@ -52,11 +52,12 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
   const problems = removed.flatMap(
     ([address, recorded]) => refusal(address, recorded, observed.vms.get(address)) ?? [],
   );
+  const desired = new Map(stack.vms.map((vm) => [vm.address, vm]));
   const resources = inReverse(
     stack,
     removed.map(([address, recorded]) => ({
       change: changeOf(address, recorded, observed.vms.get(address)),
-      steps: stepsOf(address, context),
+      steps: stepsOf(address, desired.get(address), context),
     })),
   );
   // A VM that is not recorded is not destroyed; a warning says that it exists.
@@ -99,11 +100,15 @@ function changeOf(address: Address, { name, node, vmid }: VmRecord, observedVm: 
   return { address, kind: isGone ? 'forget' : 'delete', name, node, vmid, reason, ...UNDETAILED };
 }
 
-function stepsOf(address: Address, { stack, recordedState, running }: DestroyContext): Step[] {
+function stepsOf(
+  address: Address,
+  desired: ResolvedVm | undefined,
+  { recordedState, running }: DestroyContext,
+): Step[] {
   const destroy = destroyStep(address, running);
-  const move = movesOf(stack, recordedState).find(({ to }) => to === address);
-  if (!move) return [destroy];
-  const takeFrom = vmStep(address, 'vm.take-from', { from: move.from });
+  const from = formerAddress(desired, recordedState);
+  if (!from) return [destroy];
+  const takeFrom = vmStep(address, 'vm.take-from', { from });
   return [takeFrom, { ...destroy, needs: [takeFrom.id] }];
 }
 
@@ -118,9 +123,12 @@ function inReverse(
   plans: readonly (ResourcePlan & { readonly change: Change })[],
 ): ResourcePlan[] {
   const lastSteps = new Map(plans.map(({ change, steps }) => [change.address, steps.at(-1)?.id]));
+  const dependents = new Map<Address, Address[]>();
+  for (const { address, after } of stack.vms) {
+    for (const other of after) dependents.set(other, [...(dependents.get(other) ?? []), address]);
+  }
   return plans.map(({ change, steps: [first, ...rest] }) => {
-    const dependents = stack.vms.filter(({ after }) => after.includes(change.address));
-    const needs = dependents.flatMap(({ address }) => lastSteps.get(address) ?? []);
+    const needs = (dependents.get(change.address) ?? []).flatMap((address) => lastSteps.get(address) ?? []);
     return { change, steps: first ? [{ ...first, needs: [...first.needs, ...needs] }, ...rest] : [] };
   });
 }

@@ -160,7 +160,10 @@ export class Scene {
     });
   }
 
-  destroy(text: string | ResolvedStack, options: Pick<DestroyInput, 'all' | 'only'> = {}): Promise<RunEnd> {
+  destroy(
+    text: string | ResolvedStack,
+    options: Partial<Pick<DestroyInput, 'all' | 'only' | 'running'>> = {},
+  ): Promise<RunEnd> {
     return this.#run(text, 'destroy', async (session) => {
       const planned = await session.planDestroy({ running: 'stop', ...options });
       if (!planned.ok) return { kind: 'refused', problems: planned.problems };
