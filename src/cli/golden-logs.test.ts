@@ -151,7 +151,7 @@ describe('the log of a run with a lock and a failure', () => {
     ],
     ['the first poll', /^DEBUG {3}qmclone 9000 on pve1: unknown, poll 1, /m],
     ['a change of its state', /^DEBUG {3}qmclone 9000 on pve1: running, poll [2-9], /m],
-    ['every tenth poll', /^DEBUG {3}qmclone 9000 on pve1: running, poll 10, /m],
+    ['the first poll', /^DEBUG {3}qmclone 9000 on pve1: running, poll 1, /m],
     ['the end of the task', /^DEBUG {3}qmclone 9000 on pve1 ended after [\d.]+s: ok/m],
     ['the completed clone', /^DEBUG {3}vm\.web\[1\]: clone completed in /m],
     ['the beginning of the write', /^DEBUG {3}vm\.web\[1\]: configuration write begins: /m],
@@ -159,6 +159,14 @@ describe('the log of a run with a lock and a failure', () => {
     ['the result with its time', /^DEBUG {3}vm\.web\[1\]: VM 401 on pve1 made in /m],
   ])('at level debug has %s', (_what, pattern) => {
     expect(log('debug')).toMatch(pattern);
+  });
+
+  it('shows a failure as an error when it happens, once, and goes on below it', () => {
+    const lines = log('info').split('\n');
+    const failed = lines.findIndex((line) => line.startsWith('error: Task failed'));
+    expect(failed).toBeLessThan(lines.findIndex((line) => line.includes('vm.web[1]: clone done')));
+    expect(log('info').match(/^error: /gm)).toHaveLength(1);
+    expect(log('info')).not.toMatch(/^INFO .*failed/m);
   });
 
   it('at level debug leaves out repeated polls', () => {

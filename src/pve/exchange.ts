@@ -121,7 +121,7 @@ export class Exchange {
         underWay = true;
         sentAt = clock.ticks();
         // An upload takes as long as its bytes do.
-        const hasEnded = isStreamBody(wire.body) ? () => {} : reach.expectAnswer();
+        const hasEnded = isStreamBody(wire.body) ? () => {} : reach.expectAnswer(context.changes ? 'change' : 'read');
         return transport.send(wire, options).finally(hasEnded);
       };
       const response: WireResponse = await (options.inSlot ? exchanged() : limiter.run(exchanged, options.signal));

@@ -26,8 +26,8 @@ interface Outage {
 
 /** Shorter interruptions, such as a restart of pveproxy, are not worth a line. */
 const SAY_AFTER_MS = 2_000;
-/** A request without an answer for this long is mentioned before it times out. */
-const SILENCE_MS = 5_000;
+/** A request without an answer for this long is mentioned before it times out. A change may wait for locks, 10 s each. */
+const SILENCE_MS = { read: 5_000, change: 20_000 } as const;
 
 const SERVER = '';
 
@@ -65,12 +65,12 @@ export class Reach {
   }
 
   /** Call when a request is sent. Returns what to call when it has ended, in whichever way. */
-  expectAnswer(): () => void {
+  expectAnswer(kind: keyof typeof SILENCE_MS): () => void {
     if (this.#runs === 0) return () => {};
     const { clock } = this.#deps;
     const sentAt = clock.ticks();
     const ended = new AbortController();
-    clock.sleep(SILENCE_MS, ended.signal).then(
+    clock.sleep(SILENCE_MS[kind], ended.signal).then(
       () => {
         if ((this.#lastAnswer ?? sentAt) <= sentAt) this.#lost(SERVER, sentAt, 'no answer so far');
       },
@@ -134,7 +134,7 @@ export class Reach {
     const outage = this.#outages.get(key);
     if (!(error instanceof ProxwrightError) || !outage || this.#lastAnswer === undefined) return error;
     const lostMs = this.#deps.clock.ticks() - outage.since;
-    if (lostMs < Math.min(this.#patienceMs, SILENCE_MS)) return error;
+    if (lostMs < Math.min(this.#patienceMs, SILENCE_MS.read)) return error;
     return new ProxwrightError({
       code: 'UNREACHABLE',
       outcome: error.outcome,

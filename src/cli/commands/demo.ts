@@ -95,12 +95,11 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     const began = { at: clock.ticks(), reallyAt: deps.clock.ticks() };
     const running = view.apply(plan, clock);
     onEvent = running.onEvent;
-    const { outcomes, problems } = await session.execute(plan).finally(() => running.end());
+    const { outcomes } = await session.execute(plan).finally(() => running.end());
     if (stop.signal.aborted) {
       deps.terminal.log('warn', 'The demo was stopped. Nothing is left of it.');
       return EXIT_CANCELED;
     }
-    for (const problem of problems.values()) deps.terminal.diagnostic(problem);
     if ([...outcomes.values()].some((outcome) => outcome !== 'done')) return 1;
     view.applied(outcomes.size, clock.ticks() - began.at, deps.clock.ticks() - began.reallyAt);
     const outputs = stackOutputs(stack, session.state);

@@ -37,8 +37,7 @@ export function applyView(deps: ViewDeps): ApplyView {
     human: ({ terminal, print, paint }) => ({
       plan: (plan) => print(renderPlan(plan, paint)),
       concluded: (conclusion) => {
-        const { problems, timeline, vms, recorded } = conclusion;
-        for (const problem of problems.values()) terminal.diagnostic(problem);
+        const { timeline, vms, recorded } = conclusion;
         const others = Object.entries(recorded).map(([address, vm]) => ({ ...vm, address, ip: null }));
         print(renderSummary(timeline, [...others, ...vms], paint));
         report(conclusion, terminal);
@@ -47,8 +46,7 @@ export function applyView(deps: ViewDeps): ApplyView {
     json: ({ terminal, print }) => ({
       plan: (plan) => print({ type: 'plan', plan }),
       concluded: (conclusion) => {
-        const { problems, outcomes, tookMs, vms } = conclusion;
-        for (const problem of problems.values()) terminal.diagnostic(problem);
+        const { outcomes, tookMs, vms } = conclusion;
         const applied = vms.filter((vm) => outcomes.has(vm.address));
         print({ type: 'result', tookMs, outcomes: Object.fromEntries(outcomes), vms: applied });
         report(conclusion, terminal);

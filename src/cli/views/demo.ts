@@ -10,6 +10,7 @@ import { createLiveArea } from './live.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { renderPlan, renderTotals } from './plan.ts';
 import { jsonView, lineView, liveView, type RunView } from './run-view.ts';
+import { terminalAbove } from './screen.ts';
 import { renderTable } from './table.ts';
 import { Timeline } from './timeline.ts';
 import { chooseView, type HumanScreen } from './view.ts';
@@ -51,11 +52,11 @@ export interface DemoView {
 export function demoView(deps: CommandDeps): DemoView {
   return chooseView<DemoView>(deps, {
     human: (screen) => new DemoText(screen, deps),
-    json: ({ print }) => ({
+    json: ({ terminal, print }) => ({
       welcome: () => {},
       doctor: (findings) => print({ type: 'doctor', findings }),
       plan: (plan) => print({ type: 'plan', plan }),
-      apply: (plan) => jsonView(timelineOf(plan), print),
+      apply: (plan) => jsonView(timelineOf(plan), terminal, print),
       applied: () => {},
       verification: (vms) => print({ type: 'verification', vms }),
       secondPlan: (plan) => print({ type: 'plan', plan }),
@@ -72,11 +73,11 @@ const WIDTH = 78;
 /** Numbers its chapters as they come. */
 class DemoText implements DemoView {
   readonly #screen: HumanScreen;
-  readonly #deps: Pick<CommandDeps, 'stderr' | 'clock' | 'secrets'>;
+  readonly #deps: Pick<CommandDeps, 'stdout' | 'stderr' | 'clock' | 'level' | 'secrets'>;
   readonly #paint: Paint;
   #chapter = 0;
 
-  constructor(screen: HumanScreen, deps: Pick<CommandDeps, 'stderr' | 'clock' | 'secrets'>) {
+  constructor(screen: HumanScreen, deps: Pick<CommandDeps, 'stdout' | 'stderr' | 'clock' | 'level' | 'secrets'>) {
     this.#screen = screen;
     this.#deps = deps;
     this.#paint = screen.paint;
@@ -110,7 +111,9 @@ class DemoText implements DemoView {
     const { stderr, secrets, clock: frames } = this.#deps;
     if (stderr.isTTY !== true) return lineView(timeline, this.#screen.terminal);
     // The animation runs in real time.
-    return liveView({ timeline, area: createLiveArea(stderr, secrets), paint: paintFor(stderr), clock, frames });
+    const area = createLiveArea(stderr, secrets);
+    const terminal = terminalAbove(this.#deps, area);
+    return liveView({ timeline, terminal, area, paint: paintFor(stderr), clock, frames });
   }
 
   applied(vms: number, clusterMs: number, realMs: number): void {

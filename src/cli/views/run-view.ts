@@ -1,6 +1,7 @@
 /** Shows a run while it works: drawn on a terminal, plain lines with times elsewhere, JSON lines with --json. */
 
 import type { Clock } from '../../base/clock.ts';
+import type { Diagnostic } from '../../base/diagnostics.ts';
 import { isCanceled } from '../../base/errors.ts';
 import { printDuration } from '../../base/units.ts';
 import type { Activity, RunListener } from '../../engine/run-memory.ts';
@@ -22,6 +23,8 @@ const FRAME_MS = 100;
 
 export interface LiveViewOptions {
   readonly timeline: Timeline;
+  /** Writes above the block. */
+  readonly terminal: Terminal;
   readonly area: LiveArea;
   readonly paint: Paint;
   /** The time of the run. */
@@ -30,7 +33,7 @@ export interface LiveViewOptions {
   readonly frames?: Clock;
 }
 
-export function liveView({ timeline, area, paint, clock, frames = clock }: LiveViewOptions): RunView {
+export function liveView({ timeline, terminal, area, paint, clock, frames = clock }: LiveViewOptions): RunView {
   const startTicks = clock.ticks();
   // The time of day at tick 0, by the stamps of the run: the clock on the wall may be set meanwhile.
   let zero = clock.now() - startTicks;
@@ -51,6 +54,7 @@ export function liveView({ timeline, area, paint, clock, frames = clock }: LiveV
     onEvent: (event) => {
       zero = new Date(event.at).getTime() - clock.ticks();
       timeline.follow(event);
+      showProblem(event, terminal);
     },
     end: async () => {
       stop.abort();
@@ -65,11 +69,19 @@ export function lineView(timeline: Timeline, terminal: Terminal): RunView {
   return {
     onEvent: (event) => {
       timeline.follow(event);
+      if (showProblem(event, terminal)) return;
       const line = lineOf(event, timeline);
       if (line !== undefined) terminal.log('info', `${new Date(event.at).toISOString()} ${line}`);
     },
     end: async () => {},
   };
+}
+
+/** A failure or warning is shown in full when it happens, and not again at the end. False if the event has none. */
+function showProblem(event: RunEvent | Activity, terminal: Terminal): boolean {
+  if (event.event !== 'resourceEnded' || !event.problem) return false;
+  terminal.diagnostic(event.problem as unknown as Diagnostic); // the run recorded it as JSON
+  return event.outcome !== 'done';
 }
 
 /** Undefined for what needs no line: it is over in an instant, or only a moving picture can show it. */
@@ -91,10 +103,15 @@ const ENDINGS = {
 } as const;
 
 /** The shape of these lines is stable: programs read them. */
-export function jsonView(timeline: Timeline, print: (object: Readonly<Record<string, unknown>>) => void): RunView {
+export function jsonView(
+  timeline: Timeline,
+  terminal: Terminal,
+  print: (object: Readonly<Record<string, unknown>>) => void,
+): RunView {
   return {
     onEvent: (event) => {
       timeline.follow(event);
+      showProblem(event, terminal);
       const line = jsonOf(event, timeline);
       if (line) print({ type: 'progress', time: new Date(event.at).toISOString(), ...line });
     },

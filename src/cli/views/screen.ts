@@ -23,17 +23,23 @@ export function createScreen(outerDeps: CommandDeps): Screen {
     },
   });
   return chooseView<Screen>(outerDeps, {
-    json: ({ print }) => screen(outerDeps, (timeline) => jsonView(timeline, print)),
+    json: ({ terminal, print }) => screen(outerDeps, (timeline) => jsonView(timeline, terminal, print)),
     human: ({ terminal }) => {
       const { stderr, clock, level } = outerDeps;
       if (stderr.isTTY !== true || level === 'error') return screen(outerDeps, (each) => lineView(each, terminal));
       const area = createLiveArea(stderr, outerDeps.secrets);
       const deps = { ...outerDeps, terminal: terminalAbove(outerDeps, area) };
-      return screen(deps, (timeline) => liveView({ timeline, area, clock, paint: paintFor(stderr) }));
+      return screen(deps, (timeline) =>
+        liveView({ timeline, terminal: deps.terminal, area, clock, paint: paintFor(stderr) }),
+      );
     },
   });
 }
 
-function terminalAbove({ stdout, clock, level, secrets }: CommandDeps, area: LiveArea): CommandDeps['terminal'] {
+/** Writes messages above the block. */
+export function terminalAbove(
+  { stdout, clock, level, secrets }: Pick<CommandDeps, 'stdout' | 'clock' | 'level' | 'secrets'>,
+  area: LiveArea,
+): CommandDeps['terminal'] {
   return createTerminal({ stdout, stderr: area.output, clock, level, secrets });
 }

@@ -53,6 +53,11 @@ export function fractionIn(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
+/** Lines that only say how far a copy or download was: of a failure they hide the reason. */
+export function withoutProgress(lines: readonly string[]): string[] {
+  return lines.filter((line) => !COPIED.test(line) && !FETCHED.test(line));
+}
+
 /** What the server returns instead of missing lines (pve-common Tools.pm dump_logfile). */
 const PLACEHOLDER = /^(no content|unable to open file - .*)$/;
 

@@ -200,7 +200,15 @@ describe('the log of a task', () => {
   it('is read for its length first, and then only at its end', async () => {
     const { queries, failure } = scene({ answers: [() => stopped('it broke')], news: [['a', 'b', 'c', 'd']] });
     await failure({ logLines: 3 });
-    expect(queries).toEqual(['start=0&limit=1', 'start=1&limit=3']);
+    expect(queries).toEqual(['start=0&limit=1', 'start=0&limit=150']);
+  });
+
+  it('is quoted without the lines of a copy, which hide the reason', async () => {
+    const copied = Array.from({ length: 60 }, (_, index) => percent(index));
+    const { failure } = scene({ answers: [() => stopped('it broke')], news: [['create full clone', ...copied]] });
+    const { detail } = (await failure({ logLines: 3 })).diagnostic;
+    expect(detail).toContain('create full clone');
+    expect(detail).not.toContain('transferred');
   });
 
   it('that cannot be read because the user stops ends the wait', async () => {

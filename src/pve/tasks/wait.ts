@@ -34,6 +34,7 @@ import {
   readLastLogLine,
   type TaskEnd,
   type TaskProgress,
+  withoutProgress,
 } from './task-reports.ts';
 
 export interface WaitOptions {
@@ -75,6 +76,8 @@ const POLL_TIMEOUT_MS = 15_000;
 const UNKNOWN_GRACE_MS = 10_000;
 /** How often to check an unclear end again: the three workers of the server may respond differently. */
 const UNCLEAR_LOOKS = 4;
+/** A copy writes a line for each percent. */
+const LINES_OF_A_FAILURE = 150;
 
 type Observation =
   | { readonly kind: 'running' }
@@ -208,9 +211,9 @@ class Watch {
         return { upid, outcome: 'warnings', warnings: end.warnings, log, waitedMs };
       }
       case 'failed':
-        throw taskFailed(this.context, end.text, await this.#tail(count));
+        throw taskFailed(this.context, end.text, await this.#lastWords(count));
       case 'unclear':
-        throw taskUnclear(this.context, end.text, await this.#tail(count));
+        throw taskUnclear(this.context, end.text, await this.#lastWords(count));
     }
   }
 
@@ -229,6 +232,11 @@ class Watch {
     if (fraction !== undefined) this.#pace.progressed(fraction);
     this.#hasFraction ||= fraction !== undefined;
     onProgress({ upid: this.context.upid, elapsedMs, lines, ...(fraction !== undefined && { fraction }) });
+  }
+
+  /** The end of the log, without the lines of progress. */
+  async #lastWords(count: number): Promise<string[]> {
+    return withoutProgress(await this.#tail(Math.max(count, LINES_OF_A_FAILURE))).slice(-count);
   }
 
   #tail(count: number): Promise<string[]> {

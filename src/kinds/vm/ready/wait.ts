@@ -119,7 +119,7 @@ class Wait {
       if (this.#checks.settleMs === 0 || (await this.#hasSettled(looks, pulse, signal))) break;
     }
     const waitedMs = clock.ticks() - this.#startedAt;
-    log.log('info', `${this.#target.address}: ready after ${printDuration(waitedMs)}`);
+    log.log('debug', `${this.#target.address}: ready after ${printDuration(waitedMs)}`);
     return { addresses: guest.addresses, waitedMs };
   }
 
