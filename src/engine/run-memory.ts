@@ -48,6 +48,14 @@ export class RunMemory {
     return this.#state.vms[address];
   }
 
+  get runId(): string {
+    return this.#journal.runId;
+  }
+
+  get hasEnded(): boolean {
+    return this.#journal.events.at(-1)?.event === 'runEnded';
+  }
+
   /** Whether this run has recorded anything. */
   get hasEvents(): boolean {
     return this.#journal.events.length > 0;

@@ -152,15 +152,6 @@ describe('a run that is followed', () => {
     }
   });
 
-  it('continues with a second plan, and ends with that one', () => {
-    const second = { event: 'planned', at: at(40), steps: planned('vm.a/destroy') } as const;
-    const dead = follow(...GOOD, second, step(41, 'vm.a/destroy', 'vm.destroy'));
-    expect(dead.record).toMatchObject({ outcome: 'unfinished', endedAt: undefined });
-    dead.follow(done(44, 'vm.a/destroy'));
-    dead.follow(ended(45, 'done'));
-    expect(dead.record).toMatchObject({ outcome: 'done', durationMs: 45_000, planned: 5 });
-  });
-
   it('counts the steps of all its plans, and a step that the second plan repeats once', () => {
     const again = [
       ...PLANNED,

@@ -108,7 +108,6 @@ export class RunFold {
         this.#started = event;
         break;
       case 'planned':
-        this.#ended = undefined;
         this.#planned += event.steps.length;
         for (const { address } of event.steps) this.#resource(address);
         break;

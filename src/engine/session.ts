@@ -1,6 +1,6 @@
 /**
- * One run on a stack, from the lock to its release: takes up what an earlier run left, plans, carries the plan out, and
- * writes down what is now true.
+ * Work on a stack, from the lock to its release: settles what an earlier run left, plans, executes plans, and records the
+ * result. Each executed plan is a run with its own journal.
  */
 import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
@@ -82,25 +82,21 @@ export interface PlanOptions {
 const NOTHING_NEW = { neighbours: 'never', chooseIds: false } as const;
 
 export class Session {
-  readonly runId: string;
   readonly #input: SessionInput;
   readonly #lock: StoreLock;
-  readonly #memory: RunMemory;
-  readonly #run: RunDeps;
+  #run: RunDeps;
   #observed: Observed | undefined;
   /** Steps of the plans that this session made. */
   readonly #made = new WeakSet<Plan['steps']>();
   #hasExecuted = false;
 
-  private constructor(input: SessionInput, lock: StoreLock, runId: string, memory: RunMemory) {
+  private constructor(input: SessionInput, lock: StoreLock, memory: RunMemory) {
     this.#input = input;
     this.#lock = lock;
-    this.runId = runId;
-    this.#memory = memory;
     this.#run = {
       pve: input.pve,
       clock: input.clock,
-      random: input.random.fork(runId),
+      random: input.random.fork(memory.runId),
       log: input.log,
       stackName: input.stack.name,
       rollout: input.stack.rollout,
@@ -122,13 +118,7 @@ export class Session {
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
       const { state, unfinished } = await recallState(store, stack.name);
-      const memory = new RunMemory(
-        state,
-        new JournalWriter(store, clock, runId, [], input.pve.secrets),
-        input.owner,
-        input.onEvent,
-      );
-      const session = new Session(input, lock, runId, memory);
+      const session = new Session(input, lock, memoryOf(input, runId, state));
       await input.pve.reach.duringRun(stack.rollout.timeouts.unreachableMs, () =>
         session.#settle(unfinished.flatMap(({ events }) => openSteps(events))),
       );
@@ -144,6 +134,15 @@ export class Session {
 
   get state(): StackState {
     return this.#memory.state;
+  }
+
+  /** Of the run in progress, or of the last one. */
+  get runId(): string {
+    return this.#memory.runId;
+  }
+
+  get #memory(): RunMemory {
+    return this.#run.memory;
   }
 
   /** A plan that can be carried out: one for which the token lacks a privilege is refused like one without its template. */
@@ -209,11 +208,12 @@ export class Session {
     return this.#observed ? evidenceOf({ stack, state: this.state, observed: this.#observed, secrets }) : new Map();
   }
 
-  /** Carries out a plan of this session, or one made earlier if nothing has changed since. */
+  /** Executes a plan of this session, or one made earlier if nothing has changed since. */
   async execute(plan: Plan): Promise<ExecuteResult> {
     const { stack, signal, limits } = this.#input;
     if (this.#made.has(plan.steps)) await this.#assertFresh(plan);
     else assertPlanned(await this.confirm(plan));
+    if (this.#memory.hasEnded) await this.#startRun();
     this.#hasExecuted = true;
     const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
     await this.#memory.record({ event: 'planned', steps });
@@ -230,6 +230,13 @@ export class Session {
       throw isFamily(error, 'state') ? unsaved(error, result) : error;
     });
     return result;
+  }
+
+  /** The run of an earlier plan has ended, and nothing follows the end of a run. */
+  async #startRun(): Promise<void> {
+    const { store, clock, random } = this.#input;
+    const runId = await nextRunId(store, clock.now(), random);
+    this.#run = { ...this.#run, memory: memoryOf(this.#input, runId, this.state), random: random.fork(runId) };
   }
 
   async #conclude({ outcomes }: ExecuteResult): Promise<void> {
@@ -300,6 +307,10 @@ export class Session {
     await this.#memory.record({ event: 'stepDone', step: step.id });
     log.log('info', `${address}: resumed ${open.action} of an earlier run: ${outcome}`);
   }
+}
+
+function memoryOf({ store, clock, pve, owner, onEvent }: SessionInput, runId: string, state: StackState): RunMemory {
+  return new RunMemory(state, new JournalWriter(store, clock, runId, [], pve.secrets), owner, onEvent);
 }
 
 function assertPlanned(result: PlanResult): void {

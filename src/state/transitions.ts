@@ -19,9 +19,7 @@ export class Transitions {
   }
 
   #problemOfRun(event: RunEvent): string | undefined {
-    // A session may execute another plan: its run continues.
-    if (this.#phase === 'ended')
-      return event.event === 'planned' ? undefined : `${event.event} after the end of the run`;
+    if (this.#phase === 'ended') return `${event.event} after the end of the run`;
     if (event.event === 'runStarted') return this.#phase === 'new' ? undefined : 'a second start of the run';
     if (this.#phase === 'new') return `${event.event} before the start of the run`;
     if (event.event === 'runEnded' && event.outcome === 'done') {
@@ -57,8 +55,7 @@ export class Transitions {
         this.#phase = 'ended';
         break;
       case 'planned':
-        this.#phase = 'running';
-        // A later plan of the same run may repeat a step that an earlier plan ended or lost.
+        // A run that lost a step is not ended, so a later plan may repeat a step that an earlier one ended or lost.
         this.#endedResources.clear();
         for (const [step, status] of this.#steps) if (status !== 'open') this.#steps.delete(step);
         break;

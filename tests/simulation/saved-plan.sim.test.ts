@@ -1,6 +1,8 @@
-/** A plan that was saved and is applied later: it is made again, and only a plan with the same steps is carried out. */
+/** Plans and runs: a saved plan is executed only if a new plan has the same steps, and each executed plan is one run. */
 import { describe, expect, it } from 'vitest';
+import { describeRun } from '../../src/engine/index.ts';
 import type { Plan } from '../../src/kinds/change.ts';
+import { readRuns } from '../../src/state/journal.ts';
 import { StackScene, stackOf } from './support/stack-scene.ts';
 
 const STACK = stackOf(`
@@ -97,5 +99,32 @@ describe('a saved plan', () => {
       await applySaved(lab, saved(result.plan));
       expect((await lab.state()).vms['vm.web']?.uuid).not.toBe(uuid);
     });
+  });
+});
+
+describe('a session that executes two plans', () => {
+  it('records each of them as a run of its own, with its own end', async () => {
+    const lab = new StackScene();
+    const ids = await lab.run(async () => {
+      const session = await lab.session(STACK);
+      try {
+        const made = await session.plan();
+        if (made.ok) await session.execute(made.plan);
+        const first = session.runId;
+        const destroyed = await session.planDestroy({ running: 'stop' });
+        if (destroyed.ok) await session.execute(destroyed.plan);
+        return [first, session.runId];
+      } finally {
+        await session.close();
+      }
+    });
+    expect(vmsOf(lab)).toEqual([]);
+    const runs = (await readRuns(lab.store)).map(describeRun);
+    expect(runs.map(({ runId }) => runId)).toEqual(ids);
+    expect(new Set(ids).size).toBe(2);
+    expect(runs.map(({ outcome, steps }) => [outcome, steps.some(({ action }) => action === 'vm.destroy')])).toEqual([
+      ['done', false],
+      ['done', true],
+    ]);
   });
 });
