@@ -94,6 +94,7 @@ const CODES = {
   NO_ADDRESS: { family: 'ready', summary: 'No address' },
   PORT_CLOSED: { family: 'ready', summary: 'Port closed' },
   CHECK_FAILED: { family: 'ready', summary: 'Check in the guest failed' },
+  ROLL_STOPPED: { family: 'ready', summary: 'Not taken down' },
   // state: the files that Proxwright keeps
   STATE_LOCKED: { family: 'state', summary: 'State is in use' },
   STATE_TOO_NEW: { family: 'state', summary: 'State written by a newer version' },

@@ -6,11 +6,12 @@
 import type { Address } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { isFamily, toDiagnostic } from '../base/errors.ts';
+import { isFamily, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { Occupancy } from '../kinds/action.ts';
 import type { Plan } from '../kinds/change.ts';
 import type { Rollout } from '../kinds/stack.ts';
-import type { Step } from '../kinds/step.ts';
+import type { Outage, Step } from '../kinds/step.ts';
 import type { VmObserved } from '../kinds/vm/observed.ts';
 import { waitOrder } from '../kinds/vm/plan/wait-order.ts';
 import type { ResourceOutcome } from '../state/events.ts';
@@ -42,27 +43,33 @@ class Execution {
   readonly #ended = new Map<Address, Promise<ResourceOutcome>>();
   readonly #problems = new Map<Address, Diagnostic>();
   readonly #addressOf: ReadonlyMap<string, Address>;
+  readonly #byAddress: ReadonlyMap<Address, readonly Step[]>;
   #stopping = false;
 
   constructor(input: ExecuteInput) {
     this.#input = input;
     const { run, plan, rollout } = input;
     this.#addressOf = new Map(plan.steps.map(({ id, address }) => [id, address]));
-    this.#limits = input.limits ?? RunLimits.ofPlan(rollout, run, this.#orderOfWaits());
+    this.#byAddress = this.#inOrder();
+    const waiting = [...this.#byAddress].filter(([, steps]) => steps.some((step) => occupancyOf(step).kind === 'wait'));
+    const order = waiting.map(([address]) => address);
+    this.#limits = input.limits ?? RunLimits.ofPlan(rollout, run, order);
   }
 
-  /** The order of the plan, except that a resource is waited for after those it depends on. */
-  #orderOfWaits(): Address[] {
-    const { steps } = this.#input.plan;
-    const waiting = new Set(steps.filter((step) => occupancyOf(step).kind === 'wait').map(({ address }) => address));
-    const byAddress = stepsByAddress(steps);
-    const after = (address: Address) => this.#dependenciesOf(byAddress.get(address) ?? []);
-    return waitOrder([...waiting].map((address) => ({ address, after: after(address) })));
+  /**
+   * The order of the plan, except that a resource comes after those it depends on. Turns, in readiness and in outages, are
+   * taken in this order: nobody waits for a resource that waits for it.
+   */
+  #inOrder(): Map<Address, readonly Step[]> {
+    const byAddress = stepsByAddress(this.#input.plan.steps);
+    const order = waitOrder(
+      [...byAddress].map(([address, steps]) => ({ address, after: this.#dependenciesOf(steps) })),
+    );
+    return new Map(order.map((address) => [address, byAddress.get(address) ?? []]));
   }
 
   async run(): Promise<ExecuteResult> {
-    for (const [address, steps] of stepsByAddress(this.#input.plan.steps))
-      this.#ended.set(address, this.#runOne(address, steps));
+    for (const [address, steps] of this.#byAddress) this.#ended.set(address, this.#runOne(address, steps));
     const outcomes = new Map<Address, ResourceOutcome>();
     for (const [address, ended] of this.#ended) outcomes.set(address, await ended);
     return { outcomes, problems: this.#problems };
@@ -74,7 +81,7 @@ class Execution {
     await Promise.resolve();
     let outcome: ResourceOutcome;
     try {
-      outcome = (await this.#dependenciesHold(steps)) ? await this.#work(address, steps) : 'skipped';
+      outcome = await this.#inTurn(address, steps);
     } catch (error) {
       outcome = isCancel(error, signal) ? 'canceled' : 'failed';
       if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
@@ -83,6 +90,24 @@ class Execution {
     }
     await this.#recordEnd(address, outcome);
     return outcome;
+  }
+
+  /** A resource that becomes unavailable begins when no more of its group are unavailable than may be. */
+  async #inTurn(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
+    const [outage] = steps.flatMap((step) => step.outage ?? []);
+    if (!outage) return this.#whenPossible(address, steps);
+    const work = () => this.#whenPossible(address, steps, outage);
+    const end = await this.#limits.takeDown(address, outage, work, this.#input.signal);
+    if ('outcome' in end) return end.outcome;
+    this.#problems.set(address, stoppedRoll(address, end.stoppedBy));
+    return 'skipped';
+  }
+
+  async #whenPossible(address: Address, steps: readonly Step[], outage?: Outage): Promise<ResourceOutcome> {
+    const missing = await this.#missingDependency(steps);
+    if (missing === undefined) return this.#work(address, steps);
+    if (outage) this.#problems.set(address, stoppedRoll(address, missing));
+    return 'skipped';
   }
 
   async #recordEnd(address: Address, outcome: ResourceOutcome): Promise<void> {
@@ -97,13 +122,13 @@ class Execution {
   }
 
   /** Steps that need a step of another resource start once that resource is done, and not at all if it is not. */
-  async #dependenciesHold(steps: readonly Step[]): Promise<boolean> {
+  async #missingDependency(steps: readonly Step[]): Promise<Address | undefined> {
     throwIfCanceled(this.#input.signal);
     for (const dependency of this.#dependenciesOf(steps)) {
       const outcome = await this.#ended.get(dependency);
-      if (outcome !== undefined && outcome !== 'done') return false;
+      if (outcome !== undefined && outcome !== 'done') return dependency;
     }
-    return true;
+    return undefined;
   }
 
   #dependenciesOf(steps: readonly Step[]): Address[] {
@@ -166,6 +191,16 @@ function stepsByAddress(steps: readonly Step[]): ReadonlyMap<Address, readonly S
     else byAddress.set(step.address, [step]);
   }
   return byAddress;
+}
+
+/** The resource keeps running as it is: taking it down as well would make the outage larger. */
+function stoppedRoll(address: Address, by: Address): Diagnostic {
+  return new ProxwrightError({
+    code: 'ROLL_STOPPED',
+    where: { address },
+    detail: `${by} did not become ready, so ${address} was not taken down and stays as it is.`,
+    hint: advice`Repair ${by}, then apply again. To change ${address} alone: ${command('apply', '--only', address)}`,
+  }).diagnostic;
 }
 
 function occupancyOf(step: Step): Occupancy {

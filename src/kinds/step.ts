@@ -17,4 +17,13 @@ export interface Step<Action extends string = string, Input = unknown> {
   readonly input: Input;
   /** Steps that must have succeeded before. */
   readonly needs: readonly string[];
+  /** It makes the resource unavailable until the last step of the resource is done. */
+  readonly outage?: Outage;
+}
+
+export interface Outage {
+  /** Resources that stand in for each other: `vm.control`. */
+  readonly group: string;
+  /** How many of the group may be unavailable at once. */
+  readonly atMost: number;
 }

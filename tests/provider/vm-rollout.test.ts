@@ -1,5 +1,6 @@
 /** Many VMs in one process keep the pace of the provider, waits end when they should, and Ctrl-C leaves the truth. */
 import { describe, expect, it } from 'vitest';
+import { guestState } from '../../src/simulator/guests/guest.ts';
 import { rolloutOf } from '../../src/spec/sections.ts';
 import { rolloutSchema } from '../../src/spec/stack-schema.ts';
 import { codes, make, SMALL, told, withMade } from './support/small-vms.ts';
@@ -38,6 +39,65 @@ describe('many VMs in one process', () => {
   it.each([1, 2, 3])('clone %d at a time where the limit says so', async (limit) => {
     const limits = { clones_per_node: limit, clones_per_storage: limit, vms: 10 };
     expect(mostAtOnce(await spans(6, { limits }, 'qmclone'))).toBe(limit);
+  });
+});
+
+describe('VMs that are restarted by one process', () => {
+  const config = (name: string, memory: string) => ({
+    ...SMALL,
+    name,
+    guest: 'cloud-init',
+    power: 'running',
+    restart: 'when_needed',
+    memory,
+  });
+  const NAMES = ['web-1', 'web-2', 'web-3'];
+
+  /** The largest number of them that did not answer at the same time, by the world's own clock. */
+  async function mostDown(disturb: (bench: VmBench) => void = () => {}) {
+    const bench = new VmBench();
+    return bench.run(async () => {
+      const made = NAMES.map(() => new ToyHost(bench.process().resource));
+      await Promise.all(made.map((host, index) => make(host, config(NAMES[index] ?? '', '2GiB'))));
+      const process = bench.process({ rollout: rollout({ readiness: 'parallel', timeouts: { ready: '2m' } }) });
+      let most = 0;
+      bench.onRequest = () => {
+        const up = NAMES.filter((name) => guestState(bench.vm(name).process, bench.clock.now()).agentAnswers);
+        most = Math.max(most, NAMES.length - up.length);
+      };
+      disturb(bench);
+      const ends = await Promise.all(
+        made.map(({ instance }, index) => {
+          const host = new ToyHost(process.resource);
+          host.instance = instance;
+          return host.apply(config(NAMES[index] ?? '', '3GiB'));
+        }),
+      );
+      return {
+        most,
+        codes: ends.flatMap(({ diagnostics }) => codes(diagnostics)),
+        restarts: bench.tasks('qmshutdown'),
+      };
+    });
+  }
+
+  it('are down one at a time, each when the one before is ready again', async () => {
+    expect(await mostDown()).toMatchObject({ most: 1, restarts: ['OK', 'OK', 'OK'] });
+  });
+
+  it('stay as they are once one of them did not become ready', async () => {
+    const end = await mostDown((bench) => {
+      const look = bench.onRequest;
+      bench.onRequest = (line) => {
+        look(line);
+        const [off] = NAMES.map((name) => bench.vm(name)).filter(
+          ({ process }) => process?.launched.get('memory') === '3072',
+        );
+        if (off?.process) off.process.qmpStatus = 'paused';
+      };
+    });
+    expect(end).toMatchObject({ most: 1, restarts: ['OK'] });
+    expect(end.codes.filter((code) => code === 'ROLL_STOPPED')).toHaveLength(2);
   });
 });
 

@@ -178,3 +178,23 @@ describe('a value in a plan', () => {
     expect(printValue(value)).toBe(text);
   });
 });
+
+describe('a plan that makes members of a group unavailable', () => {
+  const restart = (name: string, group: string) => ({
+    ...vmStep(address(name), 'vm.restart', { reasons: ['memory'] }),
+    outage: { group, atMost: 1 },
+  });
+  const restarted = (name: string) => change({ address: address(name), kind: 'update', name, vmid: 1, restarts: true });
+
+  it('says how many at a time, and nothing for a VM that is alone in its group', () => {
+    const names = ['vm.control[1]', 'vm.control[2]', 'vm.control[3]', 'vm.db'];
+    const plan = {
+      ...planOf(names.map(restarted)),
+      steps: names.map((name) => restart(name, name.replace(/\[.*/, ''))),
+    };
+    const lines = renderPlan(plan, plainPaint).filter((line) => line.includes('unavailable'));
+    expect(lines).toEqual([
+      'vm.control: 3 VMs become unavailable, 1 at a time. Each must be ready before the next one.',
+    ]);
+  });
+});

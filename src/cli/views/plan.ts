@@ -58,7 +58,26 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
   });
   const lone = stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);
   const checked = (plan.checked ?? []).flatMap((line) => [paint('dim', line), '']);
-  return [...lone, ...foldChanges(blocks, paint), ...checked, renderTotals(plan, paint)];
+  return [...lone, ...foldChanges(blocks, paint), ...checked, ...renderRolls(plan, paint), renderTotals(plan, paint)];
+}
+
+/** Groups of which more than one member becomes unavailable, and how many of them at once. */
+function renderRolls({ steps }: Plan, paint: Paint): string[] {
+  const rolls = new Map<string, { readonly atMost: number; readonly members: number }>();
+  for (const { outage } of steps) {
+    if (!outage) continue;
+    const { group, atMost } = outage;
+    rolls.set(group, { atMost, members: (rolls.get(group)?.members ?? 0) + 1 });
+  }
+  return [...rolls]
+    .filter(([, { members, atMost }]) => members > atMost)
+    .flatMap(([group, { members, atMost }]) => [
+      paint(
+        'dim',
+        `${group}: ${members} VMs become unavailable, ${atMost} at a time. Each must be ready before the next one.`,
+      ),
+      '',
+    ]);
 }
 
 /** Steps that belong to no resource alone, such as a mapping that several VMs share. */

@@ -39,6 +39,7 @@ function hostCommand(ours: Command): string {
   const { command, args } = ours;
   switch (command) {
     case 'apply': {
+      if (args.includes('--only')) return 'terraform apply -target=ADDRESS';
       return args.includes('--replace') ? 'terraform apply -replace=ADDRESS' : 'terraform apply';
     }
     case 'plan':

@@ -23,6 +23,7 @@ import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
 import { removedMachines } from './removal.ts';
+import { inRolls } from './roll.ts';
 import { planVm } from './verdict.ts';
 
 export function planVms(context: PlanContext): KindPlan {
@@ -52,7 +53,7 @@ export function planVms(context: PlanContext): KindPlan {
   );
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   return {
-    resources: [...resources, ...removed],
+    resources: [...inRolls(resources, selected, observed), ...removed],
     problems: addresses.found.filter(isError),
     warnings: [...warningsOf(selected, observed), ...addresses.found.filter((each) => !isError(each))],
     checked: addresses.checked,
