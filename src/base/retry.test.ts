@@ -131,7 +131,7 @@ describe('retryWhileBusy', () => {
     expect(attempts).toBe(1);
   });
 
-  it('goes on as long as time is left, however many attempts that takes', async () => {
+  it('continues as long as time is left, however many attempts that takes', async () => {
     const clock = new VirtualClock();
     const until = clock.ticks() + DEFAULT_RETRY.budgetMs - DEFAULT_RETRY.maxMs;
     const waiting = retryWhileBusy(DEFAULT_RETRY, context(clock), async (attempt) => {

@@ -161,7 +161,7 @@ describe('the log of a run with a lock and a failure', () => {
     expect(log('debug')).toMatch(pattern);
   });
 
-  it('shows a failure as an error when it happens, once, and goes on below it', () => {
+  it('shows a failure as an error when it happens, once, and continues below it', () => {
     const lines = log('info').split('\n');
     const failed = lines.findIndex((line) => line.startsWith('error: Task failed'));
     expect(failed).toBeLessThan(lines.findIndex((line) => line.includes('vm.web[1]: clone done')));

@@ -43,7 +43,7 @@ const GOOD: RunEvent[] = [
 ];
 
 describe('an earlier run', () => {
-  it('is told by VM and step, with durations and failures', () => {
+  it('is described by VM and step, with durations and failures', () => {
     const run = describeRun({ runId: 'r1', events: GOOD });
     expect(run).toMatchObject({ command: 'apply', who: 'operator', outcome: 'failed', durationMs: 30_000 });
     expect(

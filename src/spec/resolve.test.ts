@@ -118,7 +118,7 @@ describe('the example of the product', () => {
 });
 
 describe('positions', () => {
-  it('remember for each value the layer it came from', () => {
+  it('record for each value the layer it came from', () => {
     const [vm] = stackOf(EXAMPLE).vms;
     expect(vm?.positions['']).toMatchObject({ file: 'stack.yaml', line: 30, column: 3 });
     expect(vm?.positions.node).toMatchObject({ line: 25, column: 9 });

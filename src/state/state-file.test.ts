@@ -107,7 +107,7 @@ describe('the state file', () => {
 });
 
 describe('the checksum of a state', () => {
-  it('tells a changed value, and says how to go on', async () => {
+  it('detects a changed value, and says how to continue', async () => {
     const { store } = await written('a');
     const text = (await store.read('state.json')) ?? '';
     await store.write('state.json', text.replace('"vmid": 401', '"vmid": 402'));

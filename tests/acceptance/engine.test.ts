@@ -144,7 +144,7 @@ describe('the engine with VMs of its own', () => {
     return 'memory, tags and disk changed in place, and the plan is empty again';
   });
 
-  step('shows what somebody else changed, and mends it', async () => {
+  step('shows what another client changed, and corrects it', async () => {
     const [vmid = 0] = await vmids();
     const vm = server.pve.node(target.node).vm(vmid);
     await vm.config.put({ cores: 2 });
@@ -173,7 +173,7 @@ describe('the engine with VMs of its own', () => {
     return `the recycled id ${vmid} is refused by plan and destroy, and the stranger was not touched`;
   });
 
-  step('makes a VM again that was removed outside', async () => {
+  step('creates a VM again that was deleted outside Proxwright', async () => {
     const { changes } = await apply(runs, text(SECOND));
     expect(changes.map(({ kind }) => kind)).toEqual(['none', 'create', 'none']);
     await expectConfigured(SECOND);
@@ -181,7 +181,7 @@ describe('the engine with VMs of its own', () => {
     return 'a VM that was removed outside is made again, and the plan is empty';
   });
 
-  step('goes on where a killed run stopped', async () => {
+  step('resumes where a killed run stopped', async () => {
     const before = await vmids();
     const killed = await killedApply(text(THIRD), { directory, stateDirectory }, server.environment);
     expect(killed, killed.output).toMatchObject({ signal: 'SIGKILL' });

@@ -66,7 +66,7 @@ describe('a client with a VM of its own', () => {
     account.checked('the configuration reads back');
   });
 
-  it('is told that the id is taken', async (context) => {
+  it('reports that the id is taken', async (context) => {
     const { vmid } = ours(context, 'a taken id');
     await expect(server.pve.cluster.assertFree(vmid)).rejects.toMatchObject({ code: 'VMID_TAKEN' });
     account.checked('a taken id is VMID_TAKEN');
@@ -102,7 +102,7 @@ describe('a client with a VM of its own', () => {
     account.checked('a key is deleted');
   });
 
-  it('is refused when somebody else was faster', async (context) => {
+  it('is refused when another client was faster', async (context) => {
     const { vm } = ours(context, 'digest');
     const stale = (await vm.config.get()).digest;
     await vm.config.put({ memory: 128 });

@@ -208,7 +208,7 @@ describe.each(FORMS)('the smallest role with $form', ({ form, vms, inPool }) => 
     return `changed with ${[...actions].sort().join(', ')}, and the next plan is empty`;
   });
 
-  step('mends what somebody else changed', async () => {
+  step('corrects what another client changed', async () => {
     await server.pve.node(target.node).vm(target.ids.first).config.put({ tags: 'acceptance;changed;foreign' });
     const drifted = await plan(runs, text('changed'));
     expect(drifted).toMatchObject({ ok: true, plan: { changes: [{ kind: 'update' }, { kind: 'none' }] } });

@@ -97,7 +97,7 @@ describe('Terraform with VMs of its own', () => {
     return 'memory, tags and disk changed in place, and the plan is empty again';
   });
 
-  step('shows what somebody else changed, and mends it', async (terraform) => {
+  step('shows what another client changed, and corrects it', async (terraform) => {
     await server.pve.node(target.node).vm(target.ids.first).config.put({ cores: 2 });
     const drifted = await terraform.plan();
     expectCode(drifted, 2);

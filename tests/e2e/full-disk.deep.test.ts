@@ -65,7 +65,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
     [...cluster.world.vms.values()].filter(({ config }) => config.current.get('name')?.startsWith(`${name}-`));
   const clones = () => effectiveTasks(cluster.world).filter(({ type }) => type === 'qmclone').length;
 
-  it('stops an apply on the way; with room again the next one goes on and loses nothing', async () => {
+  it('stops an apply; with free space again the next apply resumes and loses nothing', async () => {
     const project = projectOf('midway', 2100);
     const before = clones();
     const running = project.start('apply', '--yes');

@@ -231,7 +231,7 @@ describe.concurrent('an interrupted apply', () => {
     expect(await killed.run('plan', '--exit-code')).toMatchObject({ code: 0 });
   });
 
-  it('stops cleanly on the first Ctrl-C, says what stands and can be resumed', async () => {
+  it('stops cleanly on the first Ctrl-C, says what exists and can be resumed', async () => {
     const stopped = project({ name: 'stopped', firstId: 2600, count: 3 });
     const first = stopped.start('apply', '--yes');
     await first.said('vm.web[1]: clone starts');
@@ -268,7 +268,7 @@ describe.concurrent('what can be wrong around it', () => {
     expect(stderr).not.toContain('not-the-secret');
   });
 
-  it('is a wrong fingerprint, or none, or the wish to skip the check: the right one is shown', async () => {
+  it('shows the right fingerprint when the given one is wrong, missing or to be skipped', async () => {
     const wrong = project({ name: 'trust', firstId: 2800 }, { PROXMOX_VE_FINGERPRINT: 'AA:'.repeat(31).concat('AA') });
     const insecure = project(
       { name: 'trust', firstId: 2800 },

@@ -135,7 +135,7 @@ describe('proxwright_template', () => {
     expect(state).toMatchObject({ vmid: 9010, node: 'pve2' });
   });
 
-  it('is refused in the words of the engine where the name stands twice', async () => {
+  it('is refused with the message of the engine if two templates have the name', async () => {
     const { state, told: said, diagnostics } = await read('proxwright_template', { name: 'ubuntu-24.04' });
     expect(state).toBeNull();
     expect(said).toEqual(['error name: "ubuntu-24.04" names several templates: 9000 on pve1, 9010 on pve2.']);
@@ -417,7 +417,7 @@ describe('several data sources of one process', () => {
     });
   });
 
-  it('end soon when the host gives up the call, and the others go on', async () => {
+  it('end soon when the host cancels the call, and the others continue', async () => {
     const bench = new ProviderBench();
     await bench.run(async () => {
       const provider = await bench.process();

@@ -168,7 +168,7 @@ describe('a resource', () => {
 });
 
 describe('a defect in the provider', () => {
-  it('is a diagnostic, and what stood before still stands', async () => {
+  it('is a diagnostic, and the prior state is kept', async () => {
     const prior = value(
       objectOf([
         ['id', 'id-bug'],

@@ -96,7 +96,7 @@ describe('a provider', () => {
     expect(output).toMatchObject({ stdout: '', stderr: expect.stringContaining('plugin protocol 6') });
   });
 
-  it('serves its host, and ends well when it is told to', async () => {
+  it('serves its host, and exits with 0 when the host stops it', async () => {
     const started = start(encrypted);
     const host = await connectTo(started);
     const { resourceSchemas } = await host.call(Provider.method.getProviderSchema, {});
@@ -109,7 +109,7 @@ describe('a provider', () => {
     expect(sockets()).toEqual([]);
   });
 
-  it('lets nobody in who does not show the certificate of its host', async () => {
+  it('refuses a client without the certificate of its host', async () => {
     const started = start(encrypted);
     await expect(connectTo(started, createCertificate(Date.now())).then(ask)).rejects.toThrow();
     const [, , , socketPath = ''] = await started.handshake;

@@ -181,7 +181,7 @@ resource "toy_thing" "bug" {
     expect(leftovers()).toEqual([]);
   });
 
-  it('stops on Ctrl-C with the truth about what stands', async () => {
+  it('stops on Ctrl-C and records exactly what exists', async () => {
     await configure(
       `${REQUIRED}resource "toy_thing" "a" {\n  name = "slow"\n}\nresource "toy_thing" "b" {\n  name = "quick"\n}\n`,
     );

@@ -12,12 +12,12 @@ async function brought(config: Config) {
 }
 
 describe('a provider that is killed', () => {
-  it('anywhere while an image is brought is followed by one that brings nothing twice', async () => {
+  it('anywhere during the transfer of an image is followed by one that transfers nothing twice', async () => {
     const failures = await killBareEverywhere({ name: 'image', kind: 'image', config: NOBLE, tasks: ['download'] });
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere while an image with a checksum is brought is followed by one that has it compared', async () => {
+  it('anywhere during the transfer of an image with a checksum is followed by one that compares it', async () => {
     const config = { ...NOBLE, sha256: NOBLE_SHA256 };
     const failures = await killBareEverywhere({ name: 'checked image', kind: 'image', config, tasks: [] });
     expect(failures.slice(0, 20)).toEqual([]);

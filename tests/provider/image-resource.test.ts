@@ -8,7 +8,7 @@ import { type Config, complete, type ToyHost } from './support/toy-host.ts';
 const EMPTY_PLAN = { action: 'none', changed: [], diagnostics: [] };
 
 describe('an image of Terraform', () => {
-  it('is brought, and then nothing is left to do', async () => {
+  it('is transferred, and the next plan is empty', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images } = bench.hosts();
@@ -40,7 +40,7 @@ describe('an image of Terraform', () => {
     });
   });
 
-  it('that is taken away outside is brought again', async () => {
+  it('that was deleted outside Terraform is transferred again', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images } = bench.hosts();
@@ -52,7 +52,7 @@ describe('an image of Terraform', () => {
     });
   });
 
-  it('that somebody else wrote to is replaced', async () => {
+  it('that another client changed is replaced', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images } = bench.hosts();
@@ -88,7 +88,7 @@ describe('an image of Terraform', () => {
     });
   });
 
-  it('is compared with a checksum that is said later', async () => {
+  it('is compared with a checksum that is declared later', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images } = bench.hosts();

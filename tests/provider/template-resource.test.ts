@@ -69,7 +69,7 @@ describe('a template of Terraform', () => {
       expect(bench.guests()).toEqual([]);
     }));
 
-  it('changes nothing for how long its making may take, and everything for what is said to be in it', () =>
+  it('is not rebuilt for another time limit, and is rebuilt for other content', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, { ...BASE, triggers: { image: NOBLE_SHA256 } });
@@ -132,7 +132,7 @@ describe('a template of Terraform', () => {
       expect(templates.state.vmid).toBe(9001);
     }));
 
-  it('that somebody changed is built anew beside it', () =>
+  it('that was changed outside Terraform is rebuilt beside the old version', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -147,7 +147,7 @@ describe('a template of Terraform', () => {
       expect(await bench.hosts({ template: later.instance }).templates.plan(BASE)).toEqual(EMPTY_PLAN);
     }));
 
-  it('that was removed outside is made again', () =>
+  it('that was deleted outside Terraform is built again', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -171,7 +171,7 @@ describe('a template of Terraform', () => {
       expect(bench.guests()).toHaveLength(1);
     }));
 
-  it('that was made by hand is taken over as it is, and built anew where it contradicts', () =>
+  it('that was created by hand is imported as it is, and rebuilt if it differs', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -316,7 +316,7 @@ describe('a plan of a template says before anything happens', () => {
     }),
   );
 
-  it('that somebody else has its name', () =>
+  it('that another guest has its name', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -368,7 +368,7 @@ describe('a VM whose template is made in the same run', () => {
       expect(plan).toMatchObject({ action: 'create', diagnostics: [] });
     }));
 
-  it('is refused where nobody plans such a template', () =>
+  it('is refused if no resource plans such a template', () =>
     onBench(async (bench) => {
       await plantStranger(bench);
       const { diagnostics } = await bench.hosts().vms.plan(web);

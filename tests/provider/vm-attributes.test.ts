@@ -105,7 +105,7 @@ describe('the checks of a plan', () => {
     });
   });
 
-  it('warn or keep silent where the provider is told so', async () => {
+  it('warn or keep silent as the provider is configured', async () => {
     const bench = new VmBench();
     await bench.run(async () => {
       const warned = await bench.process({ planChecks: 'warn' }).host.plan(wrong);
@@ -138,7 +138,7 @@ describe('the checks of a plan', () => {
     });
   });
 
-  it('wait for an unknown value of a VM that stands, too', async () => {
+  it('wait for an unknown value also in an existing VM', async () => {
     await withMade(SMALL, async (_, next) => {
       const plan = await next().host.plan({ ...SMALL, nics: { net0: { bridge: UNKNOWN } } });
       expect(plan).toMatchObject({ action: 'update', diagnostics: [] });

@@ -46,7 +46,7 @@ class Story {
   }
 }
 
-it('are told, found unchanged, renewed, put back and taken away', async () => {
+it('are configured, unchanged, updated, restored and removed', async () => {
   const story = new Story();
   const { bench } = story;
   await bench.run(async () => {

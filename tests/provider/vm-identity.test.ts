@@ -71,7 +71,7 @@ describe('the id of another VM of the state', () => {
 });
 
 describe('a VM of the state', () => {
-  it('that was removed outside is planned to be made again', async () => {
+  it('that was deleted outside Terraform is planned for creation', async () => {
     await withMade(FIXED, async (bench, next) => {
       await remove(bench);
       expect(await next().host.plan(FIXED)).toMatchObject({ action: 'create', diagnostics: [] });
@@ -80,7 +80,7 @@ describe('a VM of the state', () => {
     });
   });
 
-  it('that somebody migrated is found where it is, and stays there', async () => {
+  it('that was migrated outside Terraform is found on its node, and stays there', async () => {
     await withMade({ ...SMALL, clone: { template: 'ubuntu-24.04', storage: 'nfs' } }, async (bench, next) => {
       const config = { ...SMALL, clone: { template: 'ubuntu-24.04', storage: 'nfs' } };
       const { vmid } = bench.vm('web');

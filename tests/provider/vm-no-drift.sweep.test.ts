@@ -73,7 +73,7 @@ describe('a VM that Terraform applied', () => {
     expect(failures).toEqual([]);
   });
 
-  it('shows exactly what somebody else changed', async () => {
+  it('shows exactly what another client changed', async () => {
     const failures: string[] = [];
     let changes = 0;
     for (const { name, fields } of samples(22, SAMPLES.foreign).filter((sample) => sample.fields.power === 'stopped')) {

@@ -215,7 +215,7 @@ describe('Ctrl-C', () => {
 describe('a VM that was switched off', () => {
   const restartable = { ...SMALL, restart: 'when_needed' };
 
-  it('by somebody else stays off', async () => {
+  it('stays off when another client stopped it', async () => {
     await withMade(restartable, async (bench, next) => {
       const pve = bench.outside();
       await pve.tasks.wait(await pve.node('pve1').vm(bench.vm('web').vmid).status.stop());

@@ -14,7 +14,7 @@ describe('a lock in the answer', () => {
     expect(scene.sent(PUT)).toBe(1);
   });
 
-  it('of the configuration file for longer says that somebody else is at work, and nothing was changed', async () => {
+  it('of the configuration file for longer says that another client holds it, and that nothing was changed', async () => {
     const scene = clientScene([{ kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 60_000 }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'busy' });
@@ -37,7 +37,7 @@ describe('a lock in the answer', () => {
     expect(scene.setting(VM, 'cores')).toBe('2');
   });
 
-  it('of the users and pools says that somebody else is at work', async () => {
+  it('of the users and pools says that another client holds it', async () => {
     const scene = clientScene([{ kind: 'users-lock', at: 1, for_ms: 60_000 }]);
     const error = await scene.failure(() => scene.pve.pools.create({ poolid: 'lab' }));
     expect(error).toMatchObject({ family: 'busy' });
@@ -65,7 +65,7 @@ describe('a destroy that meets a lock half-way', () => {
 });
 
 describe('a full storage', () => {
-  it('is named as such, with the words of whoever met it', async () => {
+  it('is named as such, with the words of the daemon that met it', async () => {
     const scene = clientScene([{ kind: 'disk-full', storage: 'local', at: 1, for_ms: 120_000 }]);
     const error = await scene.failure(async () =>
       scene.pve.tasks.wait(await scene.vm(TEMPLATE).clone({ newid: 300, full: true })),

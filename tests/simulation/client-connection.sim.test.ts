@@ -24,7 +24,7 @@ describe('a connection that is cut', () => {
     expect(scene.sent(GET)).toBe(4);
   });
 
-  it('before a change arrives leaves its outcome unknown, since nobody can tell', async () => {
+  it('before a change arrives leaves its outcome unknown', async () => {
     const scene = clientScene([{ kind: 'cut-before', match: { path: 'config' }, at: 1 }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'connect' });
@@ -94,7 +94,7 @@ describe('a proxy that cannot reach the daemon', () => {
     expect(scene.setting(VM, 'cores')).toBe('2');
   });
 
-  it('does not end the wait for a task that goes on meanwhile', async () => {
+  it('does not end the wait for a task that continues meanwhile', async () => {
     const scene = clientScene([{ kind: 'daemon-down', match: { path: 'tasks/*/status' }, at: 1, for_ms: 15_000 }]);
     const upid = await scene.run(() => scene.vm(TEMPLATE).clone({ newid: 300, full: true }));
     const result = await scene.run(() => scene.pve.tasks.wait(upid));

@@ -39,7 +39,7 @@ describe('a task', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('that stays unknown has vanished, and is said to have', async () => {
+  it('that stays unknown is reported as vanished', async () => {
     const scene = clientScene([{ kind: 'task-unknown', for_ms: 3_600_000, at: 1 }]);
     const error = await scene.failure(cloneAndWait(scene));
     expect(error).toMatchObject({ family: 'task' });
@@ -56,7 +56,7 @@ describe('a task', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('that somebody stops ends the wait as a failure', async () => {
+  it('that another client stops ends the wait as a failure', async () => {
     const scene = clientScene([]);
     const error = await scene.failure(async () => {
       const upid = await scene.vm(TEMPLATE).clone({ newid: 300, full: true });
@@ -94,7 +94,7 @@ describe('a task', () => {
 });
 
 describe('a lock met inside a task', () => {
-  it('of the storage says that somebody else is at work, not that the task is broken', async () => {
+  it('of the storage says that another client holds it, not that the task is broken', async () => {
     const scene = clientScene([{ kind: 'storage-lock', storage: 'local', for_ms: 90_000, at: 1 }]);
     const error = await scene.failure(cloneAndWait(scene));
     expect(error).toMatchObject({ family: 'busy' });

@@ -95,7 +95,7 @@ describe('connections', () => {
     });
   });
 
-  it('a proxy that gives up answers 596 after 30 s while the work goes on', async () => {
+  it('a proxy that gives up answers 596 after 30 s while the work continues', async () => {
     const { run, ask, simulator } = scene([{ kind: 'proxy-timeout', match: { path: 'clone' }, at: 1 }]);
     await run(async () => {
       expect(await ask('POST', CLONE, cloneTo(300))).toMatchObject({ status: 596, tookMs: 30_000 });
@@ -270,7 +270,7 @@ describe('conditions of the cluster', () => {
 });
 
 describe('strangers', () => {
-  it('edit a configuration under the hands of whoever changes it', async () => {
+  it('edit a configuration while a client changes it', async () => {
     const { run, ask } = scene([{ kind: 'stranger-edit', set: { cores: '7' }, match: { method: 'PUT' }, at: 1 }]);
     await run(async () => {
       const { data } = await ask('GET', CONFIG);
@@ -371,7 +371,7 @@ describe('plans', () => {
     expect(ruleFaults(JSON.parse(JSON.stringify(rules))).rules).toEqual(ruleFaults(rules).rules);
   });
 
-  it('stop when they are told to', async () => {
+  it('stop on request', async () => {
     const set = scene([{ kind: 'refuse' }]);
     await set.run(async () => {
       expect(await set.ask('GET', '/version')).toMatchObject({ status: 500 });

@@ -119,7 +119,7 @@ function stackWith(...devices: string[]): ResolvedStack {
 const GPUS = stackWith('0000:01:00', '0000:02:00');
 
 describe('a Talos stack on a host with GPUs', () => {
-  it('comes up by the Talos API alone, and hands over what stands', async () => {
+  it('becomes ready by the Talos API alone, and has its outputs', async () => {
     const scene = new Scene({ world: hostWith({ cloudInit: true }) });
     expect(failuresOf(await scene.apply(GPUS))).toEqual([]);
     expect(scene.requests.filter(({ target }) => target.includes('/agent'))).toEqual([]);

@@ -165,7 +165,7 @@ vms:
     });
   });
 
-  it('takes over a running VM whose origin nobody knows, and says where the file is wrong about place and power', async () => {
+  it('imports a running VM of unknown origin, and reports a wrong node and power state in the file', async () => {
     const lab = await scene();
     const file = stackOf(`
 vms:
@@ -234,7 +234,7 @@ vms:
     });
   });
 
-  it('remembers nothing where the ownership line could not be written', async () => {
+  it('records nothing if the ownership line could not be written', async () => {
     const lab = await scene();
     lab.lockVm(150, 'backup');
     await lab.run(async () => {
@@ -246,7 +246,7 @@ vms:
     });
   });
 
-  it('takes a VM with another uuid only when told that it is the same one', async () => {
+  it('imports a VM with another uuid only with --accept-identity', async () => {
     const lab = await scene();
     await lab.run(async () => {
       await lab.import(MINIMAL, 150);

@@ -72,7 +72,7 @@ describe.each(['lab', 'edge'])('the state directory "%s" of version 0.1.0', (sta
     }
   });
 
-  it('tells of each run what it told before: outcome, steps and durations', async () => {
+  it('shows the same outcome, steps and durations of each run as before', async () => {
     const printed = JSON.parse(textOf(stack, 'runs.json')) as PrintedRun[];
     const runs = (await readRuns(storeOf(stack))).map(describeRun);
     expect(runs.map(asPrinted)).toEqual(printed.map(({ steps, ...run }) => ({ ...run, steps })));

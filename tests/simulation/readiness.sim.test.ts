@@ -144,7 +144,7 @@ describe('a cloud-init guest', () => {
     expect(traffic.agentRequests).toHaveLength(1);
   });
 
-  it('that somebody switches off is given up soon after, long before its time', async () => {
+  it('that another client stops is given up soon after, long before the time limit', async () => {
     const { clock, start, wait, pve } = bench({ guest: 'silent-agent' });
     let stoppedAt = 0;
     const failing = clock.run(async () => {

@@ -120,7 +120,7 @@ vms:
     });
   });
 
-  it('knows again which mapping stands for a device, so that the plan is empty', async () => {
+  it('recovers the mapping of a device, so that the plan is empty', async () => {
     const lab = new StackScene();
     const gpu = stackOf(`
 vms:

@@ -43,7 +43,7 @@ async function rollOut(mode: 'sequential' | 'parallel', plans: readonly (readonl
 }
 
 describe('sequential readiness', () => {
-  it('begins a wait when the one before has ended, while creations go on', async () => {
+  it('begins a wait when the one before has ended, while creations continue', async () => {
     const story = await rollOut('sequential', [
       [A, { createMs: 10_000, waitMs: 30_000 }],
       [B, { createMs: 15_000, waitMs: 5_000 }],
@@ -60,7 +60,7 @@ describe('sequential readiness', () => {
     expect(story).toEqual({ 'vm.a': '50-55', 'vm.b': '55-60' });
   });
 
-  it('goes on when a wait fails', async () => {
+  it('continues when a wait fails', async () => {
     const story = await rollOut('sequential', [
       [A, { createMs: 1_000, waitMs: 30_000, end: 'fails' }],
       [B, { createMs: 1_000, waitMs: 5_000 }],
@@ -68,7 +68,7 @@ describe('sequential readiness', () => {
     expect(story).toEqual({ 'vm.a': '1-31', 'vm.b': '31-36' });
   });
 
-  it('goes on when a VM is never made', async () => {
+  it('continues when a VM is never created', async () => {
     const story = await rollOut('sequential', [
       [A, { createMs: 20_000, waitMs: 0, end: 'is not made' }],
       [B, { createMs: 1_000, waitMs: 5_000 }],
@@ -92,7 +92,7 @@ describe('sequential readiness', () => {
     expect(await schedule.run(B, async () => 'unlisted')).toBe('unlisted');
   });
 
-  it('lets a canceled VM leave the queue without its turn, and those behind it go on', async () => {
+  it('lets a canceled VM leave the queue without its turn, and those behind it continue', async () => {
     const schedule = readinessSchedule('sequential', [A, B, C]);
     const abort = new AbortController();
     const canceled = schedule.run(B, async () => 'never', abort.signal);

@@ -78,7 +78,7 @@ describe('an image that is there', () => {
     expect(actionsOf({ site: { file: THERE }, recorded: {} })).toEqual([]);
   });
 
-  it('on shared storage is known whichever node brought it', () => {
+  it('on shared storage is known whichever node transferred it', () => {
     const site = { file: THERE, node: 'pve2', isShared: true };
     expect(planned({ site, recorded: {} })).toMatchObject({ warnings: [], plans: [{ change: { kind: 'none' } }] });
     expect(planned({ site: { ...site, isShared: false }, recorded: {} }).warnings).toHaveLength(1);
@@ -192,7 +192,7 @@ describe('a place for an image', () => {
     expect(plans).toEqual([]);
   });
 
-  it('that lacks a kind of content is told with the command that gives it', () => {
+  it('that does not accept such content is reported with the command that allows it', () => {
     const { problems } = planned({ site: { row: { ...LOCAL, content: new Set(['iso']) } } });
     expect(problems[0]?.hint?.text).toContain('pvesm set local --content iso,import');
   });

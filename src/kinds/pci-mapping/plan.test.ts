@@ -68,7 +68,7 @@ const here = (...value: PciHardware[]): Readable<readonly PciHardware[]> => ({ o
 describe('a PCI address in a stack', () => {
   const gpu = { gpu: ['id=10de:2204,node=pve1,path=0000:01:00', 'id=10de:2204,node=pve2,path=0000:0a:00'] };
 
-  it.each(['0000:01:00', '01:00'])('%s is used through the mapping that stands for it on the node', (device) => {
+  it.each(['0000:01:00', '01:00'])('%s is used through its mapping on the node', (device) => {
     const observed = seeing({ mappings: gpu });
     expect(pciMappingsFor(vmWith(device), observed)).toEqual(new Map([[device, 'gpu']]));
     expect(unmappedDevices(vmWith(device), observed)).toEqual([]);
@@ -220,7 +220,7 @@ describe('a device used twice', () => {
     expect(twice(vm(2, { pci: { hostpci0: { mapping: 'gpu' } } }), pool)).toEqual([]);
   });
 
-  it('is told only to those whom it concerns', () => {
+  it('is reported only for the selected VMs', () => {
     const second = vm(2, { pci: { hostpci0: { device: '01:00' } } });
     const other = vm(3, { pci: { hostpci0: { device: '05:00' } } });
     expect(devicesUsedTwice([first, second, other], [other], observed)).toEqual([]);

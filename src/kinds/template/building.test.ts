@@ -22,7 +22,7 @@ describe('what is left of a template’s fields once it has installed itself', (
     expect(left.boot).toEqual(['scsi0', 'net0']);
   });
 
-  it('boots from its first disk where it booted from the medium alone, or nobody said', () => {
+  it('boots from its first disk if it booted from the medium alone, or no boot order is set', () => {
     expect(final({ disks: { scsi0: DISK, ide2: ISO }, boot: ['ide2'] }).boot).toEqual(['scsi0']);
     expect(final({ disks: { scsi0: DISK, ide2: ISO } }).boot).toEqual(['scsi0']);
   });
@@ -31,7 +31,7 @@ describe('what is left of a template’s fields once it has installed itself', (
     expect(final({ disks: { scsi0: DISK, ide3: { iso: false } } }).disks?.ide3).toEqual({ iso: false });
   });
 
-  it('is nothing of what it was told: neither the documents nor the drive they were in', () => {
+  it('has neither the custom cloud-init files nor their drive', () => {
     const cloud_init = { storage: 'local', user_data: { text: 'told' } };
     const left = final({ disks: { scsi0: DISK, ide2: ISO }, cloud_init });
     expect(left.cloud_init).toBeUndefined();
@@ -46,7 +46,7 @@ describe('what is left of a template’s fields once it has installed itself', (
     expect(left.disks).toMatchObject({ sata3: { remove: true } });
   });
 
-  it('keeps Proxmox’s own drive, which is made for each clone anew', () => {
+  it('keeps Proxmox’s own drive, which is created again for each clone', () => {
     expect(final({ disks: { scsi0: DISK, ide2: ISO }, cloud_init: { storage: 'tank' } }).cloud_init).toEqual({
       storage: 'tank',
     });

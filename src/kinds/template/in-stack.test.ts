@@ -104,7 +104,7 @@ describe('the cluster as templates will have left it', () => {
 });
 
 describe('a template that cannot be planned', () => {
-  it('is said once, and its clones are not told that there is none', () => {
+  it('is reported once, and not again for its clones', () => {
     const stack = resolvedStack(TEXT);
     const result = planStack({
       stack,

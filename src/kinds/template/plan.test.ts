@@ -114,7 +114,7 @@ describe('a template that is nowhere', () => {
     expect(values.get('scsi0')).toContain('size=8G');
   });
 
-  it('is made again where somebody has removed it', () => {
+  it('is built again if it was deleted outside Proxwright', () => {
     const gone = { vms: new Map<Address, ObservedVm>([[BASE, { kind: 'gone' }]]) };
     expect(planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: gone }).plan?.change.kind).toBe('create');
   });
@@ -135,7 +135,7 @@ describe('a template that is nowhere', () => {
   });
 });
 
-describe('a template whose name somebody has', () => {
+describe('a template whose name another guest has', () => {
   const held = (vm: ReturnType<typeof there>) => ({ templates: new Map([['base', [candidateAt(vm)]]]) });
 
   it('is theirs to use where it was made from the same recipe, by whatever stack', () => {
@@ -161,13 +161,13 @@ describe('a template whose name somebody has', () => {
     expect(planned({ observed: held(there({ description: half })) }).codes).toEqual(['NOT_OURS']);
   });
 
-  it('is said to be lost where this stack made it from another recipe', () => {
+  it('is reported as lost if this stack built it from another recipe', () => {
     const found = planned({ observed: held(there({ description: line({ recipe: 'another' }) })) });
     expect(found.codes).toEqual(['STATE_LOST']);
     expect(found.problems[0]?.hint?.text).toContain('state recover');
   });
 
-  it('is nobody’s business where it stands on another node', () => {
+  it('is ignored on another node', () => {
     const elsewhere = candidateAt({ ...there(), node: 'pve2' });
     expect(planned({ observed: { templates: new Map([['base', [elsewhere]]]) } }).plan?.change.kind).toBe('create');
   });
@@ -194,12 +194,12 @@ describe('a template that is there', () => {
     expect(actionsOf(next)?.slice(-4)).toEqual(['convert', 'retire', 'configure/publish', 'verify/publish']);
   });
 
-  it('under an id that belongs to somebody else now is not touched', () => {
+  it('under an id that now belongs to another guest is not changed', () => {
     const other = present({ ...there(), uuid: UUID.replace('1', '2') });
     expect(planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: other }).codes).toEqual(['NOT_OURS']);
   });
 
-  it('and may not be read is said', () => {
+  it('and may not be read is reported', () => {
     const hidden = { vms: new Map<Address, ObservedVm>([[BASE, { kind: 'hidden', needs: 'X' }]]) };
     expect(planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: hidden }).codes).toEqual([
       'PRIVILEGE_MISSING',
@@ -223,7 +223,7 @@ describe('a template that is half built', () => {
     expect(actionsOf(rest)).toEqual(['configure/publish', 'verify/publish']);
   });
 
-  it('by another recipe is destroyed, and built anew under its id', () => {
+  it('by another recipe is destroyed, and built again under its id', () => {
     const state = { [BASE]: { ...HALF, template: { recipe: 'another' } } };
     const anew = planned({ state, observed: { ...present(vm), takenIds: new Set([9000]) } });
     expect(anew.plan?.change).toMatchObject({ kind: 'replace', vmid: 9000 });
@@ -255,7 +255,7 @@ describe('a template that is half built', () => {
     expect(inputOf(rest, 'template.retire')).toBeUndefined();
   });
 
-  it.each(['base', 'base-retired-9000'])('of another recipe beside one called %s is built anew beside it', (name) => {
+  it.each(['base', 'base-retired-9000'])('of another recipe beside one called %s is built again beside it', (name) => {
     const state = {
       [BASE]: { ...HALF, vmid: 9001, template: { recipe: 'another' } },
       [FORMER]: remembered(9000, FINISHED),
@@ -266,7 +266,7 @@ describe('a template that is half built', () => {
     expect(inputOf(anew, 'vm.create')).not.toHaveProperty('vmid');
   });
 
-  it('is refused where somebody else has taken the name meanwhile', () => {
+  it('is refused if another guest has taken the name meanwhile', () => {
     const stranger = candidateAt(there({}, true, 9100));
     const observed = { ...present(vm), templates: new Map([['base', [stranger]]]) };
     expect(planned({ state: { [BASE]: HALF }, observed }).codes).toEqual(['NOT_OURS']);
@@ -287,7 +287,7 @@ describe('a template that installs itself', () => {
     '',
   );
 
-  it('is told, started, waited for, freed of its medium, and only then converted', () => {
+  it('is configured, started, waited for, freed of its medium, and only then converted', () => {
     expect(actionsOf(planned({ text: INSTALLED }))).toEqual([
       'reserve',
       'create',

@@ -47,7 +47,7 @@ describe('the recipe of a template', () => {
     expect(recipe(TEXT.replace(from, to))).not.toBe(recipe());
   });
 
-  it('changes with what stands in a file of its own, and with whether it installs itself', () => {
+  it('changes with the content of a custom file, and with whether it installs itself', () => {
     const stack = resolvedStack(TEXT);
     const [template] = stack.templates;
     if (!template) throw new Error('the stack of the test has a template');

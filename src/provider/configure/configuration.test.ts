@@ -289,7 +289,7 @@ describe('the configuration of the provider', () => {
 });
 
 describe('what a configured provider shares', () => {
-  it('is read once by those who look, and anew by those who work or after it was forgotten', async () => {
+  it('is read once by readers, and again by changes or after it was forgotten', async () => {
     const { deps, transport } = await configured(GIVEN);
     if (!deps) throw new Error('not configured');
     const { looks, work } = deps;

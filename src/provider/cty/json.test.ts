@@ -139,6 +139,7 @@ describe('stored values', () => {
   it.each<[string, CtyType, string]>([
     ['{}', 'string', 'expected a string'],
     ['true', 'number', 'expected a number'],
+    ['["5"]', 'number', 'expected a number'],
     ['"x"', 'bool', 'expected a bool'],
     ['1', 'bool', 'expected a bool'],
     ['{}', ['list', 'string'], 'expected a list'],

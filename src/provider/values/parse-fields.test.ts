@@ -79,7 +79,7 @@ describe('the host’s values as a VM', () => {
     expect(said({ ...cloned, ...object })).toEqual([problem]);
   });
 
-  it('are told everything at once, the same thing about two cards too', () => {
+  it('report everything at once, also the same problem of two NICs', () => {
     const nic = { bridge: 'vmbr0', ipv4: { address: 'dhcp' } };
     expect(said({ nics: { net0: nic, net1: nic }, efi: { storage: 'tank' } }).map(([path]) => path)).toEqual([
       'nics.net0',
@@ -94,7 +94,7 @@ describe('the host’s values as a VM', () => {
     expect(parse({ ...cloned, memory: UNKNOWN }).isWhole).toBe(false);
   });
 
-  it('say less where the VM exists and has more than it is told', () => {
+  it('report less if the VM exists and has more than is declared', () => {
     const few = {
       boot: ['scsi0'],
       disks: { scsi1: { size: '1GiB' } },
@@ -107,7 +107,7 @@ describe('the host’s values as a VM', () => {
     expect(said({ bios: 'seabios', efi: { storage: 'tank' } }, true)).toHaveLength(1);
   });
 
-  it('keep for the engine where each field stands', () => {
+  it('keep the position of each field for the engine', () => {
     expect(parse({ ...cloned, nics: { net0: { vlan: 5 } } }).vm.positions['nics.net0.vlan']).toEqual({
       field: 'nics.net0.vlan',
     });

@@ -13,7 +13,7 @@ function plan(config: object, prior: object, managed: readonly string[] = []): C
 }
 
 describe('a plan for what exists', () => {
-  it('keeps the spelling that stands where both mean the same', () => {
+  it('keeps the prior spelling if both mean the same', () => {
     const prior = { memory: '8192MiB', tags: ['b', 'a'], nics: { net0: { mac: 'BC:24:11:00:00:01', vlan: 5 } } };
     const config = { memory: '8GiB', tags: ['a', 'b'], nics: { net0: { mac: 'bc:24:11:00:00:01', vlan: 5 } } };
     expect(plan(config, prior)).toEqual(object(prior));

@@ -50,7 +50,7 @@ describe('a VM that was read again', () => {
     );
   });
 
-  it('remembers what can be said only when it is made, and shows a disk that was moved', () => {
+  it('keeps what is set only at creation, and shows a disk that was moved', () => {
     const state = { clone: { template: 'debian' }, disks: { scsi0: { storage: 'a', size: '1GiB' } } };
     const actual = { disks: { scsi0: { storage: 'b', size: '2GiB' } } };
     expect(refresh(state, actual, ['disks.scsi0.storage', 'disks.scsi0.size'])).toEqual(

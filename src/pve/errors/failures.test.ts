@@ -354,7 +354,7 @@ describe('the role of a command that grants', () => {
     );
   });
 
-  it('is given to whoever it is, whatever the name', () => {
+  it('is given to any user, whatever the name', () => {
     expect(privilegeHint('Permission check failed (/a, VM.Audit)', "o'neil@pve")).toContain("--users 'o'\\''neil@pve'");
   });
 

@@ -40,7 +40,7 @@ const request = (id: string, data: Json): RequestStep => ({
 const complaints = (result: ReplayResult) => result.mismatches.flatMap(({ mismatches }) => mismatches);
 
 describe('a step', () => {
-  it('is counted as failed when its request cannot be built, and the rest goes on', async () => {
+  it('is counted as failed when its request cannot be built, and the rest continues', async () => {
     const broken: RequestStep = { ...request('a', 1), path: '/${upid:nobody}' };
     const { result } = await replay([broken, request('b', 1)], [1]);
     expect(result).toMatchObject({ ok: 1, total: 2, mismatches: [{ step: 'a' }] });

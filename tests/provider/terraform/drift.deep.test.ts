@@ -54,7 +54,7 @@ describe.each(ONE_HOST)('what others change under $name $version', (host) => {
     expect(await scene.changes()).toEqual([]);
   });
 
-  it('a VM that somebody destroyed is made again', async () => {
+  it('a VM that was destroyed outside Terraform is created again', async () => {
     await scene.write(vm('web', { ...WEB, power: 'stopped' }));
     expect(problems(await scene.apply())).toEqual([]);
     await scene.outside.tasks.wait(await scene.outside.node('pve1').vm(410).destroy());

@@ -66,7 +66,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
       .map(({ vmid, name }) => `${vmid} ${name}`)
       .sort();
 
-  it('come, go and are called otherwise one by one', async () => {
+  it('are added, removed and renamed one by one', async () => {
     await settle(...configuration(THREE));
     expect(names()).toEqual(['410 alpha', '411 beta', '412 gamma']);
     expect(scene.configOf('beta').get('cores')).toBe('2');

@@ -109,14 +109,14 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
     expect([guests(), volumes()]).toEqual([[], []]);
   });
 
-  it('is told before anything happens what cannot work', async () => {
+  it('reports what cannot work before anything happens', async () => {
     await scene.write(image({ storage: 'tank' }), template({ nics: { net0: { bridge: 'vmbr9' } } }));
     const told = problems(await scene.plan()).join('\n');
     expect(told).toContain('Storage "tank" does not hold images to import');
     expect(scene.requests.filter((line) => /^(POST|PUT|DELETE)/.test(line) && !line.includes('/access/'))).toEqual([]);
   });
 
-  it('is told before an image is brought that a document is missing', async () => {
+  it('reports a missing file before an image is transferred', async () => {
     const told = { ...WEB, cloud_init: { storage: 'local', user_data: { file: 'user-data.yaml' } } };
     await scene.write(image(), template(), vm('web', told));
     const refused = await scene.apply();

@@ -106,7 +106,7 @@ describe.each(ONE_HOST)('what a creation leaves under $name $version', (host) =>
     ]);
   });
 
-  it('is never somebody else’s VM, and a complete one that the state has lost is not made twice', async () => {
+  it('is never the VM of another owner, and a complete VM that the state has lost is not created twice', async () => {
     scene = await Scene.open({ host });
     const pve1 = scene.outside.node('pve1');
     await scene.outside.tasks.wait(await pve1.vm(9000).clone({ newid: 500, name: 'web', full: true }));

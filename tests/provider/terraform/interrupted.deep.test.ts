@@ -125,7 +125,7 @@ describe.each(ONE_HOST)('a VM that stands under $name $version', (host) => {
     expect([scene.ours(), scene.orphans()]).toEqual([[], []]);
   });
 
-  it('is not made twice where the run was killed after its very last step, and the way back is told', async () => {
+  it('is not created twice if the run was killed after its last step, and the hint shows the way back', async () => {
     scene = await Scene.open({ host, installation: installed });
     await scene.write(vm('web', web));
     // The mark goes with the last write; after that nothing but the lost state could tell that it was ours.

@@ -33,7 +33,7 @@ describe.each(HOSTS)('under $name $version', (host) => {
     expect(scene.world.vms.get(401)?.process?.guest).toBeDefined();
   });
 
-  it('a boot order may name a NIC that only the template has, and no NIC that is taken away', async () => {
+  it('a boot order may name a NIC that only the template has, but no NIC that is removed', async () => {
     const config = await applied({ boot: ['scsi0', 'net0'] });
     expect(config.get('boot')).toBe('order=scsi0;net0');
     expect(config.get('net0')).toContain('bridge=vmbr0');

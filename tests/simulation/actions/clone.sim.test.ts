@@ -8,7 +8,7 @@ import { Bench, CLONE, WEB } from './bench.ts';
 const recordedOf = (bench: Bench) => bench.records.get(WEB)?.recorded;
 
 describe('vm.clone', () => {
-  it('makes the VM and remembers who it is', async () => {
+  it('creates the VM and records its identity', async () => {
     const bench = new Bench();
     await bench.run('vm.clone', CLONE);
     const uuid = /uuid=([^,]+)/.exec(bench.config('smbios1') ?? '')?.[1];
@@ -67,7 +67,7 @@ describe('the id of a clone', () => {
     expect(recordedOf(bench)?.vmid).toBe(102);
   });
 
-  it('is the next free one where nothing is said, and siblings keep out of each other’s way', async () => {
+  it('is the next free one by default, and siblings never choose the same', async () => {
     const bench = new Bench();
     const addresses = [1, 2, 3, 4].map((number) => vmAddress('worker', number));
     const input = { source: CLONE.source, name: 'worker', mode: 'linked' } as const;
@@ -180,7 +180,7 @@ describe('a clone that fails', () => {
 describe('a clone that is not waited for to its end', () => {
   const slow: VmInputs['vm.clone'] = { ...CLONE, storage: 'nfs' };
 
-  it('because it takes too long goes on, and the next run takes it up', async () => {
+  it('because it takes too long continues on the server, and the next run attaches to it', async () => {
     const bench = new Bench();
     bench.timeouts = { ...bench.timeouts, cloneMs: 3_000 };
     expect(await bench.failure('vm.clone', slow)).toMatchObject({ code: 'TASK_TIMEOUT' });
@@ -192,7 +192,7 @@ describe('a clone that is not waited for to its end', () => {
     expect(recordedOf(bench)).toMatchObject({ phase: 'incomplete', vmid: 101 });
   });
 
-  it('because somebody stopped the run goes on, and the next run takes it up', async () => {
+  it('because the run was stopped continues on the server, and the next run attaches to it', async () => {
     const bench = new Bench();
     const stopped = bench.clock.run(async () => {
       const cloning = bench.step('vm.clone', slow);
@@ -205,7 +205,7 @@ describe('a clone that is not waited for to its end', () => {
     expect(bench.tasks('qmclone')).toEqual(['OK']);
   });
 
-  it('is found again by what is remembered of it alone', async () => {
+  it('is found again by its record alone', async () => {
     const bench = new Bench();
     bench.timeouts = { ...bench.timeouts, cloneMs: 3_000 };
     await bench.failure('vm.clone', slow);

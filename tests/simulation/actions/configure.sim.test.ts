@@ -46,7 +46,7 @@ describe('vm.configure', () => {
     expect(bench.config('cores')).toBe('4');
   });
 
-  it('keeps the MAC address and everything nobody manages', async () => {
+  it('keeps the MAC address and every unmanaged value', async () => {
     const bench = await cloned();
     const mac = /virtio=([^,]+)/.exec(bench.config('net0') ?? '')?.[1];
     await bench.run('vm.configure', { desired: DESIRED });
@@ -78,7 +78,7 @@ describe('vm.configure', () => {
     expect(bench.config('unused0')).toBeUndefined();
   });
 
-  it('sends a password where there is none or when it is told to, and logs it nowhere', async () => {
+  it('sends a password if there is none or on request, and never logs it', async () => {
     const bench = await cloned();
     const desired = packedPassword();
     await bench.run('vm.configure', { desired });
@@ -118,7 +118,7 @@ describe('a configuration write that goes wrong', () => {
     expect(volumesOf(bench)).toHaveLength(3);
   });
 
-  it('because somebody changed the VM meanwhile is built anew, and his change is kept', async () => {
+  it('because another client changed the VM meanwhile is rebuilt, and that change is kept', async () => {
     const edit = { kind: 'stranger-edit', set: { tags: 'theirs' }, match: write, at: 1 } as const;
     const bench = await cloned([edit]);
     await bench.run('vm.configure', { desired: DESIRED });
@@ -126,7 +126,7 @@ describe('a configuration write that goes wrong', () => {
     expect(bench.config('memory')).toBe('8192');
   });
 
-  it('again and again because somebody keeps changing the VM ends with that', async () => {
+  it('again and again because another client keeps changing the VM ends with that error', async () => {
     const bench = await cloned([
       { kind: 'stranger-edit', match: write },
       { kind: 'stranger-edit', match: write },
@@ -232,13 +232,13 @@ describe('vm.resize', () => {
     expect(bench.tasks('resize')).toEqual(['OK']);
   });
 
-  it('is built anew when somebody changed the VM meanwhile', async () => {
+  it('is rebuilt when another client changed the VM meanwhile', async () => {
     const bench = await cloned([{ kind: 'stranger-edit', match: { path: 'resize' }, at: 1 }]);
     await bench.run('vm.resize', { slot: 'scsi0', sizeBytes: 100 * GIB });
     expect(bench.tasks('resize')).toEqual([expect.stringContaining('checksum mismatch'), 'OK']);
   });
 
-  it('is tried again while somebody holds the lock', async () => {
+  it('is retried while another client holds the lock', async () => {
     const bench = await cloned([{ kind: 'lock', match: { path: 'resize' }, at: 1, for_ms: 12_000 }]);
     await bench.run('vm.resize', { slot: 'scsi0', sizeBytes: 100 * GIB });
     expect(bench.config('scsi0')).toContain('size=100G');
@@ -253,7 +253,7 @@ describe('vm.resize', () => {
 });
 
 describe('vm.verify', () => {
-  it('declares a VM complete that is as wanted, and remembers what was applied', async () => {
+  it('records a VM that is as desired as complete, with the applied values', async () => {
     const bench = await cloned();
     await bench.run('vm.configure', { desired: DESIRED });
     await bench.run('vm.verify', { desired: DESIRED, applied: { memory: '8GiB' } });

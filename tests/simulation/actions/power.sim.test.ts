@@ -66,7 +66,7 @@ describe('vm.start', () => {
     expect(bench.tasks('qmstart').filter((status) => status === 'OK')).toHaveLength(1);
   });
 
-  it('is tried again while somebody holds the lock', async () => {
+  it('is retried while another client holds the lock', async () => {
     const bench = await ready([{ kind: 'lock', match: { path: 'start' }, at: 1, for_ms: 12_000 }]);
     await bench.run('vm.start', {});
     expect(bench.vm().process).toBeDefined();
@@ -172,7 +172,7 @@ describe('vm.destroy', () => {
     expect(bench.world.vms.has(101)).toBe(false);
   });
 
-  it('refuses a running VM where it is told to', async () => {
+  it('refuses a running VM on request', async () => {
     const bench = await running();
     expect(await bench.failure('vm.destroy', { stop: 'refuse' })).toMatchObject({ code: 'ALREADY_RUNNING' });
     expect(bench.vm().process).toBeDefined();
@@ -194,7 +194,7 @@ describe('vm.destroy', () => {
     expect(bench.tasks('qmdestroy')).toEqual(['OK']);
   });
 
-  it('is tried again while somebody holds the lock', async () => {
+  it('is retried while another client holds the lock', async () => {
     const bench = await ready([{ kind: 'lock', match: { method: 'DELETE' }, at: 1, for_ms: 15_000 }]);
     await bench.run('vm.destroy', { stop: 'stop' });
     expect(bench.world.vms.has(101)).toBe(false);
@@ -220,14 +220,14 @@ describe('vm.destroy', () => {
 });
 
 describe('vm.migrate', () => {
-  it('moves the VM and remembers where it is', async () => {
+  it('moves the VM and records its node', async () => {
     const bench = await ready();
     await bench.run('vm.migrate', { target: 'pve2' });
     expect(bench.vm().node).toBe('pve2');
     expect(bench.records.get(WEB)?.recorded?.node).toBe('pve2');
   });
 
-  it('does nothing where somebody moved it already', async () => {
+  it('does nothing if another client has moved it', async () => {
     const bench = await ready();
     await bench.clock.run(async () => {
       const migration = await bench.pve.node('pve1').vm(101).migrate({ target: 'pve2', 'with-local-disks': true });

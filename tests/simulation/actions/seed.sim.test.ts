@@ -73,7 +73,7 @@ async function cloned(...faults: ConstructorParameters<typeof Bench>): Promise<B
 }
 
 describe('vm.seed', () => {
-  it('sends the volume with its checksum and remembers it', async () => {
+  it('uploads the volume with its checksum and records it', async () => {
     const bench = await cloned();
     await bench.clock.run(() => seed(bench));
     expect(bench.sent()).toEqual([

@@ -25,7 +25,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   const labWorld = () => anyWorld((file) => ({ ...file, version }));
 
   describe('an administrator in a healthy cluster', () => {
-    it('reads that nothing stands in the way, and nothing was changed', async () => {
+    it('reports that the stack is ready to apply, and changes nothing', async () => {
       const visited = await visit(labWorld(), STACK());
       expect(words(visited)).toEqual([]);
       expect(visited.findings.map(({ verdict }) => verdict)).not.toContain('unknown');
@@ -38,13 +38,13 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       );
     });
 
-    it('is told of a clock that is wrong', async () => {
+    it('reports a wrong clock', async () => {
       const { of } = await visit(labWorld(), STACK(), { skewMs: 3_600_000 });
       expect(of('clock')).toMatchObject([{ verdict: 'warning', words: expect.stringContaining('ahead of') }]);
     });
   });
 
-  describe('a stack that stands', () => {
+  describe('an applied stack', () => {
     it('has nothing to do, asks for no rights, and does not take its own VMs for others', async () => {
       const { world, now, documents } = firstPicture({ ...LAB_WORLD, version });
       const { after, outcome } = await runPhase({ world, now, documents }, { kind: 'apply', stack: STACK() });
@@ -82,7 +82,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       expect(words(after)).toEqual([]);
     });
 
-    it('is told of mistakes of the file all the same', async () => {
+    it('also reports mistakes in the file', async () => {
       const stack = STACK().replace('node: pve1', 'node: pve7');
       const visited = await visit(labWorld(), stack, { as: 'weak' });
       expect(visited.findings[0]?.check).toBe('privileges');
@@ -134,7 +134,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   });
 
   describe('the cluster', () => {
-    it('whose VMs have an address of the stack is told', async () => {
+    it('whose VMs have an address of the stack is reported', async () => {
       const world = changed(labWorld(), 150, (config) => config.set('ipconfig0', 'ip=10.0.30.11/24'));
       expect(words(await visit(world, STACK()))).toEqual([
         'Everything that the file refers to exists, but an address is in use: see other VMs.',
@@ -142,7 +142,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       ]);
     });
 
-    it('that is too small is told', async () => {
+    it('that is too small is reported', async () => {
       const visited = await visit(labWorld(), STACK().replace('memory: 2GiB', 'memory: 900GiB'));
       expect(visited.of('capacity')).toMatchObject([
         { verdict: 'warning', words: expect.stringContaining('overcommitted') },

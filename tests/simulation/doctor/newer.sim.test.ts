@@ -57,7 +57,7 @@ it('a missing privilege refuses a plan on a release that is known', async () => 
   });
 });
 
-it('and is a warning on one that nobody knows yet', async () => {
+it('is a warning on an unknown newer release', async () => {
   const end = await sceneOn('12.1.3').plan(STACK());
   if (end.kind !== 'ended') throw new Error(JSON.stringify(end));
   expect(end.plan.warnings).toMatchObject([

@@ -35,7 +35,7 @@ async function removeOutside({ simulator, clock }: Scene, vmid: number): Promise
 const kinds = (end: RunEnd) =>
   end.kind === 'ended' ? end.plan.changes.map(({ address, kind }) => `${address} ${kind}`) : failuresOf(end);
 
-describe('a VM that was removed outside', () => {
+describe('a VM that was deleted outside Proxwright', () => {
   it('is made again, though nothing else is to be made', async () => {
     const scene = await applied();
     const before = await scene.state();

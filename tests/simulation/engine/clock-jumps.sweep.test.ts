@@ -18,7 +18,7 @@ const OPERATIONS: readonly (readonly [string, Work, boolean])[] = [
   ['a destroy', (scene) => scene.destroy(FIVE_VMS), true],
 ];
 
-it.each(OPERATIONS)('%s ends as if nobody had set the clock', async (_name, work, needsVms) => {
+it.each(OPERATIONS)('%s is not affected by a clock that is set', async (_name, work, needsVms) => {
   const from: Snapshot | undefined = needsVms ? await fiveVms() : undefined;
   const begin = () => new Scene(from ? { from } : {});
   const calm = begin();

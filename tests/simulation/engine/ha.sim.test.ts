@@ -45,7 +45,7 @@ describe('ha', () => {
     expect(haRequests(scene)).toEqual([]);
   });
 
-  it('shows what somebody else changed, and changes only that', async () => {
+  it('shows what another client changed, and changes only that', async () => {
     const scene = await managed();
     const options = scene.world.ha.resources.get('vm:401');
     options?.set('max_restart', '9');
@@ -55,7 +55,7 @@ describe('ha', () => {
     expect(resource(scene)).toEqual({ state: 'started', max_restart: '3', max_relocate: '5', comment: 'kept alive' });
   });
 
-  it('makes a resource again that somebody removed', async () => {
+  it('creates a resource again that another client removed', async () => {
     const scene = await managed();
     scene.world.ha.resources.delete('vm:401');
     expect(differences(await scene.plan(MANAGED))).toEqual([
@@ -68,7 +68,7 @@ describe('ha', () => {
     expect(await scene.plan(MANAGED)).toMatchObject({ plan: { steps: [] } });
   });
 
-  it('is left alone where the file stops mentioning it, and taken away where it says false', async () => {
+  it('is left alone when the file no longer mentions it, and removed when the file says false', async () => {
     const scene = await managed();
     const silent = await scene.apply(stack(''));
     expect(silent).toMatchObject({ plan: { changes: [{ unmanaged: ['ha.comment', 'ha.max_restart', 'ha.state'] }] } });
@@ -89,7 +89,7 @@ describe('ha', () => {
     expect((await scene.state()).vms['vm.web']?.lastApplied).not.toHaveProperty(['ha.max_restart']);
   });
 
-  it('remembers what it finds as it should be without writing', async () => {
+  it('records values that are already as desired without writing', async () => {
     const scene = new Scene();
     await scene.apply(stack(''));
     scene.world.ha.resources.set('vm:401', new Map([['state', 'enabled']]));
@@ -126,7 +126,7 @@ describe('ha', () => {
     expect(scene.tasks('hastop')).toEqual([]);
   });
 
-  it('costs one read for a whole stack, and none where nobody mentions it', async () => {
+  it('costs one read for a whole stack, and none if no VM mentions it', async () => {
     const reads = (scene: Scene) =>
       scene.requests.filter(({ method, target }) => method === 'GET' && target.includes('/cluster/ha/'));
     const scene = new Scene();

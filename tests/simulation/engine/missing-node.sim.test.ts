@@ -23,15 +23,15 @@ const told = (end: RunEnd) =>
   end.kind === 'refused' ? end.problems.map(({ where, detail }) => `${where?.field}: ${detail}`) : [end.kind];
 
 describe('a VM on a node that is not there', () => {
-  it('is not told that its template stands elsewhere', async () => {
+  it('does not also report that its template is on another node', async () => {
     expect(told(await oneTemplate().plan(stack('pve9')))).toEqual([NOWHERE]);
   });
 
-  it('is not told that its template stands on several other nodes', async () => {
+  it('does not also report that its template is on several other nodes', async () => {
     expect(told(await new Scene().plan(stack('pve9')))).toEqual([NOWHERE]);
   });
 
-  it('is told that its template is nowhere at all, which is a mistake of its own', async () => {
+  it('also reports a template that does not exist, because that is another mistake', async () => {
     expect(told(await new Scene().plan(stack('pve9', 'ubuntu-25.04')))).toEqual([
       expect.stringContaining('clone.template: No visible VM is called "ubuntu-25.04"'),
       NOWHERE,
@@ -40,7 +40,7 @@ describe('a VM on a node that is not there', () => {
 });
 
 describe('a VM on a node that is there', () => {
-  it('is told that its template stands elsewhere', async () => {
+  it('reports that its template is on another node', async () => {
     expect(told(await oneTemplate().plan(stack('pve2')))).toEqual([
       expect.stringContaining(
         'clone.template: Template "ubuntu-24.04" (9000) is on pve1, its disks are on local storage there',

@@ -150,7 +150,7 @@ describe('a VM that was applied', () => {
     if (!IS_SAMPLE) expect([...missing]).toEqual([]);
   });
 
-  it('shows exactly the field that somebody else changed', async () => {
+  it('shows exactly the field that another client changed', async () => {
     const missing = new Set(rows.map(({ path }) => path));
     // Where a volume was copied from is nowhere to be seen.
     missing.delete('disks.*.import_from');

@@ -123,7 +123,7 @@ describe('the missing interface id', () => {
 describe('the configuration lost to a lock after the clone', () => {
   const somebody: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
 
-  it('happens to a client that goes on after "can\'t lock file": the VM runs with 2 GB and 2 cores', async () => {
+  it('happens to a client that continues after "can\'t lock file": the VM runs with 2 GB and 2 cores', async () => {
     const around = scene([somebody]);
     let said = '';
     await naively(around, async (pve) => {

@@ -54,7 +54,7 @@ describe('a device named by its address', () => {
     expect(await plan(TWO)).toMatchObject({ plan: { steps: [] } });
   });
 
-  it('gets its mapping again when somebody removed it', async () => {
+  it('gets its mapping again when another client removed it', async () => {
     const { apply, mappings, scene: at } = bench();
     await apply(ONE);
     at.world.mappings.pci.clear();

@@ -74,7 +74,7 @@ describe('a plan that makes VMs', () => {
 });
 
 describe('an ID that another client takes after the plan', () => {
-  it('is replaced by another one of the range, and that is said', async () => {
+  it('is replaced by another one of the range, and that is reported', async () => {
     const scene = new Scene();
     let isTaken = false;
     scene.onRequest = (line) => {

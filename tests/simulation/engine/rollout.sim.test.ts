@@ -79,7 +79,7 @@ describe('a destroy of many running VMs', () => {
 });
 
 describe('sequential readiness', () => {
-  it('waits for one VM after the other, while creations go on', async () => {
+  it('waits for one VM after the other, while creations continue', async () => {
     const scene = new Scene();
     const end = await scene.apply(
       group(3, 'readiness: sequential, limits: { clones_per_node: 1 }', 'guest: cloud-init'),
@@ -125,7 +125,7 @@ describe('the failure of one VM', () => {
 });
 
 describe('Ctrl-C', () => {
-  it.each([500, 1_500, 3_000, 6_000])('after %i ms stops cleanly, and the next run goes on', async (afterMs) => {
+  it.each([500, 1_500, 3_000, 6_000])('after %i ms stops cleanly, and the next run resumes', async (afterMs) => {
     const scene = new Scene();
     const before = beforehand(scene);
     const end = await scene.together(async () => {

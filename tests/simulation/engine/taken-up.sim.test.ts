@@ -12,7 +12,7 @@ vms:
   web: { name: web, node: pve1, vmid: 401, power: stopped, clone: { template: ubuntu-24.04 } }
 `;
 
-it('ends its journal, so that nobody is told of a run that has not ended', async () => {
+it('ends its journal, so that no unfinished run is reported', async () => {
   const whole = new Scene();
   await whole.apply(STACK);
   const cloned = whole.points.findIndex((point) => point.includes('/clone'));

@@ -124,7 +124,7 @@ const SABOTAGE: readonly (readonly [what: string, bring: (scene: Scene) => void 
   ['something sent without care', ({ carelessness }) => void carelessness.push('PUT without a digest'), /without a/],
 ];
 
-describe('whoever watches the world', () => {
+describe('the watcher of the world', () => {
   const begin = () => {
     const scene = new Scene({ from: whole });
     return { scene, before: beforehand(scene) };
@@ -146,7 +146,7 @@ describe('whoever watches the world', () => {
   });
 });
 
-describe('whoever watches the wire', () => {
+describe('the watcher of requests', () => {
   const sent = (method: WireRequest['method'], path: string, body = '', answer = ''): Exchange => ({
     request: { method, target: `/api2/json/nodes/pve1/qemu/401/${path}`, headers: {}, body },
     answer: { status: 200, reason: 'OK', headers: {}, body: answer },

@@ -23,7 +23,7 @@ async function strangerFetches(bench: FileBench, url = 'https://images.example/o
 const downloads = (bench: FileBench) => bench.sent().filter((line) => line.endsWith('/download-url')).length;
 
 describe('an image that is not there', () => {
-  it('is fetched, checked and remembered as the storage lists it', async () => {
+  it('is downloaded, checked and recorded as the storage lists it', async () => {
     const bench = new FileBench();
     await bench.run('image.fetch', FETCH);
     expect(bench.files.get(KEY)).toEqual({
@@ -85,7 +85,7 @@ describe('an image that is not there', () => {
     expect(downloads(bench)).toBe(1);
   });
 
-  it('is given the time that the stack allows, and the next run attaches to the task that goes on', async () => {
+  it('has the time that the stack allows, and the next run attaches to the running task', async () => {
     const bench = new FileBench([{ kind: 'download-stall', for_ms: 120_000, times: 1 }]);
     bench.timeouts = { ...bench.timeouts, imageMs: 30_000 };
     expect((await bench.failure('image.fetch', FETCH)).code).toBe('TASK_TIMEOUT');
@@ -117,7 +117,7 @@ describe('an image that is there', () => {
     expect(bench.files.get(KEY)).toMatchObject({ sha256: SHA256, sizeBytes: 300_000_000 });
   });
 
-  it('and wrong is said, not touched and not remembered as ours', async () => {
+  it('and wrong is reported, not changed and not recorded as ours', async () => {
     const bench = new FileBench();
     await strangerFetches(bench);
     const before = bench.volume();
@@ -157,7 +157,7 @@ describe('an image that is there', () => {
     expect(bench.tasks('imgdel')).toEqual([]);
   });
 
-  it('is said to be gone where its successor broke off', async () => {
+  it('is reported as gone if its replacement failed', async () => {
     const bench = new FileBench([{ kind: 'download-fail', how: 'content', at: 2 }]);
     await strangerFetches(bench);
     const error = await bench.failure('image.fetch', { ...FETCH, replace: true });
@@ -168,7 +168,7 @@ describe('an image that is there', () => {
     expect(bench.volume()?.sizeBytes).toBe(300_000_000);
   });
 
-  it('and cannot be compared is taken with a warning, or fetched anew on request', async () => {
+  it('and cannot be compared is used with a warning, or downloaded again on request', async () => {
     const bench = new FileBench();
     await strangerFetches(bench);
     await bench.run('image.fetch', PLAIN);
@@ -235,7 +235,7 @@ describe('a download that fails', () => {
     expect(bench.volume()?.sizeBytes).toBe(300_000_000);
   });
 
-  it('because the token may not is said with what it needs', async () => {
+  it('because of a missing privilege is reported with that privilege', async () => {
     const bench = new FileBench([
       {
         kind: 'refuse',
@@ -249,7 +249,7 @@ describe('a download that fails', () => {
     expect(bench.files.size).toBe(0);
   });
 
-  it('because the storage does not take such files is told in the words of the server', async () => {
+  it('because the storage does not accept such files is reported in the words of the server', async () => {
     const bench = new FileBench();
     const error = await bench.failure('image.fetch', { ...FETCH, storage: 'local-lvm' });
     expect(error.diagnostic.detail).toContain('not a file based storage');

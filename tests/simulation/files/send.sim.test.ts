@@ -23,7 +23,7 @@ async function strangerSends(bench: FileBench, bytes: Uint8Array): Promise<void>
 const sumThere = (bench: FileBench) => bench.volume()?.checksums?.['sha256'];
 
 describe('an image that we send', () => {
-  it('arrives whole, is checked by the server and remembered as the storage lists it', async () => {
+  it('arrives complete, is checked by the server and recorded as the storage lists it', async () => {
     const bench = new FileBench();
     await bench.run('image.send', SEND);
     expect(sumThere(bench)).toBe(SHA256);
@@ -61,7 +61,7 @@ describe('an image that we send', () => {
     expect(bench.sent()).toEqual(['GET /pve1/storage/local/content']);
   });
 
-  it('does not overwrite what somebody else has put there', async () => {
+  it('does not overwrite the file of another client', async () => {
     const bench = new FileBench();
     await strangerSends(bench, SHORTER);
     const error = await bench.failure('image.send', SEND);
@@ -81,7 +81,7 @@ describe('an image that we send', () => {
     expect(bench.logs.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('not compared')]);
   });
 
-  it('that has changed since is said, and sent on request', async () => {
+  it('that has changed since is reported, and uploaded on request', async () => {
     const bench = new FileBench();
     await bench.run('image.send', SEND);
     bench.source = bytesSource(OTHER);
@@ -188,7 +188,7 @@ describe('an image that we send', () => {
   });
 });
 
-describe('an image that is taken away', () => {
+describe('an image that is removed', () => {
   it('goes, with the memory of it', async () => {
     const bench = new FileBench();
     await bench.run('image.send', SEND);

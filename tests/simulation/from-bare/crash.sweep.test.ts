@@ -54,7 +54,7 @@ const STORIES: readonly Story[] = [
     tasks: ['qmcreate', 'qmtemplate'],
   },
   {
-    name: 'documents of one’s own change',
+    name: 'custom cloud-init files change',
     world: hostWorld,
     earlier: [(scene) => scene.apply(talos)],
     run: (scene) => scene.apply(retold),

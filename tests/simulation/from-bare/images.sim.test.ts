@@ -51,14 +51,14 @@ async function found(text: string): Promise<{ scene: Scene; before: string }> {
   return { scene, before };
 }
 
-describe('an image that this stack brought', () => {
-  it('is left alone while it is what was brought', async () => {
+describe('an image that this stack transferred', () => {
+  it('is left alone while it is unchanged', async () => {
     const { scene, before } = await standingAfter(CHECKED);
     expect(await complaintsAfter(scene, CHECKED, before)).toEqual([]);
     expect(scene.tasks('download')).toEqual(['OK']);
   });
 
-  it('is refused, and kept, where somebody changed it, until it is to be replaced', async () => {
+  it('is refused, and kept, if another client changed it, until you replace it', async () => {
     const { scene, before } = await standingAfter(CHECKED);
     const image = filesOf(scene).get(NAME);
     if (image) image.ctime += 5_000;
@@ -70,7 +70,7 @@ describe('an image that this stack brought', () => {
     expect(await complaintsAfter(scene, CHECKED, before)).toEqual([]);
   });
 
-  it('is refused where the file asks for another one, and brought again on request: then the template is another one too', async () => {
+  it('is refused if the file declares another one, and transferred again on request, which also rebuilds the template', async () => {
     const { scene, before } = await standingAfter(PLAIN);
     const other = cloudStack({ url: WELL_KNOWN_URLS.debian12 });
     expect(codesOf(await scene.apply(other))).toEqual(['CONFIG_CHANGED']);
@@ -90,14 +90,14 @@ describe('an image that this stack brought', () => {
     expect(filesOf(wrong.scene).has(NAME)).toBe(true);
   });
 
-  it('comes again where somebody has removed it', async () => {
+  it('is transferred again if another client deleted it', async () => {
     const { scene, before } = await standingAfter(PLAIN);
     filesOf(scene).delete(NAME);
     expect(await complaintsAfter(scene, PLAIN, before)).toEqual([]);
     expect(scene.tasks('download')).toHaveLength(2);
   });
 
-  it('is fetched anew on request', async () => {
+  it('is downloaded again on request', async () => {
     const { scene, before } = await standingAfter(PLAIN);
     const end = await scene.apply(PLAIN, { replace: ['image.noble'] });
     expect(kindsOf(end)).toEqual(['replace']);
@@ -141,7 +141,7 @@ describe('an image that was there before', () => {
     expect(await complaintsAfter(scene, CHECKED, before)).toEqual([]);
   });
 
-  it('is used with a warning where no checksum is given, and stays nobody’s but its owner’s', async () => {
+  it('is used with a warning if no checksum is declared, and is never deleted', async () => {
     const { scene, before } = await found(PLAIN);
     const end = await scene.apply(PLAIN);
     expect(failuresOf(end)).toEqual([]);
@@ -167,7 +167,7 @@ describe('a download that fails', () => {
     },
   );
 
-  it('in any of its ways is said, and a later apply succeeds', async () => {
+  it('is reported in each case, and a later apply succeeds', async () => {
     for (const how of ['unresolvable', 'refused', 'status', 'cut', 'content'] as const) {
       const { scene, before } = begin({ faults: [{ kind: 'download-fail', how, at: 1 }] });
       const end = await scene.apply(CHECKED);
@@ -177,7 +177,7 @@ describe('a download that fails', () => {
     }
   });
 
-  it('that goes on after a break is survived', async () => {
+  it('that resumes after an interruption succeeds', async () => {
     const { scene, before } = begin({ faults: [{ kind: 'download-fail', how: 'cut-once', at: 1 }] });
     expect(failuresOf(await scene.apply(CHECKED))).toEqual([]);
     expect(await complaintsAfter(scene, CHECKED, before)).toEqual([]);
@@ -219,7 +219,7 @@ describe('an image that is sent from here', () => {
   });
 });
 
-it('an image that nothing of the stack uses is brought all the same, where its nodes say', async () => {
+it('an image that no machine uses is transferred to the nodes that it names', async () => {
   const text = `
 version: 1
 stack: lab
@@ -232,7 +232,7 @@ images:
   expect(await complaintsAfterDestroy(scene, text, before)).toEqual([]);
 });
 
-it('an image on shared storage is known to the whole cluster when the node that brought it is away', async () => {
+it('an image on shared storage is known to the whole cluster when the node that transferred it is offline', async () => {
   const text = `
 version: 1
 stack: lab

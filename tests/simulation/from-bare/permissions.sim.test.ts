@@ -26,7 +26,7 @@ const LIVES = [
   { name: 'an image that is fetched', text: cloudStack(), changed: cloudStack({ cores: 4 }) },
   { name: 'an image that is sent', text: sentStack(), changed: sentStack({ cores: 4 }) },
   {
-    name: 'an installation, and documents of one’s own',
+    name: 'an installation, and custom cloud-init files',
     text: talosStack(),
     changed: talosStack({ userData: 'machine: { type: controlplane } # let nobody read this' }),
   },

@@ -28,7 +28,7 @@ async function standing(): Promise<{ scene: Scene; before: string }> {
 
 const seedsIn = (scene: Scene) => filesOf(scene.world).filter((file) => file.includes('proxwright-'));
 
-describe('documents of one’s own', () => {
+describe('custom cloud-init files', () => {
   it('are renewed when they change, and the old ones go', async () => {
     const { scene, before } = await standing();
     const old = seedsIn(scene);
@@ -45,7 +45,7 @@ describe('documents of one’s own', () => {
     expect(await complaintsAfterDestroy(scene, UNTOLD, before)).toEqual([]);
   });
 
-  it('are not pushed aside by Proxmox’s own drive: said, and done where the VM is made anew', async () => {
+  it('are not replaced by Proxmox’s own drive: refused for an existing VM, and done in a replacement', async () => {
     const { scene, before } = await standing();
     const theirs = TEXT.replaceAll(/cloud_init: \{ storage: local, user_data: \{ text: "[^"]*" \} \} \}/g, OWN_DRIVE);
     const refused = await scene.apply(theirs);
@@ -63,14 +63,14 @@ describe('documents of one’s own', () => {
     expect(await complaintsAfter(scene, fewer, before)).toEqual([]);
   });
 
-  it('go with a VM that somebody else has removed, when it is made again', async () => {
+  it('are removed with a VM that another client deleted, when it is created again', async () => {
     const { scene, before } = await standing();
     scene.world.vms.delete(101);
     scene.world.storages.get('tank')?.volumes.get('vmhost')?.delete('vm-101-disk-0');
     expect(await complaintsAfter(scene, TEXT, before)).toEqual([]);
   });
 
-  it('go with a VM that is made anew', async () => {
+  it('are removed with a VM that is replaced', async () => {
     const { scene, before } = await standing();
     expect(failuresOf(await scene.apply(TEXT, { replace: ['vm.cp'] }))).toEqual([]);
     expect(await complaintsAfter(scene, TEXT, before)).toEqual([]);
@@ -83,7 +83,7 @@ describe('documents of one’s own', () => {
     expect(await complaintsAfterDestroy(scene, TEXT, before)).toEqual([]);
   });
 
-  it('come again where somebody has deleted the file', async () => {
+  it('are uploaded again if another client deleted the volume', async () => {
     const { scene, before } = await standing();
     const local = scene.world.storages.get('local')?.volumes.get('vmhost');
     for (const name of [...(local?.keys() ?? [])]) if (name.includes('proxwright-cp')) local?.delete(name);

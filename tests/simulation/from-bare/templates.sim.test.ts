@@ -129,7 +129,7 @@ describe('a changed recipe', () => {
   });
 });
 
-describe('a template that is to be made anew', () => {
+describe('a template that is replaced on request', () => {
   it('is built beside the old one, though its recipe is the same', async () => {
     const { scene, before } = await standing();
     const end = await scene.apply(TEXT, { replace: ['template.ubuntu'] });
@@ -140,7 +140,7 @@ describe('a template that is to be made anew', () => {
 });
 
 describe('what others did', () => {
-  it('a template that somebody deleted is built again', async () => {
+  it('a template that was deleted outside Proxwright is built again', async () => {
     const { scene, before } = await standing(FULL);
     remove(scene, 9000);
     const end = await scene.plan(FULL);
@@ -155,7 +155,7 @@ describe('what others did', () => {
     expect(await complaintsAfter(scene, CHANGED, before, { retired: 1 })).toEqual([]);
   });
 
-  it('a half-built template that somebody converted by hand is finished', async () => {
+  it('an unfinished template that was converted by hand is finished', async () => {
     const whole = new Scene({ world: hostWorld });
     await whole.apply(TEXT);
     const killAt =
@@ -185,7 +185,7 @@ describe('what others did', () => {
     expect(strangersPicture(scene.world)).toBe(before);
   });
 
-  it('an id that somebody else has is said with the template', async () => {
+  it('an id that another guest has is reported with the template', async () => {
     const scene = new Scene({ world: hostWorld });
     expect(codesOf(await scene.apply(TEXT.replace('vmid: 9000', 'vmid: 150')))).toEqual(['VMID_TAKEN']);
   });
@@ -257,7 +257,7 @@ describe('a lost state', () => {
 });
 
 describe('an installation', () => {
-  it('that does not end in time is said; a later apply goes on waiting, and does not start it again', async () => {
+  it('that does not end in time is reported; a later apply continues to wait and does not start it again', async () => {
     const text = talosStack().replace('install: { timeout: 30m }', 'install: { timeout: 10s }');
     const scene = new Scene({ world: hostWorld });
     const before = strangersPicture(scene.world);
@@ -268,7 +268,7 @@ describe('an installation', () => {
     expect(await complaintsAfter(scene, text, before)).toEqual([]);
   });
 
-  it('that somebody broke off is not taken for finished; it is built anew on request', async () => {
+  it('that another client stopped does not count as finished; it is rebuilt on request', async () => {
     const text = talosStack().replace('install: { timeout: 30m }', 'install: { timeout: 10s }');
     const scene = new Scene({ world: hostWorld });
     const before = strangersPicture(scene.world);

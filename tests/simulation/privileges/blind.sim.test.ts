@@ -28,7 +28,7 @@ ${more}`;
 const phase = (...vms: string[]) => ({ kind: 'apply' as const, stack: stackOf(vms.join('')) });
 
 describe.each(SERVERS)('on $name', ({ world }) => {
-  it('a token that sees nothing is told once, with commands after which the same plan passes', async () => {
+  it('a token that sees nothing is reported once, with commands after which the same plan passes', async () => {
     const given = phase(vm('web'), vm('db'));
     const end = await runPhase(firstPicture(world), given, { grants: [] });
     expect(end.problems).toHaveLength(1);

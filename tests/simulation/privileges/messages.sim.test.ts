@@ -53,7 +53,7 @@ function obey(from: Picture, hint: string): Picture {
 }
 
 describe('a token that lacks one privilege', () => {
-  it('is told which, where, and what line asks for it', async () => {
+  it('is reported with its path and the line that needs it', async () => {
     const given = phase(vm('web', 401));
     const grants = await exactly(given);
     const end = await runPhase(FROM, given, {
@@ -94,7 +94,7 @@ describe('a token that lacks one privilege', () => {
 });
 
 describe('a token that was given nothing', () => {
-  it('is told so first, with everything to type, and passes once it has been typed', async () => {
+  it('is reported first, with all commands, and passes once they were run', async () => {
     const given = phase(
       '  box: { name: box, vmid: 401, node: pve1, power: stopped, disks: { scsi0: { storage: nfs, size: 1GiB } }, nics: { net0: { bridge: vmbr0 } } }\n',
     );
@@ -110,7 +110,7 @@ describe('a token that was given nothing', () => {
     expect(again.outcome).toBe('done');
   });
 
-  it('is not told that its template does not exist, but that it could not see it', async () => {
+  it('reports that it cannot see its template, not that there is none', async () => {
     const end = await runPhase(FROM, phase(vm('web', 401)), { grants: [] });
     expect(end.problems.map(({ code }) => code)).toEqual(['PRIVILEGE_MISSING']);
     expect(texts(end)[0]).toContain(
@@ -138,7 +138,7 @@ describe('several VMs', () => {
 });
 
 describe('a token that asks for more than a VM', () => {
-  it('is told so, with the line', async () => {
+  it('is reported with its line', async () => {
     const given = phase(
       vm('web', 401, '    startup: { order: 1 }\n    agent: { enabled: true }\n    ready: { exec: [["true"]] }\n'),
     );

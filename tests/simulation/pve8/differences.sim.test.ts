@@ -66,7 +66,7 @@ describe.each(['8.0', '8.4'])('a token on %s', (version) => {
     stack: stack('agent: { enabled: true }, guest: cloud-init, ready: { agent: true }'),
   } as const;
 
-  it('that lacks the privilege for the guest agent is told its name there, and what to type', async () => {
+  it('that lacks the privilege for the guest agent sees the name of that release, and the command', async () => {
     const from = firstPicture(worldFileOf(version));
     const plan = await runPhase(from, phase, { execute: false });
     const grants = exactGrants(plan.check?.requirements ?? []);

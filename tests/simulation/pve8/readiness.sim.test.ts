@@ -34,7 +34,7 @@ describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
     });
   });
 
-  it('an agent that is silent is told apart from a privilege that is missing', async () => {
+  it('a silent agent is distinguished from a missing privilege', async () => {
     const { clock, start, wait } = bench({ version, guest: 'silent-agent' });
     const failing = clock.run(async () => {
       await start();

@@ -16,7 +16,7 @@ const UUID = '11111111-0000-4000-8000-000000000001';
 const MAC = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
 const base = (values: Record<string, string> = {}) => new Map(Object.entries(values));
 
-describe('the slot of documents of one’s own', () => {
+describe('the slot of custom cloud-init files', () => {
   it.each([
     ['the first that is free', {}, {}, 'ide2'],
     ['not one that the VM uses', { ide2: 'local:iso/x.iso,media=cdrom' }, {}, 'ide0'],
@@ -44,7 +44,7 @@ describe('the slot of documents of one’s own', () => {
   });
 });
 
-describe('the place of documents of one’s own', () => {
+describe('the place of custom cloud-init files', () => {
   it('is nowhere where there are none', () => {
     const fields = fieldsOf({ cloud_init: { storage: 'tank' } });
     expect(seedPlace({ fields, secrets: new Map(), base: base(), uuid: UUID })).toBeUndefined();
@@ -68,7 +68,7 @@ describe('the place of documents of one’s own', () => {
     seedPlace({ fields: withCard(), secrets: told('a'), base: base({ net0: MAC }), uuid: UUID, ...subject })?.file;
   const COMING = 'local:iso/proxwright-web-to-come.iso';
 
-  it('is foretold to the last digit of a VM that is there', () => {
+  it('is computed exactly for an existing VM', () => {
     expect(fileOf({})).toMatch(/^local:iso\/proxwright-web-[0-9a-f]{16}\.iso$/);
     expect(fileOf({})).toBe(fileOf({}));
   });
