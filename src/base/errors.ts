@@ -100,6 +100,7 @@ const CODES = {
   STATE_TOO_NEW: { family: 'state', summary: 'State written by a newer version' },
   STATE_DAMAGED: { family: 'state', summary: 'State damaged' },
   STATE_LOST: { family: 'state', summary: 'VMs of this stack are not in its state' },
+  STATE_FORKED: { family: 'state', summary: 'Another copy of this stack is in use' },
   STATE_UNWRITABLE: { family: 'state', summary: 'State cannot be read or written' },
   // canceled: the user stopped it
   CANCELED: { family: 'canceled', summary: 'Canceled' },

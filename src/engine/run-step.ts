@@ -106,6 +106,7 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
     signal: own.signal,
     address,
     stack: run.stackName,
+    lineage: memory.state.lineage,
     ids: run.ids,
     observed: own.observed,
     ports: run.ports,

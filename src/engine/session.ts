@@ -24,7 +24,7 @@ import { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId } from '../state/journal.ts';
-import { recallState } from '../state/recall.ts';
+import { recallState, withLineage } from '../state/recall.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
 import { evidenceOf } from './evidence/record.ts';
@@ -58,6 +58,8 @@ export interface SessionInput extends SessionDeps {
   readonly stack: ResolvedStack;
   readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
   readonly owner: Omit<LockOwner, 'runId' | 'since'>;
+  /** `none` if the host keeps the state: it does not say which state a resource belongs to. */
+  readonly lineage?: 'none';
 }
 
 export interface PlanOptions {
@@ -117,7 +119,8 @@ export class Session {
     const runId = await nextRunId(store, clock.now(), random);
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
-      const { state, unfinished } = await recallState(store, stack.name);
+      const { state: recorded, unfinished } = await recallState(store, stack.name);
+      const state = input.lineage === 'none' ? recorded : withLineage(recorded, random);
       const session = new Session(input, lock, memoryOf(input, runId, state));
       await input.pve.reach.duringRun(stack.rollout.timeouts.unreachableMs, () =>
         session.#settle(unfinished.flatMap(({ events }) => openSteps(events))),

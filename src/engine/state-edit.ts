@@ -12,6 +12,7 @@ import { emptyState, type StackState } from '../kinds/recorded.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
 import { openSteps } from '../state/events.ts';
 import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
+import { withLineage } from '../state/recall.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
 import { RunMemory, recordEdit } from './run-memory.ts';
@@ -40,13 +41,13 @@ export async function editState<Result>(
   edit: (memory: RunMemory, runId: string) => Promise<Result>,
   options: EditOptions = {},
 ): Promise<Result> {
-  const { store, clock, random, owner, stackName } = deps;
+  const { store, clock, random, owner } = deps;
   const since = new Date(clock.now()).toISOString();
   const runId = await nextRunId(store, clock.now(), random);
   const lock = await store.lock({ ...owner, runId, since });
   try {
     if (options.unfinished !== 'allow') await refuseUnfinished(store);
-    const state = options.state ?? (await readState(store, stackName));
+    const state = withLineage(await editedState(deps, options), random);
     const memory = new RunMemory(state, new JournalWriter(store, clock, runId), owner);
     await memory.record({ event: 'planned', steps: [] });
     try {
@@ -61,6 +62,13 @@ export async function editState<Result>(
   } finally {
     await lock.release();
   }
+}
+
+/** A backup of an older version has no lineage; it becomes a version of the state that it replaces. */
+async function editedState({ store, stackName }: EditDeps, { state }: EditOptions): Promise<StackState> {
+  if (!state) return readState(store, stackName);
+  const { lineage } = state.lineage === undefined ? await readStateIfSound(store, stackName) : state;
+  return { ...state, ...(lineage !== undefined && { lineage }) };
 }
 
 /** Renames `from` to `to` in the state; makes no requests. */

@@ -46,8 +46,9 @@ export interface ActionContext {
   readonly signal: AbortSignal;
   readonly address: Address;
   readonly timeouts: ActionTimeouts;
-  /** Name of the stack, for the ownership line. */
+  /** Name of the stack and lineage of its state, for the ownership line. */
   readonly stack: string;
+  readonly lineage?: string | undefined;
   /** Ids that the VMs of this run have taken or are about to take. */
   readonly ids: IdReservations;
   readonly observed: LastObserved;

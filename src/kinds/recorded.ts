@@ -10,6 +10,8 @@ export const STATE_VERSION = 2;
 export const stackStateSchema = z.strictObject({
   version: z.literal([1, STATE_VERSION]).transform(() => STATE_VERSION),
   stack: z.string(),
+  /** A uuid made with the state: it tells the states of two copies of one stack apart. */
+  lineage: z.string().optional(),
   /** Grows with every write, so that a restored older state is recognised. */
   serial: z.number().int().nonnegative(),
   /** VMs and templates, by address. */

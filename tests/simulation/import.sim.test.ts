@@ -4,6 +4,7 @@ import { vmAddress } from '../../src/base/address.ts';
 import { fieldsOfVm } from '../../src/engine/import/fields.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { readVm } from '../../src/kinds/vm/observed.ts';
+import { shortLineage } from '../../src/kinds/vm/ownership.ts';
 import { BY_HAND, StackScene, stackOf, WEB } from './support/stack-scene.ts';
 
 const MINIMAL = stackOf(`
@@ -30,7 +31,8 @@ describe('importing a VM', () => {
       expect(isEmpty(await lab.plan(MINIMAL))).toBe(true);
     });
     const uuid = /uuid=([^,]+)/.exec(before.get('smbios1') ?? '')?.[1];
-    const line = `proxwright: stack=lab address=vm.web vmid=150 uuid=${uuid}`;
+    const { lineage = '' } = await lab.state();
+    const line = `proxwright: stack=lab address=vm.web vmid=150 uuid=${uuid} lineage=${shortLineage(lineage)}`;
     before.set('description', `Made by hand.\n\n${line}`);
     expect(Object.fromEntries(lab.config(150))).toEqual(Object.fromEntries(before));
     const { vms } = await lab.state();

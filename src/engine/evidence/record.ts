@@ -179,6 +179,7 @@ export function evidenceOf({
     const { vmid, uuid } = found.vm;
     const input = {
       stackName: stack.name,
+      lineage: state.lineage,
       vm,
       recorded,
       observed,

@@ -15,7 +15,7 @@ import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
 import { readHa } from '../../kinds/vm/observe-ha.ts';
 import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
-import { findOwnership, ownershipCounts, ownershipLines } from '../../kinds/vm/ownership.ts';
+import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../../kinds/vm/ownership.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
@@ -61,11 +61,13 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
     const observed = await readExisting(input);
     refuseForeign(input, memory.state, observed);
     const cluster = await readCluster(input, inFile);
-    const { found, fields } = await describe(input, observed, cluster, inFile?.fields);
+    const { lineage } = memory.state;
+    const { found, fields } = await describe(input, lineage, observed, cluster, inFile?.fields);
     const addresses = (await knownAddresses(input, [{ address, fields, observed }])).get(address);
     const taken = takeOver({
       ...cluster,
       stackName: stack.name,
+      lineage,
       address,
       fields,
       observed,
@@ -104,6 +106,7 @@ async function readCluster({ pve, signal }: ImportInput, inFile: ResolvedVm | un
 /** The fields in the file or, if the file does not contain the VM, those of the generated lines. */
 async function describe(
   { stack, address, readLines }: ImportInput,
+  lineage: string | undefined,
   observed: Identified,
   cluster: ClusterFacts,
   inFile: VmFields | undefined,
@@ -112,7 +115,7 @@ async function describe(
   if (inFile) return { found, fields: inFile };
   if (!readLines) return { found, fields: found.fields };
   const untruePaths = (fields: VmFields) =>
-    takeOver({ ...cluster, stackName: stack.name, address, fields, observed, addresses: {} })
+    takeOver({ ...cluster, stackName: stack.name, lineage, address, fields, observed, addresses: {} })
       .differences.map(({ path }) => path)
       .filter((path) => path !== 'ownership');
   const { written, fields } = await fittedLines(found, readLines, untruePaths);
@@ -245,8 +248,9 @@ async function writeOwnership(
   const notes = desired.get('description')?.desired;
   if (notes?.kind !== 'notes') return {};
   const standing = ownershipLines(observed.current.get('description') ?? '');
-  if (notes.line !== undefined && standing.length === 1 && standing[0] === notes.line) return { ownership: notes.line };
+  if (notes.line !== undefined && standing.length === 1 && standing[0] === notes.line)
+    return { ownership: withoutLineage(notes.line) };
   if (notes.line === undefined && standing.length === 0) return { ownership: null };
   await writeOwnershipNote(input, memory, input.address, notes.line, observed);
-  return { ownership: notes.line ?? null };
+  return { ownership: notes.line === undefined ? null : withoutLineage(notes.line) };
 }

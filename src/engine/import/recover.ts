@@ -12,7 +12,7 @@ import { isTemplateAddress, versionAddress } from '../../kinds/template/versions
 import { sameVm } from '../../kinds/vm/identity.ts';
 import { observeHa } from '../../kinds/vm/observe-ha.ts';
 import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
-import { findOwnership, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
+import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
 import { macsOf } from '../../kinds/vm/parts.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { Pve } from '../../pve/client.ts';
@@ -66,7 +66,9 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     const claim = claimOf(stack.name, found.vm, remarks);
     if (claim) claims.push(claim);
   }
-  const accepted = claims.filter((claim) => isOnly(claim, claims, remarks));
+  const lineage = continuedLineage(state, claims);
+  const own = claims.filter((claim) => isOfState(claim, lineage, remarks));
+  const accepted = own.filter((claim) => isOnly(claim, own, remarks));
   const templates = accepted.filter(({ address }) => isTemplateAddress(address));
   const subjects = accepted
     .filter((claim) => !templates.includes(claim))
@@ -95,7 +97,14 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
       vms[address] = { ...before, macs: macsOf(observed.current), addresses: known.addresses };
       learned.push(address);
     } else {
-      const { vm } = takeOver({ ...subject, stackName: stack.name, addresses: known.addresses, ha, pciMappings });
+      const { vm } = takeOver({
+        ...subject,
+        stackName: stack.name,
+        lineage,
+        addresses: known.addresses,
+        ha,
+        pciMappings,
+      });
       vms[address] = isIncomplete ? { ...vm, phase: 'incomplete' } : vm;
       found.push(address);
     }
@@ -108,7 +117,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
   }
   const claimed = new Set<string>(accepted.map(({ address }) => address));
   const notFound = Object.keys(state.vms).filter((address) => !claimed.has(address));
-  return { state: { ...state, vms }, found, learned, notFound, remarks };
+  return { state: { ...state, ...(lineage !== undefined && { lineage }), vms }, found, learned, notFound, remarks };
 }
 
 /** False for another VM, and for one without any recorded network address. */
@@ -137,6 +146,23 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
     return undefined;
   }
   return { address: versionAddress(address, vm), ownership, vm: { ...vm, uuid: vm.uuid } };
+}
+
+/** A state without VMs continues the one that was lost: it takes its lineage from the lines. */
+function continuedLineage(state: StackState, claims: readonly Claim[]): string | undefined {
+  if (Object.keys(state.vms).length > 0) return state.lineage;
+  const [first, ...others] = new Set(claims.flatMap(({ ownership }) => ownership.lineage ?? []));
+  return first !== undefined && others.length === 0 ? first : state.lineage;
+}
+
+/** VMs that another copy of the stack made are taken over one by one, if at all. */
+function isOfState({ address, ownership, vm }: Claim, lineage: string | undefined, remarks: string[]): boolean {
+  if (!isForeign(ownership, lineage)) return true;
+  remarks.push(
+    `VM ${vm.vmid} is ${address} of another copy of this stack, whose state has the lineage ${ownership.lineage}: it was not ` +
+      `recovered. To take it over into this state: proxwright import '${address}' ${vm.vmid}`,
+  );
+  return false;
 }
 
 /** Without a recipe, the next apply builds a new version of the template. */

@@ -36,6 +36,8 @@ interface TakenOver {
 
 export interface TakeOverInput {
   readonly stackName: string;
+  /** Of the state. */
+  readonly lineage: string | undefined;
   readonly address: Address;
   /** From the file; undefined if the file does not contain the VM. */
   readonly fields: VmFields | undefined;
@@ -81,14 +83,17 @@ export function takeOver(input: TakeOverInput): TakenOver {
   };
 }
 
-function desiredOf({ stackName, address, observed, pciMappings }: TakeOverInput, fields: VmFields): DesiredConfig {
+function desiredOf(
+  { stackName, lineage, address, observed, pciMappings }: TakeOverInput,
+  fields: VmFields,
+): DesiredConfig {
   const { vmid, uuid } = observed;
   const sight: ObservedPci = {
     pciMappings: { ok: true, value: pciMappings ?? new Map() },
     vms: new Map([[address, { kind: 'present', vm: observed }]]),
   };
   return desiredConfig(fields, {
-    ownershipLine: printOwnership({ stack: stackName, address, vmid, uuid }),
+    ownershipLine: printOwnership({ stack: stackName, lineage, address, vmid, uuid }),
     pciMappings: pciMappingsFor(bareVm(address, fields), sight),
     seed: seedPlace({
       fields,

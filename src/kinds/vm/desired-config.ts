@@ -24,6 +24,7 @@ import {
   type WireRow,
 } from './fields/rows.ts';
 import { secretFieldsOf } from './fields/secrets.ts';
+import { withoutLineage } from './ownership.ts';
 import { ownDocuments } from './seed/fields.ts';
 
 export interface ResolvedSecret {
@@ -92,7 +93,8 @@ function desireNotes(desired: Collector, fields: VmFields, context: DesiredConte
     fields.description === undefined
       ? []
       : [{ path: notes.path, value: fields.description, words: notes.words, parts: ['text'] }];
-  const owned: DesiredField = { path: ownership.path, value: line ?? null, words: ownership.words, parts: ['line'] };
+  const value = line === undefined ? null : withoutLineage(line);
+  const owned: DesiredField = { path: ownership.path, value, words: ownership.words, parts: ['line'] };
   desired.add(notes.family, { kind: 'notes', text: fields.description, line }, [...described, owned]);
 }
 

@@ -47,7 +47,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observeHa(pve, stack, signal),
     readIds(context, toMake),
-    readClaimants(pve, possibleClaimants(toMake, state, guests), signal),
+    readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
     needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal }) : undefined,
   ]);
   return { vms, templates, storages, bridges, ...ha, ...ids, claimants, ...(neighbours && { neighbours }) };

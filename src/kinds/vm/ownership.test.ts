@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   appendOwnership,
   findOwnership,
+  isForeign,
   type Ownership,
   ownershipCounts,
   ownershipLines,
@@ -11,6 +12,7 @@ import {
   recipeIn,
   saysIncomplete,
   stripOwnership,
+  withoutLineage,
 } from './ownership.ts';
 
 const UUID = '11111111-2222-4333-8444-555555555555';
@@ -117,5 +119,24 @@ describe('a line for a VM that has no id yet', () => {
     expect(recipeIn('proxwright: stack=a norecipe=0af3')).toBeUndefined();
     expect(recipeIn(printOwnership({ ...OWN, recipe: 'c0ffee' }))).toBe('c0ffee');
     expect(parseOwnership(printOwnership({ ...OWN, recipe: 'c0ffee' }))?.recipe).toBe('c0ffee');
+  });
+});
+
+describe('the lineage in a line', () => {
+  const own = '5f0c1a7e-93b2-4c11-8a55-0123456789ab';
+  const line = printOwnership({ ...OWN, lineage: own });
+
+  it('is short, and comes back', () => {
+    expect(line).toContain(' lineage=5f0c1a7e-93b2');
+    expect(line).not.toContain(own);
+    expect(parseOwnership(line)?.lineage).toBe('5f0c1a7e-93b2');
+    expect(withoutLineage(line)).toBe(printOwnership(OWN));
+  });
+
+  it('is foreign to every other state, and none is foreign to nobody', () => {
+    const parsed = parseOwnership(line) ?? OWN;
+    expect([isForeign(parsed, own), isForeign(parsed, '5f0c1a7e-93b2')]).toEqual([false, false]);
+    expect([isForeign(parsed, own.replace('5', '6')), isForeign(parsed, undefined)]).toEqual([true, true]);
+    expect([isForeign(OWN, own), isForeign(OWN, undefined)]).toEqual([false, false]);
   });
 });

@@ -11,6 +11,8 @@ export interface Ownership {
   readonly vmid: number;
   /** Unknown until the VM has been created and read. */
   readonly uuid?: string | undefined;
+  /** Of the state that made the VM, in its short form. Absent in lines of version 0.1.0, of templates and of the provider. */
+  readonly lineage?: string | undefined;
   /** Of a template: fingerprint of what it was built from. */
   readonly recipe?: string | undefined;
   /** Created, but not yet configured as desired. */
@@ -28,6 +30,7 @@ export function printOwnership(ownership: Ownership): string {
     ['address', ownership.address],
     ['vmid', String(ownership.vmid)],
     ['uuid', ownership.uuid],
+    ['lineage', ownership.lineage && shortLineage(ownership.lineage)],
     ['recipe', ownership.recipe],
     ['nonce', ownership.nonce],
     ['state', ownership.incomplete ? INCOMPLETE : undefined],
@@ -52,15 +55,32 @@ export function parseOwnership(line: string): Ownership | undefined {
   const [stack, address, vmid] = [parts.get('stack'), parts.get('address'), parseVmid(parts.get('vmid'))];
   if (!stack || !address || vmid === undefined) return undefined;
   const [uuid, nonce, recipe] = [parts.get('uuid'), parts.get('nonce'), parts.get('recipe')];
+  const lineage = parts.get('lineage');
   return {
     stack,
     address,
     vmid,
     ...(uuid && { uuid }),
+    ...(lineage && { lineage }),
     ...(nonce && { nonce }),
     ...(recipe && { recipe }),
     ...(parts.get('state') === INCOMPLETE && { incomplete: true }),
   };
+}
+
+/** The first two groups of the uuid: 48 bits tell the copies of one stack apart. */
+export function shortLineage(lineage: string): string {
+  return lineage.slice(0, 13);
+}
+
+/** Whether another state than this one wrote the line. A line without a lineage may be of any. */
+export function isForeign({ lineage }: Ownership, own: string | undefined): boolean {
+  return lineage !== undefined && lineage !== shortLineage(own ?? '');
+}
+
+/** The line as it is recorded and compared: one that an older version wrote counts as the same. */
+export function withoutLineage(line: string): string {
+  return line.replace(/ lineage=\S+/, '');
 }
 
 /** Also for the line of a VM that has no id yet. */

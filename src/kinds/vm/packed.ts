@@ -45,6 +45,8 @@ export interface PackedEntry {
 /** What a plan cannot hold and the action fills in. */
 export interface Unpacking {
   readonly stack: string;
+  /** Of the state; the line of a template has none, because stacks share templates. */
+  readonly lineage?: string | undefined;
   readonly address: string;
   readonly vmid: number;
   readonly uuid: string | undefined;
@@ -147,10 +149,10 @@ function desiredRecipe(line: string | undefined): { recipe?: string } {
 function lineOf(
   desired: DesiredOwnership,
   recipe: string | undefined,
-  { stack, address, vmid, uuid, nonce }: Unpacking,
+  { stack, lineage, address, vmid, uuid, nonce }: Unpacking,
 ): string | undefined {
   if (desired === 'none') return undefined;
-  const line = { stack, address, vmid, uuid, recipe };
+  const line = { stack, address, vmid, uuid, ...(recipe === undefined ? { lineage } : { recipe }) };
   return printOwnership(desired === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
 }
 

@@ -104,6 +104,7 @@ async function openSession(deps: Deps, work: EngineWork, state: StackState, sour
     ids: new RunIds(ids),
     stack: stackOf(deps, work),
     secrets: work.secrets,
+    lineage: 'none',
     owner: { who: 'terraform', host: hostname(), pid: process.pid, command: 'terraform' },
     onEvent: (event) => {
       if (event.event === 'activity') log.log('debug', `${event.address}: ${event.text}`);

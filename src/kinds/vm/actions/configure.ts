@@ -12,6 +12,7 @@ import { actualOf, mergedText, unsatisfied } from '../diff/merge.ts';
 import { isDriveKey, parseDrive } from '../disks.ts';
 import { vmName } from '../identity.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
+import { withoutLineage } from '../ownership.ts';
 import { unpackDesired } from '../packed.ts';
 import { macsOf } from '../parts.ts';
 import type { ConfigureInput, ResizeInput, VerifyInput } from '../steps.ts';
@@ -45,8 +46,8 @@ interface Attempt {
 /** The desired values of a step, completed with what is now known of the VM. */
 export function desiredValuesOf(context: ActionContext, desired: ConfigureInput['desired']): DesiredValue[] {
   const { vmid, uuid, nonce, seed } = knownVm(context);
-  const { stack, address } = context;
-  const known = { stack, address, vmid, uuid, nonce, seedVolume: seed?.volid };
+  const { stack, lineage, address } = context;
+  const known = { stack, lineage, address, vmid, uuid, nonce, seedVolume: seed?.volid };
   return unpackDesired(desired, { ...known, secret: (key) => context.secret(key) });
 }
 
@@ -231,7 +232,7 @@ function differencesOf(desiredValues: readonly DesiredValue[], vm: VmObserved): 
 /** The ownership line of a new VM was not known when the plan was made. */
 function ownershipApplied(desiredValues: readonly DesiredValue[]): Record<string, unknown> {
   const notes = desiredValues.find(({ desired }) => desired.kind === 'notes')?.desired;
-  return notes?.kind === 'notes' ? { ownership: notes.line ?? null } : {};
+  return notes?.kind === 'notes' ? { ownership: notes.line === undefined ? null : withoutLineage(notes.line) } : {};
 }
 
 /** A write does not contain the size of an existing disk. */

@@ -117,7 +117,7 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   const { name, recipe } = job;
   const template = recipe === undefined ? undefined : { recipe };
   await context.intend({ ...making, sentAt }, { phase: 'creating', vmid, node, name, nonce, template });
-  const owner = { stack: context.stack, address: context.address, vmid };
+  const owner = { stack: context.stack, address: context.address, vmid, ...lineageOf(context, recipe) };
   const line = printOwnership({ ...owner, recipe, nonce, incomplete: true });
   try {
     context.progress(job.what);
@@ -132,6 +132,11 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   if (occupant.kind !== 'ours') throw lostAfterSuccess(context, making, occupant.kind);
   await recordMade(context, occupant.vm);
   return 'made';
+}
+
+/** Stacks share templates, so those belong to no state. */
+function lineageOf({ lineage }: ActionContext, recipe: string | undefined): { lineage?: string | undefined } {
+  return recipe === undefined ? { lineage } : {};
 }
 
 /** The failure leaves no doubt about what Proxmox did. */
@@ -244,7 +249,7 @@ export const createVm: Action<CreateInput> = async (context, input) => {
 };
 
 function creationParams(context: ActionContext, input: CreateInput, vmid: number): FormParams {
-  const { stack, address } = context;
+  const { stack, lineage, address } = context;
   const secret = (key: string) => context.secret(key);
-  return creationValues(unpackDesired(input.desired, { stack, address, vmid, uuid: undefined, secret }));
+  return creationValues(unpackDesired(input.desired, { stack, lineage, address, vmid, uuid: undefined, secret }));
 }

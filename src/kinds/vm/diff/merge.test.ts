@@ -90,6 +90,9 @@ describe('the text to write', () => {
   });
 });
 
+const LINE = 'proxwright: stack=k address=vm.web vmid=101 uuid=3-4';
+const lineOf = (lineage: string): DesiredKey => ({ kind: 'notes', text: undefined, line: `${LINE}${lineage}` });
+
 describe('a desired value', () => {
   it.each([
     ['memory', property({ current: '8192' }), 'current=8192', true],
@@ -105,6 +108,9 @@ describe('a desired value', () => {
     ['tags', { kind: 'absent' }, ' ', true],
     ['scsi1', { kind: 'absent' }, 'tank:vm-101-disk-1,size=1G', false],
     ['boot', { kind: 'value', text: 'order=scsi0;net0' }, 'order=net0;scsi0', false],
+    ['description', lineOf(' lineage=a-1'), LINE, true],
+    ['description', lineOf(''), `${LINE} lineage=a-1`, true],
+    ['description', lineOf(' lineage=a-1'), `${LINE} lineage=a-2`, false],
   ] satisfies [string, DesiredKey, string | undefined, boolean][])(
     '%s %o of %s is fulfilled: %s',
     (key, desired, actual, is) => {

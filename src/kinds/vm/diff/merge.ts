@@ -16,7 +16,7 @@ import {
   mergedDisk,
   parseDrive,
 } from '../disks.ts';
-import { appendOwnership, ownershipLines, stripOwnership } from '../ownership.ts';
+import { appendOwnership, ownershipLines, stripOwnership, withoutLineage } from '../ownership.ts';
 import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from '../parts.ts';
 
 /** Everything but secrets, whose values are only ever sent. */
@@ -124,9 +124,10 @@ function hasNotes(desired: DesiredNotes, actual = ''): boolean {
   return desired.text === undefined || equalDescription(stripOwnership(desired.text), stripOwnership(actual));
 }
 
-/** Exactly this line: one that a clone copied has to be removed. */
-function hasLine(desired: DesiredNotes, actual = ''): boolean {
-  return ownershipLines(actual).join('\n') === (desired.line ?? '');
+/** Exactly this line: one that a clone copied has to be removed. A lineage counts only if both lines have one. */
+function hasLine({ line = '' }: DesiredNotes, actual = ''): boolean {
+  const found = ownershipLines(actual).join('\n');
+  return found === line || found === withoutLineage(line) || withoutLineage(found) === line;
 }
 
 /** The uuid is the VM's identity: a value without one must not remove it. */

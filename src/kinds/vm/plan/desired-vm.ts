@@ -22,6 +22,8 @@ import { seedPlace } from './seed-place.ts';
 
 export interface VmPlanInput {
   readonly stackName: string;
+  /** Of the state. */
+  readonly lineage?: string | undefined;
   readonly vm: ResolvedVm;
   readonly recorded: VmRecord | undefined;
   readonly observed: Observed;
@@ -107,7 +109,7 @@ export function desiredConfigOf(
     address: vm.address,
     vmid: identity?.vmid ?? 0,
     uuid: identity?.uuid,
-    recipe: input.recipe,
+    ...(input.recipe === undefined ? { lineage: input.lineage } : { recipe: input.recipe }),
     ...(asIncomplete && { incomplete: true, nonce: input.recorded?.nonce }),
   });
   return desiredConfig(vm.fields, {

@@ -8,7 +8,7 @@
 
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { advice, command } from '../../../base/hint.ts';
+import { advice, command, setting } from '../../../base/hint.ts';
 import { counted, inNumber } from '../../../base/units.ts';
 import type { GuestRow, Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
@@ -20,10 +20,12 @@ import { whereOf } from '../where.ts';
 /** Guests that may be such VMs, judged by the list of guests alone. */
 export function possibleClaimants(
   toMake: readonly ResolvedVm[],
+  vms: readonly ResolvedVm[],
   state: StackState,
   guests: ReadonlyMap<number, GuestRow>,
 ): GuestRow[] {
-  const names = new Set(toMake.map(({ fields }) => fields.name));
+  // A VM that is there may have a namesake, which another copy of the stack made.
+  const names = new Set([...toMake, ...vms].map(({ fields }) => fields.name));
   const fixed = toMake.flatMap(({ fields }) => fields.vmid ?? []);
   // The members of a group share one list.
   const lists = new Set(toMake.flatMap(({ fields, vmids }) => (fields.vmid === undefined && vmids ? [vmids] : [])));
@@ -82,7 +84,7 @@ export function lostProblem(lost: readonly LostVm[]): Diagnostic[] {
       code: 'STATE_LOST',
       where: whereOf(first.desired),
       detail: `By the ownership line in ${inNumber(lost.length, 'its', 'their')} notes, ${counted(lost.length, 'VM')} of the cluster ${inNumber(lost.length, 'belongs', 'belong')} to this stack, but its state does not know ${inNumber(lost.length, 'it', 'them')}: ${listed.join(', ')}${rest}. Nothing was changed or created.`,
-      hint: advice`Add ${inNumber(lost.length, 'it', 'them')} to the state: ${command('state recover')}. If a VM no longer belongs to this stack, delete the line that begins with "proxwright:" from its notes.`,
+      hint: advice`Add ${inNumber(lost.length, 'it', 'them')} to the state: ${command('state recover')}. If a VM no longer belongs to this stack, delete the line that begins with "proxwright:" from its notes. If another machine or directory manages this stack with a state of its own, work there, or give this stack another name: ${setting('stack', 'NAME')}.`,
     }).diagnostic,
   ];
 }

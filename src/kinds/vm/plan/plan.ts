@@ -19,6 +19,7 @@ import {
 } from './addresses.ts';
 import { checkRoom, checkVm } from './checks.ts';
 import type { VmPlan } from './desired-vm.ts';
+import { forkedVms, forkProblem } from './forks.ts';
 import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
@@ -31,7 +32,9 @@ export function planVms(context: PlanContext): KindPlan {
   const selected = stack.vms.filter(({ address }) => context.isSelected(address));
   const toMake = selected.filter(({ address }) => needsCreation(context, address));
   const lost = lostVms(stack.name, toMake, observed).filter((each) => !options.strictClaims || matchesExactly(each));
-  findings.problems.push(...lostProblem(lost));
+  const forked = forkedVms(context);
+  findings.problems.push(...forkProblem(forked, context));
+  findings.problems.push(...lostProblem(lost.filter(({ vmid }) => !forked.some(({ vm }) => vm.vmid === vmid))));
   const resources: ResourcePlan[] = [];
   for (const vm of selected) {
     // It may exist already, so whether its id is free does not matter.
@@ -107,6 +110,7 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
   const recorded = state.vms[vm.address];
   const common = {
     stackName: stack.name,
+    lineage: state.lineage,
     vm,
     observed: context.observed,
     secrets: context.secrets.get(vm.address) ?? new Map<string, ResolvedSecret>(),

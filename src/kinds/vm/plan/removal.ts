@@ -13,6 +13,7 @@ import type { Step } from '../../step.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
+import { forkedVms, forkProblem } from './forks.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
 import { formerAddress } from './moves.ts';
 import { waitOrder } from './wait-order.ts';
@@ -53,6 +54,9 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
     ([address, recorded]) => refusal(address, recorded, observed.vms.get(address)) ?? [],
   );
   const desired = new Map(stack.vms.map((vm) => [vm.address, vm]));
+  // What another copy of the stack made beside ours is not destroyed; what it took over from this state stops the destroy.
+  const ids = new Set(removed.map(([, { vmid }]) => vmid));
+  const taken = prefixes.includes('vm') ? forkedVms(context).filter(({ vm }) => ids.has(vm.vmid)) : [];
   const resources = inReverse(
     stack,
     removed.map(([address, recorded]) => ({
@@ -67,7 +71,7 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
   const warnings = lostProblem(lostVms(stack.name, unknown, observed)).map(
     (problem): Diagnostic => ({ ...problem, severity: 'warning' }),
   );
-  return { resources, problems, warnings };
+  return { resources, problems: [...problems, ...forkProblem(taken, context)], warnings };
 }
 
 function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmRecord][] {
