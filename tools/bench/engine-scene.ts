@@ -22,6 +22,8 @@ export interface GuestTimes {
 }
 
 export const GUEST: GuestTimes = { boot_ms: 9_000, agent_ms: 2_000, network_ms: 3_000 };
+/** A guest with services takes this long to go down. */
+const SHUTDOWN_MS = 20_000;
 const BANDWIDTH = 100 * 1024 ** 2;
 const FIRST_TEMPLATE = 9000;
 
@@ -54,7 +56,7 @@ function cluster(nodes: number, guest: GuestTimes): WorldFile {
         ]),
       },
     },
-    guests: { measured: { ...guest } },
+    guests: { measured: { ...guest, shutdown_ms: SHUTDOWN_MS } },
     vms: Object.fromEntries(
       names.map((node, index) => {
         const vmid = FIRST_TEMPLATE + index;
@@ -124,8 +126,8 @@ export interface Counted {
   /** Method and path, in order; polls of tasks and questions about readiness are not among them. */
   readonly planRequests: readonly string[];
   readonly applyRequests: readonly string[];
-  /** Everything. */
-  readonly requests: number;
+  /** Everything, in order. */
+  readonly requests: readonly string[];
   /** Virtual time from the first request of the apply to its end. */
   readonly elapsedMs: number;
   /** Waits that were followed by an act instead of a question: pauses in the hope that something is over by then. */
@@ -172,10 +174,26 @@ export class EngineScene {
           plan: planned.plan,
           planRequests,
           applyRequests: this.#lines.filter((line) => !isPoll(line)),
-          requests: planRequests.length + this.#lines.length,
+          requests: [...planRequests, ...this.#lines],
           elapsedMs: this.#clock.now() - startedAt,
           blindWaits: this.#blindWaits,
         };
+      } finally {
+        await session.close();
+      }
+    });
+  }
+
+  /** Takes everything away again; returns how long that took. */
+  destroy(): Promise<number> {
+    return this.#clock.run(async () => {
+      const session = await this.#open();
+      try {
+        const planned = await session.planDestroy({ running: 'shutdown' });
+        if (!planned.ok) throw new Error(planned.problems.map(formatDiagnostic).join('\n'));
+        const startedAt = this.#clock.now();
+        await this.#execute(session, planned.plan);
+        return this.#clock.now() - startedAt;
       } finally {
         await session.close();
       }

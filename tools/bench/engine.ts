@@ -16,6 +16,8 @@ const NOOP_SIZES: readonly (readonly [vms: number, nodes: number])[] = [
 ];
 const TOGETHER = [1, 5, 20, 50] as const;
 const IN_A_ROW = 5;
+const FURTHER = 9;
+const DESTROYED = 20;
 const ALLOWANCE = 1.05;
 const SHORTEST_BOOT_MS = 5_000;
 const LONGEST_BOOT_MS = 60_000;
@@ -25,11 +27,13 @@ const BOOT_STEP_MS = 730;
 export async function benchEngine(): Promise<readonly Figure[]> {
   return [
     ...(await oneVm()),
+    ...(await wholeApplies()),
     ...(await noopPlans()),
     ...(await sideBySide()),
     await anyGuest('agent first', { agent_ms: 2_000, network_ms: 3_000 }),
     await anyGuest('network first', { agent_ms: 4_000, network_ms: 1_500 }),
     await oneAtATime(),
+    await destroyOfMany(),
   ];
 }
 
@@ -62,6 +66,46 @@ async function oneVm(): Promise<Figure[]> {
       isMet: blindWaits === 0,
     },
   ];
+}
+
+/** Everything that is sent, as a server would count it: plan, polls and readiness included. */
+async function wholeApplies(): Promise<Figure[]> {
+  const guest = 'cloud-init';
+  const sent = async (vms: number) =>
+    (await new EngineScene({ vms, guest, guestTimes: GUEST, rollout: { limits: { vms: 50 } } }).apply()).requests
+      .length;
+  const [one, many] = [await sent(1), await sent(1 + FURTHER)];
+  const each = (many - one) / FURTHER;
+  return [
+    {
+      figure: 'requests of a whole apply of one VM until it is ready, everything included',
+      measured: String(one),
+      aim: '≤ 25',
+      isMet: one <= 25,
+    },
+    {
+      figure: `requests of each further VM of the same apply (${1 + FURTHER} at once), everything included`,
+      measured: each.toFixed(1),
+      aim: '≤ 15',
+      isMet: each <= 15,
+    },
+  ];
+}
+
+/** The slowest shutdown and its deletion dictate it; deletions are limited, shutdowns are not. */
+async function destroyOfMany(): Promise<Figure> {
+  const rollout = { limits: { vms: 50, destroys: DESTROYED } };
+  const scene = new EngineScene({ vms: DESTROYED, guest: 'cloud-init', guestTimes: GUEST, rollout });
+  await scene.apply();
+  const elapsedMs = await scene.destroy();
+  const criticalMs = Math.max(...scene.taskMs('qmshutdown')) + Math.max(...scene.taskMs('qmdestroy'));
+  const ratio = elapsedMs / criticalMs;
+  return {
+    figure: `destroy of ${DESTROYED} running VMs`,
+    measured: `${seconds(elapsedMs)} = ${ratio.toFixed(3)} × ${seconds(criticalMs)}`,
+    aim: '≤ 1.1 × the slowest shutdown and its deletion',
+    isMet: ratio <= 1.1,
+  };
 }
 
 async function noopPlans(): Promise<Figure[]> {

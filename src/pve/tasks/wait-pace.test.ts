@@ -26,7 +26,7 @@ const stopped = (exitstatus: string) => ok({ upid: MOVE, status: 'stopped', exit
 interface Scene {
   /** The response to the n-th poll; the last one is repeated. */
   readonly answers: readonly (() => WireResponse)[];
-  /** The new log lines after the n-th poll. */
+  /** The new log lines at the n-th poll. */
   readonly news?: readonly (readonly string[])[];
   /** Responds to log requests instead of `news`. */
   readonly log?: () => WireResponse;
@@ -41,9 +41,12 @@ function scene({ answers, news = [], log, logger, upid = MOVE }: Scene) {
   const queries: string[] = [];
   const client = testClient(
     (request) => {
-      if (!request.target.includes('/log')) {
-        times.push(client.clock.now() - startedAt);
+      const now = client.clock.now() - startedAt;
+      if (now !== times.at(-1)) {
+        times.push(now);
         lines.push(...(news[times.length - 1] ?? []));
+      }
+      if (!request.target.includes('/log')) {
         return (answers[Math.min(times.length, answers.length) - 1] ?? running)();
       }
       const query = request.target.split('?')[1] ?? '';

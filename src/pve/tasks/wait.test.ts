@@ -258,7 +258,7 @@ describe('waiting for a task', () => {
         .lines()
         .filter((line) => line.includes('/log'))
         .map((line) => line.split('?')[1]),
-    ).toEqual(['start=0&limit=500', 'start=1&limit=500', 'start=2&limit=500']);
+    ).toEqual([0, 1, 1, 1, 2, 2, 3].map((start) => `start=${start}&limit=500`));
   });
 
   it('logs the first poll, every tenth, every change and the end', async () => {

@@ -79,6 +79,8 @@ const UNCLEAR_LOOKS = 4;
 /** A copy writes a line for each percent. */
 const LINES_OF_A_FAILURE = 150;
 
+const RUNNING = { status: 'running', exitstatus: undefined } as const;
+
 type Observation =
   | { readonly kind: 'running' }
   | { readonly kind: 'unknown' }
@@ -141,7 +143,6 @@ class Watch {
       this.#log(poll, observation);
       const end = await this.#judge(observation);
       if (end) return this.#conclude(end);
-      await this.#reportProgress();
       if (clock.ticks() - this.#startedAt >= this.#timeoutMs) throw await this.#timeOut();
     }
   }
@@ -150,8 +151,11 @@ class Watch {
     const { upid } = this.context;
     const { signal } = this.#options;
     try {
-      // Sent once: the next poll is the retry, and it stays within the poll limiter.
-      const question = () => this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
+      const question = async () => {
+        if (await this.#hasProgressed()) return RUNNING;
+        // Sent once: the next poll is the retry, and it stays within the poll limiter.
+        return this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
+      };
       const status = await this.#deps.pollLimiter.poll(question, signal);
       this.#answers.restart();
       if (status.status === 'running') return { kind: 'running' };
@@ -221,12 +225,18 @@ class Watch {
     return taskTimedOut(this.context, this.#timeoutMs, (await this.#tail(1))[0]);
   }
 
-  async #reportProgress(): Promise<void> {
+  /** Reports new lines of the log, if anybody wants them. A log that has grown, but not by its last line, belongs to a running task. */
+  async #hasProgressed(): Promise<boolean> {
     const { onProgress } = this.#options;
-    if (!onProgress) return;
-    const lines = await linesAfter(this.#tasks, this.context.upid, this.#linesSeen, this.#logOptions());
-    if (lines.length === 0) return;
-    this.#linesSeen += lines.length;
+    if (!onProgress) return false;
+    const news = await linesAfter(this.#tasks, this.context.upid, this.#linesSeen, this.#logOptions());
+    this.#linesSeen += news.length;
+    const lines = news.filter((line) => readLastLogLine(line) === undefined);
+    if (lines.length > 0) this.#report(lines, onProgress);
+    return lines.length > 0 && lines.length === news.length;
+  }
+
+  #report(lines: readonly string[], onProgress: (progress: TaskProgress) => void): void {
     const fraction = fractionIn(lines);
     const elapsedMs = this.#deps.clock.ticks() - this.#startedAt;
     if (fraction !== undefined) this.#pace.progressed(fraction);

@@ -39,6 +39,8 @@ const LONGEST_PAUSE_MS = 10_000;
 /** While the agent is silent, each question is expensive. */
 const SHORTEST_PAUSE_IN_SILENCE_MS = 1_000;
 const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
+/** Most guests boot in less. */
+const SUSPICIOUS_SILENCE_MS = 15_000;
 /** Between two questions to the one silent agent that is asked early. */
 const EARLY_PAUSE_SHARE = 0.06;
 /** Signs of life are cheap to read, so they are read more often. */
@@ -144,10 +146,11 @@ class Wait {
     }
   }
 
-  /** The first silence of an agent may mean that the VM is stopped, or was started without an agent. */
+  /** An agent that stays silent may mean that the VM is stopped, or was started without an agent. */
   async #look(look: Look, running: Look): Promise<Miss | undefined> {
     const miss = await look.look();
-    if (miss?.lost !== 'agent' || this.#isChecked) return miss;
+    const silentMs = this.#context.clock.ticks() - this.#movedAt;
+    if (miss?.lost !== 'agent' || this.#isChecked || silentMs < SUSPICIOUS_SILENCE_MS) return miss;
     this.#isChecked = true;
     return (await running.look()) ?? miss;
   }
