@@ -27,3 +27,22 @@ export interface Outage {
   /** How many of the group may be unavailable at once. */
   readonly atMost: number;
 }
+
+export interface StepOptions {
+  readonly needs?: readonly string[];
+  /** Distinguishes several steps of one action: `vm.web/resize/scsi0`. */
+  readonly part?: string;
+}
+
+/** The id has the verb of the action: `vm.web/clone` of `vm.clone`. */
+export function makeStep<Action extends string, Input>(
+  address: Address,
+  action: Action,
+  stage: Stage,
+  input: Input,
+  { needs = [], part }: StepOptions = {},
+): Step<Action, Input> {
+  const verb = action.slice(action.indexOf('.') + 1);
+  const id = [address, verb, ...(part === undefined ? [] : [part])].join('/');
+  return { id, stage, address, action, input, needs };
+}

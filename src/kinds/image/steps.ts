@@ -2,7 +2,7 @@
 import type { Address } from '../../base/address.ts';
 import type { ImageSource } from '../../base/image-source.ts';
 import type { ActionContext } from '../action.ts';
-import type { Stage, Step } from '../step.ts';
+import { makeStep, type Stage, type Step } from '../step.ts';
 import { type Compression, type ImageContent, imageVolid, type ServerCompression } from './file.ts';
 import { type FileRecord, fileKey } from './record.ts';
 
@@ -68,10 +68,8 @@ export function fileStep<Name extends FileActionName>(
   address: Address,
   action: Name,
   input: FileInputs[Name],
-  options: { readonly needs?: readonly string[] } = {},
 ): Step<Name, FileInputs[Name]> {
-  const id = `${address}/${action.slice('image.'.length)}`;
-  return { id, stage: STAGE_OF[action], address, action, input, needs: options.needs ?? [] };
+  return makeStep(address, action, STAGE_OF[action], input);
 }
 
 export function volidOf({ storage, content, file }: FilePlace): string {

@@ -1,6 +1,6 @@
 /** The steps that turn a VM into a template; the steps of a VM do everything before. */
 import type { Address } from '../../base/address.ts';
-import type { Stage, Step } from '../step.ts';
+import { makeStep, type Stage, type Step } from '../step.ts';
 import type { TemplateGuest } from './health.ts';
 
 export interface InstallInput {
@@ -44,8 +44,7 @@ export function templateStep<Name extends TemplateActionName>(
   action: Name,
   input: TemplateInputs[Name],
 ): Step<Name, TemplateInputs[Name]> {
-  const verb = action.slice('template.'.length);
-  return { id: `${address}/${verb}`, stage: STAGE_OF[action], address, action, input, needs: [] };
+  return makeStep(address, action, STAGE_OF[action], input);
 }
 
 export function isTemplateStep(step: Step): step is Step<TemplateActionName, TemplateInputs[TemplateActionName]> {

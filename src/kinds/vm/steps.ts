@@ -1,6 +1,6 @@
 /** The steps of a VM: the input of each action, as plain JSON data. */
 import type { Address } from '../../base/address.ts';
-import type { Stage, Step } from '../step.ts';
+import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
 import type { HaFields } from './fields/ha.ts';
 import type { VmFields } from './fields/index.ts';
@@ -158,14 +158,11 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.destroy': 'remove',
 };
 
-/** `vm.web/clone`; `part` distinguishes several steps of one action: `vm.web/resize/scsi0`. */
 export function vmStep<Name extends VmActionName>(
   address: Address,
   action: Name,
   input: VmInputs[Name],
-  options: { readonly needs?: readonly string[]; readonly part?: string } = {},
+  options?: StepOptions,
 ): Step<Name, VmInputs[Name]> {
-  const verb = action.slice('vm.'.length);
-  const id = [address, verb, ...(options.part === undefined ? [] : [options.part])].join('/');
-  return { id, stage: STAGE_OF[action], address, action, input, needs: options.needs ?? [] };
+  return makeStep(address, action, STAGE_OF[action], input, options);
 }

@@ -144,27 +144,30 @@ export const USB_FORMAT = defineFormat(
   { defaultKey: 'host' },
 );
 
+/** Graphics cards. */
+export const VGA_TYPES = [
+  'cirrus',
+  'qxl',
+  'qxl2',
+  'qxl3',
+  'qxl4',
+  'none',
+  'serial0',
+  'serial1',
+  'serial2',
+  'serial3',
+  'std',
+  'virtio',
+  'virtio-gl',
+  'vmware',
+] as const;
+
 export const VGA_FORMAT = defineFormat(
   'vga',
   {
     type: {
       type: 'string',
-      enum: [
-        'cirrus',
-        'qxl',
-        'qxl2',
-        'qxl3',
-        'qxl4',
-        'none',
-        'serial0',
-        'serial1',
-        'serial2',
-        'serial3',
-        'std',
-        'virtio',
-        'virtio-gl',
-        'vmware',
-      ],
+      enum: VGA_TYPES,
       default: 'std',
     },
     clipboard: { type: 'string', enum: ['vnc'] },

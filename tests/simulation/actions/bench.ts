@@ -10,7 +10,7 @@ import { DEFAULT_RETRY, type RetryPolicy, retryWhileBusy } from '../../../src/ba
 import { Secret } from '../../../src/base/secret.ts';
 import type { ActionContext, ActionTimeouts, LastObserved, OpenAct } from '../../../src/kinds/action.ts';
 import { VM_ACTIONS } from '../../../src/kinds/vm/actions/index.ts';
-import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
+import type { DesiredDisk, DesiredKey } from '../../../src/kinds/vm/desired.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
 import { type PackedEntry, packDesired } from '../../../src/kinds/vm/packed.ts';
 import { GuestSigns } from '../../../src/kinds/vm/ready/signs.ts';
@@ -200,3 +200,29 @@ export function wishes(desired: Readonly<{ [key: string]: string | DesiredKey }>
 }
 
 export const NOTES: DesiredKey = { kind: 'notes', text: undefined, line: 'to be filled in' };
+
+/** A disk that is created in an empty slot. */
+export const DISK: DesiredDisk = {
+  kind: 'disk',
+  set: {},
+  sizeBytes: 1024 ** 3,
+  storage: 'local-lvm',
+  format: undefined,
+  create: 'local-lvm:1',
+};
+
+/** Every step of a new VM with something to change in most of them. */
+export async function makeVm(bench: Bench, clone: VmInputs['vm.clone']): Promise<void> {
+  const desired = wishes({
+    memory: '8192',
+    cores: '4',
+    net0: { kind: 'property', set: { tag: '20', bridge: 'vmbr1' } },
+    scsi1: DISK,
+    description: NOTES,
+  });
+  await bench.step('vm.clone', clone);
+  await bench.step('vm.configure', { desired });
+  await bench.step('vm.resize', { slot: 'scsi0', sizeBytes: 50 * 1024 ** 3 });
+  await bench.step('vm.verify', { desired, applied: {} });
+  await bench.step('vm.start', {});
+}

@@ -4,33 +4,10 @@
  * without the kill, nothing was made twice, and no two tasks ever worked on the VM at once.
  */
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
 import { IS_SAMPLE, pointsOf } from '../../support/depth.ts';
-import { Bench, CLONE, NOTES, WEB, wishes } from './bench.ts';
+import { Bench, CLONE, DISK, makeVm, NOTES, WEB, wishes } from './bench.ts';
 
-const DISK: DesiredKey = {
-  kind: 'disk',
-  set: {},
-  sizeBytes: 1024 ** 3,
-  storage: 'local-lvm',
-  format: undefined,
-  create: 'local-lvm:1',
-};
-const DESIRED = wishes({
-  memory: '8192',
-  cores: '4',
-  net0: { kind: 'property', set: { tag: '20', bridge: 'vmbr1' } },
-  scsi1: DISK,
-  description: NOTES,
-});
-
-async function make(bench: Bench): Promise<void> {
-  await bench.step('vm.clone', CLONE);
-  await bench.step('vm.configure', { desired: DESIRED });
-  await bench.step('vm.resize', { slot: 'scsi0', sizeBytes: 50 * 1024 ** 3 });
-  await bench.step('vm.verify', { desired: DESIRED, applied: {} });
-  await bench.step('vm.start', {});
-}
+const make = (bench: Bench) => makeVm(bench, CLONE);
 
 /** A guest that has not booted neither lets go of a disk nor hears the power button. */
 async function makeAndBoot(bench: Bench): Promise<void> {

@@ -5,36 +5,14 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { seededRandom } from '../../../src/base/random.ts';
-import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
 import { seededFaults } from '../../../src/simulator/index.ts';
 import { byDepth } from '../../support/depth.ts';
-import { Bench, NOTES, TEMPLATE, WEB, wishes } from './bench.ts';
+import { Bench, makeVm, TEMPLATE, WEB } from './bench.ts';
 
 const SEEDS = byDepth(12, 60);
-const DISK: DesiredKey = {
-  kind: 'disk',
-  set: {},
-  sizeBytes: 1024 ** 3,
-  storage: 'local-lvm',
-  format: undefined,
-  create: 'local-lvm:1',
-};
-const DESIRED = wishes({
-  memory: '8192',
-  cores: '4',
-  net0: { kind: 'property', set: { tag: '20', bridge: 'vmbr1' } },
-  scsi1: DISK,
-  description: NOTES,
-});
 const VMIDS = [101, 102, 103, 104, 105, 106];
 
-async function make(bench: Bench): Promise<void> {
-  await bench.step('vm.clone', { source: TEMPLATE, name: 'web', mode: 'full', vmids: VMIDS });
-  await bench.step('vm.configure', { desired: DESIRED });
-  await bench.step('vm.resize', { slot: 'scsi0', sizeBytes: 50 * 1024 ** 3 });
-  await bench.step('vm.verify', { desired: DESIRED, applied: {} });
-  await bench.step('vm.start', {});
-}
+const make = (bench: Bench) => makeVm(bench, { source: TEMPLATE, name: 'web', mode: 'full', vmids: VMIDS });
 
 /** One run: it settles first what an earlier one left. Its failures are part of the game; defects are not. */
 async function run(bench: Bench): Promise<'done' | 'failed'> {

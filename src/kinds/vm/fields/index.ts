@@ -3,6 +3,7 @@
  * A field that is not set is absent, and stays as the template or the server has it.
  */
 import { z } from 'zod';
+import { VGA_TYPES } from '../../../pve/wire/index.ts';
 import { byteSize, field, word } from '../../fields/field.ts';
 import { cloudInitFields } from './cloud-init.ts';
 import { pciDeviceFields, usbDeviceFields } from './devices.ts';
@@ -204,27 +205,12 @@ export const vmFieldsSchema = z.strictObject({
   ),
   vga: z
     .strictObject({
-      type: field(
-        z
-          .enum([
-            'cirrus',
-            'qxl',
-            'qxl2',
-            'qxl3',
-            'qxl4',
-            'none',
-            'serial0',
-            'serial1',
-            'serial2',
-            'serial3',
-            'std',
-            'virtio',
-            'virtio-gl',
-            'vmware',
-          ])
-          .optional(),
-        { description: 'Graphics card.', wire: ['vga', 'type'], effect: 'restart', serverDefault: 'std' },
-      ),
+      type: field(z.enum(VGA_TYPES).optional(), {
+        description: 'Graphics card.',
+        wire: ['vga', 'type'],
+        effect: 'restart',
+        serverDefault: 'std',
+      }),
       memory: field(vgaMemory.optional(), {
         description: 'Graphics memory.',
         wire: ['vga', 'memory'],
