@@ -37,6 +37,8 @@ export interface ResolvedVm {
   /** Place in its group, from 1. */
   readonly number: number;
   readonly fields: VmFields;
+  /** Paths of fields whose value a sensitive variable decides: it is shown and recorded nowhere. */
+  readonly sensitive?: readonly string[];
   /** IDs it may have if `fields.vmid` is not set, shared by its group: member n prefers the nth. */
   readonly vmids?: readonly number[];
   /** VMs that must be ready first. */

@@ -62,7 +62,10 @@ export const variableSchema = z.strictObject({
   pattern: ours(z.string().min(1).optional(), 'Regular expression that text must match.'),
   default: ours(z.unknown().optional(), 'Default value. Without it, the variable is required.'),
   description: ours(z.string().optional(), 'What the variable is for.'),
-  sensitive: ours(z.boolean().optional(), 'Keep the value out of all messages.'),
+  sensitive: ours(
+    z.boolean().optional(),
+    'Hide the value everywhere: in messages, plans, plan files, the state and journals. Only description, tags, extra, other plain keys and cloud-init files can use it.',
+  ),
 });
 export type VariableDeclaration = z.output<typeof variableSchema>;
 

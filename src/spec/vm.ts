@@ -4,10 +4,11 @@ import type { Address } from '../base/address.ts';
 import { closest } from '../base/closest.ts';
 import type { ResolvedVm } from '../kinds/stack.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
+import { hiddenFieldOf } from '../kinds/vm/fields/secrets.ts';
 import type { Findings } from './findings.ts';
 import type { Member } from './groups.ts';
 import { parseTolerantly, pathOf, report } from './issues.ts';
-import { type Path, positionsOf } from './located.ts';
+import { type LocatedMap, type Path, positionsOf, walk } from './located.ts';
 import { salvage } from './salvage.ts';
 import { keysAt } from './schema-walk.ts';
 import { GROUP_KEYS } from './stack-schema.ts';
@@ -41,16 +42,39 @@ export function parseMember(member: Member, relations: Relations, findings: Find
   const { issues } = parseTolerantly(vmFieldsSchema, tree);
   for (const issue of issues) report(issue, vmFieldsSchema, tree, context);
   const { fields, tainted } = salvage(vmFieldsSchema, tree, PLACEHOLDERS);
+  const sensitive = sensitivePaths(tree, address, findings);
   const vm: ResolvedVm = {
     address,
     group,
     number,
     fields,
+    ...(sensitive.length > 0 && { sensitive }),
     ...(vmids && fields.vmid === undefined && { vmids }),
     ...relations,
     positions: { ...positionsOf(tree, at), ...(member.vmidsAt && { vmids: member.vmidsAt }) },
   };
   return { vm, tainted: [...tainted, ...issues.flatMap(mistypedImages)] };
+}
+
+/** The fields that a sensitive variable decides. Where the value cannot be hidden, the variable is refused. */
+function sensitivePaths(tree: LocatedMap, address: Address, findings: Findings): string[] {
+  const paths = new Set<string>();
+  walk(tree, (path, node) => {
+    if (node.kind !== 'scalar' || !node.sensitive) return;
+    const place = hiddenFieldOf(path);
+    if (place === 'secret') return;
+    if (place !== undefined) {
+      paths.add(place);
+      return;
+    }
+    findings.add({
+      code: 'BAD_VALUE',
+      where: { ...node.at, address, field: path.join('.') },
+      detail: `"${path.join('.')}" cannot use a sensitive variable, because plans, the state or outputs need its value.`,
+      hint: 'Declare the variable without sensitive: true, or use it only in description, tags, extra and cloud-init files.',
+    });
+  });
+  return [...paths];
 }
 
 /** Placeholders for the two required fields of a VM. */

@@ -2,6 +2,8 @@
 import type { Address } from '../../base/address.ts';
 import { isFamily } from '../../base/errors.ts';
 import { randomHex } from '../../base/random.ts';
+import { Secret } from '../../base/secret.ts';
+import { valueAt } from '../../kinds/fields/field-table.ts';
 import { machinesOf } from '../../kinds/machines.ts';
 import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
@@ -19,7 +21,8 @@ export type SecretsByVm = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecre
 /** Every secret of the stack's VMs, by VM and field path, each source read once. */
 export async function resolveSecrets(opened: OpenedStack, deps: CommandDeps): Promise<SecretsByVm> {
   const fields = machinesOf(opened.stack).flatMap((vm) => secretFieldsOf(vm.fields).map((field) => ({ ...field, vm })));
-  if (fields.length === 0) return new Map();
+  const hidden = machinesOf(opened.stack).filter(({ sensitive }) => sensitive);
+  if (fields.length === 0 && hidden.length === 0) return new Map();
   const salt = await saltOf(opened.store, deps);
   const sources = { environment: deps.environment, directory: opened.directory };
   const known = new Map<string, ResolvedSecret>();
@@ -40,6 +43,17 @@ export async function resolveSecrets(opened: OpenedStack, deps: CommandDeps): Pr
     refuseUnread(vm, path, resolved.value);
     const ofVm = result.get(vm.address) ?? new Map<string, ResolvedSecret>();
     result.set(vm.address, ofVm.set(path, resolved));
+  }
+  for (const vm of hidden) {
+    const ofVm = result.get(vm.address) ?? new Map<string, ResolvedSecret>();
+    for (const path of vm.sensitive ?? []) {
+      const value = new Secret(JSON.stringify(valueAt(vm.fields, path)));
+      const source = JSON.stringify([path, value.reveal()]);
+      const resolved = known.get(source) ?? { value, digest: secretDigest(salt, value) };
+      known.set(source, resolved);
+      ofVm.set(path, resolved);
+    }
+    result.set(vm.address, ofVm);
   }
   return result;
 }

@@ -70,6 +70,7 @@ export async function importVm(input: ImportInput): Promise<ImportResult> {
       lineage,
       address,
       fields,
+      sensitive: inFile?.sensitive,
       observed,
       addresses: addresses?.addresses ?? {},
     });

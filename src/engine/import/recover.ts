@@ -76,6 +76,7 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
     .map(({ address, ownership, vm }) => ({
       address,
       fields: stack.vms.find((each) => each.address === address)?.fields,
+      sensitive: stack.vms.find((each) => each.address === address)?.sensitive,
       observed: vm,
       isIncomplete: ownership.incomplete === true,
     }));

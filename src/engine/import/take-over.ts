@@ -41,6 +41,8 @@ export interface TakeOverInput {
   readonly address: Address;
   /** From the file; undefined if the file does not contain the VM. */
   readonly fields: VmFields | undefined;
+  /** Paths of fields that a sensitive variable decides; they are not recorded. */
+  readonly sensitive?: readonly string[] | undefined;
   readonly observed: VmObserved & { readonly uuid: string };
   /** NIC slot → addresses, as far as they are known. */
   readonly addresses: Record<string, string[]>;
@@ -84,7 +86,7 @@ export function takeOver(input: TakeOverInput): TakenOver {
 }
 
 function desiredOf(
-  { stackName, lineage, address, observed, pciMappings }: TakeOverInput,
+  { stackName, lineage, address, observed, pciMappings, sensitive }: TakeOverInput,
   fields: VmFields,
 ): DesiredConfig {
   const { vmid, uuid } = observed;
@@ -95,6 +97,7 @@ function desiredOf(
   return desiredConfig(fields, {
     ownershipLine: printOwnership({ stack: stackName, lineage, address, vmid, uuid }),
     pciMappings: pciMappingsFor(bareVm(address, fields), sight),
+    sensitive,
     seed: seedPlace({
       fields,
       secrets: new Map(),
@@ -113,8 +116,8 @@ function seedHeld({ current, node }: VmObserved): Pick<VmRecord, 'seed'> {
 }
 
 function isSecret(desired: DesiredConfig, path: string): boolean {
-  return [...desired.values()].some(
-    (entry) => entry.desired.kind === 'secret' && entry.fields.some((field) => field.path === path),
+  return [...desired.values()].some(({ desired: { kind }, fields }) =>
+    fields.some((field) => field.path === path && (kind === 'secret' || field.hidden)),
   );
 }
 

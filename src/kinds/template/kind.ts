@@ -1,6 +1,8 @@
 /** Templates: built as VMs, then converted; a changed recipe builds a new version beside the old one. */
+
 import type { Kind, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
 import type { ResolvedSecret } from '../vm/desired-config.ts';
+import { shownFields } from '../vm/fields/secrets.ts';
 import { machineToken, needsCreation, volumesUsed } from '../vm/plan/machines.ts';
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
 import { TEMPLATE_ACTIONS } from './actions.ts';
@@ -16,7 +18,7 @@ export const templateKind: Kind = {
   },
   actions: TEMPLATE_ACTIONS,
   declared: ({ templates }) =>
-    templates.map(({ vm: { address, fields }, from, install }) => ({ address, fields, from, install })),
+    templates.map(({ vm, from, install }) => ({ address: vm.address, fields: shownFields(vm), from, install })),
   // Read with the VMs: a template is a VM until it is converted.
   observe: async () => ({}),
   plan,

@@ -17,10 +17,9 @@ export function recipeOf(template: ResolvedTemplate, stack: Pick<ResolvedStack, 
   const { vm, from, install, madeFrom } = template;
   // Its node, name, id and time limits do not change its content.
   const { name: _name, node: _node, vmid: _vmid, ...fields } = vm.fields;
-  const secretDigests = [...(secrets.get(vm.address) ?? [])].map(([path, { value }]) => [
-    path,
-    fingerprint(value.reveal()),
-  ]);
+  const secretDigests = [...(secrets.get(vm.address) ?? [])]
+    .filter(([path]) => !vm.sensitive?.includes(path))
+    .map(([path, { value }]) => [path, fingerprint(value.reveal())]);
   const ingredients = {
     fields,
     from,

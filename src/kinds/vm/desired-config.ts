@@ -38,6 +38,8 @@ export interface DesiredContext {
   readonly ownershipLine?: string | undefined;
   /** By field path: `cloud_init.password`. */
   readonly secrets?: ReadonlyMap<string, ResolvedSecret> | undefined;
+  /** Paths of fields that nothing may show; `secrets` has their digests. */
+  readonly sensitive?: readonly string[] | undefined;
   /** PCI address as the file gives it → the mapping that stands for it. */
   readonly pciMappings?: ReadonlyMap<string, string> | undefined;
   /** Where custom cloud-init files go; Proxmox's drive is used where this is left out. */
@@ -80,7 +82,20 @@ export function desiredConfig(fields: VmFields, context: DesiredContext): Desire
   for (const [key, value] of Object.entries(fields.extra ?? {})) {
     desired.whole(key, { path: `extra.${key}`, value, words: 'raw' });
   }
-  return desired.entries;
+  return context.sensitive ? hidden(desired.entries, context.sensitive, context.secrets) : desired.entries;
+}
+
+/** The keys keep their values, which are written and compared; the fields, which are shown and recorded, have digests. */
+function hidden(
+  entries: DesiredConfig,
+  sensitive: readonly string[],
+  secrets: DesiredContext['secrets'],
+): DesiredConfig {
+  const hide = (field: DesiredField): DesiredField =>
+    sensitive.includes(field.path)
+      ? { ...field, value: secrets?.get(field.path)?.digest ?? 'unknown', hidden: true }
+      : field;
+  return new Map([...entries].map(([key, entry]) => [key, { ...entry, fields: entry.fields.map(hide) }]));
 }
 
 const isCloudInit = ({ path }: WireRow) => path.startsWith('cloud_init.');

@@ -55,6 +55,8 @@ export interface DesiredField {
   readonly words: WordKind;
   /** The sub-keys it stands for, the one that shows its value first; empty where it is the whole value. */
   readonly parts: readonly string[];
+  /** A sensitive variable decides it: `value` is its digest, and nothing shows the value itself. */
+  readonly hidden?: true;
   /** It is part of a custom cloud-init file: only the recorded value shows whether it changed. */
   readonly inCloudInitFile?: true;
 }

@@ -1,6 +1,8 @@
 /** VMs. */
+
 import type { Kind } from '../kind.ts';
 import { VM_ACTIONS } from './actions/index.ts';
+import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe.ts';
 import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
@@ -10,7 +12,7 @@ export const vmKind: Kind = {
   prefixes: ['vm'],
   words: { nouns: { vm: 'VM' } },
   actions: VM_ACTIONS,
-  declared: ({ vms }) => vms.map(({ address, fields, after }) => ({ address, fields, after })),
+  declared: ({ vms }) => vms.map((vm) => ({ address: vm.address, fields: shownFields(vm), after: vm.after })),
   observe: observeMachines,
   plan: planVms,
   planDestroy: (context) => destroyMachines(context, ['vm']),

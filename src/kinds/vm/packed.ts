@@ -4,7 +4,7 @@
  * only after it has been created.
  */
 import type { Secret } from '../../base/secret.ts';
-import type { DesiredKey, DesiredValue, SubKeys } from './desired.ts';
+import type { DesiredEntry, DesiredKey, DesiredValue, SubKeys } from './desired.ts';
 import { printOwnership, recipeIn, saysIncomplete } from './ownership.ts';
 
 type PackedSubKeys = Readonly<Record<string, string | null>>;
@@ -19,6 +19,7 @@ export type PackedKey =
   | Plain<'cloud-init-drive'>
   | Plain<'absent'>
   | { readonly kind: 'secret'; readonly digest: string }
+  | HiddenKey
   | { readonly kind: 'property'; readonly set: PackedSubKeys; readonly base: string | null }
   | {
       readonly kind: 'notes';
@@ -36,6 +37,29 @@ export type PackedKey =
       readonly format: string | null;
       readonly create: string | null;
     };
+
+/**
+ * A key that a sensitive variable decides. The step of a plan in memory knows its value; on disk there is only a digest,
+ * so a plan from a file is made again and compared before it is executed.
+ */
+export class HiddenKey {
+  readonly kind = 'hidden';
+  readonly digest: string;
+  readonly #packed: Exclude<PackedKey, HiddenKey>;
+
+  constructor(digest: string, packed: Exclude<PackedKey, HiddenKey>) {
+    this.digest = digest;
+    this.#packed = packed;
+  }
+
+  reveal(): Exclude<PackedKey, HiddenKey> {
+    return this.#packed;
+  }
+
+  toJSON(): object {
+    return { kind: this.kind, digest: this.digest };
+  }
+}
 
 export interface PackedEntry {
   readonly key: string;
@@ -57,11 +81,16 @@ export interface Unpacking {
   secret(key: string): Secret | undefined;
 }
 
-export function packDesired(entries: Iterable<DesiredValue>): PackedEntry[] {
-  return [...entries].map(({ key, desired }) => ({ key, desired: packKey(desired) }));
+export function packDesired(entries: Iterable<DesiredValue | DesiredEntry>): PackedEntry[] {
+  return [...entries].map((entry) => {
+    const packed = packKey(entry.desired);
+    const hidden = 'fields' in entry ? entry.fields.filter((field) => field.hidden) : [];
+    const digest = hidden.map(({ value }) => String(value)).join(' ');
+    return { key: entry.key, desired: hidden.length > 0 ? new HiddenKey(digest, packed) : packed };
+  });
 }
 
-function packKey(desired: DesiredKey): PackedKey {
+function packKey(desired: DesiredKey): Exclude<PackedKey, HiddenKey> {
   switch (desired.kind) {
     case 'secret':
       return { kind: 'secret', digest: desired.digest };
@@ -105,6 +134,8 @@ export function unpackDesired(entries: readonly PackedEntry[], unpacking: Unpack
 
 function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): DesiredKey | undefined {
   switch (packed.kind) {
+    case 'hidden':
+      return unpackKey(key, packed.reveal(), unpacking);
     case 'secret': {
       const value = unpacking.secret(key);
       return value && { kind: 'secret', value, digest: packed.digest };

@@ -137,7 +137,7 @@ function differenceOf(entry: DesiredEntry, field: DesiredField, view: View): Dif
     after: desiredValue(field),
     by: whoChanged(entry, field, actual, recorded),
     ...fieldEffect(entry, field, view),
-    ...(field.words === 'secret' && { secret: true as const }),
+    ...((field.words === 'secret' || field.hidden) && { secret: true as const }),
   };
 }
 
@@ -163,7 +163,7 @@ function whoChanged(
   const applied = recorded?.[field.path];
   if (applied === undefined) return 'file';
   if (isDeepStrictEqual(applied, field.value)) return 'others';
-  return field.words === 'secret' || meansTheSame(shownBefore(entry, field, actual, recorded), applied)
+  return field.words === 'secret' || field.hidden || meansTheSame(shownBefore(entry, field, actual, recorded), applied)
     ? 'file'
     : 'both';
 }

@@ -13,6 +13,7 @@ export const MASK = '•••';
 /** `null` if nothing is set and Proxmox has no default. */
 export function shownValue(entry: DesiredEntry, field: DesiredField, actual: string | undefined): unknown {
   const { key, desired } = entry;
+  if (field.hidden) return actual === undefined ? null : MASK;
   if (actual === undefined && (isDevice(key) || desired.kind === 'secret')) return null;
   switch (desired.kind) {
     case 'secret':
@@ -32,7 +33,7 @@ export function shownValue(entry: DesiredEntry, field: DesiredField, actual: str
 
 /** The desired value; a secret is masked. */
 export function desiredValue(field: DesiredField): unknown {
-  if (field.words === 'secret') return MASK;
+  if (field.words === 'secret' || field.hidden) return MASK;
   return field.words === 'removal' ? null : field.value;
 }
 

@@ -1,8 +1,9 @@
 /** Fields of a VM that refer to a value kept elsewhere, which is read when it is needed: secrets and cloud-init files. */
 import { valueAt } from '../../fields/field-table.ts';
+import type { ResolvedVm } from '../../stack.ts';
 import type { DocumentReference } from './cloud-init.ts';
 import type { VmFields } from './index.ts';
-import { VM_FIELD_ROWS } from './rows.ts';
+import { VM_FIELD_ROWS, VM_ROWS } from './rows.ts';
 
 export interface SecretField {
   /** `cloud_init.password`. */
@@ -10,6 +11,24 @@ export interface SecretField {
   readonly reference: DocumentReference;
   /** A file is kept to the last byte; of a secret, the line feed at the end is not part. */
   readonly isDocument: boolean;
+}
+
+/** Fields that are only written to a key of Proxmox and compared with it. The name identifies the VM to people. */
+const HIDEABLE = new Set(
+  [...VM_ROWS.map(({ path }) => path), 'description'].filter(
+    (path) => path !== 'name' && !path.startsWith('cloud_init.'),
+  ),
+);
+
+/**
+ * The field to hide if a sensitive variable decides what is written at `path`; `secret` where the value is treated as a
+ * secret anyway, and undefined where it cannot be hidden.
+ */
+export function hiddenFieldOf(path: readonly (string | number)[]): string | undefined {
+  if (path[0] === 'extra') return path.slice(0, 2).join('.');
+  const whole = path.join('.');
+  if (SECRET_ROWS.some((row) => whole.startsWith(`${row.path}.`))) return 'secret';
+  return [...HIDEABLE].find((field) => whole === field || whole.startsWith(`${field}.`));
 }
 
 const SECRET_ROWS = VM_FIELD_ROWS.filter(({ facts }) => facts.secret);
@@ -21,4 +40,15 @@ export function secretFieldsOf(fields: VmFields): SecretField[] {
     // A secret has a key in Proxmox; a file goes to the guest on a drive of its own.
     return reference === undefined ? [] : [{ path, reference, isDocument: facts.wire === undefined }];
   });
+}
+
+/** The fields without those that a sensitive variable decides: a digest of all fields must not help to guess them. */
+export function shownFields({ fields, sensitive = [] }: Pick<ResolvedVm, 'fields' | 'sensitive'>): VmFields {
+  const shown = structuredClone(fields) as Record<string, unknown>;
+  for (const path of sensitive) {
+    const names = path.split('.');
+    const owner = names.slice(0, -1).reduce<unknown>((each, name) => (each as Record<string, unknown>)[name], shown);
+    delete (owner as Record<string, unknown>)[names.at(-1) ?? '']; // every sensitive path leads to a field
+  }
+  return shown as VmFields; // only for fingerprints
 }

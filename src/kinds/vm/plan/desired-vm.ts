@@ -115,6 +115,7 @@ export function desiredConfigOf(
   return desiredConfig(vm.fields, {
     ownershipLine: line,
     secrets,
+    sensitive: vm.sensitive,
     pciMappings: pciMappingsFor(vm, input.observed),
     seed: seedPlace({
       fields: vm.fields,
