@@ -6,6 +6,8 @@ import { createPve, type Pve, parseToken } from '../../src/pve/index.ts';
 import {
   createSimulator,
   defaultWorld,
+  type FaultRuleInput,
+  ruleFaults,
   scaledClock,
   seededRandom,
   serveSimulator,
@@ -25,10 +27,11 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-export async function startCluster(speed: number): Promise<Cluster> {
+export async function startCluster(speed: number, rules: readonly FaultRuleInput[] = []): Promise<Cluster> {
   const clock = scaledClock(systemClock, speed);
   const world = defaultWorld({ now: systemClock.now() });
-  const simulator = createSimulator({ world, clock, random: seededRandom('e2e') });
+  const faults = ruleFaults(rules, seededRandom('faults'));
+  const simulator = createSimulator({ world, clock, random: seededRandom('e2e'), faults });
   const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
   const outside = createPve({ transport: simulator.transport(), credentials: parseToken(TOKEN) });
   return {

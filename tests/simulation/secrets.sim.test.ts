@@ -138,7 +138,7 @@ describe('a sensitive value', () => {
 
   it.each(['role', 'node', 'pool', 'nics.net0.bridge'])('is refused in %s, which everybody sees', async (path) => {
     const [first = '', ...rest] = path.split('.');
-    const value = rest.reduceRight((inner, name) => `{ ${name}: ${inner} }`, '"${var.note}"');
+    const value = rest.reduceRight((inner, name) => `{ ${name}: ${inner} }`, `"\${var.note}"`);
     const on = await open([], STACK.replace('    vmid: 601\n', `    vmid: 601\n    ${first}: ${value}\n`));
     const ended = await clean(on, path, (deps) => runPlan({}, deps));
     expect(ended.said).toContain(`"${path}" cannot use a sensitive variable`);

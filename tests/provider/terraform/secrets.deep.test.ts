@@ -68,4 +68,18 @@ describe.each(HOSTS)('a password under $name $version', (host) => {
     expect([changed.code, problems(changed)]).toEqual([2, []]);
     expect((await writtenDown()) + made.stdout + changed.stdout).not.toMatch(new RegExp(`${SECRET}|${OTHER}`));
   });
+
+  it('that the server repeats, with escape sequences, reaches neither diagnostics nor the log of the provider', async () => {
+    await scene.close();
+    const message = `cannot use ${SECRET} ${encodeURIComponent(SECRET)} \u001b]0;owned\u0007 \u202e`;
+    scene = await Scene.open({
+      host,
+      faults: [{ kind: 'task-fail', match: { task: 'qmclone' }, at: 1, percent: 40, message }],
+    });
+    const cloudInit = { user: 'ubuntu', password: { env: 'CI_PASSWORD' } };
+    await scene.write(vm('web', { ...SMALL, guest: 'cloud-init', power: 'stopped', cloud_init: cloudInit }));
+    const failed = await scene.run(ARGS.apply, { CI_PASSWORD: SECRET, TF_LOG_PROVIDER: 'debug' });
+    expect(problems(failed).join()).toContain('\\x1b]0;owned\\x07');
+    for (const part of [SECRET, '\u001b]', '\u202e']) expect(failed.stdout + failed.stderr).not.toContain(part);
+  });
 });

@@ -35,7 +35,8 @@ export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
   inRounds(context, 'seed', async () => {
     const vm = await look(context);
     const { node } = vm;
-    const seed = seedOf(sourceOf(context, fields, vm));
+    const volumes = [context.recorded()?.seed?.volid, ...heldVolumes(vm)];
+    const seed = seedOf(sourceOf(context, fields, vm), volumes);
     const bytes = seedBytes(seed.documents);
     const file: SeedFile = { node, volid: `${storage}:iso/${seed.fileName}` };
     if ((await sizeOf(context, file)) !== bytes.length) {

@@ -71,7 +71,8 @@ function fileOf(fields: SeedFields, storage: string, subject: SeedSubject): stri
   if (!isComplete && recordedVolume !== undefined) return recordedVolume;
   // A NIC without a MAC address is created by this plan, and the volume after it.
   if (uuid === undefined || !isComplete || !hasCards) return `${storage}:iso/proxwright-${fields.name}-to-come.iso`;
-  return `${storage}:iso/${seedOf({ fields, macs, uuid, secrets: contents }).fileName}`;
+  const volumes = [recordedVolume, ...drivesOf(base).map(({ file }) => file)];
+  return `${storage}:iso/${seedOf({ fields, macs, uuid, secrets: contents }, volumes).fileName}`;
 }
 
 /** Of the custom files alone; other cloud-init fields are compared one by one. */

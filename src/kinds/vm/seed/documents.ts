@@ -1,9 +1,9 @@
 /**
  * A seed: the volume with custom cloud-init files, and what is in them. Its name is derived from its contents, so changed
- * contents are another file.
+ * contents are another file. Everybody who may list the storage sees the name, so it must not help to guess the contents.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, scryptSync } from 'node:crypto';
 import { stringify } from 'yaml';
 import { invariant } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
@@ -24,11 +24,39 @@ const LABEL = 'cidata';
 const AT = new Date('2000-01-01T00:00:00Z');
 const NAME_DIGITS = 16;
 
-export function seedOf(source: SeedSource): Seed {
+/** `volumes` are those that the VM has or had: a file of the same contents under its former name stays in use. */
+export function seedOf(source: SeedSource, volumes: Iterable<string | undefined> = []): Seed {
   const documents = seedDocuments(source);
-  const digest = digestOf([source.uuid], documents);
-  const name = source.fields.name.replace(/[^A-Za-z0-9.-]/g, '-');
-  return { digest, fileName: `proxwright-${name}-${digest.slice(0, NAME_DIGITS)}.iso`, documents };
+  const digest = digestOf([source.uuid, slowDigest(source)], documents);
+  // Files of earlier versions have a quick digest in their name.
+  const former = fileNameOf(source, digestOf([source.uuid], documents));
+  const isKept = [...volumes].some((volid) => volid?.endsWith(`:iso/${former}`));
+  return { digest, fileName: isKept ? former : fileNameOf(source, digest), documents };
+}
+
+function fileNameOf({ fields }: SeedSource, digest: string): string {
+  const name = fields.name.replace(/[^A-Za-z0-9.-]/g, '-');
+  return `proxwright-${name}-${digest.slice(0, NAME_DIGITS)}.iso`;
+}
+
+/** VMs share their files more often than not, and a digest takes some 50 ms. */
+const slowDigests = new Map<string, string>();
+const MAX_KEPT = 1_000;
+
+/**
+ * Of the secret parts. Slow on purpose: whoever sees the name of the file can try guesses, but few of them. No key of the
+ * state goes into it, so a recovered state still recognises the file.
+ */
+function slowDigest({ secrets }: SeedSource): string {
+  const parts = Object.entries(secrets)
+    .map(([name, secret]) => [name, secret?.reveal()])
+    .sort(([left = ''], [right = '']) => (left < right ? -1 : 1));
+  const text = JSON.stringify(parts);
+  const known = createHash('sha256').update(text).digest('hex');
+  const digest = slowDigests.get(known) ?? scryptSync(text, 'proxwright seed', 32).toString('hex');
+  if (slowDigests.size >= MAX_KEPT) slowDigests.clear();
+  slowDigests.set(known, digest);
+  return digest;
 }
 
 export function seedBytes(documents: SeedDocuments): Uint8Array {

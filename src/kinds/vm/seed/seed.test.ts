@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../base/secret.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
@@ -25,6 +26,19 @@ describe('a seed', () => {
     expect(fileName).toBe(`proxwright-web.lab-${digest.slice(0, 16)}.iso`);
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     expect(seedOf(source()).digest).toBe(digest);
+  });
+
+  it('has a name that is no plain digest of what is in it', () => {
+    const { fileName, documents } = seedOf(source());
+    const [, digits = ''] = /-([0-9a-f]{16})\.iso$/.exec(fileName) ?? [];
+    const parts = Object.entries(documents).sort(([left], [right]) => (left < right ? -1 : 1));
+    const hash = createHash('sha256');
+    for (const part of ['one', ...parts.flat()]) hash.update(`${Buffer.byteLength(part)}:`).update(part);
+    const former = `proxwright-web.lab-${hash.digest('hex').slice(0, 16)}.iso`;
+    expect(former).not.toContain(digits);
+    // A file that an earlier version uploaded under such a name is not uploaded again.
+    expect(seedOf(source(), [undefined, `local:iso/${former}`]).fileName).toBe(former);
+    expect(seedOf({ ...source(), uuid: 'two' }, [`local:iso/${former}`]).fileName).not.toBe(former);
   });
 
   it('of two VMs with the same settings are two files', () => {
