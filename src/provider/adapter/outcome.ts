@@ -68,6 +68,7 @@ function inTermsOfState(diagnostic: Diagnostic, { noun, newIdentity }: Subject):
     hint: {
       text:
         'If it is the one that this resource describes, import it: terraform import ADDRESS NODE/VMID. ' +
+        'That is so after a run that was killed before it wrote its state. To destroy it, import it first; to destroy only what is in the state: terraform destroy -refresh=false. ' +
         `If it is being replaced with create_before_destroy, it still has the name: remove create_before_destroy, or give the new one ${newIdentity}. ` +
         `If you want both, give this one ${newIdentity}, or delete the line that starts with "proxwright:" from the notes of the other.`,
     },
