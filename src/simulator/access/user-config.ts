@@ -4,6 +4,7 @@
  */
 import type { Runtime } from '../core/runtime.ts';
 import { ApiFault, dieFault, permFault } from '../http/response.ts';
+import { isFalse } from '../schema/perl-text.ts';
 import type { Pool, World } from '../world/world.ts';
 import { removeAclEntries, removeAclSubtree } from './acl.ts';
 
@@ -34,6 +35,15 @@ function asText(fault: ApiFault): string {
   const head = fault.status === 500 ? fault.message : `${fault.status} ${fault.message}`;
   const complaints = Object.entries(fault.errors ?? {}).map(([name, complaint]) => `${name}: ${complaint}\n`);
   return `${head}${complaints.join('')}`.replace(/\n$/, '');
+}
+
+/**
+ * A field as it is read back. Rule [source AC AccessControl.pm parse_user_config]: blanks around it are part of the separator,
+ * and what Perl takes for false is not there.
+ */
+export function storedField(text: string): string | undefined {
+  const stripped = text.trim();
+  return isFalse(stripped) ? undefined : stripped;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Runtime } from '../core/runtime.ts';
 import type { RawParams } from '../schema/types.ts';
 import { asyncRefusalOf, grant, testCall, testRuntime } from '../testing/access.ts';
 import { answerOf } from '../testing/answer.ts';
+import { createVm, emptyDraft, writtenConfig } from '../vm/config-file.ts';
 
 let runtime: Runtime;
 const USER = 'who@pve';
@@ -38,6 +39,14 @@ describe('pools', () => {
     await send('PUT /pools', { poolid: 'dev', vms: '4711' });
     expect(await send('GET /pools', { poolid: 'dev' })).toEqual([{ poolid: 'dev', members: [] }]);
     expect(await refusal('DELETE /pools', { poolid: 'dev' })).toBeUndefined();
+  });
+
+  it('shows the whole of a VM that was made a moment ago', async () => {
+    createVm(runtime, 'pve1', 4711, writtenConfig({ ...emptyDraft(), current: new Map([['name', 'new']]) }));
+    await send('PUT /pools', { poolid: 'dev', vms: '4711' });
+    expect(await send('GET /pools/{poolid}', { poolid: 'dev' })).toMatchObject({
+      members: [{ vmid: 4711, name: 'new', status: 'stopped', maxmem: 512 * 1024 ** 2 }],
+    });
   });
 
   it('changes nothing when one of several members cannot be changed', async () => {

@@ -2,8 +2,9 @@
 import { splitList } from '../../pve/wire/index.ts';
 import { removeAclSubtree } from '../access/acl.ts';
 import { permissionsToModify } from '../access/checks.ts';
-import { changeUserConfig, poolOfVm } from '../access/user-config.ts';
+import { changeUserConfig, poolOfVm, storedField } from '../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../core/call.ts';
+import { vmStatistics } from '../core/statistics.ts';
 import { dieFault } from '../http/response.ts';
 import type { Pool, Storage, World } from '../world/world.ts';
 import { type ResourceEntry, ResourceView } from './cluster/resources.ts';
@@ -35,7 +36,10 @@ function poolView({ params, runtime }: Call<{ readonly type?: string }>, poolid:
     for (const vmid of pool.vms) {
       // Rule [recorded pools]: members that do not exist are passed over.
       const vm = world.vms.get(vmid);
-      if (vm) members.push(view.vm(vm));
+      if (!vm) continue;
+      // Rule [recorded pools]: whether a VM made a moment ago is complete is chance; here it always is.
+      const member = view.vm(vm);
+      members.push(member.status === 'unknown' ? { ...member, ...vmStatistics(runtime, vm) } : member);
     }
   }
   if (type === undefined || type === 'storage') {
@@ -57,7 +61,7 @@ async function createPool({ params, runtime }: CallTo<'POST /pools'>): Promise<v
       throw dieFault(`parent '${nested[1]}' of pool '${poolid}' does not exist`);
     }
     if (!/^[A-Za-z]/.test(nested?.[2] ?? poolid)) throw dieFault('pool name must start with a letter');
-    const comment = params.comment || undefined;
+    const comment = storedField(params.comment ?? '');
     pools.set(poolid, { poolid, comment, vms: new Set(), storages: new Set() });
   });
 }
@@ -83,7 +87,7 @@ async function updatePool(call: CallTo<'PUT /pools' | 'PUT /pools/{poolid}'>): P
       changeMembership(storages, storage, `Storage '${storage}'`, isRemoval);
     }
     const comment = params.comment;
-    if (comment !== undefined) pool.comment = comment || undefined;
+    if (comment !== undefined) pool.comment = storedField(comment);
     for (const [vmid, former] of formerPools) former.vms.delete(vmid);
     replaceAll(pool.vms, vms);
     replaceAll(pool.storages, storages);

@@ -219,8 +219,11 @@ export class Simulator {
         return plainResponse({ status: error.status, message: error.message, hasBody: false }, this.#now());
       }
       if (error instanceof ApiFault) {
-        if (error.status === 401 || isRefusedUpload(error, path)) await this.runtime.clock.sleep(LOGIN_REFUSED_MS);
-        return faultResponse(error, answerOptions);
+        const isUpload = isRefusedUpload(error, path);
+        if (error.status === 401 || isUpload) await this.runtime.clock.sleep(LOGIN_REFUSED_MS);
+        return isUpload
+          ? plainResponse({ status: error.status, message: error.message, hasBody: false }, this.#now())
+          : faultResponse(error, answerOptions);
       }
       // A defect of the simulator must be seen as one, not mistaken for an answer of Proxmox.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -359,7 +362,10 @@ function mergeParams(
   return { ...params, ...pathParams };
 }
 
-/** Rule [source PM HTTPServer.pm auth_handler]: an upload's right is checked with the login, so its refusal is late too. */
+/**
+ * Rule [source PM HTTPServer.pm auth_handler, HS AnyEvent.pm authenticate_and_handle_request]: an upload's right is checked
+ * with the login, so its refusal is late too and has no body.
+ */
 function isRefusedUpload(fault: ApiFault, path: string): boolean {
   return fault.status === 403 && /^\/nodes\/[^/]+\/storage\/[^/]+\/upload$/.test(path);
 }

@@ -6,16 +6,31 @@
 import type { Instant } from '../../base/clock.ts';
 import { type Random, randomInteger } from '../../base/random.ts';
 import { type StorageSpace, storageSpace } from '../storage/space.ts';
-import { cpuCount, vmStatus } from '../vm/status.ts';
-import type { SimNode, World } from '../world/world.ts';
+import { cpuCount, usedBytes, vmStatus } from '../vm/status.ts';
+import type { SimNode, Vm, World } from '../world/world.ts';
 import type { Runtime } from './runtime.ts';
 
 export type Statistics = Readonly<Record<string, string | number>>;
 
-interface Snapshot {
-  readonly takenAt: Instant;
-  /** By `qemu/100`, `node/pve1`, `storage/pve1/local`. */
-  readonly entries: ReadonlyMap<string, Statistics>;
+/** By `qemu/100`, `node/pve1`, `storage/pve1/local`. */
+export interface KnownStatistics {
+  get(id: string): Statistics | undefined;
+}
+
+/**
+ * One broadcast. It costs little to take, because most of them are never read: of a VM it only holds what its figures follow
+ * from, and works them out for the first reader.
+ */
+class Snapshot implements KnownStatistics {
+  readonly entries: Map<string, () => Statistics>;
+
+  constructor(entries: Map<string, () => Statistics>) {
+    this.entries = entries;
+  }
+
+  get(id: string): Statistics | undefined {
+    return this.entries.get(id)?.();
+  }
 }
 
 /** Rule [recorded resources-new-vm]: a change shows 8 to 11 s later. */
@@ -35,7 +50,7 @@ class NodeBoard {
   readonly #phaseMs: number;
   readonly #random: Random;
   #round: number | undefined;
-  #latest: Snapshot = { takenAt: 0, entries: new Map() };
+  #latest = new Snapshot(new Map());
   #previous: Snapshot = this.#latest;
   #visibleAt: Instant = 0;
   #reads = 0;
@@ -47,12 +62,12 @@ class NodeBoard {
     this.#phaseMs = randomInteger(random, 0, BROADCAST_MS - 1);
   }
 
-  catchUp(now: Instant, take: () => Map<string, Statistics>): void {
+  catchUp(now: Instant, take: () => Snapshot['entries']): void {
     const round = Math.floor((now - this.#phaseMs) / BROADCAST_MS);
     if (round === this.#round) return;
     const missed = this.#round === undefined ? Number.POSITIVE_INFINITY : round - this.#round;
     this.#round = round;
-    const snapshot = { takenAt: now, entries: this.#withForgotten(take(), now) };
+    const snapshot = new Snapshot(this.#withForgotten(take(), now));
     // After a long silence the round before the last one showed the same.
     this.#previous = missed > 1 ? snapshot : this.#latest;
     this.#latest = snapshot;
@@ -62,14 +77,14 @@ class NodeBoard {
   }
 
   /** What the worker that happens to answer knows. */
-  entries(now: Instant): ReadonlyMap<string, Statistics> {
-    if (now < this.#visibleAt) return this.#previous.entries;
+  known(now: Instant): KnownStatistics {
+    if (now < this.#visibleAt) return this.#previous;
     this.#reads++;
     const isStale = this.#reads === this.#staleRead && now < this.#visibleAt + STALE_READ.withinMs;
-    return (isStale ? this.#previous : this.#latest).entries;
+    return isStale ? this.#previous : this.#latest;
   }
 
-  #withForgotten(current: Map<string, Statistics>, now: Instant): Map<string, Statistics> {
+  #withForgotten(current: Snapshot['entries'], now: Instant): Snapshot['entries'] {
     for (const key of current.keys()) this.#lastSeen.set(key, now);
     for (const [key, seenAt] of this.#lastSeen) {
       if (seenAt === now) continue;
@@ -92,9 +107,9 @@ export function observeStatistics(runtime: Runtime): void {
 }
 
 /** All statistics of one node as one pveproxy worker knows them; ask once per request. */
-export function knownStatistics(runtime: Runtime, node: string): ReadonlyMap<string, Statistics> {
+export function knownStatistics(runtime: Runtime, node: string): KnownStatistics {
   observeStatistics(runtime);
-  return boardOf(runtime, node).entries(runtime.clock.now());
+  return boardOf(runtime, node).known(runtime.clock.now());
 }
 
 function boardOf(runtime: Runtime, node: string): NodeBoard {
@@ -105,37 +120,46 @@ function boardOf(runtime: Runtime, node: string): NodeBoard {
   return board;
 }
 
-function takeStatistics(runtime: Runtime, node: SimNode): Map<string, Statistics> {
+function takeStatistics(runtime: Runtime, node: SimNode): Snapshot['entries'] {
   const { world } = runtime;
-  const entries = new Map<string, Statistics>([[`node/${node.name}`, nodeStatistics(runtime, node)]]);
+  const now = runtime.clock.now();
+  const ofNode = nodeStatistics(runtime, node);
+  const entries: Snapshot['entries'] = new Map([[`node/${node.name}`, () => ofNode]]);
   for (const vm of world.vms.values()) {
     if (vm.node !== node.name) continue;
-    const status = vmStatus(runtime, vm);
-    entries.set(`qemu/${vm.vmid}`, {
-      name: String(status.name),
-      status: String(status.status),
-      template: status.template === 1 ? 1 : 0,
-      uptime: Number(status.uptime),
-      maxcpu: cpuCount(runtime, vm),
-      cpu: Number(status.cpu),
-      maxmem: Number(status.maxmem),
-      mem: Number(status.mem),
-      ...(status.memhost !== undefined && { memhost: Number(status.memhost) }),
-      maxdisk: Number(status.maxdisk),
-      disk: 0,
-      netin: Number(status.netin),
-      netout: Number(status.netout),
-      diskread: 0,
-      diskwrite: 0,
-    });
+    const { config, process } = vm;
+    entries.set(`qemu/${vm.vmid}`, () => vmStatistics(runtime, { ...vm, config, process }, now));
   }
   for (const storage of world.storages.values()) {
     const space = storageSpace(world, storage, node.name);
     if (space) {
-      entries.set(`storage/${node.name}/${storage.id}`, { maxdisk: space.totalBytes, disk: space.usedBytes });
+      const figures = { maxdisk: space.totalBytes, disk: space.usedBytes };
+      entries.set(`storage/${node.name}/${storage.id}`, () => figures);
     }
   }
   return entries;
+}
+
+/** What a broadcast at that moment says about a VM. */
+export function vmStatistics(runtime: Runtime, vm: Vm, now: Instant = runtime.clock.now()): Statistics {
+  const status = vmStatus(runtime, vm, now);
+  return {
+    name: String(status.name),
+    status: String(status.status),
+    template: status.template === 1 ? 1 : 0,
+    uptime: Number(status.uptime),
+    maxcpu: cpuCount(runtime, vm),
+    cpu: Number(status.cpu),
+    maxmem: Number(status.maxmem),
+    mem: Number(status.mem),
+    ...(status.memhost !== undefined && { memhost: Number(status.memhost) }),
+    maxdisk: Number(status.maxdisk),
+    disk: 0,
+    netin: Number(status.netin),
+    netout: Number(status.netout),
+    diskread: 0,
+    diskwrite: 0,
+  };
 }
 
 export function nodeStatistics(runtime: Runtime, node: SimNode): Statistics {
@@ -155,7 +179,7 @@ export function nodeStatistics(runtime: Runtime, node: SimNode): Statistics {
 export function usedMemoryBytes(runtime: Runtime, node: SimNode): number {
   let used = 1_000_000_000;
   for (const vm of runtime.world.vms.values()) {
-    if (vm.node === node.name && vm.process) used += Number(vmStatus(runtime, vm).mem);
+    if (vm.node === node.name) used += usedBytes(vm);
   }
   return Math.min(used, node.memoryBytes);
 }

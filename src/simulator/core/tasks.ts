@@ -48,8 +48,6 @@ interface RunningTask {
 const FORK_MS = 12;
 /** Rule [source PC RESTEnvironment.pm fork_worker]: the last line is written a moment before the process is gone. */
 const REAP_MS = 4;
-/** Rule [source PM Service/pvestatd.pm]: the active list is rewritten about every 10 s. */
-const LIST_REFRESH_MS = 10_000;
 
 export class TaskRunner {
   readonly #world: World;
@@ -143,7 +141,9 @@ export class TaskRunner {
     this.#running.delete(record.upid);
     record.endedAt = this.#clock.now();
     record.exitStatus = status;
-    record.archivedAt = record.endedAt + randomInteger(this.#random, 0, LIST_REFRESH_MS / 20);
+    // Rule [source PC RESTEnvironment.pm $log_task_result]: the daemon files a worker when it reaps it, so the list has the
+    // end of a task as soon as its status has.
+    record.archivedAt = record.endedAt;
   }
 
   #newRecord(node: string, type: string, id: string, user: string): TaskRecord {

@@ -21,8 +21,12 @@ interface ProgramResult {
 
 type Program = (args: readonly string[], context: GuestContext, input: string) => Partial<ProgramResult>;
 
-/** Rule [recorded guest-agent]: under software emulation even a tiny program needs some tenths of a second. */
-const USUAL_RUN_MS = 200;
+/**
+ * Rule [recorded guest-agent]: under software emulation a tiny program has ended when the next request reaches the agent; one
+ * that reads its input, or a shell, has not.
+ */
+const USUAL_RUN_MS = 20;
+const SLOW_RUN_MS = 200;
 
 const PROGRAMS: Readonly<Record<string, Program>> = {
   true: () => ({}),
@@ -39,7 +43,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
   uptime: (_args, context) => ({ stdout: ` up ${Math.floor(context.uptimeMs / 60_000)} min,  0 users\n` }),
   cat: (args, context, input) => {
-    if (args.length === 0) return { stdout: input };
+    if (args.length === 0) return { stdout: input, runsForMs: SLOW_RUN_MS };
     const parts = args.map((path) => ({ path, content: context.readFile(path) }));
     const missing = parts.filter((part) => part.content === undefined);
     return {
@@ -90,7 +94,7 @@ function finished(result: Partial<ProgramResult>): ProgramResult {
 }
 
 function runScript(script: string, context: GuestContext, input: string): ProgramResult {
-  let total = finished({});
+  let total = finished({ runsForMs: SLOW_RUN_MS });
   for (const [, text = '', separator] of script.matchAll(/\s*([^;&]*(?:>&2)?[^;&]*?)\s*(&&|;|$)/g)) {
     if (text === '') continue;
     const toStderr = />&2/.test(text);

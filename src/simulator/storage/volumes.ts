@@ -3,7 +3,7 @@ import { dieFault } from '../http/response.ts';
 import type { Storage, Volume, VolumeFormat, World } from '../world/world.ts';
 import { hasLinkedClones, volumesOf, volumesOfGuest } from './catalogue.ts';
 import { isFileBased, parseVolumeName, splitVolid, trySplitVolid } from './names.ts';
-import { usesVolumeChain } from './paths.ts';
+import { usesVolumeChain, volumePath } from './paths.ts';
 
 export { volumesOf } from './catalogue.ts';
 export { parseVolumeName, splitVolid } from './names.ts';
@@ -49,6 +49,17 @@ export function findVolume(world: World, node: string, volid: string): Volume | 
 export function findImageFile(storage: Storage, node: string, vmid: number, file: string): Volume | undefined {
   for (const volume of volumesOfGuest(storage, node, vmid)) {
     if (volume.name === file || volume.name.endsWith(`/${file}`)) return volume;
+  }
+  return undefined;
+}
+
+/** The file of a storage that has this path on the node. */
+export function volumeAtPath(world: World, node: string, path: string): Volume | undefined {
+  for (const storage of world.storages.values()) {
+    if (!isFileBased(storage) || storage.disabled || !isOnNode(storage, node)) continue;
+    for (const volume of volumesOf(storage, node).values()) {
+      if (volumePath(storage, volume.name) === path) return volume;
+    }
   }
   return undefined;
 }

@@ -8,6 +8,7 @@ import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume, freeVolume } from '../storage/allocate.ts';
 import { convertToBase } from '../storage/clone.ts';
+import { copyVolume } from '../storage/copy.ts';
 import { hasFeature } from '../storage/features.ts';
 import { isFileBased, trySplitVolid } from '../storage/names.ts';
 import { usesVolumeChain } from '../storage/paths.ts';
@@ -19,6 +20,7 @@ import {
   storageConfig,
   storageFormats,
   volidOf,
+  volumeAtPath,
   volumePath,
 } from '../storage/volumes.ts';
 import type { VolumeFormat } from '../world/world.ts';
@@ -215,8 +217,7 @@ async function importDisk(
 ): Promise<Drive> {
   const { runtime, node } = job;
   const split = trySplitVolid(source);
-  // Rule [assumed]: simulated hosts have no files outside their storages.
-  if (!split) throw dieFault(`can't find file '${source}'`);
+  if (!split) return importFile(job, drive, storageId, source, volumes);
   const storage = storageConfig(runtime.world, split.storage);
   const isUntrusted = parseVolumeName(storage, split.name).content === 'import';
   // Rule [recorded import-from]: a missing import file is noticed when it is examined.
@@ -229,6 +230,38 @@ async function importDisk(
   } catch (error) {
     throw dieFault(`cannot import from '${source}' - ${errorText(error)}`);
   }
+}
+
+/**
+ * A file of the host, which only root may name. Rule [source QS QemuServer/ImportDisk.pm do_import]: copied as it is, without
+ * a look at who owns it. Rule [assumed]: simulated hosts have no files outside their storages.
+ */
+async function importFile(
+  job: DiskJob,
+  drive: Drive,
+  storageId: string,
+  path: string,
+  volumes: string[],
+): Promise<Drive> {
+  const { runtime, node, task } = job;
+  const log = (line: string) => task?.log(line);
+  const source = volumeAtPath(runtime.world, node, path);
+  if (!source) throw dieFault(`can't find file '${path}'`);
+  const formats = storageFormats(storageConfig(runtime.world, storageId));
+  const wanted = drive.options.get('format');
+  const format = formats.supported.find((each) => each === wanted) ?? formats.default;
+  if (wanted !== undefined && wanted !== format) {
+    log(`format '${wanted}' is not supported by the target storage - using '${format}' instead`);
+  }
+  const sizeBytes = source.virtualSizeBytes ?? source.sizeBytes;
+  const sizeKiB = Math.ceil(sizeBytes / 1024);
+  const target = await allocateVolume(runtime, { node, storageId, vmid: job.vmid, format, sizeKiB, log });
+  volumes.push(volidOf(target));
+  await copyVolume(runtime, { node, source, target, task, log });
+  const volid = isTemplate(job.config)
+    ? await convertToBase(runtime, { node, volid: volidOf(target), log })
+    : volidOf(target);
+  return withOptions(drive, { format: undefined, size: printSize(sizeBytes) }, volid);
 }
 
 /** Rule [source QS API2/Qemu.pm $import_from_volid]: size, kind, owner and feature are looked at before the owner is locked. */

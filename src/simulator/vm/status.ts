@@ -1,4 +1,5 @@
 /** What Proxmox reports about a VM: the entries of the VM list and of `status/current`. */
+import type { Instant } from '../../base/clock.ts';
 import { parseBootOrder, parseSize } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { agentEnabled, guestState } from '../guests/guest.ts';
@@ -12,11 +13,11 @@ import { isDriveKey, parseDrive } from './drive.ts';
 export type VmStatus = Record<string, unknown>;
 
 /** Rule [recorded run-start-stop]: the list entry; fields of the process only while it runs. */
-export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
+export function vmStatus(runtime: Runtime, vm: Vm, now: Instant = runtime.clock.now()): VmStatus {
   const config = vm.config.current;
   const { process } = vm;
-  const maxmem = memoryBytes(config);
-  const memhost = process ? Math.floor(maxmem * 0.4) : 0;
+  const { maxmem, maxdisk, balloon, hasSerial } = configFacts(config);
+  const memhost = usedBytes(vm);
   // Rule [source QS QemuServer.pm vmstatus of 9.0.9]: what the host sees of a guest is told since 9.0.
   const hasHostView = isServerSince(runtime.world, '9.0');
   const status: VmStatus = {
@@ -28,18 +29,17 @@ export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
     maxmem,
     mem: memhost,
     ...(hasHostView && { memhost }),
-    maxdisk: bootDiskBytes(config),
+    maxdisk,
     disk: 0,
-    uptime: uptimeSeconds(runtime, process),
-    ...traffic(runtime, vm),
+    uptime: uptimeSeconds(process, now),
+    ...traffic(vm, now),
   };
-  const balloon = Number(config.get('balloon') ?? 0);
   if (balloon > 0) {
     status.balloon_min = balloon * 1024 * 1024;
     status.shares = Number(config.get('shares') ?? 1000);
   }
   if (isTemplate(config)) status.template = 1;
-  if ([...config.keys()].some((key) => /^serial\d+$/.test(key))) status.serial = 1;
+  if (hasSerial) status.serial = 1;
   for (const key of ['lock', 'tags']) {
     const value = config.get(key);
     if (value !== undefined) status[key] = value;
@@ -51,7 +51,8 @@ export function vmStatus(runtime: Runtime, vm: Vm): VmStatus {
 /** Rule [source QS QemuServer.pm vmstatus]: with `full`, QEMU itself is asked; a stopped VM's state repeats its status. */
 export function fullVmStatus(runtime: Runtime, vm: Vm): VmStatus {
   const status: VmStatus = { ...vmStatus(runtime, vm), qmpstatus: vm.process?.qmpStatus ?? 'stopped' };
-  const taps = vm.process ? nicIndexes(vm).map((index) => `tap${vm.vmid}i${index}`) : [];
+  const { nics } = configFacts(vm.config.current);
+  const taps = vm.process ? nics.map((index) => `tap${vm.vmid}i${index}`) : [];
   if (taps.length > 0) {
     const share = (bytes: unknown) => Math.floor(Number(bytes) / taps.length);
     status.nics = Object.fromEntries(
@@ -86,8 +87,43 @@ export function vmName(vm: Vm): string {
   return vm.config.current.get('name') || `VM ${vm.vmid}`;
 }
 
-export function uptimeSeconds(runtime: Runtime, process: QemuProcess | undefined): number {
-  return process ? Math.floor((runtime.clock.now() - process.startedAt) / 1000) : 0;
+function uptimeSeconds(process: QemuProcess | undefined, now: Instant): number {
+  return process ? Math.floor((now - process.startedAt) / 1000) : 0;
+}
+
+/** Rule [assumed]: a running guest uses two fifths of its memory. */
+export function usedBytes(vm: Vm): number {
+  return vm.process ? Math.floor(configFacts(vm.config.current).maxmem * 0.4) : 0;
+}
+
+type Config = Vm['config']['current'];
+
+/** What the status takes from a configuration, which does not change as long as the object is the same. */
+interface ConfigFacts {
+  readonly maxmem: number;
+  readonly maxdisk: number;
+  readonly balloon: number;
+  readonly hasSerial: boolean;
+  /** `0` for `net0`. */
+  readonly nics: readonly string[];
+}
+
+const factsByConfig = new WeakMap<Config, ConfigFacts>();
+
+/** With thousands of VMs a list asks for the same facts again and again. */
+function configFacts(config: Config): ConfigFacts {
+  const known = factsByConfig.get(config);
+  if (known) return known;
+  const keys = [...config.keys()];
+  const facts: ConfigFacts = {
+    maxmem: memoryBytes(config),
+    maxdisk: bootDiskBytes(config),
+    balloon: Number(config.get('balloon') ?? 0),
+    hasSerial: keys.some((key) => /^serial\d+$/.test(key)),
+    nics: keys.flatMap((key) => /^net(\d+)$/.exec(key)?.[1] ?? []),
+  };
+  factsByConfig.set(config, facts);
+  return facts;
 }
 
 /** Rule [source QS QemuServer.pm vmstatus]: never more than the node has, unless `vcpus` says so. */
@@ -119,10 +155,6 @@ const NO_PRESSURE = {
   pressurememorysome: 0,
 };
 
-function nicIndexes(vm: Vm): string[] {
-  return [...vm.config.current.keys()].flatMap((key) => /^net(\d+)$/.exec(key)?.[1] ?? []);
-}
-
 /** Rule [assumed]: broadcasts of others reach the card from the start on, a few bytes a second. */
 const RECEIVED_BYTES_PER_SECOND = 60;
 /** Rule [assumed]: the guest begins with a request for an address and goes on with a few bytes a second. */
@@ -133,11 +165,10 @@ const SENT_BYTES_PER_SECOND = 40;
  * Rule [source QS QemuServer.pm vmstatus]: counted live at the host's end of the cable. So nothing is sent before there is
  * an operating system that does; that this is when its network is up, and no packet earlier, is assumed.
  */
-function traffic(runtime: Runtime, vm: Vm): { readonly netin: number; readonly netout: number } {
+function traffic(vm: Vm, now: Instant): { readonly netin: number; readonly netout: number } {
   const { process } = vm;
-  if (!process || nicIndexes(vm).length === 0) return { netin: 0, netout: 0 };
-  const now = runtime.clock.now();
-  const netin = uptimeSeconds(runtime, process) * RECEIVED_BYTES_PER_SECOND;
+  if (!process || configFacts(vm.config.current).nics.length === 0) return { netin: 0, netout: 0 };
+  const netin = uptimeSeconds(process, now) * RECEIVED_BYTES_PER_SECOND;
   if (!guestState(process, now).networkUp) return { netin, netout: 0 };
   const sentForSeconds = Math.floor((now - process.guestBootedAt) / 1000);
   return { netin, netout: FIRST_PACKET_BYTES + sentForSeconds * SENT_BYTES_PER_SECOND };

@@ -354,6 +354,6 @@ export interface TaskRecord {
   readonly log: string[];
   endedAt: Instant | undefined;
   exitStatus: string | undefined;
-  /** When the node's task list notices the end: it is rewritten with a delay. */
+  /** When it was filed in the archive of the node. */
   archivedAt: Instant | undefined;
 }

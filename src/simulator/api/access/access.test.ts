@@ -40,6 +40,21 @@ describe('users', () => {
     });
   });
 
+  it('strips blanks around every text, so that a blank comment is none', async () => {
+    await send('POST /access/groups', { groupid: 'team', comment: ' ' });
+    expect(await send('GET /access/groups/{groupid}', { groupid: 'team' })).toEqual({ members: [] });
+    await send('POST /access/users', { userid: USER, firstname: ' W ', comment: ' ' });
+    const user = await send('GET /access/users/{userid}', { userid: USER });
+    expect(user).toMatchObject({ firstname: 'W' });
+    expect(user).not.toHaveProperty('comment');
+    await send('POST /access/users/{userid}/token/{tokenid}', { userid: USER, tokenid: 'ci', comment: ' mine\t' });
+    expect(await send('GET /access/users/{userid}/token/{tokenid}', { userid: USER, tokenid: 'ci' })).toMatchObject({
+      comment: 'mine',
+    });
+    await send('POST /pools', { poolid: 'pool', comment: ' both ' });
+    expect(await send('GET /pools/{poolid}', { poolid: 'pool' })).toMatchObject({ comment: 'both' });
+  });
+
   it('refuses a second user of the same name and unknown groups, changing nothing', async () => {
     await send('POST /access/users', { userid: USER });
     expect(await refusal('POST /access/users', { userid: USER })).toBe(

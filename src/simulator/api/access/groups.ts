@@ -1,6 +1,6 @@
 /** /access/groups: users taken together. Membership is set through the users. */
 import { removeAclEntries } from '../../access/acl.ts';
-import { changeUserConfig } from '../../access/user-config.ts';
+import { changeUserConfig, storedField } from '../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 import type { Group, World } from '../../world/world.ts';
@@ -35,7 +35,7 @@ async function createGroup({ params, runtime }: CallTo<'POST /access/groups'>): 
   const { groups } = runtime.world.access;
   await changeUserConfig(runtime, 'create group failed', () => {
     if (groups.has(groupid)) throw dieFault(`group '${groupid}' already exists`);
-    groups.set(groupid, { groupid, comment: params.comment || undefined });
+    groups.set(groupid, { groupid, comment: storedField(params.comment ?? '') });
   });
 }
 
@@ -43,7 +43,7 @@ async function updateGroup(call: CallTo<'PUT /access/groups/{groupid}'>): Promis
   await changeUserConfig(call.runtime, 'update group failed', () => {
     const group = requireGroup(call);
     const comment = call.params.comment;
-    if (comment !== undefined) group.comment = comment || undefined;
+    if (comment !== undefined) group.comment = storedField(comment);
   });
 }
 

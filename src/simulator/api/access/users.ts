@@ -3,7 +3,7 @@ import { randomUuid } from '../../../base/random.ts';
 import { splitList } from '../../../pve/wire/index.ts';
 import { removeAclEntries } from '../../access/acl.ts';
 import { joinTokenName, parseUserName, ROOT, verifyUserName } from '../../access/names.ts';
-import { changeUserConfig } from '../../access/user-config.ts';
+import { changeUserConfig, storedField } from '../../access/user-config.ts';
 import { findToken, requireToken, requireUser, setPassword, tokensOf } from '../../access/users.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
@@ -145,7 +145,7 @@ function tokenList(world: World, user: User): unknown {
 function setDetails(user: User, params: { readonly [name in (typeof DETAILS)[number]]?: string }): void {
   for (const name of DETAILS) {
     const value = params[name];
-    if (value !== undefined) user.details.set(name, value);
+    if (value !== undefined) user.details.set(name, storedField(value) ?? '');
   }
 }
 
@@ -191,7 +191,7 @@ async function createToken(call: CallTo<'POST /access/users/{userid}/token/{toke
     secret: randomUuid(runtime.random),
     privsep: params.privsep ?? true,
     expire: params.expire ?? 0,
-    comment: params.comment || undefined,
+    comment: storedField(params.comment ?? ''),
   };
   const authid = joinTokenName(userid, tokenid);
   await changeUserConfig(runtime, 'generating token failed', () => {
@@ -221,7 +221,7 @@ async function updateToken(call: CallTo<'PUT /access/users/{userid}/token/{token
     if (unknown !== undefined) throw paramFault({ delete: `unknown option '${unknown}'` });
     found.privsep = params.privsep ?? found.privsep;
     found.expire = params.expire ?? found.expire;
-    found.comment = deleted.length > 0 ? undefined : (params.comment ?? found.comment) || undefined;
+    found.comment = deleted.length > 0 ? undefined : storedField(params.comment ?? found.comment ?? '');
     if (isRegenerated) found.secret = randomUuid(runtime.random);
     return found;
   });

@@ -4,7 +4,7 @@
  */
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import type { Runtime } from '../../core/runtime.ts';
-import { knownStatistics, type Statistics } from '../../core/statistics.ts';
+import { type KnownStatistics, knownStatistics, type Statistics } from '../../core/statistics.ts';
 import { isOnNode } from '../../storage/volumes.ts';
 import { isServerSince } from '../../world/releases.ts';
 import type { SimNode, Storage, Vm, World } from '../../world/world.ts';
@@ -125,7 +125,7 @@ export type ResourceEntry = Record<string, unknown>;
 /** The statistics of all nodes as one worker knows them, read at most once per node and request. */
 export class ResourceView {
   readonly #runtime: Runtime;
-  readonly #byNode = new Map<string, ReadonlyMap<string, Statistics>>();
+  readonly #byNode = new Map<string, KnownStatistics>();
 
   constructor(runtime: Runtime) {
     this.#runtime = runtime;

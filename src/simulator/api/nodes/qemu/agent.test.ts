@@ -73,7 +73,7 @@ describe('the guest agent', () => {
 
   it('reports a finished program once', async () => {
     const { world, ask } = await answering();
-    const { pid } = (await ask('POST exec', { command: ['/bin/echo', 'hi'] })) as { pid: number };
+    const { pid } = (await ask('POST exec', { command: ['/bin/sh', '-c', 'sleep 1; echo hi'] })) as { pid: number };
     expect(await ask('GET exec-status', { pid })).toEqual({ exited: 0 });
     await world.clock.advance(1_000);
     expect(await ask('GET exec-status', { pid })).toEqual({
@@ -83,6 +83,12 @@ describe('the guest agent', () => {
       'out-truncated': 0,
     });
     await expect(ask('GET exec-status', { pid })).rejects.toThrow('Agent error: PID ld does not exist\n');
+  });
+
+  it('has the output of a small program ready for the next request', async () => {
+    const { ask } = await answering();
+    const { pid } = (await ask('POST exec', { command: ['/bin/echo', 'out'] })) as { pid: number };
+    expect(await ask('GET exec-status', { pid })).toMatchObject({ exited: 1, exitcode: 0, 'out-data': 'out\n' });
   });
 
   it('breaks the connection over a missing program', async () => {

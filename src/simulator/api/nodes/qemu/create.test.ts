@@ -16,6 +16,18 @@ describe('creating a VM', () => {
     });
   });
 
+  it('imports a file by its path for root, whoever owns it', async () => {
+    const bench = new ConfigBench();
+    const log = await created(bench, {
+      scsi0: 'local2:0,import-from=/var/lib/vz/images/9001/base-9001-disk-0.raw,format=qcow2',
+    });
+    expect(await bench.config(700)).toMatchObject({ scsi0: 'local2:700/vm-700-disk-0.qcow2,size=1G' });
+    expect(log).not.toContainEqual(expect.stringContaining('clone of drive'));
+    expect(await created(bench, { scsi0: 'local2:0,import-from=/root/disk.raw' }, 701)).toEqual([
+      "TASK ERROR: unable to create VM 701 - can't find file '/root/disk.raw'",
+    ]);
+  });
+
   it('refuses a disk that names no storage, even with the storage parameter', async () => {
     const bench = new ConfigBench();
     await expect(created(bench, { storage: 'local2', scsi0: '1' })).rejects.toMatchObject({
