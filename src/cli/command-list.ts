@@ -346,6 +346,10 @@ Examples:
         flags: '--faults <rules>',
         about: 'rules such as "lock:qemu/*/config@2x3,cut-after:clone@1", a file of them, or "seeded"',
       },
+      {
+        flags: '--fetch-loopback',
+        about: 'let nodes really download files that this machine serves on loopback addresses',
+      },
     ],
     load: async () => (await import('./commands/sim.ts')).runSim,
   },

@@ -27,6 +27,7 @@ export interface SimOptions {
   readonly seed: string;
   readonly speed: string;
   readonly faults?: string;
+  readonly fetchLoopback?: boolean;
 }
 
 const FASTEST = 1_000;
@@ -42,7 +43,8 @@ export async function runSim(options: SimOptions, deps: CommandDeps): Promise<Ex
   const token = adminToken(world, random.fork('token'));
   const certificate = await createCertificate(address, systemClock.now());
   presentFingerprint(world, certificate.fingerprint);
-  const simulator = createSimulator({ world, clock, random, log: terminal, ...(faults && { faults }) });
+  const { fetchLoopback = false } = options;
+  const simulator = createSimulator({ world, clock, random, log: terminal, fetchLoopback, ...(faults && { faults }) });
   const stopped = stopRequested();
   const server = await serveSimulator(simulator, { host: address, port, certificate }).catch((error: unknown) => {
     throw listenFailure(error, options.listen, port);
@@ -55,6 +57,12 @@ export async function runSim(options: SimOptions, deps: CommandDeps): Promise<Ex
   const nodes = [...world.nodes.keys()].join(', ');
   terminal.log('info', `A simulated Proxmox VE ${world.version.version} (${nodes}) listens on ${server.endpoint}.`);
   terminal.log('info', `World ${options.world}, seed ${options.seed}, speed ${speed}. Stop it with Ctrl-C.`);
+  if (speed !== 1) {
+    terminal.log(
+      'info',
+      `The clock of the simulated servers runs ${speed} times as fast as yours, so the times in answers drift away from your clock.`,
+    );
+  }
   await stopped;
   await server.close();
   terminal.success('Stopped. The simulated cluster is gone.');

@@ -2,8 +2,9 @@
  * Finds the endpoint for a method and path. The tree is built from the facts about every endpoint of the API, so that a
  * path that exists but is not simulated can be told apart from one that Proxmox itself does not have.
  */
+import { paramFault } from '../http/response.ts';
 import type { ApiFacts } from '../schema/api-of-release.ts';
-import type { EndpointFacts } from '../schema/types.ts';
+import type { EndpointFacts, RawParams } from '../schema/types.ts';
 import type { Handler, Routes } from './call.ts';
 
 export interface Endpoint {
@@ -65,6 +66,17 @@ export class Router {
     for (const segment of path.split('/').filter(Boolean)) node = childOf(node, segment);
     node.methods.set(method, endpoint);
   }
+}
+
+/** Rule [source PM HTTPServer.pm rest_handler]: the same name in path and body must have the same value. */
+export function mergeParams(params: RawParams, pathParams: Readonly<Record<string, string>>): RawParams {
+  for (const [name, value] of Object.entries(pathParams)) {
+    const other = params[name];
+    if (other !== undefined && String(other) !== value) {
+      throw paramFault({ [name]: 'duplicate parameter (already defined in URI) with conflicting values!' });
+    }
+  }
+  return { ...params, ...pathParams };
 }
 
 const NO_FACTS: EndpointFacts = { params: {}, permissions: {} };

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Random } from '../../base/random.ts';
-import type { Vm, World } from '../world/world.ts';
+import type { RemoteFile, Vm, World } from '../world/world.ts';
 import type { LockTable } from './locks.ts';
 import type { TaskRunner } from './tasks.ts';
 
@@ -15,6 +15,8 @@ export interface Runtime {
   readonly log: Logger;
   /** Told after a QEMU process has appeared or gone. */
   readonly onPowerChange?: (vm: Vm) => void;
+  /** Really fetches a URL, where that is allowed; undefined where the world file decides. */
+  readonly fetchOutside?: (url: string) => Promise<OutsideAnswer | undefined>;
   /** Asked when a node begins to download something: what goes wrong on the way. */
   readonly downloadFault?: (info: TransferInfo) => DownloadFault | undefined;
 }
@@ -34,6 +36,13 @@ export interface TransferInfo {
 export type UploadFault =
   | { readonly kind: 'cut'; readonly percent: number }
   | { readonly kind: 'stall'; readonly percent: number; readonly forMs: number };
+
+/** What the outside world answers a node that downloads something. */
+export type OutsideAnswer =
+  | { readonly kind: 'file'; readonly remote: RemoteFile }
+  | { readonly kind: 'status'; readonly status: number }
+  | { readonly kind: 'refused' }
+  | { readonly kind: 'unresolvable' };
 
 /** What happens to a file on its way from the outside world to a node. */
 export type DownloadFault =

@@ -22,6 +22,7 @@ import { reservedNames } from '../faults/reserved-names.ts';
 import { uploadTrouble } from '../faults/transfers.ts';
 import { resumeHa, wakeHa } from '../ha/rounds.ts';
 import { receiveBody, watchedBody } from '../http/body.ts';
+import { fetchLoopback } from '../http/loopback-fetch.ts';
 import {
   type ArrivedRequest,
   type DecodedRequest,
@@ -49,7 +50,7 @@ import { isServerSince } from '../world/releases.ts';
 import type { World } from '../world/world.ts';
 import { type Call, type Caller, Download, Paged } from './call.ts';
 import { LockTable } from './locks.ts';
-import { type RouteMatch, Router } from './router.ts';
+import { mergeParams, type RouteMatch, Router } from './router.ts';
 import type { Runtime } from './runtime.ts';
 import { observeStatistics } from './statistics.ts';
 import { TaskRunner } from './tasks.ts';
@@ -60,6 +61,8 @@ export interface SimulatorOptions {
   readonly random: Random;
   readonly log?: Logger;
   readonly faults?: Faults;
+  /** Lets nodes really download what this machine serves on its loopback addresses. Needs a clock in real time. */
+  readonly fetchLoopback?: boolean;
 }
 
 type DecodedCall = Extract<DecodedRequest, { kind: 'call' }>;
@@ -111,6 +114,7 @@ export class Simulator {
       log: options.log ?? silentLogger,
       onPowerChange: () => wakeHa(this.runtime),
       downloadFault: (info) => this.#faults.onDownload?.(info),
+      ...(options.fetchLoopback && { fetchOutside: (url) => fetchLoopback(world, url) }),
     };
     this.#faults.attach?.(this.runtime);
     resumeHa(this.runtime);
@@ -346,20 +350,6 @@ export class Simulator {
 
 export function createSimulator(options: SimulatorOptions): Simulator {
   return new Simulator(options);
-}
-
-/** Rule [source PM HTTPServer.pm rest_handler]: the same name in path and body must have the same value. */
-function mergeParams(
-  params: DecodedCall['params'],
-  pathParams: Readonly<Record<string, string>>,
-): DecodedCall['params'] {
-  for (const [name, value] of Object.entries(pathParams)) {
-    const other = params[name];
-    if (other !== undefined && String(other) !== value) {
-      throw paramFault({ [name]: 'duplicate parameter (already defined in URI) with conflicting values!' });
-    }
-  }
-  return { ...params, ...pathParams };
 }
 
 /**

@@ -3,7 +3,7 @@
  * everything that can end it.
  */
 import { createHash } from 'node:crypto';
-import type { DownloadFault, Runtime } from '../core/runtime.ts';
+import type { DownloadFault, OutsideAnswer, Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
 import type { RemoteFile, Storage, World } from '../world/world.ts';
 import { availableBytes } from './space.ts';
@@ -54,7 +54,7 @@ export async function download(runtime: Runtime, input: DownloadInput): Promise<
   const output = new CommandOutput('download failed', (line) => task.log(line));
   const path = `/nodes/${node}/storage/${storage.id}/download-url`;
   const fault = runtime.downloadFault?.({ method: 'POST', path });
-  const answer = faultyAnswer(lookUp(runtime.world, url), fault);
+  const answer = faultyAnswer(await lookUp(runtime, url), fault);
   const remote = await connect(runtime, input, output, answer);
   const line: Line = {
     bytesPerSecond: Math.min(NETWORK_BYTES_PER_SECOND, storage.bandwidthBytesPerSecond),
@@ -214,14 +214,13 @@ function stamp({ clock }: Runtime): string {
   return new Date(clock.now()).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-type OutsideAnswer =
-  | { readonly kind: 'file'; readonly remote: RemoteFile }
-  | { readonly kind: 'status'; readonly status: number }
-  | { readonly kind: 'refused' }
-  | { readonly kind: 'unresolvable' };
+/** What a node finds outside: what this machine really serves, if that is allowed, else what the world lists. */
+export async function lookUp(runtime: Runtime, url: string): Promise<OutsideAnswer> {
+  return (await runtime.fetchOutside?.(url)) ?? listedAnswer(runtime.world, url);
+}
 
 /** Rule [assumed]: hosts that serve something answer 404 for the rest; bare addresses refuse; other names do not exist. */
-export function lookUp(world: World, url: string): OutsideAnswer {
+function listedAnswer(world: World, url: string): OutsideAnswer {
   const remote = world.downloads.get(url);
   if (remote?.trouble === 'refused' || remote?.trouble === 'unresolvable') return { kind: remote.trouble };
   if (remote) return remote.status === 200 ? { kind: 'file', remote } : { kind: 'status', status: remote.status };

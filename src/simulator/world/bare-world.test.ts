@@ -287,7 +287,7 @@ describe('a bare cluster', () => {
     expect(task).toMatchObject({ ...ok, node: 'pve1' });
     expect(task.log).toContain('target node: pve2');
     expect(task.log.find((line) => line.startsWith('command: '))).toMatch(
-      /^command: \/usr\/bin\/scp .* \[10\.0\.20\.3\]:\/var\/lib\/vz\/template\/iso\/seed\.iso$/,
+      /^command: \/usr\/bin\/scp .* \[127\.0\.20\.3\]:\/var\/lib\/vz\/template\/iso\/seed\.iso$/,
     );
     expect(findVolume(client.world, 'pve2', 'local:iso/seed.iso')?.disc?.label).toBe('CIDATA');
     expect(findVolume(client.world, 'pve1', 'local:iso/seed.iso')).toBeUndefined();

@@ -33,12 +33,13 @@ const LOCAL = {
 function host(number: number, more: Partial<NodeFile> = {}): NodeFile {
   const [first, last] = [`10.0.20.${10 + number * 60}`, `10.0.20.${10 + number * 60 + 59}`];
   return {
-    address: `10.0.20.${number + 1}`,
+    // A loopback address: other tools open SSH to what the API reports, and must not leave this machine because of us.
+    address: `127.0.20.${number + 1}`,
     cpus: 32,
     memory: '128G',
     uptime: 3_600,
     bridges: {
-      vmbr0: { cidr: `10.0.20.${number + 1}/24`, dhcp: { first, last, prefix: 24 } },
+      vmbr0: { cidr: `127.0.20.${number + 1}/24`, dhcp: { first, last, prefix: 24 } },
       vmbr1: { vlan_aware: true },
     },
     ...more,

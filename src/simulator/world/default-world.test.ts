@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import { createSimulator } from '../core/simulator.ts';
+import { builtInWorld } from '../index.ts';
 import { buildWorld } from './build-world.ts';
 import { DEFAULT_WORLD } from './default-world.ts';
 
@@ -36,6 +37,16 @@ function start() {
   };
   return { clock, simulator, ask, finish };
 }
+
+it.each(['default', 'bare', 'bare-cluster'])('reports only loopback addresses for the nodes of "%s"', (name) => {
+  const world = builtInWorld(name, { now: 0 });
+  const addresses = [...(world?.nodes.values() ?? [])].flatMap(({ address, bridges }) => [
+    address,
+    ...[...bridges.values()].flatMap(({ cidr }) => cidr ?? []),
+  ]);
+  expect(addresses.length).toBeGreaterThan(0);
+  expect(addresses.filter((address) => !address.startsWith('127.'))).toEqual([]);
+});
 
 describe('the default world', () => {
   it('has two nodes in a cluster, with their storages', async () => {

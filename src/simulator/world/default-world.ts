@@ -40,13 +40,14 @@ type VmFile = NonNullable<WorldFile['vms']>[string];
 function node(number: 1 | 2, pci: NodeFile['pci'] = []): NodeFile {
   const firstLease = number === 1 ? 50 : 150;
   return {
-    address: `10.10.0.1${number}`,
+    // A loopback address: other tools open SSH to what the API reports, and must not leave this machine because of us.
+    address: `127.10.0.1${number}`,
     cpus: 16,
     memory: '64G',
     uptime: 12 * 86_400,
     bridges: {
       vmbr0: {
-        cidr: `10.10.0.1${number}/24`,
+        cidr: `127.10.0.1${number}/24`,
         dhcp: { first: `10.10.0.${firstLease}`, last: `10.10.0.${firstLease + 99}`, prefix: 24 },
       },
       vmbr1: { vlan_aware: true },

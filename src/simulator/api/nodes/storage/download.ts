@@ -158,7 +158,7 @@ function verifyFormat(
 /** Rule [source PM API2/Nodes.pm query_url_metadata]: anything but 200 is refused with the status line. */
 async function queryMetadata(call: CallTo<'GET /nodes/{node}/query-url-metadata'>): Promise<unknown> {
   const url = call.params.url;
-  const answer = lookUp(call.runtime.world, url);
+  const answer = await lookUp(call.runtime, url);
   const { host, port } = sourceOf(url);
   const refuse = (line: string) => dieFault(`invalid server response: '${line}'`);
   if (answer.kind === 'refused') throw refuse(`500 Can't connect to ${host}:${port} (Connection refused)`);
