@@ -23,8 +23,8 @@ describe('creating a VM', () => {
     });
     expect(await bench.config(700)).toMatchObject({ scsi0: 'local2:700/vm-700-disk-0.qcow2,size=1G' });
     expect(log).not.toContainEqual(expect.stringContaining('clone of drive'));
-    expect(await created(bench, { scsi0: 'local2:0,import-from=/root/disk.raw' }, 701)).toEqual([
-      "TASK ERROR: unable to create VM 701 - can't find file '/root/disk.raw'",
+    expect(await created(bench, { scsi0: 'local2:0,import-from=/srv/disk.raw' }, 701)).toEqual([
+      "TASK ERROR: unable to create VM 701 - can't find file '/srv/disk.raw'",
     ]);
   });
 
