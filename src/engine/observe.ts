@@ -105,6 +105,7 @@ function guestRows(rows: ResourceRows): Map<number, GuestRow> {
       template: row.template ?? false,
       type: row.type,
       running: row.status === 'running',
+      ...(row.pool !== undefined && { pool: row.pool }),
     });
   }
   return guests;

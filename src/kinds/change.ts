@@ -6,6 +6,7 @@ import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import type { Step } from './step.ts';
 import type { Difference } from './vm/diff/diff.ts';
+import type { DestroyedVolume } from './vm/disks.ts';
 
 export const PLAN_VERSION = 1;
 
@@ -40,6 +41,10 @@ export interface Change {
   /** Keys whose new value waits for a restart that the stack does not allow. */
   readonly restartPending: readonly string[];
   readonly restarts: boolean;
+  /** Volumes that this change destroys, with everything on them. */
+  readonly destroys?: readonly DestroyedVolume[];
+  /** What else is to be known about it, in sentences. */
+  readonly notes?: readonly string[];
 }
 
 /** The details of a change that has none. */

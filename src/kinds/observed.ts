@@ -74,6 +74,8 @@ export interface GuestRow {
   readonly type: string;
   /** As the list of guests has it, which lags by some seconds. */
   readonly running?: boolean;
+  /** Only where the token may see it. */
+  readonly pool?: string;
 }
 
 export type ObservedVm =

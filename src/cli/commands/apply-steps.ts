@@ -80,8 +80,24 @@ export function showPlan(plan: Plan, deps: CommandDeps): void {
   applyView(deps).plan(plan);
 }
 
-export async function askToProceed({ yes }: ApplyOptions, deps: CommandDeps): Promise<void> {
-  if (!yes && !isYes(await deps.ask('\nApply these changes? [y/N] '))) throw canceled('Nothing was changed.');
+/**
+ * `--yes` answers every question: nothing is destroyed unless `--replace`, `--allow-delete` or `remove: true` names it. At a
+ * terminal, a plan that destroys volumes asks for the name of the VM, or of the stack where several VMs lose volumes.
+ */
+export async function askToProceed({ yes }: ApplyOptions, plan: Plan, deps: CommandDeps): Promise<void> {
+  if (yes) return;
+  const losing = plan.changes.filter(({ destroys = [] }) => destroys.length > 0);
+  const [first] = losing;
+  if (!first) {
+    if (!isYes(await deps.ask('\nApply these changes? [y/N] '))) throw canceled('Nothing was changed.');
+    return;
+  }
+  const volumes = counted(losing.flatMap(({ destroys = [] }) => destroys).length, 'volume');
+  const [what, name] = losing.length === 1 ? [`VM, ${first.name}`, first.name] : [`stack, ${plan.stack}`, plan.stack];
+  const answer = await deps.ask(
+    `\nThis destroys ${volumes} and the data on them. Type the name of the ${what}, to confirm: `,
+  );
+  if (answer?.trim() !== name) throw canceled('Nothing was changed.');
 }
 
 /** Drafts an incident about a failure; a run that the user stopped is not one. */

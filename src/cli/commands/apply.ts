@@ -52,7 +52,7 @@ async function applyPlain(
       await writeOutputs(work);
       return 0;
     }
-    await askToProceed(options, deps);
+    await askToProceed(options, plan, deps);
     const { code } = await executePlan(work, plan);
     if (code !== EXIT_CANCELED) await writeOutputs(work);
     return code;

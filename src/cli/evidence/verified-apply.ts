@@ -61,7 +61,7 @@ async function planAndApply(work: VerifiedWork, givenPlan: Plan | undefined): Pr
     await writeOutputs(work);
     return passLastPlan(work, plan, 0);
   }
-  await askToProceed(options, deps);
+  await askToProceed(options, plan, deps);
   const code = await passApply(work, plan);
   if (code === EXIT_CANCELED) return code;
   await writeOutputs(work);

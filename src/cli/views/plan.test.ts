@@ -3,7 +3,7 @@ import { pciMapStep } from '../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../testing/plans.ts';
 import { coloured, paintFor, plainPaint } from './paint.ts';
-import { printValue, renderPlan } from './plan.ts';
+import { printValue, renderChange, renderPlan } from './plan.ts';
 
 const PLAN = planOf([
   change({
@@ -176,6 +176,40 @@ describe('a value in a plan', () => {
     [{ a: 1 }, '{"a":1}'],
   ])('%j is written %s', (value, text) => {
     expect(printValue(value)).toBe(text);
+  });
+
+  it('lists each volume that goes, what else is to be known, and SSH keys without the key', () => {
+    const key = `ssh-ed25519 ${'A'.repeat(68)}`;
+    const lines = renderChange(
+      change({
+        address: address('vm.db'),
+        kind: 'replace',
+        inherited: ['scsi0: 20GiB on tank'],
+        notes: ['locked right now (backup); apply waits for it before 2 steps'],
+        destroys: [
+          { slot: 'scsi1', volume: 'tank:vm-401-disk-1', sizeBytes: 500 * 1024 ** 3 },
+          { slot: 'unused0', volume: 'tank:vm-401-disk-2', sizeBytes: undefined },
+        ],
+        differences: [
+          {
+            path: 'cloud_init.ssh_keys',
+            key: 'sshkeys',
+            before: null,
+            after: [`${key} admin@laptop`, `${key}BCDEFGHI`],
+            by: 'file',
+            effect: 'live',
+          },
+        ],
+      }),
+      plainPaint,
+    );
+    expect(lines.slice(2)).toEqual([
+      '    cloud_init.ssh_keys  [ssh-ed25519 admin@laptop, ssh-ed25519 …BCDEFGHI]',
+      '    from the template: scsi0: 20GiB on tank',
+      '    locked right now (backup); apply waits for it before 2 steps',
+      '    destroys scsi1: tank:vm-401-disk-1 (500GiB)',
+      '    destroys unused0: tank:vm-401-disk-2',
+    ]);
   });
 });
 

@@ -1,9 +1,11 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
+import { printByteSize } from '../../base/units.ts';
 import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
 import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
 import type { Step } from '../../kinds/step.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
+import type { DestroyedVolume } from '../../kinds/vm/disks.ts';
 import { foldChanges, type ShownChange } from './folded-changes.ts';
 import { type Paint, padVisible, plainPaint, type Style } from './paint.ts';
 import { chooseView, type ViewDeps } from './view.ts';
@@ -92,8 +94,8 @@ function renderStep(step: Step, plan: Plan, paint: Paint): string[] {
   return [`${paint('green', `+ ${step.address}`)}  ${title}`, ...rest.map((line) => paint('dim', `    ${line}`))];
 }
 
-function isWorthShowing({ kind, unmanaged, restartPending }: Change): boolean {
-  return kind !== 'none' || unmanaged.length > 0 || restartPending.length > 0;
+function isWorthShowing({ kind, unmanaged, restartPending, notes = [] }: Change): boolean {
+  return kind !== 'none' || unmanaged.length > 0 || restartPending.length > 0 || notes.length > 0;
 }
 
 export function renderChange(change: Change, paint: Paint, steps: readonly Step[] = []): string[] {
@@ -104,18 +106,24 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
   const notes = [
     ...(change.kind === 'update' ? steps.flatMap(describeStep) : []),
     ...(change.inherited.length > 0 && change.kind !== 'none'
-      ? [`inherited, kept: ${change.inherited.join('; ')}`]
+      ? [`${change.kind === 'replace' ? 'from the template' : 'inherited, kept'}: ${change.inherited.join('; ')}`]
       : []),
     ...(change.unmanaged.length > 0 ? [`no longer managed, left unchanged: ${change.unmanaged.join(', ')}`] : []),
     ...(change.restarts ? ['the VM is restarted'] : []),
     ...(change.restartPending.length > 0 ? [`restart pending: ${change.restartPending.join(', ')}`] : []),
+    ...(change.notes ?? []),
   ];
   return [
     title,
     paint('dim', `    ${change.reason}`),
     ...renderDifferences(change.differences, change.kind !== 'update', paint),
     ...notes.map((note) => paint('dim', `    ${note}`)),
+    ...(change.destroys ?? []).map((volume) => paint('red', `    destroys ${printDestroyed(volume)}`)),
   ];
+}
+
+function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): string {
+  return `${slot}: ${volume}${sizeBytes === undefined ? '' : ` (${printByteSize(sizeBytes)})`}`;
 }
 
 /** Kinds that are not created as a VM is have verbs of their own, and some of their actions too. */
@@ -143,9 +151,19 @@ export function renderDifferences(differences: readonly Difference[], isNew: boo
 
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return '(nothing)';
+  if (typeof value === 'string' && SSH_KEY.test(value)) return printSshKey(value);
   if (typeof value === 'string') return value === '' || /\s/.test(value) ? JSON.stringify(value) : value;
   if (Array.isArray(value)) return `[${value.map(printValue).join(', ')}]`;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+const SSH_KEY = /^(ssh-|ecdsa-|sk-)[\w@.-]+ [A-Za-z0-9+/]{32,}=*/;
+const KEY_TAIL = 8;
+
+/** Type and comment tell people more than the key; without a comment, its last characters. */
+function printSshKey(key: string): string {
+  const [type = '', body = '', ...comment] = key.trim().split(/\s+/);
+  return `${type} ${comment.length > 0 ? comment.join(' ') : `…${body.slice(-KEY_TAIL)}`}`;
 }
 
 interface Totals {

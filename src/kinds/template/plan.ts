@@ -18,6 +18,7 @@ import { checkVm, type Findings } from '../vm/plan/checks.ts';
 import { pickTemplate } from '../vm/plan/choose-template.ts';
 import { creationDifferences, idChoice, reserveStep } from '../vm/plan/creation.ts';
 import { desiredConfigOf, seedStep, type VmPlan, type VmPlanInput } from '../vm/plan/desired-vm.ts';
+import { destroyed } from '../vm/plan/removal.ts';
 import { identityProblem } from '../vm/plan/verdict.ts';
 import { cloned, created, desiredValuesOf, emptyVm, type Owner, UNKNOWN_VMID } from '../vm/privileges/forecast.ts';
 import type { VmRecord } from '../vm/record.ts';
@@ -159,6 +160,7 @@ function build(input: TemplatePlanInput, making: Making, findings: Findings): Te
     change: {
       ...changeOf(template, making.kind, making.reason, planned),
       differences: creationDifferences(desired.finalised, base),
+      ...(making.freedId !== undefined && destroyed(observed.vms.get(vm.address))),
     },
     steps: stepsOfTemplate({
       template,

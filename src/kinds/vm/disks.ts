@@ -23,6 +23,15 @@ export interface Drive {
   readonly sizeBytes: number | undefined;
 }
 
+/** A volume that a plan destroys. */
+export interface DestroyedVolume {
+  /** `scsi0`; `unused0` for one that no drive uses. */
+  readonly slot: string;
+  /** `tank:vm-101-disk-0`. */
+  readonly volume: string;
+  readonly sizeBytes: number | undefined;
+}
+
 const DRIVE_KEY = /^(ide|sata|scsi|virtio|efidisk|tpmstate)\d+$/;
 /** Storages round sizes up to their blocks; a disk that is larger by at most this has the desired size. */
 const ROUNDING_BYTES = 64 * 1024 ** 2;
@@ -42,6 +51,17 @@ export function parseDrive(key: string, text: string): Drive {
 
 export function drivesOf(values: ReadonlyMap<string, string>): Drive[] {
   return [...values].filter(([key]) => isDriveKey(key)).map(([key, text]) => parseDrive(key, text));
+}
+
+/** Volumes that Proxmox destroys with the VM, or with these drives of it. Media that other VMs may use are not among them. */
+export function volumesOf(values: ReadonlyMap<string, string>, slots?: ReadonlySet<string>): DestroyedVolume[] {
+  return [...values].flatMap(([slot, text]): DestroyedVolume[] => {
+    if (slots ? !slots.has(slot) : !isDriveKey(slot) && !/^unused\d+$/.test(slot)) return [];
+    const drive = isDriveKey(slot) ? parseDrive(slot, text) : undefined;
+    const volume = drive?.file ?? text.split(',')[0] ?? '';
+    const kind = parseVolume(volume)?.kind;
+    return kind === 'image' || kind === 'other' ? [{ slot, volume, sizeBytes: drive?.sizeBytes }] : [];
+  });
 }
 
 export function findCloudInitDrive(values: ReadonlyMap<string, string>): Drive | undefined {

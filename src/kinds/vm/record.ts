@@ -50,6 +50,8 @@ const facts = {
   /** Sent in the description of a new VM, so that a request whose answer was lost can be matched to its VM. */
   nonce: z.string().optional(),
   createdAt: z.string().optional(),
+  /** The template it was cloned from: the file's name or id of it, and its id. */
+  source: z.strictObject({ reference: z.union([z.string(), z.number()]), vmid: z.number().int() }).optional(),
   template: template.optional(),
   /** The one in the VM's drive, and the digest of its content. */
   seed: z.strictObject({ ...seedPlace, digest: z.string() }).optional(),

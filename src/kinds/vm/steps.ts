@@ -26,6 +26,8 @@ export interface CloneInput extends Making {
     readonly vmid: number;
     /** A template that the same plan builds: its id is known once it exists. */
     readonly address?: Address;
+    /** How the file names it. */
+    readonly reference?: string | number;
   };
   readonly name: string;
   readonly mode: 'full' | 'linked';

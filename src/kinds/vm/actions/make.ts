@@ -15,6 +15,7 @@ import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
 import { unpackDesired } from '../packed.ts';
 import { macsOf } from '../parts.ts';
+import type { VmRecord } from '../record.ts';
 import type { CloneInput, CreateInput, IdChoice } from '../steps.ts';
 import { creationValues } from '../writes.ts';
 import { knownVm, look } from './look.ts';
@@ -32,6 +33,8 @@ interface MakingJob {
   readonly recipe: string | undefined;
   /** The VM's own notes, without the ownership line. */
   readonly notes: string | undefined;
+  /** Of a clone: what it is copied from. */
+  readonly source?: VmRecord['source'];
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
 }
 
@@ -116,7 +119,8 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   const sentAt = context.clock.now();
   const { name, recipe } = job;
   const template = recipe === undefined ? undefined : { recipe };
-  await context.intend({ ...making, sentAt }, { phase: 'creating', vmid, node, name, nonce, template });
+  const source = job.source && { source: job.source };
+  await context.intend({ ...making, sentAt }, { phase: 'creating', vmid, node, name, nonce, template, ...source });
   const owner = { stack: context.stack, address: context.address, vmid, ...lineageOf(context, recipe) };
   const line = printOwnership({ ...owner, recipe, nonce, incomplete: true });
   try {
@@ -211,6 +215,7 @@ export const cloneVm: Action<CloneInput> = async (context, input) => {
     node: source.node,
     recipe: input.recipe,
     notes: input.notes,
+    ...(source.reference !== undefined && { source: { reference: source.reference, vmid: sourceId } }),
     send: (newid, description) =>
       context.pve
         .node(source.node)

@@ -65,14 +65,28 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
       node: fields.node,
       vmid: planned,
       reason: reason ?? creationReason(vm, template),
-      differences: [...creationDifferences(desired, base), ...diffHa(fields.ha || undefined, undefined, undefined)],
-      inherited: template ? inheritedDevices(desired, base).map(({ key, summary }) => `${key}: ${summary}`) : [],
+      differences: [
+        ...placeDifferences(vm),
+        ...creationDifferences(desired, base),
+        ...diffHa(fields.ha || undefined, undefined, undefined),
+      ],
+      inherited: template
+        ? inheritedDevices(desired, asCloned(vm, base)).map(({ key, summary }) => `${key}: ${summary}`)
+        : [],
       unmanaged: [],
       restartPending: [],
       restarts: false,
     },
     steps,
   };
+}
+
+/** Fields that act only at the creation: no key of the configuration holds them. */
+function placeDifferences({ fields: { pool, clone } }: ResolvedVm): Difference[] {
+  const given = { pool, 'clone.storage': clone?.storage, 'clone.format': clone?.format };
+  return Object.entries(given).flatMap(([path, after]): Difference[] =>
+    after === undefined ? [] : [{ path, key: path, before: null, after, by: 'file', effect: 'live' }],
+  );
 }
 
 function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): string {
@@ -126,7 +140,12 @@ function cloneStep(vm: ResolvedVm, ids: IdChoice, template: TemplateChoice & { o
   const { fields, address } = vm;
   const source = template.template;
   const clone: CloneInput = {
-    source: { node: source.node, vmid: source.vmid, ...(source.address !== undefined && { address: source.address }) },
+    source: {
+      node: source.node,
+      vmid: source.vmid,
+      ...(source.address !== undefined && { address: source.address }),
+      ...(fields.clone && { reference: fields.clone.template }),
+    },
     name: fields.name,
     mode: fields.clone?.mode ?? 'full',
     ...ids,

@@ -1,5 +1,4 @@
 /** The plan of an existing VM that is ours: its differences, the steps for them, and changes that need a restart. Pure. */
-import { advice, command, type Hint } from '../../../base/hint.ts';
 import { compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Change } from '../../change.ts';
 import { textOfWords } from '../../fields/words.ts';
@@ -9,6 +8,7 @@ import type { Step } from '../../step.ts';
 import { heldVolumes } from '../actions/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../desired.ts';
 import { type Difference, diffVm, type Recorded } from '../diff/diff.ts';
+import { volumesOf } from '../disks.ts';
 import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha.ts';
 import { inheritedDevices } from '../inherited.ts';
 import { comparableHa, observedHa } from '../observe-ha.ts';
@@ -29,6 +29,7 @@ import {
   type VmPlan,
   type VmPlanInput,
 } from './desired-vm.ts';
+import { notesOn } from './notes.ts';
 
 export function planExisting(
   input: VmPlanInput,
@@ -43,7 +44,7 @@ export function planExisting(
   const ha = haDifferences(vm, observed, actual.vmid, last);
   const differences = [...diff.differences, ...ha];
   const values = effectiveValues(actual);
-  const impossible = impossibleProblems(vm, diff.differences, values, undoOrReplace(vm));
+  const impossible = impossibleProblems(vm, diff.differences, values, undo(vm, actual, diff.differences));
   findings.problems.push(...impossible);
   if (impossible.length > 0) return undefined;
   const before = findings.problems.length;
@@ -68,6 +69,8 @@ export function planExisting(
       unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path)),
       restartPending: input.mayRestart ? [] : pendingAfter(actual, diff),
       restarts: steps.some((step) => step.action === 'vm.restart'),
+      ...removedVolumes(differences, desired, values),
+      ...notesOn(input, recorded, actual, steps),
     },
     steps,
   };
@@ -152,8 +155,22 @@ function existingReason(kind: Change['kind'], differences: readonly Difference[]
     : 'The file changed.';
 }
 
-function undoOrReplace({ address }: ResolvedVm): Hint {
-  return advice`Undo the change in the file, or replace the VM: ${command('apply', '--replace', address)}`;
+/** Drives that the file removes, with their volumes. */
+function removedVolumes(
+  differences: readonly Difference[],
+  desired: DesiredConfig,
+  values: ReadonlyMap<string, string>,
+): Pick<Change, 'destroys'> {
+  const removed = differences.flatMap(({ key }) => (desired.get(key)?.desired.kind === 'absent' ? [key] : []));
+  const destroys = volumesOf(values, new Set(removed));
+  return destroys.length > 0 ? { destroys } : {};
+}
+
+function undo({ fields }: ResolvedVm, actual: VmObserved, differences: readonly Difference[]): string {
+  const moved = differences.find(({ path, effect }) => effect === 'impossible' && /^disks\.\w+\.storage$/.test(path));
+  if (!moved) return 'Undo the change in the file.';
+  const move = `qm disk move ${actual.vmid} ${moved.key} ${fields.disks?.[moved.key]?.storage}`;
+  return `Undo the change in the file, or move the disk on ${actual.node} and then plan again: ${move}`;
 }
 
 function existingSteps(

@@ -23,7 +23,7 @@ import { forkedVms, forkProblem } from './forks.ts';
 import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
-import { removedMachines } from './removal.ts';
+import { destroyed, removedMachines } from './removal.ts';
 import { inRolls } from './roll.ts';
 import { planVm } from './verdict.ts';
 
@@ -129,6 +129,7 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     kind: 'replace' as const,
     vmid: recorded.vmid,
     reason: `It is replaced, because you asked for it.${newId(made.change.vmid, recorded.vmid)}`,
+    ...destroyed(context.observed.vms.get(vm.address)),
   };
   const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
   return renamed(vm, context, { change, steps: precededBy(destroy, made.steps) });

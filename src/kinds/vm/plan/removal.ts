@@ -10,7 +10,9 @@ import type { ObservedVm } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
+import { volumesOf } from '../disks.ts';
 import { notOurs, sameVm } from '../identity.ts';
+import { effectiveValues } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { forkedVms, forkProblem } from './forks.ts';
@@ -40,6 +42,7 @@ export function removedMachines(
           vmid: recorded.vmid,
           reason: reasons[kind],
           ...UNDETAILED,
+          ...(kind === 'delete' && destroyed(observedVm)),
         },
         steps: kind === 'keep' ? [] : [destroyStep(address, 'shutdown')],
         isRemoval: true,
@@ -101,7 +104,22 @@ function compare(a: number, b: number): number {
 function changeOf(address: Address, { name, node, vmid }: VmRecord, observedVm: ObservedVm | undefined): Change {
   const isGone = observedVm?.kind === 'gone';
   const reason = isGone ? 'It no longer exists. Proxwright removes it from the state.' : 'The stack is destroyed.';
-  return { address, kind: isGone ? 'forget' : 'delete', name, node, vmid, reason, ...UNDETAILED };
+  return {
+    address,
+    kind: isGone ? 'forget' : 'delete',
+    name,
+    node,
+    vmid,
+    reason,
+    ...UNDETAILED,
+    ...destroyed(observedVm),
+  };
+}
+
+/** What goes with a VM. */
+export function destroyed(observedVm: ObservedVm | undefined): Pick<Change, 'destroys'> {
+  const destroys = observedVm?.kind === 'present' ? volumesOf(effectiveValues(observedVm.vm)) : [];
+  return destroys.length > 0 ? { destroys } : {};
 }
 
 function stepsOf(

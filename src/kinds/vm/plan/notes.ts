@@ -1,0 +1,61 @@
+/**
+ * What a plan has to say about an existing VM although it changes nothing about it: fields that act only when a VM is
+ * created, and a lock that another client holds. Pure.
+ */
+import { counted } from '../../../base/units.ts';
+import type { Change } from '../../change.ts';
+import type { Observed } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { Step } from '../../step.ts';
+import type { VmObserved } from '../observed.ts';
+import type { VmRecord } from '../record.ts';
+import type { VmPlanInput } from './desired-vm.ts';
+
+export function notesOn(
+  { vm, observed }: VmPlanInput,
+  recorded: VmRecord,
+  actual: VmObserved,
+  steps: readonly Step[],
+): Pick<Change, 'notes'> {
+  const notes = [
+    ...templateNote(vm, recorded, observed),
+    ...idNote(vm, actual),
+    ...poolNote(vm, actual, observed),
+    ...lockNote(actual, steps),
+  ];
+  return notes.length > 0 ? { notes } : {};
+}
+
+/** Nothing follows a template by itself: that would destroy the VM's disks. */
+function templateNote({ address, fields }: ResolvedVm, { source }: VmRecord, { guests }: Observed): string[] {
+  const reference = fields.clone?.template;
+  if (reference === undefined || !source) return [];
+  const candidates = [...guests.values()].filter(({ vmid, name, template, type }) =>
+    typeof reference === 'number' ? vmid === reference : template && type === 'qemu' && name === reference,
+  );
+  if (candidates.some(({ vmid }) => vmid === source.vmid)) return [];
+  // Not listed yet, or hidden: then only the name can tell.
+  if (candidates.length === 0 && (reference === source.reference || reference === source.vmid)) return [];
+  const [now] = candidates;
+  const next = now ? `${now.name ?? reference} (${now.vmid})` : String(reference);
+  return [
+    `made from template ${source.reference} (${source.vmid}); the file now means ${next}. The VM stays as it is. To follow, replace it (--replace ${address}), which destroys its disks`,
+  ];
+}
+
+function idNote({ fields }: ResolvedVm, { vmid }: VmObserved): string[] {
+  if (fields.vmid === undefined || fields.vmid === vmid) return [];
+  return [`the file says vmid ${fields.vmid}; an existing VM keeps its id`];
+}
+
+function poolNote({ fields }: ResolvedVm, { vmid }: VmObserved, { guests }: Observed): string[] {
+  const now = guests.get(vmid)?.pool;
+  // A token without Pool.Audit does not see the pool of a guest.
+  if (fields.pool === undefined || now === undefined || now === fields.pool) return [];
+  return [`in pool ${now}; the file says ${fields.pool}, which counts only when a VM is created`];
+}
+
+function lockNote({ lock }: VmObserved, steps: readonly Step[]): string[] {
+  if (lock === undefined || steps.length === 0) return [];
+  return [`locked right now (${lock}); apply waits for it before ${counted(steps.length, 'step')}`];
+}

@@ -1,0 +1,116 @@
+/** No data is lost that the plan did not name: every plan that destroys volumes lists each of them with its slot and size. */
+import { describe, expect, it } from 'vitest';
+import { failuresOf } from './support/invariants.ts';
+import { type RunEnd, Scene } from './support/scene.ts';
+
+const GIB = 1024 ** 3;
+const stack = (disks: string, more = '') => `version: 1
+stack: lab
+vms:
+  web:
+    name: web
+    vmid: 420
+    node: pve1
+    guest: plain
+    power: stopped
+    clone: { template: ubuntu-24.04, storage: local-lvm }
+    disks: { ${disks} }
+${more}`;
+const WITH_DATA = stack('scsi1: { storage: local-lvm, size: 2GiB }');
+
+const volumes = (end: RunEnd) =>
+  end.kind === 'ended'
+    ? end.plan.changes.map(({ kind, destroys = [] }) => [
+        kind,
+        ...destroys.map(({ slot, sizeBytes }) => `${slot} ${(sizeBytes ?? 0) / GIB}`),
+      ])
+    : [[end.kind]];
+
+async function made(): Promise<Scene> {
+  const scene = new Scene();
+  expect(failuresOf(await scene.apply(WITH_DATA))).toEqual([]);
+  return scene;
+}
+
+describe('the volumes that a plan destroys', () => {
+  it('of a replacement are all volumes of the VM, also of a disk that left the file', async () => {
+    const scene = await made();
+    const [[kind = '', ...slots] = []] = volumes(await scene.plan(stack(''), { replace: ['vm.web'] }));
+    expect(kind).toBe('replace');
+    expect(slots).toEqual(expect.arrayContaining([expect.stringMatching(/^scsi0 /), 'scsi1 2']));
+  });
+
+  it('of a removed disk are that volume alone', async () => {
+    const scene = await made();
+    expect(volumes(await scene.plan(stack('scsi1: { remove: true }')))).toEqual([['update', 'scsi1 2']]);
+  });
+
+  it('of a destroy, and of a VM that left the file, are all of them; none while it is kept', async () => {
+    const scene = await made();
+    const other = WITH_DATA.replace('  web:', '  app:').replace('name: web', 'name: app').replace('420', '421');
+    expect(volumes(await scene.plan(other)).at(-1)).toEqual(['keep']);
+    expect(volumes(await scene.plan(other, { allowDelete: true })).at(-1)).toEqual(
+      expect.arrayContaining(['delete', 'scsi1 2']),
+    );
+    expect(volumes(await scene.destroy(WITH_DATA))[0]).toEqual(expect.arrayContaining(['delete', 'scsi1 2']));
+  });
+});
+
+describe('a change of storage', () => {
+  it('is refused with the way to move the disk, and recommends nothing that destroys it', async () => {
+    const scene = await made();
+    const end = await scene.plan(stack('scsi1: { storage: nfs, size: 2GiB }'));
+    const hints = end.kind === 'refused' ? end.problems.map(({ hint }) => hint?.text) : [end.kind];
+    expect(hints).toEqual([expect.stringContaining('qm disk move 420 scsi1 nfs')]);
+    expect(hints.join()).not.toContain('--replace');
+  });
+});
+
+describe('a plan says what it will not change', () => {
+  it('names the template that a VM was made from, once the file means another one', async () => {
+    const scene = await made();
+    const notes = async (text: string) => {
+      const end = await scene.plan(text);
+      return end.kind === 'ended' ? end.plan.changes.map(({ kind, notes: all = [] }) => [kind, ...all]) : [[end.kind]];
+    };
+    expect(await notes(WITH_DATA)).toEqual([['none']]);
+    expect(await notes(WITH_DATA.replace('template: ubuntu-24.04', 'template: 9000'))).toEqual([['none']]);
+    expect(await notes(WITH_DATA.replace('template: ubuntu-24.04', 'template: talos'))).toEqual([
+      [
+        'none',
+        expect.stringMatching(
+          /^made from template ubuntu-24\.04 \(9000\); the file now means talos.*--replace vm\.web/,
+        ),
+      ],
+    ]);
+    expect(await notes(WITH_DATA.replace('vmid: 420', 'vmid: 422'))).toEqual([
+      ['none', 'the file says vmid 422; an existing VM keeps its id'],
+    ]);
+  });
+
+  it('mentions a lock on a VM that it changes, and only then', async () => {
+    const scene = await made();
+    const vm = scene.world.vms.get(420);
+    if (vm) vm.config = { ...vm.config, current: new Map([...vm.config.current, ['lock', 'backup']]) };
+    expect(await scene.plan(`${WITH_DATA}    cpu: { cores: 2 }\n`)).toMatchObject({
+      plan: { changes: [{ kind: 'update', notes: [expect.stringContaining('locked right now (backup)')] }] },
+    });
+    const calm = await scene.plan(WITH_DATA);
+    expect(calm.kind === 'ended' && calm.plan.changes[0]?.notes).toBeUndefined();
+  });
+
+  it('shows pool, target storage and the storage that inherited disks get', async () => {
+    const text = WITH_DATA.replace('vmid: 420', 'vmid: 430')
+      .replace('power: stopped', 'power: stopped\n    pool: lab')
+      .replace('storage: local-lvm }\n', 'storage: nfs, format: qcow2 }\n');
+    const end = await new Scene().plan(text);
+    if (end.kind !== 'ended') throw new Error(JSON.stringify(end));
+    const [change] = end.plan.changes;
+    expect(change?.differences.slice(0, 3).map(({ path, after }) => `${path}=${after}`)).toEqual([
+      'pool=lab',
+      'clone.storage=nfs',
+      'clone.format=qcow2',
+    ]);
+    expect(change?.inherited.join()).toMatch(/scsi0: .* on nfs/);
+  });
+});
