@@ -124,7 +124,7 @@ const convertToTemplate: Action<ConvertInput> = async (context, expected) => {
     if (vm.template) return 'done';
     assertFit(context, vm, expected);
     const { node, vmid } = vm;
-    await context.intend({ vmid, node, template: true });
+    await context.intend({ vmid, node, template: true, sentAt: context.clock.now() });
     context.progress('convert to a template');
     await runTask(context, {
       what: 'convert to a template',

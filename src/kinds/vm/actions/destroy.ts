@@ -40,7 +40,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
     if (runs && stop === 'refuse') throw stillRunning(context, vm);
     await releaseFromHa(context, vm);
     if (runs && stop !== 'refuse') {
-      await context.intend({ vmid: vm.vmid, node: vm.node, stop });
+      await context.intend({ vmid: vm.vmid, node: vm.node, stop, sentAt: context.clock.now() });
       await switchOff(context, vm, stop);
       // Time has passed since the last read.
       return 'again';
@@ -53,7 +53,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
 
 async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   const { node, vmid } = vm;
-  await context.intend({ vmid, node, destroy: true });
+  await context.intend({ vmid, node, destroy: true, sentAt: context.clock.now() });
   context.progress('destroy');
   const result = await runTask(context, {
     what: 'destroy',
@@ -61,6 +61,7 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
     vmid,
     type: 'qmdestroy',
     timeoutMs: DESTROY_MS,
+    isOver: async () => (await lookIfThere(context)) === undefined,
     send: () =>
       sendToOurs(context, vm, (options, observed) => {
         refuseProtected(context, observed);

@@ -52,7 +52,7 @@ async function bringAbout(
   const { vmid } = vm;
   if (desired === false) {
     if (!observed) return false;
-    await context.intend({ vmid, ha: false });
+    await context.intend({ vmid, ha: false, sentAt: context.clock.now() });
     context.progress('ha');
     await remove(context, vm);
     return true;
@@ -60,7 +60,7 @@ async function bringAbout(
   const existing = observed === 'unknown' ? undefined : observed;
   const changes = haChanges(desired, existing);
   if (existing && Object.keys(changes).length === 0) return false;
-  await context.intend({ vmid, ha: { ...changes } });
+  await context.intend({ vmid, ha: { ...changes }, sentAt: context.clock.now() });
   context.progress('ha');
   if (existing) await sendToOurs(context, vm, (options) => ha.update(vmid, changes, options));
   else await create(context, vm, desired);

@@ -91,7 +91,8 @@ export function sendToOurs<T>(
 ): Promise<T> {
   const known = knownVm(context);
   return context.pve.inOneSlot(async (options) => {
-    const observed = await readConfiguration(context, node, vmid, options);
+    // Short, so that the time of the journaled intent is that of the request.
+    const observed = await readConfiguration(context, node, vmid, { ...options, timeoutMs: IDENTITY_MS, attempts: 1 });
     if (!observed) throw goneMeanwhile(context, { node, vmid });
     if (!sameVm(known, observed)) {
       throw notOurs({ address: context.address, recorded: known, observed, acted: context.observed.acted });
@@ -100,6 +101,8 @@ export function sendToOurs<T>(
     return send({ ...options, attempts: 1 }, observed);
   }, context.signal);
 }
+
+const IDENTITY_MS = 15_000;
 
 /** The next round finds out where it is. */
 function goneMeanwhile(context: ActionContext, vm: Pick<VmObserved, 'node' | 'vmid'>): ProxwrightError {

@@ -17,7 +17,7 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
     const { node, vmid } = vm;
     if (node === target) return 'done';
     const online = await isRunning(context, vm);
-    await context.intend({ vmid, node, target });
+    await context.intend({ vmid, node, target, sentAt: context.clock.now() });
     context.progress(`migrate to ${target}`);
     const result = await runTask(context, {
       what: `migration to ${target}`,

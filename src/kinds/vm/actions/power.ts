@@ -27,7 +27,7 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
     const vm = await lastLook(context);
     const { node, vmid } = vm;
     if (mayBeUnderWay) await awaitEarlierStart(context, vm);
-    await context.intend({ vmid, node, start: true });
+    await context.intend({ vmid, node, start: true, sentAt: context.clock.now() });
     context.progress('start');
     try {
       await powerTask(context, vm, {
@@ -62,7 +62,7 @@ export const stopVm: Action<StopInput> = async (context, { how, asDeclared }) =>
   await inRounds(context, how, async () => {
     const vm = await look(context);
     if (!(await isRunning(context, vm))) return 'done';
-    await context.intend({ vmid: vm.vmid, node: vm.node, stop: how });
+    await context.intend({ vmid: vm.vmid, node: vm.node, stop: how, sentAt: context.clock.now() });
     await switchOff(context, vm, how);
     return 'done';
   });
@@ -106,6 +106,7 @@ export async function switchOff(context: ActionContext, vm: VmObserved, how: Sto
       type: how === 'shutdown' ? 'qmshutdown' : 'qmstop',
       timeoutMs: shutdownMs + SHUTDOWN_MARGIN_MS,
       reached: 'stopped',
+      isOver: async () => !(await isRunning(context, vm)),
       send: () =>
         sendToOurs(context, vm, (options) =>
           how === 'shutdown'
@@ -124,6 +125,7 @@ interface PowerRequest {
   readonly type: string;
   readonly timeoutMs: number;
   readonly reached: 'running' | 'stopped';
+  readonly isOver?: () => Promise<boolean>;
   readonly send: () => Promise<Upid>;
 }
 

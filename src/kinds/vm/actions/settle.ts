@@ -6,6 +6,7 @@ import type { Instant } from '../../../base/clock.ts';
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext, OpenAct, Settled } from '../../action.ts';
+import type { VmObserved } from '../observed.ts';
 import { lookIfThere } from './look.ts';
 import { recordMade } from './make.ts';
 import { settledOccupant } from './occupant.ts';
@@ -26,8 +27,7 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
     if (context.recorded()?.uuid === undefined) return nothingLeft(context);
-    await waitForOwnTasks(context);
-    const vm = await lookIfThere(context);
+    const vm = await afterLastRequest(context, open);
     if (!vm) {
       await removeAllSeeds(context);
       await context.forget();
@@ -38,6 +38,22 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
       open.action === 'vm.restart' && open.intent !== undefined && !(await isRunning(context, vm));
     return { outcome: isHalfRestarted ? 'interrupted' : 'ended' };
   });
+}
+
+/**
+ * The VM once no request of the dead run can arrive any more: a DELETE or a stop that is still on its way would hit whatever
+ * the next steps make of this id. One that carries a digest needs no wait; Proxmox refuses it after the next change.
+ */
+async function afterLastRequest(context: ActionContext, open: OpenAct): Promise<VmObserved | undefined> {
+  const found = await waitForOwnTasks(context);
+  const vm = await lookIfThere(context);
+  const sentAt = open.upid === undefined && found === 0 ? sentAtOf(open.intent) : undefined;
+  const waitMs = vm && sentAt !== undefined ? onItsWayMs(context, sentAt) : 0;
+  if (waitMs === 0) return vm;
+  context.progress('waiting for a request of the earlier run that may still arrive');
+  await context.clock.sleep(waitMs, context.signal);
+  await waitForOwnTasks(context);
+  return lookIfThere(context);
 }
 
 /** A lock that only root can remove stops this VM, whose next step reports it again, but not the others. */
@@ -81,18 +97,19 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
   return { outcome: 'made' };
 }
 
-/** The intent that `makeVm` journals. */
+/** From the intent of a request that Proxmox would carry out whenever it arrives. */
 function sentAtOf(intent: unknown): Instant | undefined {
   const sentAt = typeof intent === 'object' && intent !== null && 'sentAt' in intent ? intent.sentAt : undefined;
   return typeof sentAt === 'number' ? sentAt : undefined;
 }
 
-/** A request may have been sent before its task id reached the journal. */
-async function waitForOwnTasks(context: ActionContext): Promise<void> {
+/** A request may have been sent before its task id reached the journal. Returns how many tasks there were. */
+async function waitForOwnTasks(context: ActionContext): Promise<number> {
   const recorded = context.recorded();
-  if (!recorded) return;
+  if (!recorded) return 0;
   const upids = await runningTasks(context, { node: recorded.node, id: recorded.vmid });
   for (const upid of upids) await waitForEnd(context, upid);
+  return upids.length;
 }
 
 /** The VM shows how it ended; only a task that has not ended is an error. */

@@ -14,6 +14,11 @@ export interface TaskRequest {
   readonly type: string;
   readonly timeoutMs: number;
   readonly send: () => Promise<Upid | undefined>;
+  /**
+   * For a request without a digest that would do harm if it arrived late, such as a DELETE once the id has a new VM: says
+   * whether it has had its effect. Without an answer, nothing follows until that is so or the request can no longer arrive.
+   */
+  readonly isOver?: () => Promise<boolean>;
 }
 
 /**
@@ -28,10 +33,29 @@ export async function runTask(context: ActionContext, request: TaskRequest): Pro
     if (!isOutcomeUnknown(error)) throw error;
     const { node, vmid, type } = request;
     [upid] = await runningTasks(context, { node, id: vmid, type });
+    if (upid === undefined && request.isOver) upid = await arrivedLate(context, request, request.isOver);
     context.log.log('debug', `${context.address}: the answer to ${request.what} was lost`, { upid: upid ?? null });
     if (upid === undefined) throw error;
   }
   return upid && followListed(context, upid, request);
+}
+
+const LATE_POLL_MS = 5_000;
+
+/** Waits for a request whose answer was lost, for as long as it can still arrive. */
+async function arrivedLate(
+  context: ActionContext,
+  { node, vmid, type, what }: TaskRequest,
+  isOver: () => Promise<boolean>,
+): Promise<Upid | undefined> {
+  const deadline = context.clock.ticks() + ON_ITS_WAY_MS;
+  while (!(await isOver()) && context.clock.ticks() < deadline) {
+    context.progress(`${what}: no answer came; waiting until the request can no longer arrive`);
+    await context.clock.sleep(LATE_POLL_MS, context.signal);
+    const [upid] = await runningTasks(context, { node, id: vmid, type });
+    if (upid !== undefined) return upid;
+  }
+  return undefined;
 }
 
 /** A node that does not know the task may still list it as running: then wait for it, and send nothing again. */
