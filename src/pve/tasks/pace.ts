@@ -55,7 +55,7 @@ export class TaskPace {
   /** What the task reports about itself counts more than what others took. */
   progressed(fraction: number): void {
     const now = this.#clock.ticks();
-    if (fraction > 0) this.#expectedEnd = this.#startedAt + (now - this.#startedAt) / fraction;
+    if (fraction > 0) this.#expectedEnd = this.#startedAt + Math.ceil((now - this.#startedAt) / fraction);
   }
 
   nextPauseMs(): number {
@@ -75,6 +75,6 @@ export class TaskPace {
 
   #newsMs(): number {
     const wholeMs = (this.#expectedEnd ?? 0) - this.#startedAt;
-    return Math.min(LONGEST_NEWS_MS, Math.max(SHORTEST_NEWS_MS, NEWS_SHARE * wholeMs));
+    return Math.min(LONGEST_NEWS_MS, Math.max(SHORTEST_NEWS_MS, Math.ceil(NEWS_SHARE * wholeMs)));
   }
 }

@@ -156,7 +156,7 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
   // A task of ours ran, so a locked configuration under this id is what it left behind.
   const isCertain = !isDoubtful && !isFamily(error, 'task');
   const occupant = await settledOccupant(context, making, { isCertain });
-  context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the id has ${occupant.kind}`);
+  context.log.log('debug', `${context.address}: ${job.what} to ${making.vmid} failed; the place is ${occupant.kind}`);
   switch (occupant.kind) {
     case 'ours':
       await recordMade(context, occupant.vm);
