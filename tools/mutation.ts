@@ -5,8 +5,8 @@
  * share. What survives, and why: docs/mutation.md.
  */
 import { relative } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Stryker } from '@stryker-mutator/core';
+import { refuseArguments, toolArguments } from './arguments.ts';
 
 interface Area {
   readonly mutate: readonly string[];
@@ -46,12 +46,13 @@ const AREAS: Readonly<Record<string, Area>> = {
 
 const LEAST_KILLED_PERCENT = 85;
 
-const { values, positionals } = parseArgs({
+const USAGE = `npm run mutation -- [--files PATTERN] [AREA …]\n\nAreas: ${Object.keys(AREAS).join(', ')}.`;
+const { values, positionals } = toolArguments(USAGE, {
   options: { files: { type: 'string' } },
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !(name in AREAS));
-if (unknown.length > 0) throw new Error(`No area "${unknown.join('", "')}". Areas: ${Object.keys(AREAS).join(', ')}.`);
+if (unknown.length > 0) refuseArguments(`There is no area "${unknown.join('", "')}".`, USAGE);
 
 for (const [name, area] of Object.entries(AREAS)) {
   if (positionals.length > 0 && !positionals.includes(name)) continue;

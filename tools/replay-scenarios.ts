@@ -7,7 +7,6 @@
  * Passing scenarios are only counted, unless `--all` asks for their lines too. Exit code 1 if anything differs,
  * 2 if no scenario has such a name.
  */
-import { parseArgs } from 'node:util';
 import { seededRandom } from '../src/base/random.ts';
 import { createSimulator, recordedWorld } from '../src/simulator/index.ts';
 import { replayInProcess } from '../tests/contract/replay/in-process.ts';
@@ -17,6 +16,10 @@ import type { ReplayResult } from '../tests/contract/replay/run.ts';
 import { substituteScenario } from '../tests/contract/substitute.ts';
 import { substituteWorld } from '../tests/contract/substitute-world.ts';
 import { substitutionFor } from '../tests/contract/substitution.ts';
+import { toolArguments } from './arguments.ts';
+
+const USAGE =
+  'npx tsx tools/replay-scenarios.ts [--all] [--substituted] [--list-failing] [--seed SEED] [PART OF A NAME …]';
 
 async function replay(name: string, substituted: boolean, seed: string): Promise<ReplayResult> {
   const recorded = loadScenario(name);
@@ -32,7 +35,7 @@ async function replay(name: string, substituted: boolean, seed: string): Promise
   });
 }
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = toolArguments(USAGE, {
   allowPositionals: true,
   options: {
     substituted: { type: 'boolean', default: false },

@@ -3,11 +3,13 @@
  * fails is shrunk to the least trouble that makes it fail. One seed again, with its log: `npm run sim-test -- --seed 8241`,
  * with some of its trouble only: `--troubles 'lock*1,kill@2'`.
  */
-import { parseArgs } from 'node:util';
 import { complaintsOf, replayCommand, shortestFailure, storm } from '../tests/simulation/engine/support/storm.ts';
 import { chosenTroubles, troublesOf } from '../tests/simulation/engine/support/troubles.ts';
+import { toolArguments } from './arguments.ts';
 
-const { values } = parseArgs({
+const USAGE = 'npm run sim-test -- [--seeds COUNT] [--from SEED] [--seed SEED [--troubles NAMES]]';
+
+const { values } = toolArguments(USAGE, {
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },

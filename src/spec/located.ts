@@ -3,6 +3,7 @@
  * merging, ranges) keeps the positions, so a complaint about the result can still point at the line that caused it.
  */
 import type { Where } from '../base/diagnostics.ts';
+import { quotedText } from '../base/exact-text.ts';
 
 export type ScalarValue = string | number | boolean | null;
 
@@ -166,7 +167,7 @@ export function concealed(node: Located): Located {
 
 /** For messages: short, quoted, on one line. */
 export function quote(value: unknown): string {
-  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  const text = typeof value === 'string' ? quotedText(value) : String(value);
   return text.length > 70 ? `${text.slice(0, 60)}…"` : text;
 }
 

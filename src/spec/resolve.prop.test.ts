@@ -199,7 +199,7 @@ function written(stack: ResolvedStack): string {
     },
     (key, value: unknown) => {
       const print = units[key];
-      return print ? print(value) : typeof value === 'string' ? value.replaceAll(`\${`, `$\${`) : value;
+      return print ? print(value) : typeof value === 'string' ? value.replaceAll(`\${`, () => `$\${`) : value;
     },
   );
   return stringify(JSON.parse(text));

@@ -70,6 +70,16 @@ export interface RunningCommand {
   printed(text: string): Promise<void>;
 }
 
+/** The variables that `sim` prints as lines for a shell. */
+export function announcedVariables(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line): [string, string] => {
+      const [, name = '', value = ''] = /^export (\w+)='(.*)'$/.exec(line) ?? [];
+      return [name, value];
+    }),
+  );
+}
+
 export function startCommand(
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},

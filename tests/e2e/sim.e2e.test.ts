@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { ensureBuilt, type RunningCommand, runCommand, startCommand } from './built-command.ts';
+import { announcedVariables, ensureBuilt, type RunningCommand, runCommand, startCommand } from './built-command.ts';
 
 const running: RunningCommand[] = [];
 let folder = '';
@@ -32,7 +32,8 @@ async function startSim(...args: string[]): Promise<Announced> {
   const command = startCommand(['sim', '--listen', '127.0.0.1:0', ...args]);
   running.push(command);
   const lines = await command.firstLines(3);
-  const variable = (name: string) => lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
+  const variables = announcedVariables(lines);
+  const variable = (name: string) => variables[name] ?? '';
   return {
     command,
     endpoint: variable('PROXMOX_VE_ENDPOINT'),
@@ -122,7 +123,7 @@ describe('proxwright sim', () => {
     const again = startCommand(['sim', '--listen', new URL(first.endpoint).host]);
     running.push(again);
     const [endpoint] = await again.firstLines(3);
-    expect(endpoint).toBe(`PROXMOX_VE_ENDPOINT=${first.endpoint}`);
+    expect(endpoint).toBe(`export PROXMOX_VE_ENDPOINT='${first.endpoint}'`);
   });
 
   it('logs requests at debug level, without credentials', async () => {

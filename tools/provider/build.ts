@@ -5,11 +5,13 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { toolArguments } from '../arguments.ts';
 import { bundleProvider } from './bundle.ts';
 import { ADDRESS, packageVersion, programName } from './platforms.ts';
 
-const { values } = parseArgs({ options: { out: { type: 'string', default: 'build/provider/dev' } } });
+const { values } = toolArguments('npm run provider:build [-- --out DIR]', {
+  options: { out: { type: 'string', default: 'build/provider/dev' } },
+});
 const directory = resolve(values.out);
 await mkdir(directory, { recursive: true });
 await bundleProvider(join(directory, programName(packageVersion(), '.cjs')));

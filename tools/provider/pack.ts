@@ -7,12 +7,19 @@
  * registry). The same source, options and version of Node make the same bytes.
  */
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { refuseArguments, toolArguments } from '../arguments.ts';
 import { packProvider } from './pack-provider.ts';
 import { bundledScript, FORMS } from './packages.ts';
 import { isPlatform, PLATFORMS } from './platforms.ts';
 
-const { values } = parseArgs({
+const USAGE = `npm run provider:pack -- [--out DIR] [--forms LIST] [--platforms LIST] [--unpacked]
+
+  --out DIR         where the packages go (default: build/provider)
+  --forms LIST      ${FORMS.join(',')} (default: all)
+  --platforms LIST  ${PLATFORMS.join(',')} (default: all)
+  --unpacked        also write the packages unpacked`;
+
+const { values } = toolArguments(USAGE, {
   options: {
     out: { type: 'string', default: 'build/provider' },
     forms: { type: 'string', default: FORMS.join() },
@@ -22,12 +29,11 @@ const { values } = parseArgs({
 });
 
 const platforms = values.platforms.split(',').map((name) => {
-  if (!isPlatform(name)) throw new Error(`${name} is none of the platforms ${PLATFORMS.join(', ')}.`);
-  return name;
+  return isPlatform(name) ? name : refuseArguments(`"${name}" is not a platform.`, USAGE);
 });
 const wanted = values.forms.split(',');
 const unknown = wanted.filter((name) => !FORMS.some((form) => form === name));
-if (unknown.length > 0) throw new Error(`${unknown.join()} is none of the forms ${FORMS.join(', ')}.`);
+if (unknown.length > 0) refuseArguments(`"${unknown.join()}" is not a form.`, USAGE);
 
 const script = await bundledScript();
 for (const form of FORMS.filter((name) => wanted.includes(name))) {

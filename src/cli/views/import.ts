@@ -48,7 +48,7 @@ function showImported({ address, result, file, lines, obstacles }: ImportedVm, s
   if (!inFile && obstacles.length > 0) {
     terminal.log('warn', `${file} does not contain ${address} yet, and these lines alone do not make it valid:`);
     for (const obstacle of obstacles) terminal.log('warn', obstacle);
-    terminal.log('info', 'Add the lines, complete them, then run: proxwright validate');
+    terminal.log('info', 'Add the lines, complete them, then run proxwright validate.');
   } else if (!inFile) {
     terminal.log('info', `${file} does not contain ${address} yet. Add these lines, and the plan is empty.`);
   } else if (differences.length === 0) {

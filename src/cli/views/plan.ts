@@ -1,5 +1,6 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
+import { exactText, quotedText } from '../../base/exact-text.ts';
 import { printByteSize } from '../../base/units.ts';
 import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
 import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
@@ -152,7 +153,7 @@ export function renderDifferences(differences: readonly Difference[], isNew: boo
 export function printValue(value: unknown): string {
   if (value === null || value === undefined) return '(nothing)';
   if (typeof value === 'string' && SSH_KEY.test(value)) return printSshKey(value);
-  if (typeof value === 'string') return value === '' || /\s/.test(value) ? JSON.stringify(value) : value;
+  if (typeof value === 'string') return /\s/.test(value) ? quotedText(value) : exactText(value);
   if (Array.isArray(value)) return `[${value.map(printValue).join(', ')}]`;
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -11,10 +11,8 @@ export function simView(deps: ViewDeps & { readonly stdout: Output }): SimView {
   return chooseView<SimView>(deps, {
     human: ({ terminal, print }) => ({
       listening: (variables) => {
-        // A person pastes the lines into a shell, which would interpret an unquoted "!".
-        const line = ([name, value]: readonly [string, string]) =>
-          deps.stdout.isTTY ? `export ${name}='${value}'` : `${name}=${value}`;
-        print(Object.entries(variables).map(line));
+        // For a shell, also through a pipe or a file; it would interpret an unquoted "!".
+        print(Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`));
         terminal.log('info', 'Paste the three lines above into another terminal, then try: proxwright plan');
       },
     }),

@@ -85,6 +85,11 @@ export function word(): z.ZodType<string, string> {
   return z.string().regex(/^[^\s,;=]+$/, 'blanks, commas, semicolons and equals signs are not allowed here');
 }
 
+/** Text that Proxmox keeps on one line of its file. */
+export function singleLine(): z.ZodString {
+  return z.string().regex(/^[^\r\n]*$/, 'it must be a single line');
+}
+
 /** The name of a volume: `local:iso/debian.iso`. */
 export function volumeName(): z.ZodType<string, string> {
   return z.string().regex(/^[^\s:,]+:[^\s,]+$/, 'a volume is written storage:name, for example local:iso/debian.iso');

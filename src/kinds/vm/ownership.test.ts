@@ -120,6 +120,12 @@ describe('a line for a VM that has no id yet', () => {
     expect(recipeIn(printOwnership({ ...OWN, recipe: 'c0ffee' }))).toBe('c0ffee');
     expect(parseOwnership(printOwnership({ ...OWN, recipe: 'c0ffee' }))?.recipe).toBe('c0ffee');
   });
+
+  it('leaves carriage returns in the notes around it, as Proxmox does', () => {
+    const notes = appendOwnership('a\r\nb\r\n', printOwnership(OWN));
+    expect(stripOwnership(notes)).toBe('a\r\nb');
+    expect(ownershipLines(notes.replaceAll(/\r?\n/g, '\r\n'))).toEqual([printOwnership(OWN)]);
+  });
 });
 
 describe('the lineage in a line', () => {

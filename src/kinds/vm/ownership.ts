@@ -95,7 +95,7 @@ export function recipeIn(line: string): string | undefined {
 
 /** All ownership lines of the notes, also those that do not count. */
 export function ownershipLines(notes: string): string[] {
-  return linesOf(notes).filter((line) => parseOwnership(line) !== undefined);
+  return linesOf(notes).flatMap((line) => (parseOwnership(line) === undefined ? [] : [line.trimEnd()]));
 }
 
 export function findOwnership(notes: string): Ownership | undefined {
@@ -120,8 +120,9 @@ export function appendOwnership(notes: string, line: string | undefined): string
   return notes.trim() === '' ? line : `${notes.trimEnd()}\n\n${line}`;
 }
 
+/** Proxmox keeps a carriage return, so a line keeps it too. */
 function linesOf(notes: string): string[] {
-  return notes.split(/\r?\n/);
+  return notes.split('\n');
 }
 
 /** Escapes blanks and other characters that would end a part; letters of all languages stay readable. */

@@ -8,6 +8,7 @@ import { advice, type Hint, setting } from '../../base/hint.ts';
 import { redact, type Secret } from '../../base/secret.ts';
 import { shellQuoted } from '../../base/shell.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
+import { PRINT_FINGERPRINT } from '../http/endpoint.ts';
 import { findPhrase, type Phrase } from './phrases.ts';
 
 /** What is known about a request before its response. */
@@ -102,7 +103,7 @@ export function errorFromTransport(context: RequestContext, failure: TransportFa
       detail,
       where,
       cause,
-      hint: 'Check the endpoint and that port 8006 is open from here.',
+      hint: openPort(context.endpoint),
       ...(failure.systemCode !== undefined && { facts: { systemCode: failure.systemCode } }),
     });
   }
@@ -124,6 +125,14 @@ export function errorFromTransport(context: RequestContext, failure: TransportFa
   });
 }
 
+function openPort(endpoint: string | undefined): string {
+  const port = URL.canParse(endpoint ?? '') ? new URL(endpoint ?? '').port || '443' : USUAL_PORT;
+  const usual = port === USUAL_PORT ? '' : ` Proxmox itself listens on port ${USUAL_PORT}.`;
+  return `Check the endpoint, and that port ${port} is open from here.${usual}`;
+}
+
+const USUAL_PORT = '8006';
+
 function certificateError(context: RequestContext, failure: TransportFailure, reason: string): ProxwrightError {
   const { fingerprint } = failure;
   const presented = fingerprint ? ` with SHA-256 fingerprint ${fingerprint}` : '';
@@ -134,7 +143,9 @@ function certificateError(context: RequestContext, failure: TransportFailure, re
     cause: failure,
     ...(fingerprint && { facts: { fingerprint } }),
     hint: fingerprint
-      ? advice`If that is your server, set ${setting('connection.fingerprint', fingerprint)} (or PROXMOX_VE_FINGERPRINT), or set ${setting('connection.ca')}.`
+      ? advice`Compare the fingerprint on the node:
+${PRINT_FINGERPRINT}
+Only if it is the same, set ${setting('connection.fingerprint', fingerprint)} (or PROXMOX_VE_FINGERPRINT), or set ${setting('connection.ca')}.`
       : advice`Set ${setting('connection.fingerprint')} or ${setting('connection.ca')}.`,
   });
 }

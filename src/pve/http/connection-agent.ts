@@ -111,7 +111,10 @@ function complaintAbout(socket: TLSSocket, trust: Trust): TransportFailure | und
   const presented = socket.getPeerCertificate()?.fingerprint256;
   if (trust.kind === 'fingerprint') {
     if (presented !== undefined && presented === trust.sha256) return undefined;
-    return untrusted(`its fingerprint is not the expected ${trust.sha256}`, presented);
+    return untrusted(
+      `its fingerprint is not the pinned ${trust.sha256}; the certificate was renewed, or another server answers`,
+      presented,
+    );
   }
   if (socket.authorized && !socket.isSessionReused()) return undefined;
   // The type says Error, but Node stores the code of the error.

@@ -5,7 +5,7 @@
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { type Credentials, parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
-import { type Endpoint, fingerprintTrust, parseEndpoint, type Trust } from './endpoint.ts';
+import { type Endpoint, fingerprintTrust, PRINT_FINGERPRINT, parseEndpoint, type Trust } from './endpoint.ts';
 
 /** Settings from the environment; absent ones may still come from the stack file. */
 export interface EnvironmentConnection {
@@ -95,7 +95,7 @@ function refuseInsecure(environment: Environment): void {
     code: 'CERT_UNTRUSTED',
     detail: `${name} is set, but Proxwright always verifies the server's certificate.`,
     hint: advice`Unset ${name} and pin the certificate instead. On the node:
-openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem
+${PRINT_FINGERPRINT}
 then set PROXMOX_VE_FINGERPRINT=AA:BB:… (or ${setting('connection.fingerprint')}), or PROXMOX_VE_CA_FILE=pve-root-ca.pem.`,
   });
 }

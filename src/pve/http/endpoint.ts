@@ -45,6 +45,9 @@ export type Trust =
   /** Upper-case pairs with colons, as Proxmox prints them. */
   | { readonly kind: 'fingerprint'; readonly sha256: string };
 
+/** What prints the fingerprint of a node's certificate, on the node. */
+export const PRINT_FINGERPRINT = 'openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem';
+
 export const systemTrust: Trust = { kind: 'system' };
 
 /** Accepts a fingerprint in any usual spelling and returns it in the form that Proxmox and Node print. */
@@ -58,7 +61,7 @@ export function fingerprintTrust(text: string): Trust {
     throw new ProxwrightError({
       code: 'BAD_VALUE',
       detail: `"${text}" is not a SHA-256 fingerprint: 32 pairs of hexadecimal digits are needed.`,
-      hint: 'On the node: openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem',
+      hint: `On the node: ${PRINT_FINGERPRINT}`,
     });
   }
   return { kind: 'fingerprint', sha256: digits.replace(/(..)(?!$)/g, '$1:') };

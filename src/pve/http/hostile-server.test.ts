@@ -166,7 +166,7 @@ describe('a certificate', () => {
     const pinned = (await testCertificate()).fingerprint;
     const error = await errorOf(connect(server, fingerprintTrust(pinned)).authenticate());
     expect(error.code).toBe('CERT_UNTRUSTED');
-    expect(error.diagnostic.detail).toContain(`not the expected ${pinned}`);
+    expect(error.diagnostic.detail).toContain(`not the pinned ${pinned}`);
     expect(error.diagnostic.hint?.text).toContain(certificate.fingerprint);
     expect(server.requests).toHaveLength(0);
   });

@@ -36,6 +36,8 @@ describe('compareConfigValue finds no difference in', () => {
     ['tags in other order and case', 'tags', 'Web,prod', 'prod;web'],
     ['no tags', 'tags', undefined, ' '],
     ['a description with a line feed at its end', 'description', 'text\n', 'text'],
+    ['a description with the line end of another system', 'description', 'text\u0085', 'text'],
+    ['a value with a blank at its end', 'ciuser', 'bob ', 'bob'],
     ['SSH keys encoded differently', 'sshkeys', "ssh-rsa%20A%20o'neil%0A", 'ssh-rsa%20A%20o%27neil'],
     ['name servers separated by more blanks', 'nameserver', '1.1.1.1 8.8.8.8', ' 1.1.1.1  8.8.8.8'],
     ['a number the server cut down', 'cpuunits', 20000, 10000],

@@ -91,7 +91,8 @@ function isVersionOf(desired: string | undefined, actual: string | undefined): b
 /** One text per meaning, for values that are not property strings. */
 function canonical(key: ConfigKey, value: string | undefined): string {
   // The server returns one blank for a value that was emptied.
-  const text = value === undefined || value.trim() === '' ? (key.default ?? '') : value;
+  // It drops blanks around a value when it reads its file.
+  const text = value === undefined || value.trim() === '' ? (key.default ?? '') : value.trim();
   switch (key.kind) {
     case 'boolean': {
       const truth = fromWireBoolean(text);

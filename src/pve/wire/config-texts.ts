@@ -94,7 +94,8 @@ export function isBootDevice(name: string): boolean {
 
 /** The server strips trailing white space and drops a description that is empty or just `0`. */
 export function canonicalDescription(text: string): string {
-  const stripped = text.trimEnd();
+  // Perl counts U+0085 as white space, JavaScript does not.
+  const stripped = text.replace(/[\s\u0085]+$/, '');
   return stripped === '0' ? '' : stripped;
 }
 

@@ -1,7 +1,8 @@
 /** Rules for the virtual machine as a whole: sizes, boot order, firmware, and raw keys. */
+import { didYouMean } from '../../base/closest.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { printByteSize } from '../../base/units.ts';
-import { isModelledKey } from '../../kinds/vm/fields/rows.ts';
+import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../../kinds/vm/fields/rows.ts';
 import { slotsThatStay, type VmRule } from './rule.ts';
 
 /** Proxmox: "balloon value too large (must be smaller than assigned memory)". */
@@ -159,11 +160,20 @@ export const extraKeysAreFree: VmRule = {
     for (const key of Object.keys(vm.fields.extra ?? {})) {
       const path = `extra.${key}`;
       if (isModelledKey(key)) {
-        yield { vm, path, detail: `"${key}" has its own field, so it cannot be set as a raw key.` };
+        const [row] = rowsOfKey(key);
+        yield {
+          vm,
+          path,
+          detail: `"${key}" has its own field, so it cannot be set as a raw key.`,
+          ...(row && { hint: `Use ${row.path.split('.')[0]}.` }),
+        };
       } else if (IDENTITY.has(key)) {
         yield { vm, path, detail: `"${key}" is part of the VM’s identity, which only Proxmox sets.` };
       } else if (NOT_CONFIGURATION.has(key) || /^unused\d+$/.test(key)) {
         yield { vm, path, detail: `"${key}" is not a setting of a VM’s configuration.` };
+      } else if (!CONFIG_KEYS.has(key)) {
+        const hint = didYouMean(key, CONFIG_KEYS) ?? 'The man page of qm lists the keys that Proxmox has.';
+        yield { vm, path, detail: `Proxmox VE has no configuration key "${key}".`, hint };
       }
     }
   },

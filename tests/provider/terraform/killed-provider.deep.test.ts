@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Running, Workspace } from '../../../src/provider/testing/terraform.ts';
 import { createPve, fingerprintTrust, type Pve, parseEndpoint, parseToken } from '../../../src/pve/index.ts';
-import { ensureBuilt, type RunningCommand, startCommand } from '../../e2e/built-command.ts';
+import { announcedVariables, ensureBuilt, type RunningCommand, startCommand } from '../../e2e/built-command.ts';
 import { SMALL, SOURCE, settings, vm } from './support/hcl.ts';
 import { ONE_HOST } from './support/hosts.ts';
 import { type Installed, installProvider } from './support/installed.ts';
@@ -95,10 +95,7 @@ async function strikeAt({ isNow }: Moment, running: Running): Promise<boolean> {
 
 describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $name $version', (host) => {
   it.each(MOMENTS)('$when leaves nothing that the next apply does not take up', async (moment) => {
-    const lines = await simulator.firstLines(3);
-    const environment = Object.fromEntries(
-      lines.map((line): [string, string] => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    );
+    const environment = announcedVariables(await simulator.firstLines(3));
     const { PROXMOX_VE_ENDPOINT = '', PROXMOX_VE_API_TOKEN = '', PROXMOX_VE_FINGERPRINT = '' } = environment;
     pve = createPve({
       connection: { endpoint: parseEndpoint(PROXMOX_VE_ENDPOINT), trust: fingerprintTrust(PROXMOX_VE_FINGERPRINT) },

@@ -4,6 +4,7 @@ import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
 import { counted, printDuration } from '../../../base/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
+import { PRINT_FINGERPRINT } from '../../../pve/http/endpoint.ts';
 import { type Examination, median } from '../examination.ts';
 import { type CheckName, type Finding, findingsOf } from '../finding.ts';
 
@@ -39,7 +40,7 @@ export function connectionFinding({ diagnostic }: ProxwrightError): Finding {
   return {
     ...found,
     remedy: [
-      'Compare it on the node: openssl x509 -noout -fingerprint -sha256 -in /etc/pve/local/pve-ssl.pem',
+      `Compare it on the node: ${PRINT_FINGERPRINT}`,
       'If it matches, add this to the stack file:',
       `connection: { fingerprint: "${presented}" }`,
     ].join('\n'),

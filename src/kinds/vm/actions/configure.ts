@@ -4,6 +4,7 @@
  * VM back and compares everything; only then is it complete and may be started.
  */
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { exactText } from '../../../base/exact-text.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { type FormParams, isConnectionLost, isOutcomeUnknown, printSize } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -218,14 +219,18 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
   context.log.log('debug', `${context.address}: read back and as desired`, { vmid: vm.vmid, keys: desired.length });
 };
 
+const NOTHING = '(nothing)';
+
 function differencesOf(desiredValues: readonly DesiredValue[], vm: VmObserved): string[] {
   const values = effectiveValues(vm);
   return unsatisfied(desiredValues, values).map((one) => {
     const { key, desired } = one;
     const actual = actualOf(one, values);
     // A secret differs only when the key is absent, so no value is shown.
-    const expected = desired.kind === 'secret' ? '•••' : (mergedText(key, desired, actual) ?? '(nothing)');
-    return `  ${key}: observed ${actual ?? '(nothing)'}, desired ${expected}${sizeOf(desired)}`;
+    const merged = desired.kind === 'secret' ? '•••' : mergedText(key, desired, actual);
+    const expected = merged === undefined ? NOTHING : exactText(merged);
+    const observed = actual === undefined ? NOTHING : exactText(actual);
+    return `  ${key}: observed ${observed}, desired ${expected}${sizeOf(desired)}`;
   });
 }
 

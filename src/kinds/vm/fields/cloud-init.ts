@@ -1,6 +1,6 @@
 /** Cloud-init settings, and references to secrets. */
 import { z } from 'zod';
-import { field, word } from '../../fields/field.ts';
+import { field, singleLine, word } from '../../fields/field.ts';
 import { hotplugDisk } from './effects.ts';
 
 /** A reference to a secret, never the secret itself. */
@@ -55,7 +55,7 @@ export const cloudInitFields = z
         effect: hotplugDisk,
       },
     ),
-    user: field(z.string().min(1).optional(), {
+    user: field(singleLine().min(1).optional(), {
       description: 'User that cloud-init creates or configures.',
       wire: ['ciuser'],
       effect: 'live',

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { VGA_TYPES } from '../../../pve/wire/index.ts';
-import { byteSize, field, word } from '../../fields/field.ts';
+import { byteSize, field, singleLine, word } from '../../fields/field.ts';
 import { cloudInitFields } from './cloud-init.ts';
 import { pciDeviceFields, usbDeviceFields } from './devices.ts';
 import { diskSlots } from './disks.ts';
@@ -259,7 +259,7 @@ export const vmFieldsSchema = z.strictObject({
     z
       .record(
         z.string().regex(/^[a-z][a-z0-9_-]*$/, 'a key of Proxmox has small letters, digits, _ and -'),
-        z.union([z.string(), z.number(), z.boolean()]),
+        z.union([singleLine(), z.number(), z.boolean()]),
       )
       .optional(),
     { description: 'Raw Proxmox keys that have no field.', effect: 'restart' },

@@ -53,7 +53,7 @@ export const nicFieldsSchema = z.strictObject({
   mac: field(
     z
       .string()
-      .regex(/^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$/, 'a MAC address is unicast: its second digit is even')
+      .regex(/^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$/, { error: ({ input }) => macProblem(String(input)) })
       .optional(),
     {
       description: 'MAC address; by default Proxmox generates one, and Proxwright keeps it.',
@@ -117,3 +117,10 @@ export const nicSlots = z
   .describe('Network cards, by slot.');
 
 export type NicFields = z.output<typeof nicFieldsSchema>;
+
+function macProblem(text: string): string {
+  const hasForm = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i.test(text);
+  if (!hasForm) return 'a MAC address is six pairs of hexadecimal digits with colons between them: BC:24:11:00:00:01';
+  const even = `${text.slice(0, 1)}${(Number.parseInt(text.slice(1, 2), 16) - 1).toString(16).toUpperCase()}`;
+  return `this is a multicast address; make the second digit even, for example ${even}${text.slice(2)}`;
+}

@@ -3,7 +3,7 @@
  * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows.
  */
 import { invariant } from '../../../base/errors.ts';
-import { describeConfigKey } from '../../../pve/wire/index.ts';
+import { allConfigKeys, describeConfigKey } from '../../../pve/wire/index.ts';
 import type { FieldFacts } from '../../fields/field.ts';
 import { type FieldRow, fieldRows } from '../../fields/field-table.ts';
 import type { WordKind } from '../../fields/words.ts';
@@ -126,6 +126,9 @@ const ROWS_BY_FAMILY: ReadonlyMap<string, readonly WireRow[]> = new Map(
     WIRE_ROWS.filter((row) => row.family === family),
   ]),
 );
+
+/** Every key of a VM's configuration that Proxmox has. */
+export const CONFIG_KEYS: ReadonlySet<string> = new Set(allConfigKeys());
 
 /** Whether a key has a field of its own, so that `extra` must not name it. */
 export function isModelledKey(key: string): boolean {

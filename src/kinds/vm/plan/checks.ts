@@ -100,7 +100,7 @@ function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): vo
       // Only a VM can be imported, and only as a VM.
       hint:
         kindOf(vm.address) === 'vm' && row?.type === 'qemu' && !row.template
-          ? advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}`
+          ? advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}.`
           : 'Choose another id.',
     }).diagnostic,
   );
