@@ -9,10 +9,11 @@ import { examine } from '../../engine/doctor/examine.ts';
 import { type Finding, isHealthy } from '../../engine/doctor/finding.ts';
 import { checkUpgrade } from '../../engine/doctor/upgrade/checks.ts';
 import type { TextFile } from '../../engine/doctor/upgrade/providers.ts';
+import { findSimulator } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
 import { recallState } from '../../state/recall.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
-import { connect, trustSeen } from '../stack/connect.ts';
+import { connect, serverOf, trustSeen } from '../stack/connect.ts';
 import { type OpenedStack, openStack } from '../stack/open.ts';
 import { resolveSecrets } from '../stack/secrets.ts';
 import { doctorView } from '../views/doctor.ts';
@@ -43,6 +44,7 @@ export async function findingsFor(opened: OpenedStack, deps: CommandDeps, target
   let pve: Pve | undefined;
   try {
     pve = await connect(opened, deps, { watch: (transport) => wire.watch(transport) });
+    wire.speed = (await findSimulator(await serverOf(pve, opened, deps)))?.speed ?? 1;
     const { state } = await recallState(opened.store, opened.stack.name);
     const secrets = await resolveSecrets(opened, deps);
     const trust = trustSeen(opened, deps);

@@ -46,9 +46,11 @@ export async function runSim(options: SimOptions, deps: CommandDeps): Promise<Ex
   const { fetchLoopback = false } = options;
   const simulator = createSimulator({ world, clock, random, log: terminal, fetchLoopback, ...(faults && { faults }) });
   const stopped = stopRequested();
-  const server = await serveSimulator(simulator, { host: address, port, certificate }).catch((error: unknown) => {
-    throw listenFailure(error, options.listen, port);
-  });
+  const server = await serveSimulator(simulator, { host: address, port, certificate, speed }).catch(
+    (error: unknown) => {
+      throw listenFailure(error, options.listen, port);
+    },
+  );
   simView(deps).listening({
     PROXMOX_VE_ENDPOINT: server.endpoint,
     PROXMOX_VE_API_TOKEN: token,

@@ -4,6 +4,7 @@ import type { Transport } from '../../base/transport.ts';
 import type { TrustSeen } from '../../engine/doctor/examination.ts';
 import { type ConnectionPart, environmentBeside, unmetInsecurity } from '../../local/environment.ts';
 import { readSecret } from '../../local/secret.ts';
+import type { Connection } from '../../local/simulator.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import {
   type Credentials,
@@ -21,6 +22,9 @@ import {
 } from '../../pve/index.ts';
 import type { CommandDeps } from '../command.ts';
 import type { OpenedStack } from './open.ts';
+
+/** What of a stack decides how its server is reached. */
+type StackConnection = Pick<OpenedStack, 'stack' | 'directory'>;
 
 export interface ConnectOptions {
   /** Instead of those from the stack file or the environment. */
@@ -62,6 +66,12 @@ export async function connect(
   });
 }
 
+/** How the server that `pve` talks to is reached beside the API. */
+export async function serverOf(pve: Pve, opened: StackConnection, deps: CommandDeps): Promise<Connection> {
+  const found = connectionFromEnvironment(environmentBeside(deps.environment, saidIn(opened)));
+  return { endpoint: parseEndpoint(pve.endpoint), trust: await trustOf(opened, deps, found) };
+}
+
 /** How the server's certificate will be verified; reads and sends nothing. */
 export function trustSeen({ stack: { connection } }: Pick<OpenedStack, 'stack'>, deps: CommandDeps): TrustSeen {
   const pinned =
@@ -71,17 +81,21 @@ export function trustSeen({ stack: { connection } }: Pick<OpenedStack, 'stack'>,
 }
 
 /** The part of the environment that the file does not override. Warns if it asks for no verification. */
-function environmentOf({ stack: { connection } }: Pick<OpenedStack, 'stack'>, deps: CommandDeps): Environment {
+function environmentOf(opened: Pick<OpenedStack, 'stack'>, deps: CommandDeps): Environment {
   for (const warning of unmetInsecurity(deps.environment)) deps.terminal.log('warn', warning);
+  return environmentBeside(deps.environment, saidIn(opened));
+}
+
+function saidIn({ stack: { connection } }: Pick<OpenedStack, 'stack'>): ReadonlySet<ConnectionPart> {
   const said = new Set<ConnectionPart>();
   if (connection.endpoint !== undefined) said.add('endpoint');
   if (connection.token) said.add('credentials');
   if (connection.fingerprint !== undefined || connection.ca !== undefined) said.add('trust');
-  return environmentBeside(deps.environment, said);
+  return said;
 }
 
 async function trustOf(
-  { stack: { connection }, directory }: Pick<OpenedStack, 'stack' | 'directory'>,
+  { stack: { connection }, directory }: StackConnection,
   deps: CommandDeps,
   found: { readonly trust?: Trust; readonly caFile?: string },
 ): Promise<Trust | undefined> {

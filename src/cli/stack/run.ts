@@ -12,14 +12,14 @@ import type { EditDeps } from '../../engine/state-edit.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
-import { tcpPortProbe } from '../../local/port-probe.ts';
+import { portProbeFor } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { StateStore } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Conclusion } from '../views/apply.ts';
 import { createScreen } from '../views/screen.ts';
 import type { Timeline } from '../views/timeline.ts';
-import { connect } from './connect.ts';
+import { connect, serverOf } from './connect.ts';
 import type { OpenedStack } from './open.ts';
 import { pastDurations } from './past-durations.ts';
 import { resolveSecrets, type SecretsByVm } from './secrets.ts';
@@ -61,7 +61,7 @@ export async function withStackRun<Result>(
     random: deps.random,
     log: deps.terminal,
     store: announceTakeover(opened.store, deps.terminal),
-    ports: tcpPortProbe,
+    ports: portProbeFor(await serverOf(pve, opened, deps)),
     sources: sources.source,
     signal,
     onEvent: (event) => onEvent(event),

@@ -11,7 +11,9 @@ const NOUNS: readonly (readonly [AddressKind, string])[] = KINDS.toReversed().fl
 export function countedKinds(addresses: Iterable<string>): string {
   const counts = new Map<AddressKind, number>();
   for (const address of addresses) {
-    const kind = kindOf(address) ?? 'vm';
+    const kind = kindOf(address);
+    // A PCI mapping belongs to the VMs that use it.
+    if (kind === undefined) continue;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   const parts = NOUNS.flatMap(([kind, noun]) => {
@@ -24,8 +26,8 @@ export function countedKinds(addresses: Iterable<string>): string {
 
 /** `1 of 2 VMs`; with several kinds `1 of 3 (2 VMs and 1 image)`. */
 export function partOf(count: number, addresses: Iterable<string>): string {
-  const all = [...addresses];
+  const all = [...addresses].filter((address) => kindOf(address) !== undefined);
   const words = countedKinds(all);
-  const isMixed = new Set(all.map((address) => kindOf(address) ?? 'vm')).size > 1;
+  const isMixed = new Set(all.map(kindOf)).size > 1;
   return isMixed ? `${count} of ${all.length} (${words})` : `${count} of ${words}`;
 }

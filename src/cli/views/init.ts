@@ -22,12 +22,10 @@ export function initView(deps: ViewDeps): InitView {
 function nextSteps({ files, world, secrets = [] }: Example): string[] {
   const stack = files.get(STACK_FILE) ?? '';
   const sim = world === 'default' ? 'proxwright sim' : `proxwright sim --world ${world}`;
-  // The ports of a simulated guest cannot be reached from outside the simulator.
-  const how = stack.includes('  ready_ports:') ? "with --var 'ready_ports=[]'" : 'unchanged';
   const needed = secrets.filter((name) => stack.includes(`{ file: ./${name} }`));
   return [
     ...needed.map((name) => `It needs a file that only you can create, ${name}: ${STACK_FILE} explains it.`),
     `Next: edit ${STACK_FILE}, then run proxwright validate and proxwright plan.`,
-    `No Proxmox at hand? ${sim} serves a simulated one, on which the example runs ${how}.`,
+    `No Proxmox at hand? ${sim} serves a simulated one, on which the example runs unchanged.`,
   ];
 }

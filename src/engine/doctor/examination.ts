@@ -108,11 +108,14 @@ export interface WireTimes {
   readonly tookMs: readonly number[];
   /** Server time minus local time, from the `Date` header of each response, which has whole seconds. */
   readonly skewsMs: readonly number[];
+  /** How much faster than real time the server's clock runs on purpose; only a simulator has another value than 1. */
+  readonly speed?: number;
 }
 
 export class WireWatch implements WireTimes {
   readonly tookMs: number[] = [];
   readonly skewsMs: number[] = [];
+  speed = 1;
   readonly #clock: Clock;
 
   constructor(clock: Clock) {

@@ -5,8 +5,8 @@ import { type Random, systemRandom } from '../../base/random.ts';
 import { KnownSecrets, type Secret } from '../../base/secret.ts';
 import type { PortProbe, Transport } from '../../base/transport.ts';
 import { IdReservations, RunLimits } from '../../engine/index.ts';
-import { tcpPortProbe } from '../../local/port-probe.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
+import { portProbeFor } from '../../local/simulator.ts';
 import { shareReads } from '../../pve/http/shared-reads.ts';
 import {
   createHttpsTransport,
@@ -47,8 +47,9 @@ export interface DepsInput {
 export function depsFor({ settings, connection, processDeps, signal }: DepsInput): Deps {
   const { rollout, plan_checks: planChecks } = settings;
   const { log, environment, secrets = new KnownSecrets(), directory = '.' } = processDeps;
-  const { clock = systemClock, random = systemRandom, ports = tcpPortProbe } = processDeps;
+  const { clock = systemClock, random = systemRandom } = processDeps;
   const { endpoint, credentials, trust } = connection;
+  const { ports = portProbeFor({ endpoint, trust }) } = processDeps;
   const { requests, agentCalls } = rollout.limits;
   // Both clients share one transport, so its limit holds for them together.
   const transport = (processDeps.connectTransport ?? createHttpsTransport)({

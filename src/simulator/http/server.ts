@@ -12,8 +12,10 @@ import type { Duplex } from 'node:stream';
 import { generate } from 'selfsigned';
 import { type Instant, systemClock } from '../../base/clock.ts';
 import { isCanceled } from '../../base/errors.ts';
+import { parseGuestPortPath, SIMULATOR_PATH } from '../../base/simulator-paths.ts';
 import { TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 import type { Simulator } from '../core/simulator.ts';
+import { isPortOpen } from '../guests/addresses.ts';
 import { bodyOf, headOf, parseHead, reasonOnWire } from './wire-message.ts';
 
 interface ServeOptions {
@@ -22,6 +24,8 @@ interface ServeOptions {
   readonly port: number;
   /** Made for the host unless given. */
   readonly certificate?: ServerCertificate;
+  /** How much faster than real time its clock runs; 1 unless given. */
+  readonly speed?: number;
 }
 
 export interface SimulatorServer {
@@ -55,7 +59,7 @@ export async function serveSimulator(simulator: Simulator, options: ServeOptions
     connectionsCheckingInterval: 1_000,
   });
   server.maxHeadersCount = 0; // counted by ourselves: Node would leave the rest out and go on
-  acceptRequests(server, simulator);
+  acceptRequests(server, simulator, options.speed ?? 1);
   const sockets = new Set<Socket>();
   serveRedirects(server, IDLE_MS);
   server.on('connection', (socket: Socket) => {
@@ -80,11 +84,13 @@ function urlHost(host: string): string {
   return reachable.includes(':') ? `[${reachable}]` : reachable;
 }
 
-function acceptRequests(server: Server, simulator: Simulator): void {
+function acceptRequests(server: Server, simulator: Simulator, speed: number): void {
   const servedOn = new WeakMap<Duplex, number>();
   server.on('request', (message: IncomingMessage, response: ServerResponse) => {
     const count = (servedOn.get(message.socket) ?? 0) + 1;
     servedOn.set(message.socket, count);
+    const own = ownAnswer(simulator, speed, message);
+    if (own) return void response.setHeader('content-type', 'application/json').end(JSON.stringify(own));
     serve(simulator, message, response, count >= REQUESTS_PER_CONNECTION).catch((error: unknown) => {
       if (!(error instanceof TransportFailure)) {
         simulator.runtime.log.log('error', `${message.method} ${message.url}: ${String(error)}`);
@@ -126,6 +132,14 @@ async function serve(
   response.writeHead(answer.status, reasonOnWire(answer.reason), headers);
   // As bytes: Node would put head and text into one string and encode the head as UTF-8 once more.
   response.end(Buffer.from(answer.body));
+}
+
+/** Not part of Proxmox: see `base/simulator-paths.ts`. */
+function ownAnswer(simulator: Simulator, speed: number, { method, url = '' }: IncomingMessage): object | undefined {
+  if (method !== 'GET') return undefined;
+  if (url === SIMULATOR_PATH) return { speed };
+  const asked = parseGuestPortPath(url);
+  return asked && { open: isPortOpen(simulator.runtime, asked.address, asked.port) };
 }
 
 /** What Node's parser hands over as a bare socket gets its answer written by hand; every such answer is a refusal. */

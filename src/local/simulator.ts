@@ -1,0 +1,66 @@
+/**
+ * A simulator on this machine. Its guests have addresses that lead nowhere, or to somebody else, so the simulator itself is
+ * asked about their ports. Only endpoints on a loopback address are asked whether they are one.
+ */
+import { isCanceled } from '../base/errors.ts';
+import { guestPortPath, SIMULATOR_PATH } from '../base/simulator-paths.ts';
+import type { PortProbe } from '../base/transport.ts';
+import { createHttpsTransport, type Endpoint, type Trust } from '../pve/index.ts';
+import { tcpPortProbe } from './port-probe.ts';
+
+export interface SimulatorFound {
+  /** How much faster than real time it runs. */
+  readonly speed: number;
+  readonly ports: PortProbe;
+}
+
+export interface Connection {
+  readonly endpoint: Endpoint;
+  readonly trust?: Trust | undefined;
+}
+
+/** Asks real ports, or a simulator about those of its guests; which it is, is found out at the first question. */
+export function portProbeFor(connection: Connection): PortProbe {
+  let found: Promise<SimulatorFound | undefined> | undefined;
+  return {
+    isOpen: async (address, port, options) => {
+      found ??= findSimulator(connection);
+      const { ports } = (await found) ?? { ports: tcpPortProbe };
+      return ports.isOpen(address, port, options);
+    },
+  };
+}
+
+/** Undefined if the endpoint is none, or does not answer. */
+export async function findSimulator({ endpoint, trust }: Connection): Promise<SimulatorFound | undefined> {
+  if (!isLoopback(endpoint.host)) return undefined;
+  const transport = createHttpsTransport({ endpoint, trust });
+  const ask = async (
+    target: string,
+    options: { readonly timeoutMs?: number; readonly signal?: AbortSignal | undefined },
+  ) => {
+    const { status, body } = await transport.send({ method: 'GET', target, headers: {} }, options);
+    return status === 200 ? (JSON.parse(body) as { readonly speed?: unknown; readonly open?: unknown }) : {};
+  };
+  try {
+    const { speed } = await ask(SIMULATOR_PATH, { timeoutMs: PATIENCE_MS });
+    if (typeof speed !== 'number') return undefined;
+    const isOpen: PortProbe['isOpen'] = (address, port, options) =>
+      ask(guestPortPath(address, port), options).then(
+        ({ open }) => open === true,
+        (error: unknown) => {
+          if (isCanceled(error)) throw error;
+          return false;
+        },
+      );
+    return { speed, ports: { isOpen } };
+  } catch {
+    return undefined;
+  }
+}
+
+const PATIENCE_MS = 5_000;
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
