@@ -5,6 +5,7 @@ import type { Where } from '../base/diagnostics.ts';
 import { advice, type Hint, setting } from '../base/hint.ts';
 import { parseByteSize, printByteSize } from '../base/units.ts';
 import type { Findings } from './findings.ts';
+import { ownFieldFor } from './foreign-words.ts';
 import { child, descendant, describeKind, type Located, type Path, quote, toPlain, walk } from './located.ts';
 import { homeOf, isSecretAt, keysAt } from './schema-walk.ts';
 
@@ -99,7 +100,14 @@ export function report(issue: Issue, schema: z.ZodType, root: Located, context: 
   } else {
     const shown = isSecretAt(schema, path) || node.sensitive ? undefined : describeKind(node);
     const label = path.length === 0 ? capitalised(context.subject) : named(path);
-    findings.add({ code: 'BAD_VALUE', where: at(node.at), ...explain(issue, label, node, shown) });
+    const form =
+      issue.code === 'invalid_type' && shown !== undefined ? rightForm(issue.expected, schema, path, node) : undefined;
+    findings.add({
+      code: 'BAD_VALUE',
+      where: at(node.at),
+      ...explain(issue, label, node, shown),
+      ...(form && { hint: form }),
+    });
   }
 }
 
@@ -119,6 +127,12 @@ function unknownFieldHint(
 ): Hint | string | undefined {
   const home = path.length === 0 ? homeOf(key, schema) : undefined;
   if (home !== undefined) return advice`It belongs under "${home}": ${setting(home, { [key]: '…' })}.`;
+  const own = ownFieldFor(key, path);
+  if (own !== undefined && keysAt(schema, []).includes(own.split('.')[0] ?? '')) {
+    return own === 'extra'
+      ? advice`It has no field of its own; ${setting('extra')} takes it under the name that Proxmox has for it.`
+      : advice`${capitalised(quote(key))} of other tools is called ${setting(own)} here.`;
+  }
   return didYouMean(key, [...keysAt(schema, path), ...alsoKnown]);
 }
 
@@ -145,6 +159,32 @@ function explain(
     hint,
   };
 }
+
+/** How a map or a list is written at this path; nothing if it cannot be shown shortly. */
+function rightForm(expected: string, schema: z.ZodType, path: Path, node: Located): Hint | string | undefined {
+  const name = String(path.at(-1) ?? '');
+  if (expected === 'array' && node.kind === 'scalar' && node.value !== null) {
+    return advice`Write ${setting(name, [node.value])}.`;
+  }
+  if (expected === 'object') {
+    const keys = keysAt(schema, path);
+    return keys.length === 0
+      ? undefined
+      : `Its fields are ${keys.slice(0, 6).join(', ')}${keys.length > 6 ? ' …' : ''}.`;
+  }
+  const slot = SLOTS[name];
+  return expected === 'record' && slot !== undefined
+    ? `Its fields begin with a slot: ${name}: { ${slot}: … }.`
+    : undefined;
+}
+
+const SLOTS: Readonly<Record<string, string>> = {
+  disks: 'scsi0',
+  nics: 'net0',
+  pci: 'hostpci0',
+  serial: 'serial0',
+  usb: 'usb0',
+};
 
 function guessOnly(word: string, known: readonly string[]): string | undefined {
   const hint = didYouMean(word, known);

@@ -106,10 +106,10 @@ function checkTopLevel(root: LocatedMap, start: Where, findings: Findings): void
     });
   }
   for (const [key, example] of [
-    ['version', '1'],
+    ['version', 1],
     ['stack', 'NAME'],
-  ]) {
-    if (key === undefined || root.entries.has(key)) continue;
+  ] as const) {
+    if (root.entries.has(key)) continue;
     findings.add({
       code: 'BAD_VALUE',
       where: start,
@@ -123,7 +123,10 @@ function checkTopLevel(root: LocatedMap, start: Where, findings: Findings): void
       code: 'BAD_VALUE',
       where: version.at,
       detail: `"version" is ${describeKind(version)}; this version of Proxwright reads version 1 of the format.`,
-      hint: advice`Write ${setting('version', 1)}, or use a version of Proxwright that supports it.`,
+      hint:
+        version.kind === 'scalar' && version.value === '1'
+          ? advice`Write the number, without quotes: ${setting('version', 1)}.`
+          : advice`Write ${setting('version', 1)}, or use a version of Proxwright that supports it.`,
     });
   }
 }

@@ -1,5 +1,4 @@
 /** `proxwright completion SHELL`: the script for a shell; and `complete`, which such a script asks at every press of Tab. */
-import { didYouMean } from '../../base/closest.ts';
 import {
   badOption,
   type CommandDeps,
@@ -15,7 +14,7 @@ import { SHELLS } from '../options.ts';
 export async function runCompletion(shell: string, _options: GlobalOptions, deps: CommandDeps): Promise<ExitCode> {
   const known = SHELLS.find((name) => name === shell);
   if (!known)
-    throw badOption(shell, `"${shell}" is not a shell that can be completed.`, didYouMean(shell, SHELLS) ?? '');
+    throw badOption(shell, `"${shell}" is not a shell that can be completed.`, `Choose one of ${SHELLS.join(', ')}.`);
   deps.stdout.write(COMPLETION_SCRIPTS[known]);
   return 0;
 }

@@ -21,7 +21,8 @@ export interface DestroyOptions extends StackOptions {
 
 export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps): Promise<ExitCode> {
   if (options.stop && options.refuseRunning) throw contradiction();
-  if (!options.yes && !outerDeps.canAsk) throw needsYes('destroy');
+  if (!options.yes && !outerDeps.canAsk)
+    throw needsYes('destroy', 'To destroy without a question: proxwright destroy --yes');
   const opened = await openStack(options, outerDeps);
   const running = options.stop ? 'stop' : options.refuseRunning ? 'refuse' : 'shutdown';
   return withStackRun(opened, outerDeps, 'destroy', async (run) => {

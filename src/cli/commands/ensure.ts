@@ -17,7 +17,7 @@ export async function runEnsure(
 ): Promise<ExitCode> {
   const { stack } = await openStack(options, deps);
   const known = knownNames(kind, stack);
-  if (known.length === 0) {
+  if (known.length === 0 && names.length === 0) {
     deps.terminal.success(`Nothing to do: the stack ${stack.name} declares no ${kind}.`);
     return 0;
   }
@@ -36,7 +36,7 @@ function unknownName(kind: string, name: string, known: readonly string[]): Prox
   return new ProxwrightError({
     code: 'MISSING_REFERENCE',
     where: { file: `${kind} ensure ${name}` },
-    detail: `The stack declares no ${kind} "${name}"; it declares ${known.join(', ')}.`,
+    detail: `The stack declares no ${kind} "${name}"${known.length === 0 ? ', and no other' : `; it declares ${known.join(', ')}`}.`,
     hint: guess === undefined ? `To ensure every ${kind}, give no name.` : `Did you mean "${guess}"?`,
   });
 }

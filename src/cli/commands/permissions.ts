@@ -42,6 +42,13 @@ const ADMIN_TOKEN = 'PROXMOX_VE_ADMIN_TOKEN';
 
 export async function runPermissions(options: PermissionsOptions, deps: CommandDeps): Promise<ExitCode> {
   const vms = entriesOn(options);
+  if (options.for !== undefined && !/^[^@\s]+@[^@!\s]+(![^@!\s]+)?$/.test(options.for)) {
+    throw badOption(
+      '--for',
+      `"${options.for}" names no user or token with its realm.`,
+      "For example: --for 'deploy@pve!ci'",
+    );
+  }
   const opened = await openStack(options, deps);
   if (options.pve !== undefined) {
     if (options.apply) throw contradiction();

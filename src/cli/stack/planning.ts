@@ -151,7 +151,8 @@ function checkSelectors(option: string, selectors: readonly string[], known: rea
     // An image may be named without its nodes.
     if (known.some((address) => covers(selector, address) || covers(address, selector as Address))) continue;
     const groups = known.map((address) => address.replace(/\[.*$/, ''));
-    const guess = closest(selector, [...new Set([...groups, ...known])]);
+    const names = [...new Set([...groups, ...known])];
+    const guess = names.find((name) => name.split('.')[1] === selector) ?? closest(selector, names);
     throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       where: { file: `${option} ${selector}` },

@@ -68,7 +68,7 @@ export function readOutput(
     throw new ProxwrightError({
       code: 'MISSING_REFERENCE',
       detail: `There is no output "${name}".`,
-      hint: guess ? `Did you mean "${guess}"?` : `Available outputs: ${Object.keys(values).join(', ')}`,
+      hint: guess ? `Did you mean "${guess}"?` : `Available outputs: ${Object.keys(values).join(', ')}.`,
     });
   }
   const instead = DEPRECATED_OUTPUTS[name];

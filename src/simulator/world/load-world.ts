@@ -49,12 +49,14 @@ function problemsOf(
     readonly path: readonly PropertyKey[];
     readonly message: string;
     readonly keys?: readonly string[];
+    readonly expected?: string;
+    readonly issues?: readonly { readonly message: string }[];
   },
   source: YamlSource,
 ): Problem[] {
   const where = issue.path.map(String).join('.') || 'the file';
   if (issue.code !== 'unrecognized_keys') {
-    const text = `${where}: ${issue.message.replace(/\.?$/, '.')}`;
+    const text = `${where}${wordsFor(issue).replace(/\.?$/, '.')}`;
     return [{ position: source.position(issue.path), isUnknownField: false, text }];
   }
   const known = fieldsAt(issue);
@@ -67,6 +69,25 @@ function problemsOf(
       hint: guess === undefined ? undefined : `Did you mean "${guess}"?`,
     };
   });
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  number: 'a number',
+  object: 'a map',
+  record: 'a map',
+  string: 'text',
+};
+
+/** Follows the path of what is wrong. */
+function wordsFor({ code, message, expected = '', issues = [] }: Issue): string {
+  const kind = KINDS[expected];
+  if (code === 'invalid_type' && kind !== undefined) {
+    return / received undefined$/.test(message) ? ' is missing' : ` must be ${kind}`;
+  }
+  const [inner] = issues;
+  return code === 'invalid_key' && inner ? `: this key is not allowed: ${inner.message}` : `: ${message}`;
 }
 
 /** The fields that would have been right: those a complete file has at the same place. */

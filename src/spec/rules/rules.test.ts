@@ -212,20 +212,6 @@ const cloned: readonly Case[] = [
   ['a raw key of the identity', 'extra: { smbios1: x }', 'is part of the VM’s identity'],
   ['a raw key that steers a request', 'extra: { skiplock: 1 }', 'is not a setting of a VM’s configuration'],
   ['a raw key', 'extra: { kvm: 0 }', null],
-  ['a raw key that Proxmox does not have', 'extra: { hookscrpt: x }', 'has no configuration key "hookscrpt".'],
-  ['a raw key on several lines', 'extra: { args: "-a\\n-b" }', '"extra.args" is "-a\\n-b": it must be a single line'],
-  ['a user on two lines', 'cloud_init: { user: "a\\nb" }', 'it must be a single line'],
-  [
-    'a MAC address with dashes',
-    'nics: { net0: { mac: BC-24-11-00-00-01 } }',
-    'six pairs of hexadecimal digits with colons',
-  ],
-  [
-    'a multicast MAC address',
-    'nics: { net0: { mac: "01:24:11:00:00:01" } }',
-    'multicast address; make the second digit even, for example 00:24:11:00:00:01',
-  ],
-  ['an invisible character', 'tags: ["a\\u200b"]', '"tags.0" is "a\\u200b": a tag has'],
   ['a tag with a blank', 'tags: [a, "b c"]', '"tags.1" is "b c": a tag has letters'],
   ['a malformed PCI address', 'pci: { hostpci0: { device: "1:0" } }', 'a PCI address looks like 0000:01:00'],
   [
