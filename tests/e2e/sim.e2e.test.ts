@@ -100,6 +100,19 @@ describe('proxwright sim', () => {
     expect(answer).toMatchObject({ status: 401, reason: 'Authentication failed!', body: '' });
   });
 
+  it('says that its clock runs away from yours, but only at another speed', async () => {
+    const drift = 'The clock of the simulated servers runs 50 times as fast as yours';
+    for (const [options, isSaid] of [
+      [['--speed', '50'], true],
+      [[], false],
+    ] as const) {
+      const sim = await startSim(...options);
+      await ask(sim, '/version');
+      sim.command.process.kill('SIGTERM');
+      expect((await sim.command.finished).stderr.includes(drift)).toBe(isSaid);
+    }
+  });
+
   it('stops on SIGINT too', async () => {
     const sim = await startSim();
     sim.command.process.kill('SIGINT');
