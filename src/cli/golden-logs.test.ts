@@ -102,7 +102,7 @@ async function logAt(level: LogLevel, rules: readonly FaultRuleInput[] = FAULTS)
     const startedAt = clock.now();
     const result = await session.execute(planned.plan);
     const execution = { ...result, timeline, tookMs: clock.now() - startedAt };
-    applyView(deps).concluded(conclusionOf('apply', execution, { stack }, session.state));
+    applyView(deps).concluded(conclusionOf('apply', execution, { stack }, session.state, planned.plan));
     await session.close();
   });
   return written;

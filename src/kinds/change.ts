@@ -45,6 +45,21 @@ export interface Change {
   readonly destroys?: readonly DestroyedVolume[];
   /** What else is to be known about it, in sentences. */
   readonly notes?: readonly string[];
+  /** What was changed outside Proxwright and an apply leaves alone: it acts on these only when the file changes them. */
+  readonly outside?: readonly OutsideChange[];
+}
+
+export interface OutsideChange {
+  readonly path: 'power' | 'node';
+  readonly applied: string;
+  readonly actual: string;
+}
+
+/** `vm.web (memory, cpu.cores)`, for each VM that runs with old values until it is restarted. */
+export function pendingRestarts(changes: readonly Pick<Change, 'address' | 'restartPending'>[]): string[] {
+  return changes
+    .filter(({ restartPending }) => restartPending.length > 0)
+    .map(({ address, restartPending }) => `${address} (${restartPending.join(', ')})`);
 }
 
 /** The details of a change that has none. */

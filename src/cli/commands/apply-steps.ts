@@ -106,7 +106,7 @@ export async function executePlan({ opened, run, draft }: ApplyWork, plan: Plan)
     if (!isCanceled(error)) await draft({ plan, problems: problemOfRun(error) });
     throw error;
   });
-  const conclusion = conclusionOf('apply', execution, opened, run.session.state);
+  const conclusion = conclusionOf('apply', execution, opened, run.session.state, plan);
   applyView(run.deps).concluded(conclusion);
   const { code, problems, outcomes } = conclusion;
   if (code === 1) await draft({ plan, problems, outcomes });

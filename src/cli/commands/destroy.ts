@@ -50,7 +50,7 @@ export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps
     if (kept !== '') deps.terminal.log('info', kept);
     // The result names VMs that the state no longer contains afterwards.
     const before = session.state;
-    const conclusion = conclusionOf('destroy', await run.execute(plan), opened, before);
+    const conclusion = conclusionOf('destroy', await run.execute(plan), opened, before, plan);
     view.concluded(conclusion);
     return conclusion.code;
   });

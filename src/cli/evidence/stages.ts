@@ -1,7 +1,9 @@
 /** Stages that `apply --verify` and `verify` share: the file, the cluster, and the judgement of a plan that must be empty. */
+
 import { counted, inNumber } from '../../base/units.ts';
 import { type CheckName, isHealthy } from '../../engine/doctor/finding.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
+import { pendingRestarts } from '../../kinds/change.ts';
 import { AlreadyShown, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { findingsFor } from '../commands/doctor.ts';
 import { type OpenedStack, openReadStack, readStack } from '../stack/open.ts';
@@ -50,12 +52,20 @@ export function requireHealth(health: Health, deps: CommandDeps): void {
 /** An empty plan passes; any other is shown and fails. */
 export function judged(verification: Verification, deps: CommandDeps): StageEnd<ExitCode> {
   const { plan } = verification;
-  const passed = !hasChanges(plan);
+  const switched = plan.changes.flatMap(({ address, outside = [] }) =>
+    outside.flatMap(({ path, actual }) => (path === 'power' ? [`${address} is ${actual}`] : [])),
+  );
+  const passed = !hasChanges(plan) && switched.length === 0;
+  const pending = pendingRestarts(plan.changes);
+  const waiting = pending.length === 0 ? '' : ` Restart pending: ${pending.join(', ')}.`;
   const managed = plan.changes.filter(({ kind }) => kind !== 'keep').map(({ address }) => address);
   const differing = differingOf(plan).map(({ address }) => address);
   const words = passed
-    ? `${countedKinds(managed)} ${inNumber(managed.length, 'matches', 'match')} the file.`
-    : `Not empty: ${differing.join(', ')}.`;
+    ? `${countedKinds(managed)} ${inNumber(managed.length, 'matches', 'match')} the file.${waiting}`
+    : [
+        ...(differing.length > 0 ? [`Not empty: ${differing.join(', ')}.`] : []),
+        ...(switched.length > 0 ? [`Switched outside Proxwright: ${switched.join(', ')}.`] : []),
+      ].join(' ') + waiting;
   verifyView(deps).verdict(verification, passed, words);
   return { value: passed ? 0 : 1, words, isFailed: !passed };
 }

@@ -9,7 +9,7 @@ import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import type { EditDeps } from '../../engine/state-edit.ts';
-import type { Plan } from '../../kinds/change.ts';
+import { type Plan, pendingRestarts } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
 import { portProbeFor } from '../../local/simulator.ts';
@@ -110,11 +110,13 @@ export function conclusionOf(
   { outcomes, problems, timeline, tookMs }: Execution,
   { stack }: Pick<OpenedStack, 'stack'>,
   state: StackState,
+  plan: Plan,
 ): Conclusion {
   const all = [...outcomes.values()];
   const code: ExitCode = all.includes('canceled') ? EXIT_CANCELED : all.every((each) => each === 'done') ? 0 : 1;
   const { vms } = stackOutputs(stack, state);
-  return { command, code, outcomes, problems, timeline, tookMs, vms, recorded: state.vms };
+  const restartPending = pendingRestarts(plan.changes);
+  return { command, code, outcomes, problems, timeline, tookMs, restartPending, vms, recorded: state.vms };
 }
 
 /** What a command needs that edits the state. */

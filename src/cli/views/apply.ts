@@ -21,6 +21,8 @@ export interface Conclusion {
   readonly problems: ReadonlyMap<string, Diagnostic>;
   readonly tookMs: number;
   readonly timeline: Timeline;
+  /** VMs that run with old values until they are restarted: `vm.web (memory)`. */
+  readonly restartPending: readonly string[];
   /** The VMs of the file. */
   readonly vms: readonly VmView[];
   /** What is recorded of every VM, including those that are no longer in the file. */
@@ -46,9 +48,9 @@ export function applyView(deps: ViewDeps): ApplyView {
     json: ({ terminal, print }) => ({
       plan: (plan) => print({ type: 'plan', plan }),
       concluded: (conclusion) => {
-        const { outcomes, tookMs, vms } = conclusion;
+        const { outcomes, tookMs, vms, restartPending } = conclusion;
         const applied = vms.filter((vm) => outcomes.has(vm.address));
-        print({ type: 'result', tookMs, outcomes: Object.fromEntries(outcomes), vms: applied });
+        print({ type: 'result', tookMs, outcomes: Object.fromEntries(outcomes), vms: applied, restartPending });
         report(conclusion, terminal);
       },
     }),
@@ -68,14 +70,15 @@ export function destroyView(deps: ViewDeps): ApplyView {
 }
 
 /** The last message of a run. */
-function report({ command, code, outcomes, tookMs }: Conclusion, terminal: Terminal): void {
+function report({ command, code, outcomes, tookMs, restartPending }: Conclusion, terminal: Terminal): void {
   const addresses = [...outcomes.keys()];
   const count = (outcome: ResourceOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
   const done = count('done');
   const resume = `Nothing was undone; run proxwright ${command} again to resume`;
   if (code === 0) {
     const verb = command === 'apply' ? 'Applied' : 'Destroyed';
-    terminal.success(`${verb}: ${countedKinds(addresses)} in ${printDuration(tookMs)}.`);
+    const pending = restartPending.length === 0 ? '' : ` Restart pending: ${restartPending.join(', ')}.`;
+    terminal.success(`${verb}: ${countedKinds(addresses)} in ${printDuration(tookMs)}.${pending}`);
   } else if (code === EXIT_CANCELED) {
     const completed = `${partOf(done, addresses)} ${inNumber(done, 'is', 'are')} done`;
     const stopped = `${counted(count('canceled'), 'was', 'were')} stopped before completion`;

@@ -12,21 +12,38 @@ export interface Drift {
   readonly node: string;
   readonly gone: boolean;
   /** `applied` is what the last apply left, `actual` what was observed. */
-  readonly fields: readonly { readonly path: string; readonly applied: unknown; readonly actual: unknown }[];
+  readonly fields: readonly {
+    readonly path: string;
+    readonly applied: unknown;
+    readonly actual: unknown;
+    /** An apply does not change it back. */
+    readonly leftAlone?: true;
+  }[];
+}
+
+/** What was not compared, because a problem was reported for it. */
+export interface DriftLimits {
+  readonly notCompared: number;
 }
 
 export interface DriftView {
-  drifts(stack: string, drifts: readonly Drift[]): void;
+  drifts(stack: string, drifts: readonly Drift[], limits: DriftLimits): void;
 }
 
 export function driftView(deps: ViewDeps): DriftView {
   return chooseView<DriftView>(deps, {
-    human: ({ print, paint }) => ({ drifts: (_stack, drifts) => print(renderDrift(drifts, paint)) }),
-    json: ({ print }) => ({ drifts: (stack, drifts) => print({ stack, drifts }) }),
+    human: ({ print, paint }) => ({ drifts: (_stack, drifts, limits) => print(renderDrift(drifts, paint, limits)) }),
+    json: ({ print }) => ({ drifts: (stack, drifts, limits) => print({ stack, drifts, ...limits }) }),
   });
 }
 
-export function renderDrift(drifts: readonly Drift[], paint: Paint): string[] {
+export function renderDrift(
+  drifts: readonly Drift[],
+  paint: Paint,
+  limits: DriftLimits = { notCompared: 0 },
+): string[] {
+  const isPartial = limits.notCompared > 0;
+  if (drifts.length === 0 && isPartial) return [paint('bold', 'No drift in the VMs that could be compared.')];
   if (drifts.length === 0)
     return [paint('bold', 'No drift: nothing was changed outside Proxwright since the last apply.')];
   const blocks = drifts.map(({ address, name, vmid, node, gone, fields }) => {
@@ -34,13 +51,14 @@ export function renderDrift(drifts: readonly Drift[], paint: Paint): string[] {
     return [
       `${paint('yellow', `! ${address}`)}  ${paint('bold', name)} (VM ${vmid ?? '?'} on ${node})`,
       ...(gone ? [`    ${paint('red', 'gone: it was removed outside Proxwright')}`] : []),
-      ...fields.map(
-        ({ path, applied, actual }) =>
-          `    ${padVisible(path, width)}  ${printValue(actual)}  ${paint('dim', `(applied: ${printValue(applied)})`)}`,
-      ),
+      ...fields.map(({ path, applied, actual, leftAlone }) => {
+        const remark = leftAlone ? '; an apply leaves it so' : '';
+        return `    ${padVisible(path, width)}  ${printValue(actual)}  ${paint('dim', `(applied: ${printValue(applied)}${remark})`)}`;
+      }),
       '',
     ];
   });
-  const total = `${counted(drifts.length, 'VM was', 'VMs were')} changed outside Proxwright.`;
-  return [...blocks.flat(), `${paint('bold', total)} To correct this: proxwright apply`];
+  const total = paint('bold', `${counted(drifts.length, 'VM was', 'VMs were')} changed outside Proxwright.`);
+  const isCorrectable = drifts.some(({ gone, fields }) => gone || fields.some(({ leftAlone }) => !leftAlone));
+  return [...blocks.flat(), isCorrectable ? `${total} To correct this: proxwright apply` : total];
 }

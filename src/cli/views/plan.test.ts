@@ -154,7 +154,7 @@ describe('the view of a plan', () => {
   it('says "No changes." and lists pending restarts', () => {
     const waiting = planOf([change({ address: address('vm.a'), kind: 'none', restartPending: ['memory'] })]);
     expect(renderPlan(waiting, plainPaint)).toContain('    restart pending: memory');
-    expect(renderPlan(waiting, plainPaint).at(-1)).toBe('No changes.');
+    expect(renderPlan(waiting, plainPaint).at(-1)).toBe('No changes. Restart pending: vm.a (memory).');
   });
 
   it('has the same text in colour', () => {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { exactText, quotedText } from '../../base/exact-text.ts';
 import { printByteSize } from '../../base/units.ts';
-import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
+import { type Change, type ChangeKind, type OutsideChange, type Plan, pendingRestarts } from '../../kinds/change.ts';
 import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
 import type { Step } from '../../kinds/step.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
@@ -95,8 +95,8 @@ function renderStep(step: Step, plan: Plan, paint: Paint): string[] {
   return [`${paint('green', `+ ${step.address}`)}  ${title}`, ...rest.map((line) => paint('dim', `    ${line}`))];
 }
 
-function isWorthShowing({ kind, unmanaged, restartPending, notes = [] }: Change): boolean {
-  return kind !== 'none' || unmanaged.length > 0 || restartPending.length > 0 || notes.length > 0;
+function isWorthShowing({ kind, unmanaged, restartPending, notes = [], outside = [] }: Change): boolean {
+  return kind !== 'none' || [unmanaged, restartPending, notes, outside].some((each) => each.length > 0);
 }
 
 export function renderChange(change: Change, paint: Paint, steps: readonly Step[] = []): string[] {
@@ -113,6 +113,7 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
     ...(change.restarts ? ['the VM is restarted'] : []),
     ...(change.restartPending.length > 0 ? [`restart pending: ${change.restartPending.join(', ')}`] : []),
     ...(change.notes ?? []),
+    ...(change.outside ?? []).map(outsideLine),
   ];
   return [
     title,
@@ -125,6 +126,11 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
 
 function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): string {
   return `${slot}: ${volume}${sizeBytes === undefined ? '' : ` (${printByteSize(sizeBytes)})`}`;
+}
+
+function outsideLine({ path, applied, actual }: OutsideChange): string {
+  const what = path === 'power' ? `it is ${actual}` : `it is on ${actual} now`;
+  return `${what}, changed outside Proxwright; the last apply left it ${path === 'power' ? applied : `on ${applied}`}. An apply leaves it so.`;
 }
 
 /** Kinds that are not created as a VM is have verbs of their own, and some of their actions too. */
@@ -182,10 +188,16 @@ function totalsOf({ changes }: Pick<Plan, 'changes'>): Totals {
   };
 }
 
+/** Also where nothing is to be done: the VM runs with other values than the file has. */
+function pendingNote({ changes }: Plan): string {
+  const pending = pendingRestarts(changes);
+  return pending.length === 0 ? '' : ` Restart pending: ${pending.join(', ')}.`;
+}
+
 export function renderTotals(plan: Plan, paint: Paint): string {
   const { create, change, delete: removed } = totalsOf(plan);
   const lone = stepsWithoutChange(plan);
-  if (create + change + removed + lone.length === 0) return paint('bold', 'No changes.');
+  if (create + change + removed + lone.length === 0) return paint('bold', `No changes.${pendingNote(plan)}`);
   const made = KINDS.flatMap(({ words, actions }) => {
     const own = lone.filter(({ action }) => action in actions);
     return own.length > 0 && words.countSteps ? [` ${words.countSteps(own.length)}`] : [];

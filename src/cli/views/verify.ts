@@ -46,7 +46,7 @@ export function verifyView(deps: ViewDeps): VerifyView {
 
 function report(passed: boolean, words: string, terminal: Terminal): void {
   if (passed) terminal.success(`Verified: ${words}`);
-  else terminal.log('error', 'Not verified: the cluster does not match the file. To correct this: proxwright apply');
+  else terminal.log('error', `Not verified: the cluster does not match the file. ${words}`);
 }
 
 function matchLine({ address, name, vmid, node, kind, restartPending }: Change): string {

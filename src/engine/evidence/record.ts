@@ -2,7 +2,7 @@
 
 import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
+import { type Change, type ChangeKind, type OutsideChange, type Plan, pendingRestarts } from '../../kinds/change.ts';
 import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../../kinds/vm/ha.ts';
 import { comparableHa, observedHa } from '../../kinds/vm/observe-ha.ts';
@@ -113,6 +113,7 @@ export function evidenceRecord(input: EvidenceInput) {
     differed: plan ? differingOf(plan) : null,
     outcomes: outcomes ? Object.fromEntries(outcomes) : null,
     remaining: lastPlan ? differingOf(lastPlan) : null,
+    restartPending: pendingRestarts((lastPlan ?? plan)?.changes ?? []),
     compared: lastPlan && compared ? comparedOf(lastPlan, compared) : null,
     notChecked: (lastPlan ?? plan)?.warnings.map(({ detail }) => detail) ?? [],
     incident: input.incident ?? null,
@@ -145,17 +146,19 @@ function comparedOf({ changes }: Plan, compared: ReadonlyMap<string, VmEvidence>
 }
 
 export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvidence>): ComparedVm {
-  const { address, name, vmid, node, kind, restartPending } = change;
+  const { address, name, vmid, node, kind, restartPending, outside } = change;
   return {
     address,
     name,
     vmid: vmid ?? null,
     node,
-    verdict: kind === 'none' ? 'matches the file' : kind,
+    verdict: kind !== 'none' ? kind : outside ? outside.map(outsideWords).join('; ') : 'matches the file',
     ...compared.get(address),
     restartPending,
   };
 }
+
+const outsideWords = ({ path, applied, actual }: OutsideChange) => `${path} is ${actual}, applied was ${applied}`;
 
 /** `wanted` and `found` are the names that the evidence format has for desired (or recorded) and observed values. */
 export interface VmEvidence {

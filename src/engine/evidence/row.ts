@@ -61,9 +61,10 @@ function notes(record: EvidenceRecord): string {
   return facts.filter((fact) => fact !== '').join('; ');
 }
 
-function verdict({ result, stages, remaining, outcomes, command }: EvidenceRecord): string[] {
+function verdict({ result, stages, remaining, outcomes, command, restartPending }: EvidenceRecord): string[] {
   const name = command === 'apply' ? 'last plan' : 'plan';
-  if (result === 'Complete') return [`${name} empty`];
+  const pending = restartPending.length === 0 ? [] : [`restart pending: ${listed(restartPending, MOST_VMS)}`];
+  if (result === 'Complete') return [`${name} empty`, ...pending];
   const isOpen = remaining !== null && remaining.length > 0;
   const failed = stages.filter((stage) => stage.result === 'failed' && !(isOpen && stage.stage === name)).map(failure);
   const counts = Object.values(outcomes ?? {});

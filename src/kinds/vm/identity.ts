@@ -32,16 +32,24 @@ export interface Mismatch {
   readonly where?: Where;
 }
 
+/** What an ownership line begins with. */
+export const OWNERSHIP_PREFIX = 'proxwright: ';
+
 /** Another VM has the id of ours. The message names it, and Proxwright leaves it alone. */
 export function notOurs({ address, recorded, observed, acted, where = { address } }: Mismatch): ProxwrightError {
   const name = observed.current.get('name');
   const foreign = `${vmName(observed)}${name === undefined ? '' : ` ("${name}")`}`;
+  const line = observed.current
+    .get('description')
+    ?.split('\n')
+    .find((each) => each.startsWith(OWNERSHIP_PREFIX));
+  const owner = line === undefined ? '' : ` Its notes say: "${line.trim()}".`;
   return new ProxwrightError({
     code: 'NOT_OURS',
     where,
     detail:
       `${foreign} is another VM: its uuid is ${observed.uuid ?? 'missing'}, and the one made for ${address} had ` +
-      `${recorded.uuid ?? 'none'}. ${acted ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM. Proxwright leaves it alone from now on.` : 'Nothing was changed.'}`,
+      `${recorded.uuid ?? 'none'}.${owner} ${acted ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM. Proxwright leaves it alone from now on.` : 'Nothing was changed.'}`,
     hint: advice`Forget the old VM: ${command('state forget', address)}. If it is the same VM, restored from a backup: ${command('import', address, observed.vmid, '--accept-identity')}`,
   });
 }

@@ -3,7 +3,7 @@
  * restores copy it, so it counts only if its id and uuid are those of the VM that has it.
  */
 import { parseVmid } from '../../pve/wire/index.ts';
-import { sameVm, type VmIdentity } from './identity.ts';
+import { OWNERSHIP_PREFIX, sameVm, type VmIdentity } from './identity.ts';
 
 export interface Ownership {
   readonly stack: string;
@@ -21,7 +21,6 @@ export interface Ownership {
   readonly nonce?: string | undefined;
 }
 
-const PREFIX = 'proxwright: ';
 const INCOMPLETE = 'incomplete';
 
 export function printOwnership(ownership: Ownership): string {
@@ -36,15 +35,15 @@ export function printOwnership(ownership: Ownership): string {
     ['state', ownership.incomplete ? INCOMPLETE : undefined],
   ];
   const written = parts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${escaped(value)}`]));
-  return `${PREFIX}${written.join(' ')}`;
+  return `${OWNERSHIP_PREFIX}${written.join(' ')}`;
 }
 
 /** Undefined if the line is not an ownership line. */
 export function parseOwnership(line: string): Ownership | undefined {
-  if (!line.startsWith(PREFIX)) return undefined;
+  if (!line.startsWith(OWNERSHIP_PREFIX)) return undefined;
   const parts = new Map(
     line
-      .slice(PREFIX.length)
+      .slice(OWNERSHIP_PREFIX.length)
       .trim()
       .split(/ +/)
       .map((part) => {

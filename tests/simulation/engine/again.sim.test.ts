@@ -50,6 +50,18 @@ describe('a VM that was deleted outside Proxwright', () => {
   });
 });
 
+describe('a VM that was moved to another node outside', () => {
+  it('is named in the plan, and stays there', async () => {
+    const scene = await applied();
+    const vm = scene.world.vms.get(402);
+    if (vm) Object.assign(vm, { node: 'pve2' });
+    const end = await scene.plan(TWO_VMS);
+    expect(kinds(end)).toEqual(['vm.web[1] none', 'vm.web[2] none']);
+    const outside = end.kind === 'ended' ? end.plan.changes.map((change) => change.outside) : [];
+    expect(outside).toEqual([undefined, [{ path: 'node', applied: 'pve1', actual: 'pve2' }]]);
+  });
+});
+
 describe('a VM that is to be replaced', () => {
   it('is destroyed and made from its template, though nothing else is to be made', async () => {
     const scene = await applied();

@@ -189,6 +189,9 @@ function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): Chan
   // Growing a disk is a step of its own, and never waits.
   if (part === 'size' && actual !== undefined) return { effect: 'live' };
   const { current, running } = observed;
+  // Only the pending value is wrong: writing the desired one drops it, and the running VM has that value already.
+  const isInEffect = desired.kind !== 'secret' && isFieldSatisfied(entry, field, actualOf(entry, current));
+  if (running && isInEffect) return { effect: 'live' };
   const after = desired.kind === 'secret' ? MASK : mergedText(key, desired, actual);
   return effectOf({ key, before: current.get(key), after, running, current, unprotects });
 }

@@ -71,6 +71,7 @@ export function planExisting(
       restarts: steps.some((step) => step.action === 'vm.restart'),
       ...removedVolumes(differences, desired, values),
       ...notesOn(input, recorded, actual, steps),
+      ...outsideChanges(vm, recorded, actual),
     },
     steps,
   };
@@ -153,6 +154,16 @@ function existingReason(kind: Change['kind'], differences: readonly Difference[]
   return by.has('others') || by.has('both')
     ? 'The file changed, and so did the VM outside Proxwright.'
     : 'The file changed.';
+}
+
+/** Power and node as the last apply left them, where the file still says so and the cluster does not. */
+function outsideChanges({ fields }: ResolvedVm, recorded: VmRecord, actual: VmObserved): Pick<Change, 'outside'> {
+  const { power, node } = recorded.lastApplied;
+  const now = { power: actual.running ? 'running' : 'stopped', node: actual.node };
+  const outside = [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) =>
+    applied === fields[path] && applied !== now[path] ? [{ path, applied: fields[path], actual: now[path] }] : [],
+  );
+  return outside.length > 0 && !isUnfinished(recorded) ? { outside } : {};
 }
 
 /** Drives that the file removes, with their volumes. */
