@@ -40,7 +40,10 @@ export async function observe({
   const nodes = new Map(
     rows
       .filter((row) => row.type === 'node' && row.node)
-      .map((row) => [row.node ?? '', { online: row.status === 'online' }]),
+      .map((row) => [
+        row.node ?? '',
+        { online: row.status === 'online', ...(row.maxcpu !== undefined && { cores: row.maxcpu }) },
+      ]),
   );
   const storages = new Map<string, Promise<Readable<readonly StorageRow[]>>>();
   const context: ObserveContext = {

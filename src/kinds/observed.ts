@@ -19,7 +19,7 @@ export const MAX_AGE_MS = { guests: 2_000, places: 10_000, templates: 5_000, gra
 
 export interface Observed {
   readonly version: { readonly version: string; readonly release: string };
-  readonly nodes: ReadonlyMap<string, { readonly online: boolean }>;
+  readonly nodes: ReadonlyMap<string, { readonly online: boolean; readonly cores?: number }>;
   /** Guests the token may see, by id. */
   readonly guests: ReadonlyMap<number, GuestRow>;
   /** VMs of the state, by address. */
@@ -39,6 +39,8 @@ export interface Observed {
   readonly claimants: ReadonlyMap<number, VmObserved>;
   /** IDs that machines to be made would get, and that a guest, visible or not, has. */
   readonly takenIds: ReadonlySet<number>;
+  /** Pools that machines to be made name, and whether they exist. */
+  readonly pools?: ReadonlyMap<string, Readable<boolean>>;
   /** The lowest free ID; read only where a machine may have any, and the plan chooses. */
   readonly nextId?: number;
   /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */

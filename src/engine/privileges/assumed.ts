@@ -86,7 +86,10 @@ function assumedWorld(input: AssumedInput): Observed {
   const nodes = [...new Set(machinesOf(stack).map(({ fields }) => fields.node))];
   return {
     version: { version: version.version, release: '' },
-    nodes: new Map([...(observed?.nodes ?? []), ...nodes.map((node) => [node, { online: true }] as const)]),
+    nodes: new Map<string, { readonly online: boolean }>([
+      ...(observed?.nodes ?? []),
+      ...nodes.map((node) => [node, { online: true }] as const),
+    ]),
     guests: new Map(),
     vms: new Map(),
     templates: assumedTemplates(input),

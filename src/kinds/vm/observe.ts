@@ -41,16 +41,27 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, ha, ids, claimants, neighbours] = await Promise.all([
+  const [templates, storages, bridges, ha, ids, pools, claimants, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observeHa(pve, stack, signal),
     readIds(context, toMake),
+    readPools(context, toMake),
     readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
     needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal }) : undefined,
   ]);
-  return { vms, templates, storages, bridges, ...ha, ...ids, claimants, ...(neighbours && { neighbours }) };
+  return { vms, templates, storages, bridges, ...ha, ...ids, pools, claimants, ...(neighbours && { neighbours }) };
+}
+
+/** Naming one pool, every token gets an answer. */
+async function readPools({ pve, signal }: ObserveContext, machines: readonly ResolvedVm[]) {
+  const names = new Set(machines.flatMap(({ fields }) => fields.pool ?? []));
+  return readPerNode([...names], async (name): Promise<Readable<boolean>> => {
+    const read = await readable(() => pve.pools.get(name, { signal }), `Pool.Audit on /pool/${name}`);
+    if (read === 'absent') return { ok: true, value: false };
+    return read.ok ? { ok: true, value: read.value !== undefined } : read;
+  });
 }
 
 /** Whether a VM gets an address, which another VM may have. */

@@ -19,6 +19,8 @@ const resourceSchema = z.looseObject({
   lock: maybe(z.string()),
   tags: maybe(text),
   pool: maybe(text),
+  /** Of a node: its CPUs, if the caller may see its statistics. */
+  maxcpu: maybe(numeric),
   storage: maybe(z.string()),
   hastate: maybe(z.string()),
 });

@@ -44,13 +44,6 @@ describe('the capacity check', () => {
     expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('0 B planned');
   });
 
-  it('rejects a VM with more cores than the node has', () => {
-    expect(checkCapacity(on(nodeStatus(16 * GIB, 1)))).toMatchObject([
-      { verdict: 'bad', where: { line: 11 } },
-      { verdict: 'warning' },
-    ]);
-  });
-
   it('reports a node that cannot be read as not checked', () => {
     const nodes = new Map([['pve1', { status: { ok: false, needs: 'Sys.Audit on /nodes/pve1' }, vms: [] } as const]]);
     expect(checkCapacity(patient({ nodes }))).toMatchObject([

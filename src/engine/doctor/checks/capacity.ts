@@ -39,7 +39,6 @@ function judge(
   const say = findingsOf('capacity');
   if (!status.ok) return [say.unread(`Memory and cores of ${node}`, status.needs)];
   const { memory, cpuinfo } = status.value;
-  const tooWide = desired.filter((vm) => loadOf(vm, observed).cores > cpuinfo.cpus);
   const running = vms.filter((vm) => vm.status === 'running');
   const runningIds = new Set<number>(running.map(({ vmid }) => vmid));
   const idle = desired.filter((vm) => !isRunning(vm, observed, runningIds));
@@ -47,18 +46,8 @@ function judge(
   const memoryBytes = there.memoryBytes + planned.memoryBytes;
   const cores = there.cores + planned.cores;
   const words = `${node}: ${roughSize(there.memoryBytes)} running + ${roughSize(planned.memoryBytes)} planned of ${roughSize(memory.total)} memory; ${there.cores} + ${planned.cores} of ${cpuinfo.cpus} cores.`;
-  const findings = tooWide.map((vm) =>
-    say.bad(
-      `${vm.address} has ${loadOf(vm, observed).cores} cores, but ${node} has only ${cpuinfo.cpus}: Proxmox will not start it.`,
-      {
-        remedy: `Set cpu.cores to ${cpuinfo.cpus} or less.`,
-        where: whereOf(vm, 'cpu.cores'),
-      },
-    ),
-  );
   if (memoryBytes > memory.total) {
     return [
-      ...findings,
       say.warning(`${words} Memory is overcommitted.`, {
         remedy: 'Move VMs to another node, or reduce their memory: memory, balloon',
       }),
@@ -66,9 +55,9 @@ function judge(
   }
   if (cores > cpuinfo.cpus && planned.cores > 0) {
     const remedy = 'This is fine for mostly idle guests. Otherwise move VMs to another node, or reduce cpu.cores.';
-    return [...findings, say.warning(`${words} Cores are overcommitted.`, { remedy })];
+    return [say.warning(`${words} Cores are overcommitted.`, { remedy })];
   }
-  return [...findings, say.good(words)];
+  return [say.good(words)];
 }
 
 function isRunning(vm: ResolvedVm, observed: Observed, runningIds: ReadonlySet<number>): boolean {

@@ -46,6 +46,45 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   findings.problems.push(...unmappedDevices(vm, observed));
   if (subject.base) checkBootOrder(vm, subject.base, findings);
   checkHaGroup(vm, observed, findings);
+  if (subject.creating) checkPool(vm, observed, findings);
+  checkCores(vm, subject.base, observed, findings);
+}
+
+/** Proxmox answers a missing pool with a missing privilege. */
+function checkPool(vm: ResolvedVm, { pools }: Observed, { problems }: Findings): void {
+  const { pool } = vm.fields;
+  const found = pool === undefined ? undefined : pools?.get(pool);
+  if (!found?.ok || found.value) return;
+  problems.push(
+    new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      where: whereOf(vm, 'pool'),
+      detail: `There is no pool "${pool}".`,
+      hint: `Correct the name, or create the pool: pveum pool add ${pool}`,
+    }).diagnostic,
+  );
+}
+
+/** Proxmox starts no VM with more cores than its node has. */
+function checkCores(
+  vm: ResolvedVm,
+  base: ReadonlyMap<string, string> | undefined,
+  { nodes }: Observed,
+  { problems }: Findings,
+): void {
+  const { cpu, node, power } = vm.fields;
+  const most = nodes.get(node)?.cores;
+  const cores = cpu?.cores ?? Number(base?.get('cores') ?? 1);
+  const sockets = cpu?.sockets ?? Number(base?.get('sockets') ?? 1);
+  if (most === undefined || power !== 'running' || cores * sockets <= most) return;
+  problems.push(
+    new ProxwrightError({
+      code: 'BAD_VALUE',
+      where: whereOf(vm, 'cpu.cores'),
+      detail: `${vm.address} has ${cores * sockets} cores, but ${node} has only ${most}: Proxmox will not start it.`,
+      hint: `Set cpu.cores to ${Math.max(1, Math.floor(most / sockets))} or less.`,
+    }).diagnostic,
+  );
 }
 
 /** Proxmox VE 9 replaced HA groups by rules. */
