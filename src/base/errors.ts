@@ -88,6 +88,7 @@ const CODES = {
   VMID_TAKEN: { family: 'conflict', summary: 'VM id taken' },
   ADDRESS_TAKEN: { family: 'conflict', summary: 'Address in use' },
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },
+  STALE_LOCK: { family: 'conflict', summary: 'Locked, and no task is running' },
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
   // ready: the VM exists but did not become ready
   AGENT_SILENT: { family: 'ready', summary: 'Guest agent silent' },

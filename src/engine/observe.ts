@@ -77,6 +77,7 @@ const EMPTY: Omit<Observed, 'version' | 'nodes' | 'guests'> = {
   images: [],
   pciMappings: { ok: true, value: new Map() },
   claimants: new Map(),
+  locks: new Map(),
   takenIds: new Set(),
 };
 

@@ -3,6 +3,7 @@ import type { Address } from '../base/address.ts';
 import type { HaResource } from '../pve/index.ts';
 import type { PciHardware } from './pci-mapping/mapping.ts';
 import type { ResolvedImage } from './stack.ts';
+import type { HeldLock } from './vm/lock.ts';
 import type { VmObserved } from './vm/observed.ts';
 
 /** A value, or the privileges that the token lacks to read it. */
@@ -37,6 +38,8 @@ export interface Observed {
   readonly pciMaking?: PciMaking;
   /** Guests that may be lost VMs of this stack, by id: each has the name or id of a VM that the plan creates. */
   readonly claimants: ReadonlyMap<number, VmObserved>;
+  /** Locked VMs among those read for this stack, by id. */
+  readonly locks: ReadonlyMap<number, HeldLock>;
   /** IDs that machines to be made would get, and that a guest, visible or not, has. */
   readonly takenIds: ReadonlySet<number>;
   /** Pools that machines to be made name, and whether they exist. */

@@ -240,12 +240,23 @@ vms:
     const lab = await scene();
     lab.lockVm(150, 'backup');
     await lab.run(async () => {
-      await expect(lab.import(MINIMAL, 150)).rejects.toMatchObject({ code: 'GUEST_LOCKED' });
+      await expect(lab.import(MINIMAL, 150)).rejects.toMatchObject({ code: 'STALE_LOCK' });
       expect((await lab.state()).vms).toEqual({});
       lab.lockVm(150, undefined);
       await lab.import(MINIMAL, 150);
       expect(isEmpty(await lab.plan(MINIMAL))).toBe(true);
     });
+  });
+
+  it('refuses a VM that Proxmox has not finished creating, and names the commands', async () => {
+    const lab = await scene();
+    lab.lockVm(150, 'clone');
+    await lab.run(async () => {
+      const refused = lab.import(MINIMAL, 150);
+      await expect(refused).rejects.toMatchObject({ code: 'STALE_LOCK' });
+      await expect(refused).rejects.toThrow('qm unlock 150 && qm destroy 150 --purge');
+    });
+    expect(lab.requests.filter((line) => line.startsWith('PUT'))).toEqual([]);
   });
 
   it('imports a VM with another uuid only with --accept-identity', async () => {

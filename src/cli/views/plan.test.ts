@@ -185,7 +185,7 @@ describe('a value in a plan', () => {
         address: address('vm.db'),
         kind: 'replace',
         inherited: ['scsi0: 20GiB on tank'],
-        notes: ['locked right now (backup); apply waits for it before 2 steps'],
+        notes: ['in pool lab; the file says web, which counts only when a VM is created'],
         destroys: [
           { slot: 'scsi1', volume: 'tank:vm-401-disk-1', sizeBytes: 500 * 1024 ** 3 },
           { slot: 'unused0', volume: 'tank:vm-401-disk-2', sizeBytes: undefined },
@@ -206,7 +206,7 @@ describe('a value in a plan', () => {
     expect(lines.slice(2)).toEqual([
       '    cloud_init.ssh_keys  [ssh-ed25519 admin@laptop, ssh-ed25519 …BCDEFGHI]',
       '    from the template: scsi0: 20GiB on tank',
-      '    locked right now (backup); apply waits for it before 2 steps',
+      '    in pool lab; the file says web, which counts only when a VM is created',
       '    destroys scsi1: tank:vm-401-disk-1 (500GiB)',
       '    destroys unused0: tank:vm-401-disk-2',
     ]);

@@ -13,6 +13,7 @@ import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
+import { halfMadeRefusal } from '../../kinds/vm/lock.ts';
 import { readHa } from '../../kinds/vm/observe-ha.ts';
 import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../../kinds/vm/ownership.ts';
@@ -188,6 +189,8 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
       hint: `Check the id. The token needs VM.Audit and VM.Config.Options on /vms/${vmid}.`,
     });
   }
+  const refusal = await halfMadeRefusal({ pve, signal }, observed, { address });
+  if (refusal) throw refusal;
   if (observed.template) {
     throw refused(
       address,

@@ -9,9 +9,9 @@ import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import { isTemplateAddress, versionAddress } from '../../kinds/template/versions.ts';
-import { sameVm } from '../../kinds/vm/identity.ts';
+import { sameVm, vmName } from '../../kinds/vm/identity.ts';
 import { observeHa } from '../../kinds/vm/observe-ha.ts';
-import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
+import { isHalfMade, readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
 import { macsOf } from '../../kinds/vm/parts.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
@@ -136,6 +136,12 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
   const address = toAddress(ownership.address);
   if (!address) {
     remarks.push(`VM ${vm.vmid} has an ownership line with "${ownership.address}", which is not a valid address.`);
+    return undefined;
+  }
+  if (isHalfMade(vm)) {
+    remarks.push(
+      `${vmName(vm)} (${address}) is locked (${vm.lock}): Proxmox has not finished creating it, so it was not recovered.`,
+    );
     return undefined;
   }
   if (vm.uuid === undefined || !ownershipCounts(ownership, vm)) {

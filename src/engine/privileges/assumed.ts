@@ -102,6 +102,7 @@ function assumedWorld(input: AssumedInput): Observed {
       devices: new Map(nodes.map((node) => [node, { ok: true, value: assumedDevices(stack, node) }])),
     },
     claimants: new Map(),
+    locks: new Map(),
     takenIds: new Set(),
   };
 }

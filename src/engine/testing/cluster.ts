@@ -43,6 +43,7 @@ export function observedWith(more: Partial<Observed> = {}): Observed {
     images: [],
     pciMappings: { ok: true, value: new Map() },
     claimants: new Map(),
+    locks: new Map(),
     takenIds: new Set(),
     ...more,
   };

@@ -5,7 +5,7 @@
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import type { VmObserved } from './observed.ts';
+import { isHalfMade, type VmObserved } from './observed.ts';
 
 export interface VmIdentity {
   readonly vmid: number;
@@ -25,7 +25,7 @@ export function vmName({ vmid, node }: { readonly vmid: number; readonly node: s
 export interface Mismatch {
   readonly address: string;
   readonly recorded: VmIdentity;
-  readonly observed: Pick<VmObserved, 'vmid' | 'node' | 'uuid' | 'current'>;
+  readonly observed: Pick<VmObserved, 'vmid' | 'node' | 'uuid' | 'current'> & Partial<Pick<VmObserved, 'lock'>>;
   /** Whether this run had sent a change to the id before. */
   readonly acted?: boolean | undefined;
   /** Instead of the plain address. */
@@ -50,6 +50,9 @@ export function notOurs({ address, recorded, observed, acted, where = { address 
     detail:
       `${foreign} is another VM: its uuid is ${observed.uuid ?? 'missing'}, and the one made for ${address} had ` +
       `${recorded.uuid ?? 'none'}.${owner} ${acted ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM. Proxwright leaves it alone from now on.` : 'Nothing was changed.'}`,
-    hint: advice`Forget the old VM: ${command('state forget', address)}. If it is the same VM, restored from a backup: ${command('import', address, observed.vmid, '--accept-identity')}`,
+    // A copy that is not finished is nothing to take over.
+    hint: isHalfMade(observed)
+      ? advice`Forget the old VM: ${command('state forget', address)}`
+      : advice`Forget the old VM: ${command('state forget', address)}. If it is the same VM, restored from a backup: ${command('import', address, observed.vmid, '--accept-identity')}`,
   });
 }

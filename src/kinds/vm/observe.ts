@@ -21,6 +21,7 @@ import type { StackState } from '../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
+import { observeLocks } from './lock.ts';
 import { readNeighbours, seesAllVms } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
 import { readVm, type VmObserved } from './observed.ts';
@@ -41,7 +42,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, ha, ids, pools, claimants, neighbours] = await Promise.all([
+  const [templates, storages, bridges, ha, ids, pools, claimants, begun, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
@@ -49,9 +50,31 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     readIds(context, toMake),
     readPools(context, toMake),
     readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
+    readClaimants(pve, beingMade(state, guests), signal),
     needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal }) : undefined,
   ]);
-  return { vms, templates, storages, bridges, ...ha, ...ids, pools, claimants, ...(neighbours && { neighbours }) };
+  const present = [...vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
+  const locks = await observeLocks({ pve, signal }, [...present, ...claimants.values(), ...begun.values()]);
+  return {
+    vms,
+    templates,
+    storages,
+    bridges,
+    ...ha,
+    ...ids,
+    pools,
+    claimants,
+    locks,
+    ...(neighbours && { neighbours }),
+  };
+}
+
+/** Guests with the id of a VM whose creation an earlier run began and did not see end. */
+function beingMade(state: StackState, guests: ReadonlyMap<number, GuestRow>): GuestRow[] {
+  return Object.values(state.vms).flatMap(({ phase, vmid }) => {
+    const row = phase === 'creating' ? guests.get(vmid) : undefined;
+    return row?.type === 'qemu' ? [row] : [];
+  });
 }
 
 /** Naming one pool, every token gets an answer. */

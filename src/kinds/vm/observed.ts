@@ -23,6 +23,11 @@ export interface VmObserved {
   readonly template: boolean;
 }
 
+/** Proxmox has not finished creating the VM: disks are missing, and often the rest of the configuration too. */
+export function isHalfMade({ lock }: { readonly lock?: string | undefined }): boolean {
+  return lock === 'clone' || lock === 'create';
+}
+
 type Values = Pick<VmObserved, 'current' | 'pending' | 'pendingDeletes'>;
 
 /** The values after a restart, with pending changes merged in. Desired values are compared with these. */

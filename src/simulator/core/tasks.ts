@@ -31,6 +31,19 @@ export class TaskInterrupted extends Error {
   }
 }
 
+/** `kill -9` on the node: nothing of the worker goes on, and what it had begun stays as it is. */
+export class WorkerKilled extends Error {
+  constructor() {
+    super('killed');
+    this.name = 'WorkerKilled';
+  }
+}
+
+/** To be called before a job cleans up after a failure: a killed worker cleans up nothing. */
+export function unlessKilled(task: Pick<Task, 'signal'> | undefined): void {
+  if (task?.signal.reason instanceof WorkerKilled) throw task.signal.reason;
+}
+
 /** Seams for faults: a plan may make a task fail or warn. */
 export interface TaskHooks {
   beforeJob?(record: TaskRecord): void;
@@ -92,6 +105,14 @@ export class TaskRunner {
     await running.ended;
   }
 
+  /** As `kill -9` of the worker on the node does; takes effect where the worker waits next. */
+  async kill(upid: string): Promise<void> {
+    const running = this.#running.get(upid);
+    if (!running) return;
+    running.abort.abort(new WorkerKilled());
+    await running.ended;
+  }
+
   nextPid(): number {
     this.#nextPid += randomInteger(this.#random, 1, 7);
     return this.#nextPid;
@@ -132,10 +153,14 @@ export class TaskRunner {
       status = warnings > 0 ? `WARNINGS: ${warnings}` : 'OK';
       record.log.push(`TASK ${status}`);
     } catch (error) {
-      const message = taskErrorText(error);
-      for (const line of `TASK ERROR: ${message}`.replace(/\n+$/, '').split('\n')) record.log.push(line);
-      // Rule [recorded mapping-usb-dir]: the last line feed goes, all others become blanks, even at the end.
-      status = message.replace(/\n$/, '').replace(/\n/g, ' ');
+      // Rule [source PC UPID.pm read_status]: without a last line the status is unexpected.
+      if (signal.reason instanceof WorkerKilled) status = 'unexpected status';
+      else {
+        const message = taskErrorText(error);
+        for (const line of `TASK ERROR: ${message}`.replace(/\n+$/, '').split('\n')) record.log.push(line);
+        // Rule [recorded mapping-usb-dir]: the last line feed goes, all others become blanks, even at the end.
+        status = message.replace(/\n$/, '').replace(/\n/g, ' ');
+      }
     }
     await this.#clock.sleep(REAP_MS);
     this.#running.delete(record.upid);

@@ -23,11 +23,23 @@ export function editConfig(runtime: Runtime, vm: Vm, values: Readonly<Record<str
   });
 }
 
-/** Sets the `lock` property, as a backup does, and takes it away again after `forMs`, if that is ever. */
+/** The tasks that set these locks. */
+const LOCKING_TASKS: Readonly<Record<string, string>> = {
+  backup: 'vzdump',
+  snapshot: 'qmsnapshot',
+  migrate: 'qmigrate',
+};
+
+/** Ends the task that holds the lock of a VM. */
+const releases = new WeakMap<Vm, () => void>();
+
+/** Sets the `lock` property for a task, as a backup does, and takes it away again after `forMs`, if that is ever. */
 export function lockVm(runtime: Runtime, vm: Vm, lock: string, forMs?: number): void {
   change(runtime, vm, (draft) => {
     if (draft.current.has('lock')) return;
     draft.current.set('lock', lock);
+    const released = new Promise<void>((resolve) => releases.set(vm, resolve));
+    runtime.tasks.fork(vm.node, LOCKING_TASKS[lock] ?? lock, String(vm.vmid), 'root@pam', () => released);
     if (forMs !== undefined) {
       runtime.clock.sleep(forMs).then(
         () => unlockVm(runtime, vm, lock),
@@ -38,6 +50,7 @@ export function lockVm(runtime: Runtime, vm: Vm, lock: string, forMs?: number): 
 }
 
 export function unlockVm(runtime: Runtime, vm: Vm, lock: string): void {
+  releases.get(vm)?.();
   change(runtime, vm, (draft) => {
     if (draft.current.get('lock') === lock) draft.current.delete('lock');
   });

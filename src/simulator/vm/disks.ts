@@ -4,7 +4,7 @@
  */
 import { printSize } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
-import type { Task } from '../core/tasks.ts';
+import { type Task, unlessKilled } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume, freeVolume } from '../storage/allocate.ts';
 import { convertToBase } from '../storage/clone.ts';
@@ -58,6 +58,7 @@ export async function createDisks(job: DiskJob, settings: ReadonlyMap<string, st
       if (drive) values.set(key, printDrive(await createDisk(job, drive, values, volumes)));
     }
   } catch (error) {
+    unlessKilled(job.task);
     await freeVolumes(job, volumes);
     throw error;
   }

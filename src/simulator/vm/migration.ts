@@ -1,6 +1,6 @@
 /** The worker behind a migration: lock, copy what is local, move the configuration, and the process if there is one. */
 import type { Runtime } from '../core/runtime.ts';
-import type { Task } from '../core/tasks.ts';
+import { type Task, unlessKilled } from '../core/tasks.ts';
 import { memoryBytes, storageOfFile } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
 import { addVolume, removeVolume, volumesOf } from '../storage/catalogue.ts';
@@ -32,6 +32,7 @@ export async function migrateVm(runtime: Runtime, request: MigrationRequest): Pr
   try {
     await withVmLock(runtime, request.node, request.vmid, { task: request.task }, () => move(runtime, request, log));
   } catch (error) {
+    unlessKilled(request.task);
     const reason = error instanceof Error ? error.message.trimEnd() : String(error);
     log(`ERROR: migration aborted (duration ${duration()}): ${reason}`);
     throw dieFault('migration aborted');
@@ -71,6 +72,7 @@ async function move(runtime: Runtime, request: MigrationRequest, log: (line: str
     }
     await task.sleep(MOVE_CONFIG_MS);
   } catch (error) {
+    unlessKilled(task);
     for (const { to } of copied) removeVolume(storageConfig(world, to.storage), target, to);
     setLock(vm, undefined);
     throw error;

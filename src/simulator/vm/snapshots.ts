@@ -2,7 +2,9 @@
  * Snapshots of a whole VM: taking and deleting. Each is a chain of short steps under the configuration lock, with the
  * `lock` and `snapstate` properties in between telling everybody else that something is going on.
  */
+
 import { nowSeconds, type Runtime } from '../core/runtime.ts';
+import { unlessKilled } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { freeVolume } from '../storage/allocate.ts';
 import { hasFeature } from '../storage/features.ts';
@@ -42,6 +44,7 @@ export async function createSnapshot(
   try {
     await snapshotDisks(job, done);
   } catch (error) {
+    unlessKilled(job.task);
     job.task.log('snapshot create failed: starting cleanup');
     await removeSnapshot(job, { force: true, only: done }).catch((failure) => job.task.log(messageOf(failure)));
     throw error;
@@ -149,6 +152,7 @@ async function removeSnapshot(job: SnapshotJob, { force, only }: Removal): Promi
     try {
       await work();
     } catch (error) {
+      unlessKilled(task);
       if (!force) throw error;
       task.log(messageOf(error));
     }

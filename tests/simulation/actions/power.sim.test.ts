@@ -203,7 +203,7 @@ describe('vm.destroy', () => {
   it('names the command for what only root can mend', async () => {
     const bench = await ready([{ kind: 'users-lock', match: { method: 'DELETE' }, at: 1, for_ms: 60_000 }]);
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
-    expect(error).toMatchObject({ code: 'GUEST_LOCKED' });
+    expect(error).toMatchObject({ code: 'STALE_LOCK' });
     expect(error.diagnostic.hint?.text).toContain('qm unlock 101 && qm destroy 101');
   });
 

@@ -88,17 +88,6 @@ describe('a plan says what it will not change', () => {
     ]);
   });
 
-  it('mentions a lock on a VM that it changes, and only then', async () => {
-    const scene = await made();
-    const vm = scene.world.vms.get(420);
-    if (vm) vm.config = { ...vm.config, current: new Map([...vm.config.current, ['lock', 'backup']]) };
-    expect(await scene.plan(`${WITH_DATA}    cpu: { cores: 2 }\n`)).toMatchObject({
-      plan: { changes: [{ kind: 'update', notes: [expect.stringContaining('locked right now (backup)')] }] },
-    });
-    const calm = await scene.plan(WITH_DATA);
-    expect(calm.kind === 'ended' && calm.plan.changes[0]?.notes).toBeUndefined();
-  });
-
   it('shows pool, target storage and the storage that inherited disks get', async () => {
     const text = WITH_DATA.replace('vmid: 420', 'vmid: 430')
       .replace('power: stopped', 'power: stopped\n    pool: lab')

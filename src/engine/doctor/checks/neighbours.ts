@@ -1,4 +1,7 @@
 /** Names and addresses that VMs outside the stack already use. */
+
+import { unlockHint } from '../../../kinds/vm/lock.ts';
+import { isHalfMade } from '../../../kinds/vm/observed.ts';
 import {
   addressConflicts,
   addressesInFile,
@@ -30,12 +33,16 @@ function sameNames({ stack, state, observed }: Seen): Finding[] {
   const own = new Set(Object.values(state.vms).map(({ vmid }) => vmid));
   return stack.vms.flatMap((vm): Finding[] => {
     const others = [...observed.guests.values()].filter(({ vmid, name }) => name === vm.fields.name && !own.has(vmid));
-    return others.map(({ vmid, node }) =>
-      say.warning(`${vm.address} has the name ${vm.fields.name}, which VM ${vmid} on ${node} already has.`, {
-        remedy: `Choose another name, or import that VM: proxwright import '${vm.address}' ${vmid}`,
+    return others.map(({ vmid, node }) => {
+      const held = observed.locks.get(vmid);
+      return say.warning(`${vm.address} has the name ${vm.fields.name}, which VM ${vmid} on ${node} already has.`, {
+        remedy:
+          held && isHalfMade(held)
+            ? `Choose another name. ${unlockHint(held)}`.trimEnd()
+            : `Choose another name, or import that VM: proxwright import '${vm.address}' ${vmid}`,
         where: whereOf(vm, 'name'),
-      }),
-    );
+      });
+    });
   });
 }
 

@@ -80,6 +80,7 @@ export function observedWith(part: Partial<Observed> = {}): Observed {
     images: [],
     pciMappings: { ok: true, value: new Map() },
     claimants: new Map(),
+    locks: new Map(),
     takenIds: new Set(),
     neighbours: neighboursOf(),
     ...part,

@@ -8,6 +8,7 @@ import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
+import { LockWatch } from './locked.ts';
 import { forgetObserved, inRounds, lookIfThere, type RoundEnd, sendToOurs } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
 import { removeAllSeeds } from './seed.ts';
@@ -93,14 +94,10 @@ async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<R
     await follow(context, upid, { what: 'destroy', timeoutMs: DESTROY_MS });
     return 'again';
   }
-  return {
-    stuck: new ProxwrightError({
-      code: 'GUEST_LOCKED',
-      detail: `${vmName(vm)} is locked (destroyed): a destroy task was interrupted after it removed the disks, and only an empty configuration is left.`,
-      where: { address: context.address },
-      hint: `Only root on ${node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
-    }),
-  };
+  const watch = new LockWatch(context);
+  await watch.refuseStale({ node, vmid, lock: 'destroyed' }, { isOwnTask: true });
+  if (await lookIfThere(context)) throw watch.stillLocked({ node, vmid, lock: 'destroyed' });
+  return 'again';
 }
 
 /** Checked before anything is stopped: a VM that stays must not be shut down for nothing. */

@@ -9,6 +9,7 @@ import type { ActionContext } from '../../action.ts';
 import { notOurs, sameVm, vmName } from '../identity.ts';
 import { observedOf, type VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
+import { whileTaskLocks } from './locked.ts';
 
 type KnownVm = VmRecord & { readonly uuid: string };
 
@@ -123,7 +124,8 @@ export function forgetObserved(context: ActionContext): void {
 export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
 
 export async function inRounds(context: ActionContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
-  const end = await context.whileBusy(`${what} ${context.address}`, async () => {
+  const vm = () => context.recorded();
+  const end = await whileTaskLocks(context, `${what} ${context.address}`, vm, async () => {
     const patience = context.pve.reach.patience(context.signal);
     const rounds = new Attempts(RETRIES.round, context);
     for (;;) {

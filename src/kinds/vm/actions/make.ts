@@ -18,6 +18,7 @@ import { macsOf } from '../parts.ts';
 import type { VmRecord } from '../record.ts';
 import type { CloneInput, CreateInput, IdChoice } from '../steps.ts';
 import { creationValues } from '../writes.ts';
+import { whileTaskLocks } from './locked.ts';
 import { knownVm, look } from './look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from './occupant.ts';
 import { chooseId } from './records.ts';
@@ -35,6 +36,8 @@ interface MakingJob {
   readonly notes: string | undefined;
   /** Of a clone: what it is copied from. */
   readonly source?: VmRecord['source'];
+  /** Of a clone: the VM whose lock Proxmox checks. */
+  readonly from?: { readonly node: string; readonly vmid: number };
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
 }
 
@@ -48,7 +51,8 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
   }
   const startedAt = context.clock.ticks();
   let making = await takenUp(context, job);
-  await context.whileBusy(`${job.what} ${context.address}`, async () => {
+  const from = () => job.from;
+  await whileTaskLocks(context, `${job.what} ${context.address}`, from, async () => {
     if (context.recorded()?.uuid !== undefined) return;
     const patience = context.pve.reach.patience(context.signal);
     let isInterrupted = false;
@@ -163,7 +167,8 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
       if (isDoubtful || isRace || isFamily(error, 'busy')) return 'made';
       throw error;
     case 'stranger':
-      if (job.ids.vmid !== undefined) throw idTaken(context, making.vmid, nameOf(occupant.name), error);
+      if (job.ids.vmid !== undefined)
+        throw idTaken(context, making.vmid, nameOf(occupant.name), error, !occupant.isHalfMade);
       context.ids.markTaken(making.vmid);
       return { kind: 'other-id', because: error };
     default:
@@ -215,6 +220,7 @@ export const cloneVm: Action<CloneInput> = async (context, input) => {
     node: source.node,
     recipe: input.recipe,
     notes: input.notes,
+    from: { node: source.node, vmid: sourceId },
     ...(source.reference !== undefined && { source: { reference: source.reference, vmid: sourceId } }),
     send: (newid, description) =>
       context.pve

@@ -7,8 +7,10 @@ import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
 import type { Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
-import type { VmObserved } from '../observed.ts';
+import { cloneTarget, type LockedVm } from '../lock.ts';
+import { isHalfMade, type VmObserved } from '../observed.ts';
 import { findOwnership } from '../ownership.ts';
+import { LockWatch } from './locked.ts';
 import { findVm } from './look.ts';
 import { follow, runningTasks } from './tasks.ts';
 
@@ -24,8 +26,8 @@ export type Occupant =
   | { readonly kind: 'free' }
   | { readonly kind: 'ours'; readonly vm: VmObserved }
   /** A clone or create task still locks the configuration, so its owner is not known yet. */
-  | { readonly kind: 'unfinished'; readonly lock: string; readonly node: string }
-  | { readonly kind: 'stranger'; readonly name: string | undefined };
+  | { readonly kind: 'unfinished'; readonly vm: LockedVm }
+  | { readonly kind: 'stranger'; readonly name: string | undefined; readonly isHalfMade?: boolean };
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
@@ -40,16 +42,20 @@ export async function settledOccupant(
   options: { readonly isCertain?: boolean } = {},
 ): Promise<Occupant> {
   const deadline = context.clock.ticks() + context.timeouts.lockMs;
+  const watch = new LockWatch(context);
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2)) {
     const tasks = await tasksFor(context, making);
     for (const upid of tasks.ours) await waitForEnd(context, upid);
     const occupant = await occupantOf(context, making);
     if (occupant.kind !== 'unfinished' && !tasks.isUndecided) return occupant;
     if (occupant.kind === 'unfinished' && options.isCertain && !tasks.isUndecided && tasks.ours.length === 0) {
-      return { kind: 'stranger', name: undefined };
+      return { kind: 'stranger', name: undefined, isHalfMade: true };
+    }
+    if (occupant.kind === 'unfinished' && tasks.ours.length === 0) {
+      await watch.refuseStale(occupant.vm, { isOwnTask: true });
     }
     if (context.clock.ticks() + pauseMs > deadline) {
-      if (occupant.kind === 'unfinished') throw leftBehind(context, making, occupant);
+      if (occupant.kind === 'unfinished') throw watch.stillLocked(occupant.vm);
       return occupant;
     }
     await context.clock.sleep(pauseMs, context.signal);
@@ -60,7 +66,8 @@ export async function occupantOf(context: ActionContext, making: Making): Promis
   const { vmid, nonce } = making;
   const vm = await visibleVm(context, making);
   if (!vm) return (await isFree(context, vmid)) ? { kind: 'free' } : { kind: 'stranger', name: undefined };
-  if (vm.lock === 'clone' || vm.lock === 'create') return { kind: 'unfinished', lock: vm.lock, node: vm.node };
+  const { node, lock } = vm;
+  if (lock !== undefined && isHalfMade(vm)) return { kind: 'unfinished', vm: { vmid, node, lock } };
   const isOurs = findOwnership(vm.current.get('description') ?? '')?.nonce === nonce;
   return isOurs ? { kind: 'ours', vm } : { kind: 'stranger', name: vm.current.get('name') };
 }
@@ -70,34 +77,29 @@ export function idTaken(
   vmid: number,
   holder: string | undefined,
   cause?: unknown,
+  isImportable = true,
 ): ProxwrightError {
   return new ProxwrightError({
     code: 'VMID_TAKEN',
     detail: `The id ${vmid} for ${context.address} already belongs to ${holder ?? 'another guest'}. Nothing was created.`,
     where: { address: context.address },
     hint:
-      kindOf(context.address) === 'vm'
+      kindOf(context.address) === 'vm' && isImportable
         ? advice`Give another vmid, or a range: ${setting('vmids', '101-120')}. To take over an existing VM: ${command('import', context.address, 'ID')}`
         : advice`Give another vmid, or a range: ${setting('vmids', '9000-9010')}.`,
     ...(cause !== undefined && { cause }),
   });
 }
 
-/**
- * Our running tasks that create this id; `isUndecided` while one of them has not logged its id yet. Proxmox lists a clone
- * task under its source, and only the log names the new id.
- */
+/** Our running tasks that create this id; `isUndecided` while one of them has not logged its id yet. */
 async function tasksFor(context: ActionContext, making: Making): Promise<{ ours: Upid[]; isUndecided: boolean }> {
   const { node, vmid } = making;
   const ours = await runningTasks(context, { node, type: 'qmcreate', id: vmid });
   let isUndecided = false;
   for (const upid of await runningTasks(context, { node, type: 'qmclone' })) {
-    const { signal } = context;
-    const { entries } = await context.pve.node(node).tasks.log(upid, { start: 0, limit: 10 }, { signal });
-    const named = entries.map(({ t }) => /^creating a clone of VM \d+ with ID (\d+)$/.exec(t)?.[1]).find(Boolean);
-    const hasEnded = entries.some(({ t }) => t.startsWith('TASK '));
-    if (named === String(vmid)) ours.push(upid);
-    else if (named === undefined && !hasEnded) isUndecided = true;
+    const { target, hasEnded } = await cloneTarget(context, node, upid);
+    if (target === vmid) ours.push(upid);
+    else if (target === undefined && !hasEnded) isUndecided = true;
   }
   return { ours, isUndecided };
 }
@@ -133,14 +135,4 @@ export async function isFree(context: ActionContext, vmid: number): Promise<bool
     if (hasCode(error, 'VMID_TAKEN')) return false;
     throw error;
   }
-}
-
-function leftBehind(context: ActionContext, making: Making, occupant: { lock: string; node: string }): ProxwrightError {
-  const { vmid } = making;
-  return new ProxwrightError({
-    code: 'GUEST_LOCKED',
-    detail: `VM ${vmid} on ${occupant.node} has been locked (${occupant.lock}) for as long as rollout.timeouts.lock allows, and no task of ours works on it: the task that created it was killed, or another client is creating it.`,
-    where: { address: context.address },
-    hint: `If no task works on it, only root on ${occupant.node} can remove it: qm unlock ${vmid} && qm destroy ${vmid} --purge`,
-  });
 }

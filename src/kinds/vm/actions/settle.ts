@@ -3,7 +3,7 @@
  * the removal of files that a VM left behind, so calling it twice, or from two runs, does no harm.
  */
 import type { Instant } from '../../../base/clock.ts';
-import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext, OpenAct, Settled } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
@@ -61,7 +61,7 @@ async function orLeftLocked(context: ActionContext, settle: () => Promise<Settle
   try {
     return await settle();
   } catch (error) {
-    if (!isFamily(error, 'busy') || error.code !== 'GUEST_LOCKED') throw error;
+    if (!hasCode(error, 'GUEST_LOCKED', 'STALE_LOCK')) throw error;
     context.log.log('warn', `${context.address}: ${error.diagnostic.detail} ${error.diagnostic.hint?.text ?? ''}`);
     return { outcome: 'locked' };
   }

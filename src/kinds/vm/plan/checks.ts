@@ -14,6 +14,8 @@ import type { Observed, StorageRow } from '../../observed.ts';
 import { unmappedDevices } from '../../pci-mapping/plan.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { drivesOf } from '../disks.ts';
+import { halfMadeText, unlockHint } from '../lock.ts';
+import { isHalfMade } from '../observed.ts';
 import { ownDocuments } from '../seed/fields.ts';
 import { whereOf } from '../where.ts';
 import { nothingToBootFrom } from './boot-source.ts';
@@ -131,14 +133,17 @@ function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): vo
   if (vmid === undefined || !observed.takenIds.has(vmid)) return;
   const row = observed.guests.get(vmid);
   const who = row ? `"${row.name ?? '(no name)'}" on ${row.node}` : 'a guest the token may not see';
+  const held = observed.locks.get(vmid);
+  const halfMade = held && isHalfMade(held) ? held : undefined;
   problems.push(
     new ProxwrightError({
       code: 'VMID_TAKEN',
       where: whereOf(vm, 'vmid'),
-      detail: `Id ${vmid} belongs to ${who}.`,
+      detail: `Id ${vmid} belongs to ${who}.${halfMade ? ` ${halfMadeText(halfMade)}` : ''}`,
       // Only a VM can be imported, and only as a VM.
-      hint:
-        kindOf(vm.address) === 'vm' && row?.type === 'qemu' && !row.template
+      hint: halfMade
+        ? `Choose another id. ${unlockHint(halfMade)}`.trimEnd()
+        : kindOf(vm.address) === 'vm' && row?.type === 'qemu' && !row.template
           ? advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}.`
           : 'Choose another id.',
     }).diagnostic,

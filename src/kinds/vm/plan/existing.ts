@@ -70,7 +70,7 @@ export function planExisting(
       restartPending: input.mayRestart ? [] : pendingAfter(actual, diff),
       restarts: steps.some((step) => step.action === 'vm.restart'),
       ...removedVolumes(differences, desired, values),
-      ...notesOn(input, recorded, actual, steps),
+      ...notesOn(input, recorded, actual),
       ...outsideChanges(vm, recorded, actual),
     },
     steps,

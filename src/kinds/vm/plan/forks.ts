@@ -9,7 +9,7 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
 import type { DestroyContext } from '../../kind.ts';
 import { vmName } from '../identity.ts';
-import type { VmObserved } from '../observed.ts';
+import { isHalfMade, type VmObserved } from '../observed.ts';
 import { findOwnership, isForeign, type Ownership, ownershipCounts, shortLineage } from '../ownership.ts';
 
 type ForkContext = Pick<DestroyContext, 'stack' | 'state' | 'observed' | 'isSelected'>;
@@ -43,6 +43,10 @@ const SHOWN = 5;
 export function forkProblem(forked: readonly ForkedVm[], { state }: Pick<ForkContext, 'state'>): Diagnostic[] {
   const [first] = forked;
   if (!first) return [];
+  const whole = forked.find(({ vm }) => !isHalfMade(vm));
+  const takeOver = whole
+    ? advice` To take a VM over into this state: ${command('import', whole.line.address, whole.vm.vmid)}.`
+    : '';
   const rest = forked.length > SHOWN ? `, and ${forked.length - SHOWN} more` : '';
   const own =
     state.lineage === undefined ? 'This state has none yet' : `That of this state is ${shortLineage(state.lineage)}`;
@@ -53,7 +57,7 @@ export function forkProblem(forked: readonly ForkedVm[], { state }: Pick<ForkCon
       detail:
         `Another copy of this stack, with a state of its own, manages VMs of it: ${forked.slice(0, SHOWN).map(described).join(', ')}${rest}. ` +
         `The lineage in the ownership line is ${first.line.lineage}. ${own}. Nothing was changed.`,
-      hint: advice`Manage the stack from one place: work where the other state is, or copy its directory .proxwright here. To take a VM over into this state: ${command('import', first.line.address, first.vm.vmid)}. If both are meant to exist, give this stack another name: ${setting('stack', 'NAME')}.`,
+      hint: advice`Manage the stack from one place: work where the other state is, or copy its directory .proxwright here.${takeOver} If both are meant to exist, give this stack another name: ${setting('stack', 'NAME')}.`,
     }).diagnostic,
   ];
 }

@@ -1,28 +1,16 @@
 /**
  * What a plan has to say about an existing VM although it changes nothing about it: fields that act only when a VM is
- * created, and a lock that another client holds. Pure.
+ * created. Pure.
  */
-import { counted } from '../../../base/units.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
-import type { Step } from '../../step.ts';
 import type { VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
-export function notesOn(
-  { vm, observed }: VmPlanInput,
-  recorded: VmRecord,
-  actual: VmObserved,
-  steps: readonly Step[],
-): Pick<Change, 'notes'> {
-  const notes = [
-    ...templateNote(vm, recorded, observed),
-    ...idNote(vm, actual),
-    ...poolNote(vm, actual, observed),
-    ...lockNote(actual, steps),
-  ];
+export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): Pick<Change, 'notes'> {
+  const notes = [...templateNote(vm, recorded, observed), ...idNote(vm, actual), ...poolNote(vm, actual, observed)];
   return notes.length > 0 ? { notes } : {};
 }
 
@@ -53,9 +41,4 @@ function poolNote({ fields }: ResolvedVm, { vmid }: VmObserved, { guests }: Obse
   // A token without Pool.Audit does not see the pool of a guest.
   if (fields.pool === undefined || now === undefined || now === fields.pool) return [];
   return [`in pool ${now}; the file says ${fields.pool}, which counts only when a VM is created`];
-}
-
-function lockNote({ lock }: VmObserved, steps: readonly Step[]): string[] {
-  if (lock === undefined || steps.length === 0) return [];
-  return [`locked right now (${lock}); apply waits for it before ${counted(steps.length, 'step')}`];
 }

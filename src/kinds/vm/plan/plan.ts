@@ -20,6 +20,7 @@ import {
 import { checkRoom, checkVm } from './checks.ts';
 import type { VmPlan } from './desired-vm.ts';
 import { forkedVms, forkProblem } from './forks.ts';
+import { halfMadeProblem, halfMadeVms, lockWarnings } from './locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
@@ -31,14 +32,19 @@ export function planVms(context: PlanContext): KindPlan {
   const { stack, observed, findings, options } = context;
   const selected = stack.vms.filter(({ address }) => context.isSelected(address));
   const toMake = selected.filter(({ address }) => needsCreation(context, address));
-  const lost = lostVms(stack.name, toMake, observed).filter((each) => !options.strictClaims || matchesExactly(each));
+  const claiming = lostVms(stack.name, toMake, observed).filter(
+    (each) => !options.strictClaims || matchesExactly(each),
+  );
+  const halfMade = halfMadeVms(toMake, claiming, context);
+  findings.problems.push(...halfMade.map(halfMadeProblem));
+  const lost = claiming.filter(({ vmid }) => !halfMade.some(({ held }) => held.vmid === vmid));
   const forked = forkedVms(context);
   findings.problems.push(...forkProblem(forked, context));
   findings.problems.push(...lostProblem(lost.filter(({ vmid }) => !forked.some(({ vm }) => vm.vmid === vmid))));
   const resources: ResourcePlan[] = [];
   for (const vm of selected) {
     // It may exist already, so whether its id is free does not matter.
-    if (lost.some(({ desired }) => desired === vm)) continue;
+    if ([...lost, ...halfMade].some(({ desired }) => desired === vm)) continue;
     // The problem of its template is reported already; "no such template" would mislead.
     if (toMake.includes(vm) && isTemplateRefused(vm, context)) {
       checkVm({ vm, base: undefined, creating: true }, observed, findings);
@@ -58,7 +64,11 @@ export function planVms(context: PlanContext): KindPlan {
   return {
     resources: [...inRolls(resources, selected, observed), ...removed],
     problems: addresses.found.filter(isError),
-    warnings: [...warningsOf(selected, observed), ...addresses.found.filter((each) => !isError(each))],
+    warnings: [
+      ...warningsOf(selected, observed),
+      ...lockWarnings(resources, selected, observed),
+      ...addresses.found.filter((each) => !isError(each)),
+    ],
     checked: addresses.checked,
   };
 }

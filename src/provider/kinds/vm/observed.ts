@@ -7,6 +7,7 @@ import { findCloudInitDrive } from '../../../kinds/vm/disks.ts';
 import type { VmFields } from '../../../kinds/vm/fields/index.ts';
 import { writtenHa } from '../../../kinds/vm/ha.ts';
 import { notOurs, sameVm } from '../../../kinds/vm/identity.ts';
+import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
 import { observedHa } from '../../../kinds/vm/observe-ha.ts';
 import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { macsOf } from '../../../kinds/vm/parts.ts';
@@ -152,6 +153,8 @@ function isMeant({ vmid, node, name }: ListedVm, id: string): boolean {
 
 export async function findVmToImport(deps: Deps, id: string): Promise<VmObserved> {
   const vm = await findVm(deps, id);
+  const refusal = await halfMadeRefusal({ pve: deps.looks, signal: deps.signal }, vm, {});
+  if (refusal) throw refusal;
   if (!vm.template) return vm;
   throw new ProxwrightError({
     code: 'BAD_VALUE',

@@ -5,6 +5,7 @@ import type { Observed, Plan, PlanResult } from '../../../engine/index.ts';
 import type { Neighbours } from '../../../kinds/observed.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
+import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
 import { lostVms } from '../../../kinds/vm/plan/lost-vms.ts';
 import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { allUnknown, changeAt, textAt, type ValueChange, valueIn } from '../../adapter/attributes.ts';
@@ -68,6 +69,8 @@ async function createFindings(
   findings.push(...sharedAddresses(known, desired));
   const query = { name: fields.name, ...(fields.vmid !== undefined && { vmid: fields.vmid }) };
   const leftover = await known.leftovers(deps).glance(query, deps.signal);
+  const refusal = leftover && (await halfMadeRefusal({ pve: deps.looks, signal: deps.signal }, leftover, {}));
+  if (refusal?.code === 'STALE_LOCK') return [...findings, problemOf(refusal.diagnostic, VM)];
   if (leftover) findings.push(completionNote(leftover));
   // While a task works on it, nothing tells whether it is finished; apply waits for the task.
   if (leftover?.lock !== undefined) return findings;

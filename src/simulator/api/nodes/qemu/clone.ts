@@ -9,7 +9,7 @@ import {
 } from '../../../../pve/wire/index.ts';
 import { addVmToPool } from '../../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
-import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
+import { type Task, TaskInterrupted, unlessKilled } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { isFalse } from '../../../schema/perl-text.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
@@ -78,6 +78,7 @@ async function runClone(call: Call, request: CloneRequest, task: Task): Promise<
   try {
     await copyDrives({ call, request, plan, vm, task, created, jobs });
   } catch (error) {
+    unlessKilled(task);
     await cancelMirrors(runtime, jobs, (line) => task.log(line));
     await cleanUp(call, newid, created, task);
     throw dieFault(`clone failed: ${errorText(error)}`);

@@ -8,7 +8,7 @@ import { checkTagPermissions, checkVmModifyPermissions, OLD_TAGS_OF_A_NEW_VM } f
 import { checkStorageAccess, checkVolumeAccess } from '../../../access/volume-checks.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { nowSeconds } from '../../../core/runtime.ts';
-import type { Task } from '../../../core/tasks.ts';
+import { type Task, unlessKilled } from '../../../core/tasks.ts';
 import { addHaResource, requestHaStart } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
 import { ApiFault, dieFault, paramFault, permFault } from '../../../http/response.ts';
@@ -66,6 +66,7 @@ async function create(call: CreateCall): Promise<string> {
     try {
       await withVmLock(call.runtime, call.node, vmid, { waitMs: 1000, task }, () => fill(call, creation, task, prefix));
     } catch (error) {
+      unlessKilled(task);
       // Rule [recorded create-invalid-storage]: whatever fails, the reserved configuration goes.
       call.runtime.world.vms.delete(vmid);
       throw error;
@@ -168,6 +169,7 @@ async function fill(call: Call, creation: Creation, task: Task, prefix: string):
     for (const [key, value] of created.values) config.set(key, value);
     completeAndWrite(call, creation, vm, config, task);
   } catch (error) {
+    unlessKilled(task);
     await freeVolumes(job, volumes);
     throw prefixed(prefix, error);
   }
