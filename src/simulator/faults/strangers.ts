@@ -23,6 +23,9 @@ export function editConfig(runtime: Runtime, vm: Vm, values: Readonly<Record<str
   });
 }
 
+/** Who starts the tasks of another client. */
+export const OTHER_USER = 'operator@pve';
+
 /** The tasks that set these locks. */
 const LOCKING_TASKS: Readonly<Record<string, string>> = {
   backup: 'vzdump',
@@ -39,7 +42,7 @@ export function lockVm(runtime: Runtime, vm: Vm, lock: string, forMs?: number): 
     if (draft.current.has('lock')) return;
     draft.current.set('lock', lock);
     const released = new Promise<void>((resolve) => releases.set(vm, resolve));
-    runtime.tasks.fork(vm.node, LOCKING_TASKS[lock] ?? lock, String(vm.vmid), 'root@pam', () => released);
+    runtime.tasks.fork(vm.node, LOCKING_TASKS[lock] ?? lock, String(vm.vmid), OTHER_USER, () => released);
     if (forMs !== undefined) {
       runtime.clock.sleep(forMs).then(
         () => unlockVm(runtime, vm, lock),

@@ -184,7 +184,7 @@ describe('a lock on an existing VM', () => {
     if (vm) lockVm(scene.simulator.runtime, vm, 'backup', 120_000);
     const planned = await scene.plan(CHANGED);
     const warnings = planned.kind === 'ended' ? planned.plan.warnings : [];
-    const named = /the task vzdump of root@pam, running since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
+    const named = /the task vzdump of operator@pve, running since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
     expect(warnings).toMatchObject([{ code: 'GUEST_LOCKED', detail: expect.stringMatching(named) }]);
     expect(await scene.apply(CHANGED)).toMatchObject(DONE);
     const told = scene.events.map((event) => JSON.stringify(event)).filter((line) => named.test(line));

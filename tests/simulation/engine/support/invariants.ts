@@ -3,10 +3,12 @@
  * apply writes nothing; nothing of ours is missing or doubled, nothing of others was touched, nothing is left behind; no
  * VM ever had two tasks of ours at once; no secret was told; and a destroy leaves nothing.
  */
+
 import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';
 import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
+import { OTHER_USER } from '../../../../src/simulator/faults/strangers.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
 import { readRuns } from '../../../../src/state/journal.ts';
 import { STRANGERS } from './lab-world.ts';
@@ -165,7 +167,7 @@ export function overlapping(world: World): string[] {
   for (const task of world.tasks.values()) {
     const newid = task.log.map((line) => /^creating a clone of VM \d+ with ID (\d+)$/.exec(line)?.[1]).find(Boolean);
     const id = task.type === 'qmclone' ? newid : task.id;
-    if (id === undefined) continue;
+    if (id === undefined || task.user === OTHER_USER) continue;
     const span = { type: task.type, from: task.startedAt, to: task.endedAt ?? Number.POSITIVE_INFINITY };
     byVm.set(id, [...(byVm.get(id) ?? []), span]);
   }
