@@ -380,8 +380,8 @@ describe.skipIf(!hasTerminal).concurrent('on a terminal', () => {
     const command = onTerminal(shrinking, 'apply');
     await command.printed('Delete them? [y/N]');
     command.process.stdin?.write('y\n');
-    await command.printed('Apply these changes? [y/N]');
-    command.process.stdin?.write('y\n');
+    await command.printed('Type the name of the VM, shrinking-2, to confirm');
+    command.process.stdin?.write('shrinking-2\n');
     expect(await command.finished).toMatchObject({ code: 0 });
     expect(idsNamed('shrinking')).toEqual([3300]);
   });
