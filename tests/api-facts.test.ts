@@ -19,7 +19,7 @@ function typeOf(params: ParamSchemas, name = UNCHANGED): string | undefined {
 describe('the generated API facts', () => {
   it('are what npm run facts would write', async () => {
     const files = await generatedFacts();
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(3);
     for (const { path, present, wanted } of files) expect(present === wanted, path).toBe(true);
   });
 

@@ -185,7 +185,8 @@ const FREE_CLASSES: ReadonlySet<string> = new Set(['hostnum', 'date', 'pid', 'se
 const isProgress = (line: string) => line.startsWith('transferred ');
 
 function isBelow(path: string, pattern: string): boolean {
-  return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+  if (pattern.endsWith('*')) return path.startsWith(pattern.slice(0, -1));
+  return path === pattern || path.startsWith(`${pattern}[`) || path.startsWith(`${pattern}.`);
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

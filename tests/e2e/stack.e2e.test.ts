@@ -107,7 +107,7 @@ describe.concurrent('a stack from the first plan to the end', () => {
 
     const planned = await life.run('plan', '--exit-code');
     expect(planned.code).toBe(2);
-    expect(planned.stdout).toContain('+ vm.web[1]  create life-1 (on pve1)');
+    expect(planned.stdout).toContain('+ vm.web[1]  create life-1 (VM 2100 on pve1)');
     expect(planned.stdout).toMatch(/memory +2GiB → 4GiB/);
     expect(planned.stdout).toContain('2 to create, 0 to change, 0 to delete.');
     expect(idsNamed(name)).toEqual([]);
@@ -319,7 +319,7 @@ describe.concurrent('what can be wrong around it', () => {
       ['-c', `"${process.execPath}" "${COMMAND}" plan | head -n 1`],
       { cwd: early.directory, env: { ...process.env, ...cluster.environment } },
     );
-    expect(stdout).toBe('+ vm.web[1]  create early-1 (on pve1)\n');
+    expect(stdout).toBe('+ vm.web[1]  create early-1 (VM 2800 on pve1)\n');
     expect(stderr).toBe('');
   });
 });

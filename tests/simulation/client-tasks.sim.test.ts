@@ -18,7 +18,7 @@ describe('a task', () => {
     expect(error).toMatchObject({ family: 'task' });
     expect(error.code).toBe('TASK_FAILED');
     expect(error.diagnostic.detail).toContain(`qmclone ${TEMPLATE} on pve1 ended with: "clone failed: disk on fire".`);
-    expect(error.diagnostic.detail).toMatch(/Last lines of its log:\n(.*\n)* +transferred .* \(4\d\.\d+%\)/);
+    expect(error.diagnostic.detail).toMatch(/Last lines of its log:\n(.*\n)* +allocated target volume/);
     expect(error.diagnostic.where?.upid).toMatch(/^UPID:pve1:.*:qmclone:/);
     expect(scene.world.vms.has(300)).toBe(false);
     expect(scene.tasksOf('qmclone')).toBe(1);

@@ -24,7 +24,7 @@ const refused = {
   kind: 'refuse',
   status: 401,
   message: 'authentication failure',
-  match: { path: '/nodes/*/tasks/*/status' },
+  match: { path: '/nodes/*/tasks/*/*' },
   every: 1,
 } as const;
 

@@ -44,7 +44,6 @@ const GPU = stack(`${CLONED}, machine: q35, pci: { hostpci0: { device: "0000:01:
 const making = { before: undefined, after: WEB, changes: 'vm', hasTask: true } as const;
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
-  'vm.reserve': { ...making, changes: undefined, hasTask: false },
   'vm.clone': making,
   'vm.create': { ...making, after: EMPTY },
   'vm.configure': making,
