@@ -57,10 +57,15 @@ async function ask(question: string): Promise<string | undefined> {
   if (!canAsk()) return undefined;
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const noAnswer = () => lines.close();
+  process.once('SIGTERM', noAnswer);
   return new Promise((resolve) => {
-    lines.once('close', () => resolve(undefined));
+    lines.once('close', () => {
+      process.removeListener('SIGTERM', noAnswer);
+      resolve(undefined);
+    });
     // While readline owns the terminal, Ctrl-C sends no signal; it counts as no answer.
-    lines.once('SIGINT', () => lines.close());
+    lines.once('SIGINT', noAnswer);
     lines.question(visibleText(secrets.redact(question)), (answer) => {
       resolve(answer);
       lines.close();

@@ -386,6 +386,17 @@ describe.skipIf(!hasTerminal).concurrent('on a terminal', () => {
     expect(idsNamed('shrinking')).toEqual([3300]);
   });
 
+  it('ends when it is told to while it waits for an answer', async () => {
+    const asked = project({ name: 'asked', firstId: 3400 });
+    const command = onTerminal(asked, 'apply');
+    await command.printed('Apply these changes? [y/N]');
+    const { pid } = command.process;
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+    process.kill(Number(child), 'SIGTERM');
+    expect(await command.finished).toMatchObject({ code: 130 });
+    expect(idsNamed('asked')).toEqual([]);
+  });
+
   it('stops on a Ctrl-C that is typed', async () => {
     const typed = project({ name: 'typed', firstId: 3200, power: 'running', guest: 'cloud-init' });
     const command = onTerminal(typed, 'apply', '--yes');
