@@ -22,6 +22,8 @@ export interface ObserveInput {
   readonly neighbours?: ObserveContext['neighbours'] | undefined;
   /** Whether the plan chooses IDs that the file leaves open; it does by default. */
   readonly chooseIds?: boolean | undefined;
+  /** Guests from a list that does not lag. */
+  readonly listed?: readonly GuestRow[] | undefined;
 }
 
 export async function observe({
@@ -33,10 +35,11 @@ export async function observe({
   secrets = NO_SECRETS,
   neighbours = 'as-needed',
   chooseIds = true,
+  listed = [],
 }: ObserveInput): Promise<Observed> {
   const version = await pve.authenticate({ signal });
   const rows = await pve.cluster.resources({}, { signal, maxAgeMs: MAX_AGE_MS.guests });
-  const guests = guestsIn(rows);
+  const guests = completed(guestsIn(rows), listed);
   const nodes = new Map(
     rows
       .filter((row) => row.type === 'node' && row.node)
@@ -85,6 +88,13 @@ const EMPTY: Omit<Observed, 'version' | 'nodes' | 'guests'> = {
 function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> {
   const storages = new Map(parts.flatMap((part) => [...(part.storages ?? [])]));
   return { ...Object.assign({}, ...parts), storages };
+}
+
+/** The list of the cluster lags: a VM that was just made is not in it, or without its name. */
+function completed(guests: ReadonlyMap<number, GuestRow>, listed: readonly GuestRow[]): ReadonlyMap<number, GuestRow> {
+  const fresher = listed.filter(({ vmid, name }) => guests.get(vmid)?.name !== name);
+  if (fresher.length === 0) return guests;
+  return new Map([...guests, ...fresher.map((row) => [row.vmid, { ...guests.get(row.vmid), ...row }] as const)]);
 }
 
 type ResourceRows = Awaited<ReturnType<Pve['cluster']['resources']>>;

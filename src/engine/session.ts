@@ -13,7 +13,7 @@ import type { PortProbe } from '../base/transport.ts';
 import { isEmpty, type Plan } from '../kinds/change.ts';
 import { fingerprint } from '../kinds/fingerprint.ts';
 import type { ImageSources } from '../kinds/image/steps.ts';
-import type { Observed } from '../kinds/observed.ts';
+import type { GuestRow, Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { actionNamed, KINDS } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
@@ -78,6 +78,8 @@ export interface PlanOptions {
   readonly chooseIds?: boolean;
   /** Off: addresses are not compared with those of other VMs, because an earlier plan did that. */
   readonly checkAddresses?: boolean;
+  /** Guests from a list that does not lag, which the list of the cluster may not have yet. */
+  readonly listed?: readonly GuestRow[];
 }
 
 /** For observing where nothing is about to be planned anew. */
@@ -152,8 +154,9 @@ export class Session {
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
     const neighbours = options.checkAddresses === false ? 'never' : 'as-needed';
-    const { replace, chooseIds } = options;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets, replace, neighbours, chooseIds });
+    const { replace, chooseIds, listed } = options;
+    const input = { pve, stack, state: this.state, signal, secrets };
+    const observed = await observe({ ...input, replace, neighbours, chooseIds, listed });
     this.#observed = observed;
     const result = planStack({ stack, state: this.state, observed, secrets, now: clock.now(), ...options });
     return this.#permitted(result, options.checkPrivileges);

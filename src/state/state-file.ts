@@ -126,6 +126,6 @@ function damaged(file: string, problem: string): ProxwrightError {
     code: 'STATE_DAMAGED',
     where: { file },
     detail: `The state cannot be understood: ${problem}.`,
-    hint: advice`Restore an earlier version: ${command('state restore')}. Or rebuild it from the cluster: ${command('state recover')}`,
+    hint: advice`Restore an earlier version: ${command('state restore')}. Or rebuild it from the cluster: ${command('state recover')}.`,
   });
 }

@@ -123,7 +123,7 @@ describe('an ID of the file that a guest has', () => {
       return end.kind === 'refused' ? end.problems.map(({ code, hint }) => [code, hint?.text]) : [end.kind];
     };
     expect(await hintOf(stack('a: { name: a, vmid: 120 }'))).toEqual([
-      ['VMID_TAKEN', 'Choose another id, or import the VM: proxwright import vm.a 120'],
+      ['VMID_TAKEN', 'Choose another id, or import the VM: proxwright import vm.a 120.'],
     ]);
     const template = `version: 1\nstack: lab\ntemplates:\n  base: { node: pve1, vmid: 120, from: { vm: 403 } }\n`;
     expect(await hintOf(template)).toEqual([['VMID_TAKEN', 'Choose another id.']]);

@@ -111,12 +111,15 @@ async function create(
 ): Promise<Applied<VmPrivate>> {
   const { vm, timeouts } = desired;
   const { name, vmid } = vm.fields;
-  const leftover = await known.leftovers(deps).find({ name, vmid }, deps.signal);
+  const leftovers = known.leftovers(deps);
+  const leftover = await leftovers.find({ name, vmid }, deps.signal);
+  // A VM that an earlier process finished a moment ago is not in the list of the cluster yet.
+  const listed = (await leftovers.list(deps.signal)).map((row) => ({ ...row, type: 'qemu' }));
   if (leftover) deps.log.log('info', `Completing VM ${leftover.vmid}, which an earlier run left.`);
   const secrets = await secretsOf(deps, config, vm);
   const solo: SoloVm = { vm, recorded: leftover && recordedIncomplete(leftover), timeouts, secrets };
   const { problems, state } = await runEngine(deps, workOn({ ...solo, vm: marked(vm) }), VM, (session) =>
-    session.plan({ asIncomplete: true, strictClaims: true, checkAddresses: false, chooseIds: false }),
+    session.plan({ asIncomplete: true, strictClaims: true, checkAddresses: false, chooseIds: false, listed }),
   );
   const recorded = state.vms[vm.address];
   if (problems.length > 0 || !recorded?.uuid)

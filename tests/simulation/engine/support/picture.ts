@@ -52,6 +52,7 @@ function withoutChance(value: string): string {
     value
       .replace(/[0-9A-F]{2}(:[0-9A-F]{2}){5}/g, '(mac)')
       .replace(/uuid=[0-9a-f-]+/g, '(uuid)')
+      .replace(/lineage=[0-9a-f-]+/g, '(lineage)')
       .replace(/^\$5\$.*/, '(hash)')
       // A seed is called after what is in it, and that depends on the MAC address and the uuid.
       .replace(/-[0-9a-f]{16}\.iso/, '-(sum).iso')
