@@ -13,7 +13,7 @@ import { nameOf, SHAPES, type Shape, shapesWorld, stackOf } from './support/shap
 const DISPLACED: Shape = { has: new Set(['drive', 'agent']), states: new Set(), cloudInit: 'user data' };
 
 /** Far apart in the list, so that a few of them have little in common. */
-const SOME = byDepth(5, 100, SHAPES.length);
+const SOME = byDepth(5, 40, SHAPES.length);
 const FAR_APART = Array.from({ length: SOME }, (_, index) => SHAPES[(index * 347) % SHAPES.length] as Shape); // within the list
 
 /** Every point takes two further runs; each shape is killed at others. */
