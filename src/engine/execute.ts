@@ -58,7 +58,7 @@ class Execution {
 
   /**
    * The order of the plan, except that a resource comes after those it depends on. Turns, in readiness and in outages, are
-   * taken in this order: nobody waits for a resource that waits for it.
+   * taken in this order, so that no two resources wait for each other.
    */
   #inOrder(): Map<Address, readonly Step[]> {
     const byAddress = stepsByAddress(this.#input.plan.steps);
@@ -166,7 +166,7 @@ class Execution {
     return 'done';
   }
 
-  /** Guests that shut down to be destroyed wait for nobody: together they take as long as the slowest. */
+  /** Guests that shut down to be destroyed need no place: together they take as long as the slowest. */
   #inPlace(steps: readonly Step[], work: () => Promise<boolean>): Promise<boolean> {
     const onlyDestroys = steps.every((step) => occupancyOf(step).kind === 'destroy');
     return onlyDestroys ? work() : this.#limits.places.run(work, this.#input.signal);

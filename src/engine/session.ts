@@ -82,7 +82,7 @@ export interface PlanOptions {
   readonly listed?: readonly GuestRow[];
 }
 
-/** For observing where nothing is about to be planned anew. */
+/** For observing where nothing new is planned. */
 const NOTHING_NEW = { neighbours: 'never', chooseIds: false } as const;
 
 export class Session {

@@ -39,7 +39,7 @@ async function expectComplete(ids: readonly number[]): Promise<void> {
   expect(plan.code, plan.stdout + plan.stderr).toBe(0);
 }
 
-it('says that the server stopped answering, gives up in time, and goes on when it is back', async () => {
+it('says that the server stopped answering, gives up in time, and continues when it is back', async () => {
   const cloned = createGate();
   proxy.intercept(async (request, forward) => {
     const answer = await forward(request);

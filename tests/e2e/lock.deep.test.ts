@@ -17,7 +17,7 @@ const CONTENDER = `
 import { appendFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { DirectoryStore } from ${JSON.stringify(STORE)};
-const [directory, log, name, rounds, seed] = process.argv.slice(2);
+const [directory, log, name, rounds, seed, dyingRound] = process.argv.slice(2);
 const store = new DirectoryStore(directory);
 let state = Number(seed);
 const chance = () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
@@ -36,11 +36,14 @@ for (let round = 0; round < Number(rounds); ) {
   round++;
   appendFileSync(log, 'take ' + runId + '\\n');
   await pause(chance() * 2);
-  if (chance() < 0.15) process.kill(process.pid, 'SIGKILL');
+  if (round === Number(dyingRound)) process.kill(process.pid, 'SIGKILL');
   appendFileSync(log, 'give ' + runId + '\\n');
   await lock.release();
 }
 `;
+
+/** Of each of the four contenders. */
+const LIVES = 5;
 
 const started: ChildProcess[] = [];
 let directory: string;
@@ -63,8 +66,11 @@ function contend(
   name: string,
   rounds: number,
   seed: number,
+  dyingRound = 0,
 ): Promise<NodeJS.Signals | null> {
-  const child = spawn(process.execPath, [script, state, log, name, String(rounds), String(seed)], { stdio: 'inherit' });
+  const child = spawn(process.execPath, [script, state, log, name, String(rounds), String(seed), String(dyingRound)], {
+    stdio: 'inherit',
+  });
   started.push(child);
   return new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
 }
@@ -74,17 +80,18 @@ describe('the lock of a state directory', () => {
     const [state, log] = [join(directory, 'contest'), join(directory, 'contest.log')];
     writeFileSync(log, '');
     const deaths = { count: 0 };
-    // A contender that killed itself is replaced, until every place has done its rounds.
+    // A contender that killed itself is replaced.
     await Promise.all(
       [1, 2, 3, 4].map(async (place) => {
-        for (let life = 0; life < 12; life++) {
-          const signal = await contend(state, log, `p${place}.${life}`, 10, place * 1_000 + life);
-          if (signal === null) return;
-          deaths.count++;
+        for (let life = 1; life <= LIVES; life++) {
+          // Each life but the last ends in the middle of its rounds.
+          const dyingRound = life < LIVES ? 1 + ((place + 3 * life) % 9) : 0;
+          const signal = await contend(state, log, `p${place}.${life}`, 10, place * 1_000 + life, dyingRound);
+          if (signal !== null) deaths.count++;
         }
       }),
     );
-    expect(deaths.count).toBeGreaterThan(0);
+    expect(deaths.count).toBe(4 * (LIVES - 1));
     let holder: string | undefined;
     for (const line of readFileSync(log, 'utf8').trim().split('\n')) {
       const [what, runId = ''] = line.split(' ');

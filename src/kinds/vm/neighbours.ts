@@ -7,14 +7,15 @@ import { parseIp, printIp } from '../../base/ip-address.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
 import { fromWireBoolean } from '../../pve/wire/index.ts';
-import type {
-  AddressHolder,
-  GuestRow,
-  NeighbourName,
-  Neighbours,
-  Network,
-  Observed,
-  UnreadNeighbour,
+import {
+  type AddressHolder,
+  type GuestRow,
+  MAX_AGE_MS,
+  type NeighbourName,
+  type Neighbours,
+  type Network,
+  type Observed,
+  type UnreadNeighbour,
 } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import { effectiveValues, readVm, type VmObserved } from './observed.ts';
@@ -36,6 +37,8 @@ export interface NeighboursInput {
   readonly nodes: Observed['nodes'];
   readonly guests: Observed['guests'];
   readonly signal: AbortSignal | undefined;
+  /** Whether the list of guests is complete. */
+  seesAll(): Promise<boolean>;
 }
 
 export async function readNeighbours(input: NeighboursInput): Promise<Neighbours> {
@@ -49,7 +52,7 @@ export async function readNeighbours(input: NeighboursInput): Promise<Neighbours
     return why === undefined;
   });
   for (const row of asked.splice(MOST_READ)) unread.push({ ...nameOf(row), why: `is beyond the first ${MOST_READ}` });
-  const [read, isComplete] = await Promise.all([readAll(input, asked, unread), seesAllVms(input)]);
+  const [read, isComplete] = await Promise.all([readAll(input, asked, unread), input.seesAll()]);
   const vms = new Map(read.filter(({ template }) => !template).map((vm) => [vm.vmid, vm]));
   const reported = await askAgents(input, [...vms.values()].filter(isAskable));
   return { vms, ...addressesOf(vms, reported, unread), unread, isComplete };
@@ -81,10 +84,19 @@ async function readAll(
 }
 
 /** A list of guests contains only those that the token may see. */
-export async function seesAllVms({ pve, signal }: Pick<NeighboursInput, 'pve' | 'signal'>): Promise<boolean> {
+async function seesAllVms(pve: Pve, signal: AbortSignal | undefined): Promise<boolean> {
   if (pve.principal === 'root@pam') return true;
-  const granted = await pve.access.permissions({ path: '/vms' }, { signal });
+  const granted = await pve.access.permissions({ path: '/vms' }, { signal, maxAgeMs: MAX_AGE_MS.grants });
   return granted['/vms']?.['VM.Audit'] === true;
+}
+
+/** Asks at the first call only. */
+export function askedOnce(pve: Pve, signal: AbortSignal | undefined): () => Promise<boolean> {
+  let answer: Promise<boolean> | undefined;
+  return () => {
+    answer ??= seesAllVms(pve, signal);
+    return answer;
+  };
 }
 
 function isAskable({ running, current }: VmObserved): boolean {

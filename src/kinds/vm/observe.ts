@@ -22,7 +22,7 @@ import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
 import { observeLocks } from './lock.ts';
-import { readNeighbours, seesAllVms } from './neighbours.ts';
+import { askedOnce, readNeighbours } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
 import { readVm, type VmObserved } from './observed.ts';
 import { newAddresses } from './plan/addresses.ts';
@@ -41,17 +41,18 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   const toMake = machinesOf(stack).filter(
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
+  const seesAll = askedOnce(pve, signal);
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
   const [templates, storages, bridges, ha, ids, pools, claimants, begun, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observeHa(pve, stack, signal),
-    readIds(context, toMake),
+    readIds(context, toMake, seesAll),
     readPools(context, toMake),
     readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
     readClaimants(pve, beingMade(state, guests), signal),
-    needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal }) : undefined,
+    needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal, seesAll }) : undefined,
   ]);
   const present = [...vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
   const locks = await observeLocks({ pve, signal }, [...present, ...claimants.values(), ...begun.values()]);
@@ -279,6 +280,7 @@ async function readBridges(
 async function readIds(
   context: ObserveContext,
   machines: readonly ResolvedVm[],
+  seesAll: () => Promise<boolean>,
 ): Promise<Pick<Observed, 'takenIds' | 'nextId'>> {
   const { pve, stack, state, guests, signal, choosesIds } = context;
   const mayBeAny = choosesIds && machines.some(({ fields, vmids }) => fields.vmid === undefined && !vmids);
@@ -292,7 +294,7 @@ async function readIds(
     const ids = new PlannedIds({ stack, state, observed: { guests, takenIds, ...next }, isActive: choosesIds });
     const chosen = machines.map((vm) => ids.choose(vm)).filter((id) => typeof id === 'number');
     const open = [...new Set(chosen)].filter((vmid) => !asked.has(vmid));
-    const isKnown = open.length === 0 || (open.length > 1 && (await seesAllVms(context)));
+    const isKnown = open.length === 0 || (open.length > 1 && (await seesAll()));
     if (isKnown) return { takenIds, ...next };
     const answers = await Promise.all(open.map((vmid) => isFree(pve, vmid, signal)));
     for (const [index, vmid] of open.entries()) {

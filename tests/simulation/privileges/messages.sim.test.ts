@@ -133,7 +133,7 @@ describe('several VMs', () => {
     const given = phase(...[401, 402, 404].map((vmid) => vm(`web${vmid}`, vmid)));
     const grants = await exactly(given);
     const end = await runPhase(FROM, given, { grants, execute: false });
-    // The overview, and twice whether the token sees every VM.
+    // The overview, and one for each place that only inherits: the storage and the bridge.
     expect(end.questions).toBe(3);
   });
 });
