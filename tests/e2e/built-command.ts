@@ -138,7 +138,10 @@ export function runCommand(
 const SCRIPT = '/usr/bin/script';
 export const hasTerminal = process.platform === 'linux' && existsSync(SCRIPT);
 
-/** What the command writes to either stream comes out of its standard output, and what is typed goes into its input. */
+/**
+ * What the command writes to either stream comes out of its standard output, and what is typed goes into its input.
+ * `exec`, so that the only child of the terminal is the command, whichever shell starts it.
+ */
 export function startOnTerminal(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
@@ -146,5 +149,5 @@ export function startOnTerminal(
 ): RunningCommand {
   const line = [process.execPath, COMMAND, ...args].map((part) => `'${part}'`).join(' ');
   const env = { ...process.env, ...environment };
-  return watched(spawn(SCRIPT, ['-qefc', `stty cols 120 rows 40; ${line}`, '/dev/null'], { env, cwd: directory }));
+  return watched(spawn(SCRIPT, ['-qefc', `stty cols 120 rows 40; exec ${line}`, '/dev/null'], { env, cwd: directory }));
 }
