@@ -44,10 +44,18 @@ export interface Observed {
   readonly takenIds: ReadonlySet<number>;
   /** Pools that machines to be made name, and whether they exist. */
   readonly pools?: ReadonlyMap<string, Readable<boolean>>;
+  /** CPU models that a VM can have; read only where the plan gives a VM one. */
+  readonly cpuModels?: CpuModels;
   /** The lowest free ID; read only where a machine may have any, and the plan chooses. */
   readonly nextId?: number;
   /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */
   readonly neighbours?: Neighbours;
+}
+
+export interface CpuModels {
+  readonly names: ReadonlySet<string>;
+  /** Whether models of this cluster, `custom-…`, would be among the names. */
+  readonly customs: { readonly ok: true } | { readonly ok: false; readonly needs: string };
 }
 
 /** An image, and a storage of a node that has to hold it. */

@@ -14,7 +14,15 @@ export type {
   HaResources,
   Mappings,
 } from './api/cluster.ts';
-export type { NodeEntry, NodeHandle, NodeInterface, NodeStatus, PciDevice, UsbDevice } from './api/nodes/index.ts';
+export type {
+  CpuModel,
+  NodeEntry,
+  NodeHandle,
+  NodeInterface,
+  NodeStatus,
+  PciDevice,
+  UsbDevice,
+} from './api/nodes/index.ts';
 export type { GuestExecStatus, GuestInterface, GuestOsInfo, VmAgent } from './api/nodes/qemu/agent.ts';
 export type { ConfigChange, PendingEntry, VmConfigHandle } from './api/nodes/qemu/config.ts';
 export type {

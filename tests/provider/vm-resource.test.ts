@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { formatPath } from '../../src/provider/cty/path.ts';
 import { UNKNOWN } from '../../src/provider/cty/value.ts';
 import { hasErrors } from './support/toy-host.ts';
 import { VmBench } from './support/vm-bench.ts';
@@ -56,6 +57,18 @@ describe('a VM of Terraform', () => {
       const { clone: _, ...config } = WEB;
       expect(await host.plan(config)).toEqual({ action: 'none', changed: [], diagnostics: [] });
       expect(await host.plan({ ...config, memory: '4GiB' })).toMatchObject({ action: 'update' });
+    });
+  });
+
+  it('is refused in the plan for a CPU model that Proxmox does not know', async () => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const { host } = bench.process();
+      const { diagnostics } = await host.plan({ ...WEB, cpu: { type: 'x86-64-v9' } });
+      expect(diagnostics).toMatchObject([
+        { severity: 'error', detail: expect.stringContaining('There is no CPU model "x86-64-v9"') },
+      ]);
+      expect(formatPath(diagnostics[0]?.path ?? [])).toBe('cpu');
     });
   });
 

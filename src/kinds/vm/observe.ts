@@ -10,6 +10,7 @@ import { isNotFound } from '../../pve/errors/kinds.ts';
 import type { ObserveContext } from '../kind.ts';
 import { machinesOf } from '../machines.ts';
 import {
+  type CpuModels,
   type GuestRow,
   MAX_AGE_MS,
   type Observed,
@@ -24,11 +25,12 @@ import { templateKey } from '../template/reference.ts';
 import { observeLocks } from './lock.ts';
 import { askedOnce, readNeighbours } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
-import { readVm, type VmObserved } from './observed.ts';
+import { effectiveValues, readVm, type VmObserved } from './observed.ts';
 import { newAddresses } from './plan/addresses.ts';
 import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
 import { PlannedIds } from './plan/planned-ids.ts';
+import { givesCpuModel, isCustomModel } from './plan/processors.ts';
 import type { VmRecord } from './record.ts';
 
 /** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
@@ -43,13 +45,14 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   );
   const seesAll = askedOnce(pve, signal);
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, ha, ids, pools, claimants, begun, neighbours] = await Promise.all([
+  const [templates, storages, bridges, ha, ids, pools, cpuModels, claimants, begun, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     observeHa(pve, stack, signal),
     readIds(context, toMake, seesAll),
     readPools(context, toMake),
+    readCpuModels(context, toMake, vms),
     readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
     readClaimants(pve, beingMade(state, guests), signal),
     needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal, seesAll }) : undefined,
@@ -64,6 +67,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     ...ha,
     ...ids,
     pools,
+    ...(cpuModels && { cpuModels }),
     claimants,
     locks,
     ...(neighbours && { neighbours }),
@@ -86,6 +90,28 @@ async function readPools({ pve, signal }: ObserveContext, machines: readonly Res
     if (read === 'absent') return { ok: true, value: false };
     return read.ok ? { ok: true, value: read.value !== undefined } : read;
   });
+}
+
+/** Custom models are listed only with Sys.Audit on /nodes, so a list without any says nothing about them. */
+async function readCpuModels(
+  { pve, stack, nodes, signal }: ObserveContext,
+  toMake: readonly ResolvedVm[],
+  vms: ReadonlyMap<Address, ObservedVm>,
+): Promise<CpuModels | undefined> {
+  const changed = stack.vms.filter(({ address, fields }) => {
+    const found = vms.get(address);
+    return found?.kind === 'present' && givesCpuModel(fields.cpu, effectiveValues(found.vm));
+  });
+  const named = [...toMake.filter(({ fields }) => fields.cpu?.type !== undefined), ...changed];
+  const node = named.find(({ fields }) => nodes.get(fields.node)?.online)?.fields.node;
+  if (node === undefined) return undefined;
+  const models = await pve.node(node).cpuModels({ signal, maxAgeMs: MAX_AGE_MS.places });
+  const names = new Set(models.map(({ name }) => name));
+  const isOpen = ({ fields }: ResolvedVm) => isCustomModel(fields.cpu?.type) && !names.has(fields.cpu?.type ?? '');
+  if (pve.principal === 'root@pam' || !named.some(isOpen)) return { names, customs: { ok: true } };
+  const granted = await pve.access.permissions({ path: '/nodes' }, { signal, maxAgeMs: MAX_AGE_MS.grants });
+  const isShown = granted['/nodes']?.['Sys.Audit'] === true;
+  return { names, customs: isShown ? { ok: true } : { ok: false, needs: 'Sys.Audit on /nodes' } };
 }
 
 /** Whether a VM gets an address, which another VM may have. */

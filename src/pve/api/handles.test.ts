@@ -229,6 +229,11 @@ const reads: [string, (pve: Pve) => Promise<unknown>, unknown][] = [
     (pve) => pve.access.tokens('root@pam'),
     [{ privsep: 0, tokenid: 'test', expire: 0 }],
   ],
+  [
+    '/nodes/pve1/capabilities/qemu/cpu',
+    (pve) => pve.node('pve1').cpuModels(),
+    [{ name: 'x86-64-v3', vendor: 'default', custom: 0, abstract: 1 }],
+  ],
   ['/pools', (pve) => pve.pools.list(), [{ poolid: 'team/dev', comment: 'x' }]],
   [
     '/pools?poolid=team%2Fdev',

@@ -1,5 +1,6 @@
 /** `/pools`. Pool names may contain slashes, so they are parameters and never part of the path. */
 import { z } from 'zod';
+import { hasCode } from '../../base/errors.ts';
 import type { CallOptions } from '../exchange.ts';
 import { apiPath } from '../path.ts';
 import type { Api } from '../request.ts';
@@ -13,6 +14,7 @@ const poolSchema = z.looseObject({
     z.array(z.looseObject({ id: z.string(), type: z.string(), vmid: maybe(numeric), storage: maybe(z.string()) })),
   ),
 });
+const namelessPoolSchema = poolSchema.extend({ poolid: maybe(z.string()) });
 const poolsSchema = z.array(poolSchema);
 export type Pool = z.output<typeof poolSchema>;
 
@@ -27,9 +29,18 @@ export class Pools {
     return this.#api.get(apiPath`/pools`, poolsSchema, {}, options);
   }
 
-  /** With its members. An unknown pool fails with `NOT_FOUND`. */
+  /**
+   * With its members. An unknown pool fails with `NOT_FOUND`. Proxmox VE 8.0 has no nested pools, takes the name in the path
+   * only, and asks for Pool.Audit.
+   */
   async get(poolid: string, options?: CallOptions): Promise<Pool | undefined> {
-    return (await this.#api.get(apiPath`/pools`, poolsSchema, { poolid }, options))[0];
+    try {
+      return (await this.#api.get(apiPath`/pools`, poolsSchema, { poolid }, options))[0];
+    } catch (error) {
+      if (!hasCode(error, 'PARAMETER_REJECTED')) throw error;
+      const pool = await this.#api.get(apiPath`/pools/${poolid}`, namelessPoolSchema, {}, options);
+      return { ...pool, poolid };
+    }
   }
 
   create(

@@ -1,5 +1,8 @@
 /** What the file refers to and the cluster lacks is found by the plan, with the line, before anything is made. */
 import { expect, it } from 'vitest';
+import { parseToken } from '../../../src/pve/index.ts';
+import { worldOf } from '../pve8/support/worlds.ts';
+import { LAB_WORLD } from './support/lab-world.ts';
 import { Scene } from './support/scene.ts';
 
 const stack = (more: string) => `version: 1
@@ -15,6 +18,8 @@ vms:
 
 it.each([
   ['pool: labb', 'MISSING_REFERENCE', 'There is no pool "labb".'],
+  ['cpu: { type: x86-64-v2-AEZ }', 'BAD_VALUE', 'There is no CPU model "x86-64-v2-AEZ"'],
+  ['cpu: { type: custom-lab }', 'BAD_VALUE', 'There is no CPU model "custom-lab"'],
   ['cpu: { cores: 64, sockets: 4 }', 'BAD_VALUE', 'vm.web has 256 cores, but pve1 has only'],
 ])('refuses %s at its line', async (more, code, detail) => {
   const scene = new Scene();
@@ -36,4 +41,66 @@ it('accepts a pool that exists, and many cores in a VM that stays off', async ()
       ),
     ),
   ).toMatchObject({ kind: 'ended' });
+});
+
+it('suggests the CPU model that was probably meant', async () => {
+  expect(await new Scene().plan(stack('cpu: { type: x86-64-v2-aess }'))).toMatchObject({
+    kind: 'refused',
+    problems: [{ hint: { text: expect.stringContaining('Did you mean "x86-64-v2-AES"?') } }],
+  });
+});
+
+it('refuses an unknown CPU model for a VM that exists', async () => {
+  const scene = new Scene();
+  await scene.apply(stack('cpu: { type: host }'));
+  expect(await scene.apply(stack('cpu: { type: hosts }'))).toMatchObject({
+    kind: 'refused',
+    problems: [{ where: { line: 9 }, detail: expect.stringContaining('There is no CPU model "hosts"') }],
+  });
+  expect(scene.writes()).toEqual([]);
+});
+
+it('asks for the list of CPU models only where a VM gets one', async () => {
+  const scene = new Scene();
+  const asked = () => scene.requests.filter(({ target }) => target.includes('/capabilities/')).length;
+  await scene.apply(stack('cpu: { type: host }'));
+  expect(asked()).toBe(1);
+  await scene.apply(stack('cpu: { type: host }'));
+  expect(asked()).toBe(0);
+});
+
+/** The token of the demo without one privilege, on a server of any release. */
+function sceneWithout(privilege: string, release = '9.2'): Scene {
+  const { Deploy = [] } = LAB_WORLD.roles ?? {};
+  const roles = { ...LAB_WORLD.roles, Deploy: Deploy.filter((each) => each !== privilege) };
+  const { secret } = LAB_WORLD.users?.['deploy@pve']?.tokens?.ci ?? {};
+  return new Scene({
+    world: worldOf(release, { ...LAB_WORLD, roles }),
+    credentials: parseToken(`deploy@pve!ci=${secret}`),
+  });
+}
+
+async function warningsOf(scene: Scene, more: string): Promise<string[]> {
+  const end = await scene.plan(stack(more), { checkPrivileges: false });
+  if (end.kind !== 'ended') throw new Error(JSON.stringify(end));
+  return end.plan.warnings.map(({ detail, where }) => `${where?.line}: ${detail}`);
+}
+
+it('says that a custom CPU model was not checked where the token sees none', async () => {
+  expect(await warningsOf(sceneWithout('Sys.Audit'), 'cpu: { type: custom-lab }')).toContain(
+    '9: Whether CPU model "custom-lab" exists could not be checked: the token needs Sys.Audit on /nodes.',
+  );
+});
+
+it('says that a pool was not checked where the token may not read it', async () => {
+  const scene = sceneWithout('Pool.Audit', '8.0');
+  expect(await warningsOf(scene, 'pool: lab')).toContain(
+    '9: Whether pool "lab" exists could not be checked: the token needs Pool.Audit on /pool/lab.',
+  );
+});
+
+it('finds a missing pool on Proxmox VE 8.0, which takes its name in the path only', async () => {
+  const scene = sceneWithout('', '8.0');
+  expect(await warningsOf(scene, 'pool: lab')).toEqual([]);
+  expect(await scene.plan(stack('pool: labb'), { checkPrivileges: false })).toMatchObject({ kind: 'refused' });
 });

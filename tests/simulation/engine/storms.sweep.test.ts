@@ -65,6 +65,10 @@ describe('a storm', () => {
     expect(codes.size).toBeGreaterThan(8);
   });
 
+  it('does not take a comparison that an earlier run left open for one that passed (seed 85)', async () => {
+    expect((await storm(85)).complaints).toEqual([]);
+  });
+
   it('tells the same story for the same seed', async () => {
     const [first, second] = [await storm(8), await storm(8)];
     expect(second.scene.logs).toEqual(first.scene.logs);

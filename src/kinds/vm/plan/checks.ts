@@ -1,6 +1,6 @@
 /**
- * Refuses what cannot work before anything is created: nodes, ids, storages, formats, free space, bridges, mappings, sizes
- * and boot devices, each with its line in the file and a hint. What the token may not read is not checked here;
+ * Refuses what cannot work before anything is created: nodes, ids, storages, formats, free space, bridges, mappings, pools,
+ * sizes and boot devices, each with its line in the file and a hint. What the token may not read is not checked here;
  * `planVms` warns about it.
  */
 import { kindOf } from '../../../base/address.ts';
@@ -19,6 +19,7 @@ import { isHalfMade } from '../observed.ts';
 import { ownDocuments } from '../seed/fields.ts';
 import { whereOf } from '../where.ts';
 import { nothingToBootFrom } from './boot-source.ts';
+import { processorProblems } from './processors.ts';
 
 /** A VM that the plan creates or changes, and what it starts from. */
 export interface CheckSubject {
@@ -49,7 +50,7 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   if (subject.base) checkBootOrder(vm, subject.base, findings);
   checkHaGroup(vm, observed, findings);
   if (subject.creating) checkPool(vm, observed, findings);
-  checkCores(vm, subject.base, observed, findings);
+  findings.problems.push(...processorProblems(subject, observed));
 }
 
 /** Proxmox answers a missing pool with a missing privilege. */
@@ -63,28 +64,6 @@ function checkPool(vm: ResolvedVm, { pools }: Observed, { problems }: Findings):
       where: whereOf(vm, 'pool'),
       detail: `There is no pool "${pool}".`,
       hint: `Correct the name, or create the pool: pveum pool add ${pool}`,
-    }).diagnostic,
-  );
-}
-
-/** Proxmox starts no VM with more cores than its node has. */
-function checkCores(
-  vm: ResolvedVm,
-  base: ReadonlyMap<string, string> | undefined,
-  { nodes }: Observed,
-  { problems }: Findings,
-): void {
-  const { cpu, node, power } = vm.fields;
-  const most = nodes.get(node)?.cores;
-  const cores = cpu?.cores ?? Number(base?.get('cores') ?? 1);
-  const sockets = cpu?.sockets ?? Number(base?.get('sockets') ?? 1);
-  if (most === undefined || power !== 'running' || cores * sockets <= most) return;
-  problems.push(
-    new ProxwrightError({
-      code: 'BAD_VALUE',
-      where: whereOf(vm, 'cpu.cores'),
-      detail: `${vm.address} has ${cores * sockets} cores, but ${node} has only ${most}: Proxmox will not start it.`,
-      hint: `Set cpu.cores to ${Math.max(1, Math.floor(most / sockets))} or less.`,
     }).diagnostic,
   );
 }

@@ -1,7 +1,7 @@
 /** The plan of the VMs of a stack: one change per VM, what each VM uses, and the VMs that left the file. Pure. */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
-import type { Observed } from '../../observed.ts';
+import type { Observed, Readable } from '../../observed.ts';
 import { mappingsUsed } from '../../pci-mapping/plan.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
@@ -24,6 +24,7 @@ import { halfMadeProblem, halfMadeVms, lockWarnings } from './locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
+import { uncheckedModel } from './processors.ts';
 import { destroyed, removedMachines } from './removal.ts';
 import { inRolls } from './roll.ts';
 import { planVm } from './verdict.ts';
@@ -65,7 +66,7 @@ export function planVms(context: PlanContext): KindPlan {
     resources: [...inRolls(resources, selected, observed), ...removed],
     problems: addresses.found.filter(isError),
     warnings: [
-      ...warningsOf(selected, observed),
+      ...warningsOf(selected, context),
       ...lockWarnings(resources, selected, observed),
       ...addresses.found.filter((each) => !isError(each)),
     ],
@@ -164,41 +165,44 @@ function precededBy(before: Step, [first, ...rest]: readonly Step[]): Step[] {
   return first ? [before, { ...first, needs: [...first.needs, before.id] }, ...rest] : [before];
 }
 
-/** "Not checked: needs X": what the token may not read is reported once. */
-function warningsOf(vms: readonly ResolvedVm[], observed: Observed): Diagnostic[] {
-  const warnings: Diagnostic[] = [];
-  const warn = (vm: ResolvedVm, path: string, what: string, needs: string) =>
-    warnings.push({
-      severity: 'warning',
-      code: 'NOT_CHECKED',
-      summary: 'Not checked',
-      detail: `${what} could not be checked: the token needs ${needs}.`,
-      where: whereOf(vm, path),
-      facts: { needs },
-    });
-  const said = new Set<string>();
+interface Unchecked {
+  readonly path: string;
+  readonly what: string;
+  readonly needs: string;
+}
+
+/** "Not checked: needs X": what the token may not read is reported once, at the first VM that it concerns. */
+function warningsOf(vms: readonly ResolvedVm[], context: PlanContext): Diagnostic[] {
+  const first = new Map<string, { readonly vm: ResolvedVm; readonly unchecked: Unchecked }>();
   for (const vm of vms) {
-    const { node } = vm.fields;
-    const storages = observed.storages.get(node);
-    const bridges = observed.bridges.get(node);
-    if (storages && !storages.ok && !said.has(`storage ${node}`))
-      warn(vm, '', `The storages of ${node}`, storages.needs);
-    if (bridges && !bridges.ok && vm.fields.nics && !said.has(`bridge ${node}`)) {
-      warn(vm, 'nics', `The bridges of ${node}`, bridges.needs);
+    for (const unchecked of uncheckedOf(vm, context)) {
+      if (!first.has(unchecked.what)) first.set(unchecked.what, { vm, unchecked });
     }
-    if (vm.fields.pci && !observed.pciMappings.ok && !said.has('pci')) {
-      warn(vm, 'pci', 'PCI mappings', observed.pciMappings.needs);
-    }
-    if (vm.fields.ha !== undefined && observed.ha?.ok === false && !said.has('ha')) {
-      warn(vm, 'ha', 'High availability', observed.ha.needs);
-    }
-    for (const key of [
-      `storage ${node}`,
-      `bridge ${node}`,
-      ...(vm.fields.pci ? ['pci'] : []),
-      ...(vm.fields.ha === undefined ? [] : ['ha']),
-    ])
-      said.add(key);
   }
-  return warnings;
+  return [...first.values()].map(({ vm, unchecked: { path, what, needs } }) => ({
+    severity: 'warning',
+    code: 'NOT_CHECKED',
+    summary: 'Not checked',
+    detail: `${what} could not be checked: the token needs ${needs}.`,
+    where: whereOf(vm, path),
+    facts: { needs },
+  }));
+}
+
+function uncheckedOf(vm: ResolvedVm, context: PlanContext): Unchecked[] {
+  const { observed } = context;
+  const { node, nics, pci, ha, pool, cpu } = vm.fields;
+  const found: Unchecked[] = [];
+  const look = (path: string, what: string, read: Readable<unknown> | { needs: string } | undefined) => {
+    if (read && 'needs' in read) found.push({ path, what, needs: read.needs });
+  };
+  look('', `The storages of ${node}`, observed.storages.get(node));
+  if (nics) look('nics', `The bridges of ${node}`, observed.bridges.get(node));
+  if (pci) look('pci', 'PCI mappings', observed.pciMappings);
+  if (ha !== undefined) look('ha', 'High availability', observed.ha);
+  if (pool !== undefined && needsCreation(context, vm.address)) {
+    look('pool', `Whether pool "${pool}" exists`, observed.pools?.get(pool));
+  }
+  if (cpu?.type !== undefined) look('cpu.type', `Whether CPU model "${cpu.type}" exists`, uncheckedModel(vm, observed));
+  return found;
 }

@@ -71,6 +71,15 @@ const usbDeviceSchema = z.looseObject({
 const usbDevicesSchema = z.array(usbDeviceSchema);
 export type UsbDevice = z.output<typeof usbDeviceSchema>;
 
+const cpuModelSchema = z.looseObject({
+  name: text,
+  /** Defined by an administrator of this cluster. Such models are listed only with Sys.Audit on /nodes. */
+  custom: maybe(flag),
+  vendor: maybe(text),
+});
+const cpuModelsSchema = z.array(cpuModelSchema);
+export type CpuModel = z.output<typeof cpuModelSchema>;
+
 const urlMetadataSchema = z.looseObject({
   filename: maybe(z.string()),
   mimetype: maybe(z.string()),
@@ -129,6 +138,11 @@ export class NodeHandle {
 
   usbDevices(options?: CallOptions): Promise<UsbDevice[]> {
     return this.#api.get(apiPath`/nodes/${this.name}/hardware/usb`, usbDevicesSchema, {}, options);
+  }
+
+  /** What `cputype` may name. The node that receives the request answers for its own architecture. */
+  cpuModels(options?: CallOptions): Promise<CpuModel[]> {
+    return this.#api.get(apiPath`/nodes/${this.name}/capabilities/qemu/cpu`, cpuModelsSchema, {}, options);
   }
 
   /** The node asks a web server for the name and size of a file. */

@@ -3,6 +3,7 @@ import { splitList } from '../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { rootSpace, usedMemoryBytes } from '../../core/statistics.ts';
 import { dieFault } from '../../http/response.ts';
+import { builtInModels } from '../../schema/formats/cpu.ts';
 import type { PciDevice } from '../../world/world.ts';
 import { ResourceView } from '../cluster/resources.ts';
 
@@ -11,6 +12,9 @@ export const nodeRoutes: Routes = {
   'GET /nodes': listNodes,
   'GET /nodes/{node}/hardware/pci': listPciDevices,
   'GET /nodes/{node}/hardware/usb': () => [],
+  // Rule [source QS API2/Qemu/CPU.pm index]: whichever node is asked answers, for its own architecture; nobody has custom
+  // models here, which only Sys.Audit on /nodes would show.
+  'GET /nodes/{node}/capabilities/qemu/cpu': (call) => builtInModels(call.params.arch ?? 'x86_64'),
 };
 
 const KERNEL = {

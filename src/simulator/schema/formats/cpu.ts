@@ -7,124 +7,65 @@ import type { PropertyValues } from '../property-grammar.ts';
 import type { PropertyFormat, ValidationContext } from '../types.ts';
 import { matching, type RegisteredFormat, type Verifier } from './format.ts';
 
-/** Models of QEMU 10 for x86-64, as the server listed them, and those for 64-bit ARM. */
-const QEMU_MODELS: readonly string[] = [
-  '486',
-  'a64fx',
-  'athlon',
-  'Broadwell',
-  'Broadwell-IBRS',
-  'Broadwell-noTSX',
-  'Broadwell-noTSX-IBRS',
-  'Cascadelake-Server',
-  'Cascadelake-Server-noTSX',
-  'Cascadelake-Server-v2',
-  'Cascadelake-Server-v4',
-  'Cascadelake-Server-v5',
-  'ClearwaterForest',
-  'ClearwaterForest-v2',
-  'ClearwaterForest-v3',
-  'Conroe',
-  'Cooperlake',
-  'Cooperlake-v2',
-  'core2duo',
-  'coreduo',
-  'cortex-a35',
-  'cortex-a53',
-  'cortex-a55',
-  'cortex-a57',
-  'cortex-a710',
-  'cortex-a72',
-  'cortex-a76',
-  'DiamondRapids',
-  'EPYC',
-  'EPYC-Genoa',
-  'EPYC-Genoa-v2',
-  'EPYC-IBPB',
-  'EPYC-Milan',
-  'EPYC-Milan-v2',
-  'EPYC-Milan-v3',
-  'EPYC-Rome',
-  'EPYC-Rome-v2',
-  'EPYC-Rome-v3',
-  'EPYC-Rome-v4',
-  'EPYC-Rome-v5',
-  'EPYC-Turin',
-  'EPYC-v3',
-  'EPYC-v4',
-  'EPYC-v5',
-  'GraniteRapids',
-  'GraniteRapids-v2',
-  'GraniteRapids-v3',
-  'GraniteRapids-v4',
-  'GraniteRapids-v5',
-  'Haswell',
-  'Haswell-IBRS',
-  'Haswell-noTSX',
-  'Haswell-noTSX-IBRS',
-  'host',
-  'Icelake-Client',
-  'Icelake-Client-noTSX',
-  'Icelake-Server',
-  'Icelake-Server-noTSX',
-  'Icelake-Server-v3',
-  'Icelake-Server-v4',
-  'Icelake-Server-v5',
-  'Icelake-Server-v6',
-  'Icelake-Server-v7',
-  'IvyBridge',
-  'IvyBridge-IBRS',
-  'KnightsMill',
-  'kvm32',
-  'kvm64',
-  'max',
-  'Nehalem',
-  'Nehalem-IBRS',
-  'neoverse-n1',
-  'neoverse-n2',
-  'neoverse-v1',
-  'Opteron_G1',
-  'Opteron_G2',
-  'Opteron_G3',
-  'Opteron_G4',
-  'Opteron_G5',
-  'Penryn',
-  'pentium',
-  'pentium2',
-  'pentium3',
-  'phenom',
-  'qemu32',
-  'qemu64',
-  'SandyBridge',
-  'SandyBridge-IBRS',
-  'SapphireRapids',
-  'SapphireRapids-v2',
-  'SapphireRapids-v3',
-  'SapphireRapids-v4',
-  'SapphireRapids-v5',
-  'SapphireRapids-v6',
-  'SierraForest',
-  'SierraForest-v2',
-  'SierraForest-v3',
-  'SierraForest-v4',
-  'SierraForest-v5',
-  'Skylake-Client',
-  'Skylake-Client-IBRS',
-  'Skylake-Client-noTSX-IBRS',
-  'Skylake-Client-v4',
-  'Skylake-Server',
-  'Skylake-Server-IBRS',
-  'Skylake-Server-noTSX-IBRS',
-  'Skylake-Server-v4',
-  'Skylake-Server-v5',
-  'Westmere',
-  'Westmere-IBRS',
-];
+/** Rule [observed 9.2.11]: the models of QEMU 10 for x86-64, by vendor, as GET /nodes/{node}/capabilities/qemu/cpu lists them. */
+const X86_MODELS: Readonly<Record<string, readonly string[]>> = {
+  GenuineIntel: (
+    '486 Broadwell Broadwell-IBRS Broadwell-noTSX Broadwell-noTSX-IBRS Cascadelake-Server ' +
+    'Cascadelake-Server-noTSX Cascadelake-Server-v2 Cascadelake-Server-v4 Cascadelake-Server-v5 ' +
+    'ClearwaterForest ClearwaterForest-v2 ClearwaterForest-v3 Conroe Cooperlake Cooperlake-v2 core2duo ' +
+    'coreduo DiamondRapids GraniteRapids GraniteRapids-v2 GraniteRapids-v3 GraniteRapids-v4 ' +
+    'GraniteRapids-v5 Haswell Haswell-IBRS Haswell-noTSX Haswell-noTSX-IBRS Icelake-Client ' +
+    'Icelake-Client-noTSX Icelake-Server Icelake-Server-noTSX Icelake-Server-v3 Icelake-Server-v4 ' +
+    'Icelake-Server-v5 Icelake-Server-v6 Icelake-Server-v7 IvyBridge IvyBridge-IBRS KnightsMill Nehalem ' +
+    'Nehalem-IBRS Penryn pentium pentium2 pentium3 SandyBridge SandyBridge-IBRS SapphireRapids ' +
+    'SapphireRapids-v2 SapphireRapids-v3 SapphireRapids-v4 SapphireRapids-v5 SapphireRapids-v6 ' +
+    'SierraForest SierraForest-v2 SierraForest-v3 SierraForest-v4 SierraForest-v5 Skylake-Client ' +
+    'Skylake-Client-IBRS Skylake-Client-noTSX-IBRS Skylake-Client-v4 Skylake-Server Skylake-Server-IBRS ' +
+    'Skylake-Server-noTSX-IBRS Skylake-Server-v4 Skylake-Server-v5 Westmere Westmere-IBRS'
+  ).split(' '),
+  AuthenticAMD: (
+    'athlon EPYC EPYC-Genoa EPYC-Genoa-v2 EPYC-IBPB EPYC-Milan EPYC-Milan-v2 EPYC-Milan-v3 EPYC-Rome ' +
+    'EPYC-Rome-v2 EPYC-Rome-v3 EPYC-Rome-v4 EPYC-Rome-v5 EPYC-Turin EPYC-v3 EPYC-v4 EPYC-v5 Opteron_G1 ' +
+    'Opteron_G2 Opteron_G3 Opteron_G4 Opteron_G5 phenom'
+  ).split(' '),
+  default: 'host kvm32 kvm64 max qemu32 qemu64'.split(' '),
+};
+
+/** Rule [source QS QemuServer/CPUConfig.pm]: those for 64-bit ARM. */
+const ARM_MODELS: Readonly<Record<string, readonly string[]>> = {
+  ARM: 'a64fx cortex-a35 cortex-a53 cortex-a55 cortex-a57 cortex-a710 cortex-a72 cortex-a76 neoverse-n1 neoverse-n2 neoverse-v1'.split(
+    ' ',
+  ),
+  default: ['host', 'max'],
+};
 
 /** Models that Proxmox defines on top of QEMU's. */
 const ABSTRACT_MODELS: readonly string[] = ['x86-64-v2', 'x86-64-v2-AES', 'x86-64-v3', 'x86-64-v4'];
 
+const QEMU_MODELS: readonly string[] = [
+  ...new Set([...Object.values(X86_MODELS), ...Object.values(ARM_MODELS)].flat()),
+].sort((a, b) => a.localeCompare(b, 'en'));
+
 const BUILT_IN_MODELS: ReadonlySet<string> = new Set([...QEMU_MODELS, ...ABSTRACT_MODELS]);
+
+export interface BuiltInModel {
+  readonly name: string;
+  readonly vendor: string;
+  readonly custom: 0;
+  /** Only of models that Proxmox defines on top of QEMU's. */
+  readonly abstract?: 1;
+}
+
+export function builtInModels(arch: 'x86_64' | 'aarch64'): BuiltInModel[] {
+  const models = Object.entries(arch === 'aarch64' ? ARM_MODELS : X86_MODELS).flatMap(([vendor, names]) =>
+    names.map((name) => ({ name, vendor, custom: 0 as const })),
+  );
+  if (arch === 'aarch64') return models;
+  return [
+    ...models,
+    ...ABSTRACT_MODELS.map((name) => ({ name, vendor: 'default', custom: 0 as const, abstract: 1 as const })),
+  ];
+}
 
 /** The flags a VM may set itself; custom models may set any. */
 const VM_FLAGS: readonly string[] = [

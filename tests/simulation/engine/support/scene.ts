@@ -221,7 +221,8 @@ export class Scene {
         owner: { who: 'tester', host: 'here', pid: run, command },
         onEvent: (event) => {
           this.events.push(event);
-          if (event.event === 'stepDone' && event.step.includes('/verify'))
+          // `…/verify/settle` only finds out that an earlier run did not finish comparing.
+          if (event.event === 'stepDone' && event.step.includes('/verify') && !event.step.endsWith('/settle'))
             this.#compare(event.step.split('/verify')[0] as Address); // ids begin with it
           this.onEvent(event);
         },
