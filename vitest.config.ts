@@ -10,7 +10,12 @@ const DEEP = 'tests/**/*.deep.test.ts';
 /** Only for a test that hangs: a busy machine may take many times as long as an idle one. */
 const HANG_MS = process.env.PROXWRIGHT_KILL_POINTS === 'all' ? 4 * 3_600_000 : 1_200_000;
 
+/**
+ * Test files share the modules of their worker: loading them again for each file, and running them cold, took half of the time.
+ * It holds because modules keep no state of their own; what a test changes outside them (console, environment) it puts back.
+ */
 const common = {
+  isolate: false,
   testTimeout: HANG_MS,
   hookTimeout: HANG_MS,
   teardownTimeout: HANG_MS,
