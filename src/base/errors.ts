@@ -90,6 +90,8 @@ const CODES = {
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },
   STALE_LOCK: { family: 'conflict', summary: 'Locked, and no task is running' },
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
+  DATA_KEPT: { family: 'conflict', summary: 'Disks are marked as kept' },
+  VOLUME_LEFT: { family: 'conflict', summary: 'Volume left behind' },
   // ready: the VM exists but did not become ready
   AGENT_SILENT: { family: 'ready', summary: 'Guest agent silent' },
   NO_ADDRESS: { family: 'ready', summary: 'No address' },

@@ -19,6 +19,7 @@ import type { VmRecord } from './vm/record.ts';
 
 export interface ActionTimeouts {
   readonly cloneMs: number;
+  readonly diskMoveMs: number;
   readonly startMs: number;
   readonly shutdownMs: number;
   /** Total time that one action waits for locks. */
@@ -116,6 +117,7 @@ export type Occupancy =
 export type Label =
   | 'prepare'
   | 'migrate'
+  | 'move'
   | 'transfer'
   | 'clone'
   | 'create'

@@ -78,6 +78,8 @@ export interface Rollout {
   readonly staggerMs: number;
   readonly readiness: 'sequential' | 'parallel';
   readonly onFailure: 'continue' | 'stop';
+  /** For each disk that moves to another storage or format. */
+  readonly diskMoveBytesPerSecond?: number;
   readonly retry: { readonly attempts?: number; readonly firstMs: number; readonly maxMs: number };
   readonly limits: {
     readonly vms: number;
@@ -90,6 +92,7 @@ export interface Rollout {
   };
   readonly timeouts: {
     readonly cloneMs: number;
+    readonly diskMoveMs: number;
     readonly startMs: number;
     readonly readyMs: number;
     readonly shutdownMs: number;

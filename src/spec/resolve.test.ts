@@ -81,6 +81,7 @@ describe('the example of the product', () => {
       },
       timeouts: {
         cloneMs: 1_800_000,
+        diskMoveMs: 43_200_000,
         startMs: 300_000,
         readyMs: 1_800_000,
         shutdownMs: 180_000,

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
 import { parseIp } from '../base/ip-address.ts';
-import { duration, type FieldFacts, field } from '../kinds/fields/field.ts';
+import { byteSize, duration, type FieldFacts, field } from '../kinds/fields/field.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
@@ -78,6 +78,10 @@ export const rolloutSchema = z.strictObject({
     'Whether to wait for VMs one after the other or all at once.',
   ),
   on_failure: ours(z.enum(['continue', 'stop']).default('continue'), 'What happens to the other VMs when one fails.'),
+  disk_move_limit: ours(
+    byteSize().optional(),
+    'How much Proxmox copies per second when it moves a disk to another storage or format, such as `100MiB`. Without it only the limits of the storages apply.',
+  ),
   retry: z
     .strictObject({
       attempts: ours(
@@ -102,6 +106,7 @@ export const rolloutSchema = z.strictObject({
   timeouts: z
     .strictObject({
       clone: ours(duration().prefault('30m'), 'Timeout of a clone.'),
+      disk_move: ours(duration().prefault('12h'), 'Timeout for a disk to move to another storage or format.'),
       start: ours(duration().prefault('5m'), 'Timeout of a start.'),
       ready: ours(duration().prefault('30m'), 'Timeout for a VM to become ready.'),
       shutdown: ours(duration().prefault('3m'), 'Timeout of a shutdown.'),

@@ -10,6 +10,7 @@ import type { RunEvent } from '../../state/events.ts';
 /** Stages as people count them, in the order of the table: growing and reading back belong to the configuration. */
 export const STAGE_NAMES = [
   'migrate',
+  'move',
   'transfer',
   'clone',
   'create',

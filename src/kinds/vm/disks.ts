@@ -1,6 +1,6 @@
 /**
- * Drives: what is in a slot, what to write for the desired drive, and why a change is impossible. The volume of an existing
- * drive is never replaced: another storage, format or kind of drive is refused, and a new size is a resize.
+ * Drives: what is in a slot, what to write for the desired drive, and why a change is impossible. A write never replaces the
+ * volume of an existing drive: another storage or format is a move, a new size a resize, and another kind of drive is refused.
  */
 import { printByteSize } from '../../base/units.ts';
 import {
@@ -176,9 +176,10 @@ export function diskProblem(
   if (desired.kind === 'cdrom' || isDiskPartSatisfied(key, desired, part, actual)) return undefined;
   switch (part) {
     case 'storage':
-      return `${key} is on ${storageOf(drive)}; Proxwright does not move disks between storages.`;
     case 'format':
-      return `${key} has the format ${formatOfVolume(drive)}; Proxwright does not change the format of an existing disk.`;
+      return storageOf(drive) === undefined
+        ? `${key} is ${drive.file}, which belongs to no storage, so Proxmox cannot move it.`
+        : undefined;
     default:
       return isFixedDrive(key) ? `${key} cannot be changed after it has been created.` : undefined;
   }
@@ -195,11 +196,16 @@ function withOptions(key: string, set: SubKeys, base: PropertyValue): string {
   return printPropertyOf(key, mergedParts(key, set, base));
 }
 
-function storageOf(drive: Drive): string | undefined {
+/** Proxmox moves the TPM state only while the VM is off; a running guest would keep using the old cloud-init drive. */
+export function movesOnlyOffline({ key, kind }: Drive): boolean {
+  return key === 'tpmstate0' || kind === 'cloud-init';
+}
+
+export function storageOf(drive: Drive): string | undefined {
   return drive.volume && storageOfVolume(drive.volume);
 }
 
 /** Only file-based storages show it in the name. */
-function formatOfVolume(drive: Drive): string | undefined {
+export function formatOfVolume(drive: Drive): string | undefined {
   return /\.(raw|qcow2|vmdk)$/.exec(drive.file)?.[1];
 }

@@ -40,6 +40,8 @@ const seedFile = z.strictObject({
 });
 const seedFiles: z.ZodType<readonly z.output<typeof seedFile>[]> = z.array(seedFile);
 
+const volumes: z.ZodType<readonly string[]> = z.array(z.string());
+
 const facts = {
   vmid: z.number().int(),
   /** The uuid in smbios1; with the vmid it is the VM's identity. Unknown until the VM has been read back. */
@@ -57,6 +59,8 @@ const facts = {
   seed: z.strictObject({ ...seedPlace, digest: z.string() }).optional(),
   /** Earlier ones of this VM that may still exist. */
   oldSeeds: seedFiles.optional(),
+  /** Volumes that disks were moved from: whether Proxmox deleted them is not known yet. */
+  movedFrom: volumes.optional(),
 };
 
 const maps = {

@@ -60,6 +60,17 @@ export interface ResizeInput {
   readonly sizeBytes: number;
 }
 
+export interface MoveDiskInput {
+  readonly slot: string;
+  readonly node: string;
+  /** Where its volume is now: for the limits and for people. */
+  readonly from: string;
+  readonly storage: string;
+  readonly format?: 'raw' | 'qcow2' | 'vmdk';
+  readonly sizeBytes?: number;
+  readonly kibPerSecond?: number;
+}
+
 export interface VerifyInput {
   readonly desired: readonly PackedEntry[];
   /** Field path → value: what the state records as applied once the VM has been compared. */
@@ -77,6 +88,8 @@ export interface StopInput {
   readonly how: 'shutdown' | 'stop';
   /** The file asks for it: once stopped, that is recorded as applied. */
   readonly asDeclared?: true;
+  /** A later step starts it again: until then no power state is recorded, so that the next plan starts it. */
+  readonly forNow?: true;
 }
 
 export interface ReserveInput extends IdChoice {
@@ -123,6 +136,7 @@ export interface VmInputs {
   readonly 'vm.clone': CloneInput;
   readonly 'vm.create': CreateInput;
   readonly 'vm.configure': ConfigureInput;
+  readonly 'vm.move-disk': MoveDiskInput;
   readonly 'vm.resize': ResizeInput;
   readonly 'vm.verify': VerifyInput;
   readonly 'vm.start': StartInput;
@@ -147,6 +161,7 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.create': 'create',
   'vm.seed': 'configure',
   'vm.configure': 'configure',
+  'vm.move-disk': 'configure',
   'vm.resize': 'configure',
   'vm.verify': 'configure',
   // After the read that shows no drive with it.

@@ -84,6 +84,7 @@ describe('the schema of the provider', () => {
           {
             stagger: 'string',
             readiness: 'string',
+            disk_move_limit: 'string',
             retry: ['object', { attempts: 'number', first: 'string', max: 'string' }],
             limits: [
               'object',
@@ -100,6 +101,7 @@ describe('the schema of the provider', () => {
               'object',
               {
                 clone: 'string',
+                disk_move: 'string',
                 image: 'string',
                 unreachable: 'string',
                 start: 'string',

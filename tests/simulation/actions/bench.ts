@@ -45,6 +45,7 @@ export class Bench extends MortalBench {
   retry: RetryPolicy = DEFAULT_RETRY;
   timeouts: ActionTimeouts = {
     cloneMs: 1_800_000,
+    diskMoveMs: 43_200_000,
     startMs: 300_000,
     shutdownMs: 180_000,
     imageMs: 3_600_000,

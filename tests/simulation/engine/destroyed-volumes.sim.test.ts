@@ -56,16 +56,6 @@ describe('the volumes that a plan destroys', () => {
   });
 });
 
-describe('a change of storage', () => {
-  it('is refused with the way to move the disk, and recommends nothing that destroys it', async () => {
-    const scene = await made();
-    const end = await scene.plan(stack('scsi1: { storage: nfs, size: 2GiB }'));
-    const hints = end.kind === 'refused' ? end.problems.map(({ hint }) => hint?.text) : [end.kind];
-    expect(hints).toEqual([expect.stringContaining('qm disk move 420 scsi1 nfs')]);
-    expect(hints.join()).not.toContain('--replace');
-  });
-});
-
 describe('a plan says what it will not change', () => {
   it('names the template that a VM was made from, once the file means another one', async () => {
     const scene = await made();

@@ -78,6 +78,7 @@ export class FileBench extends MortalBench {
     this.world.downloads.set(URL_OF_IMAGE, remoteFile());
     this.timeouts = {
       cloneMs: 1_800_000,
+      diskMoveMs: 43_200_000,
       startMs: 300_000,
       shutdownMs: 180_000,
       lockMs: 300_000,

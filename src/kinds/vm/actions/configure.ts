@@ -19,6 +19,7 @@ import { macsOf } from '../parts.ts';
 import type { ConfigureInput, ResizeInput, VerifyInput } from '../steps.ts';
 import { type ConfigWrite, configureWrites } from '../writes.ts';
 import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
+import { nameLeftSources } from './move-disk.ts';
 import { isTaskUnended, runTask } from './tasks.ts';
 
 export const configure: Action<ConfigureInput> = async (context, input) => {
@@ -209,6 +210,7 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
       hint: 'Another client changed it, or Proxmox stored something else. Make a new plan to see which.',
     });
   }
+  await nameLeftSources(context, vm);
   const template = finishes && context.recorded()?.template;
   await context.learn({
     phase: 'complete',

@@ -1,11 +1,13 @@
 /** The actions of a VM, by name: what each does, how it is settled after an interrupted run, and what it occupies. */
 import type { ActionDefinition, Occupancy } from '../../action.ts';
+import { describeMove } from '../plan/disk-moves.ts';
 import type { CloneInput, VmActionName, VmInputs } from '../steps.ts';
 import { configure, resizeDisk, verifyVm } from './configure.ts';
 import { destroyVm } from './destroy.ts';
 import { manageHa } from './ha.ts';
 import { cloneVm, createVm } from './make.ts';
 import { migrateVm } from './migrate.ts';
+import { moveDisk } from './move-disk.ts';
 import { awaitReady, restartVm, startVm, stopVm } from './power.ts';
 import { forgetVm, reserveId, takeFrom } from './records.ts';
 import { removeSeeds, sendSeed } from './seed.ts';
@@ -18,6 +20,18 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
   'vm.clone': { label: 'clone', run: cloneVm, settle: settleMaking, occupies: occupiedByClone },
   'vm.create': { label: 'create', run: createVm, settle: settleMaking },
   'vm.configure': { label: 'configure', run: configure, settle: settleChange },
+  'vm.move-disk': {
+    label: 'move',
+    run: moveDisk,
+    settle: settleChange,
+    occupies: ({ node, from, storage }) => ({
+      kind: 'copy',
+      node,
+      storages: [...new Set([from, storage])],
+      isCreation: false,
+    }),
+    describe: describeMove,
+  },
   'vm.resize': { label: 'configure', run: resizeDisk, settle: settleChange },
   'vm.verify': { label: 'configure', run: verifyVm, settle: settleChange },
   'vm.start': { label: 'start', run: startVm, settle: settleChange, describe: () => 'the VM is started' },

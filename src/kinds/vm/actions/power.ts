@@ -58,7 +58,11 @@ async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObser
   }
 }
 
-export const stopVm: Action<StopInput> = async (context, { how, asDeclared }) => {
+export const stopVm: Action<StopInput> = async (context, { how, asDeclared, forNow }) => {
+  if (forNow) {
+    const { power: _, ...lastApplied } = knownVm(context).lastApplied;
+    await context.learn({ lastApplied });
+  }
   await inRounds(context, how, async () => {
     const vm = await look(context);
     if (!(await isRunning(context, vm))) return 'done';

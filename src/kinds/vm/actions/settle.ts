@@ -25,9 +25,12 @@ export async function settleMaking(context: ActionContext, open: OpenAct): Promi
 /** For a step that changed an existing VM. */
 export async function settleChange(context: ActionContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
-    if (isUpid(open.upid)) await waitForEnd(context, open.upid);
+    // A move may take longest of all tasks.
+    const { cloneMs, diskMoveMs } = context.timeouts;
+    const timeoutMs = open.action === 'vm.move-disk' ? diskMoveMs : cloneMs;
+    if (isUpid(open.upid)) await waitForEnd(context, open.upid, timeoutMs);
     if (context.recorded()?.uuid === undefined) return nothingLeft(context);
-    const vm = await afterLastRequest(context, open);
+    const vm = await afterLastRequest(context, open, timeoutMs);
     if (!vm) {
       await removeAllSeeds(context);
       await context.forget();
@@ -44,15 +47,19 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
  * The VM once no request of the dead run can arrive any more: a DELETE or a stop that is still on its way would hit whatever
  * the next steps make of this id. One that carries a digest needs no wait; Proxmox refuses it after the next change.
  */
-async function afterLastRequest(context: ActionContext, open: OpenAct): Promise<VmObserved | undefined> {
-  const found = await waitForOwnTasks(context);
+async function afterLastRequest(
+  context: ActionContext,
+  open: OpenAct,
+  timeoutMs: number,
+): Promise<VmObserved | undefined> {
+  const found = await waitForOwnTasks(context, timeoutMs);
   const vm = await lookIfThere(context);
   const sentAt = open.upid === undefined && found === 0 ? sentAtOf(open.intent) : undefined;
   const waitMs = vm && sentAt !== undefined ? onItsWayMs(context, sentAt) : 0;
   if (waitMs === 0) return vm;
   context.progress('waiting for a request of the earlier run that may still arrive');
   await context.clock.sleep(waitMs, context.signal);
-  await waitForOwnTasks(context);
+  await waitForOwnTasks(context, timeoutMs);
   return lookIfThere(context);
 }
 
@@ -104,18 +111,16 @@ function sentAtOf(intent: unknown): Instant | undefined {
 }
 
 /** A request may have been sent before its task id reached the journal. Returns how many tasks there were. */
-async function waitForOwnTasks(context: ActionContext): Promise<number> {
+async function waitForOwnTasks(context: ActionContext, timeoutMs: number): Promise<number> {
   const recorded = context.recorded();
   if (!recorded) return 0;
   const upids = await runningTasks(context, { node: recorded.node, id: recorded.vmid });
-  for (const upid of upids) await waitForEnd(context, upid);
+  for (const upid of upids) await waitForEnd(context, upid, timeoutMs);
   return upids.length;
 }
 
 /** The VM shows how it ended; only a task that has not ended is an error. */
-async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
-  // A clone may take longest of all tasks.
-  const timeoutMs = context.timeouts.cloneMs;
+async function waitForEnd(context: ActionContext, upid: Upid, timeoutMs = context.timeouts.cloneMs): Promise<void> {
   try {
     await follow(context, upid, { what: 'the task of an earlier run', timeoutMs, withProgress: true });
   } catch (error) {

@@ -13,6 +13,8 @@ export interface TaskRequest {
   /** The type of the task the request starts, such as `qmstart`. */
   readonly type: string;
   readonly timeoutMs: number;
+  /** Its log says how far it is. */
+  readonly withProgress?: boolean;
   readonly send: () => Promise<Upid | undefined>;
   /**
    * For a request without a digest that would do harm if it arrived late, such as a DELETE once the id has a new VM: says

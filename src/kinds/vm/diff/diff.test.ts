@@ -92,7 +92,7 @@ describe('the differences of a VM', () => {
     const disks = { scsi0: { size: '16GiB', storage: 'local' }, scsi1: { ssd: true } };
     const observed = differencesOf({ disks }, {});
     expect(observed.map(({ path, effect, reason }) => [path, effect, reason])).toEqual([
-      ['disks.scsi0.storage', 'impossible', 'scsi0 is on tank; Proxwright does not move disks between storages.'],
+      ['disks.scsi0.storage', 'live', undefined],
       ['disks.scsi0.size', 'impossible', 'scsi0 already has 32GiB; disks can only grow.'],
       [
         'disks.scsi1.ssd',

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { byCodeUnit } from '../../../pve/wire/index.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../desired.ts';
-import { diskProblem, shrinkProblem } from '../disks.ts';
+import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../disks.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
 import { actualOf, isFieldSatisfied, isSatisfied, mergedText } from './merge.ts';
@@ -96,7 +96,20 @@ function openFields(entry: DesiredEntry, actual: string | undefined, recorded: R
   const refused = entry.fields.filter(
     (field) => !unsatisfied.includes(field) && creationRefusal(entry, field, actual, recorded) !== undefined,
   );
-  return [...unsatisfied, ...refused];
+  const moved = entry.fields.filter((field) => isCloudInitMoved(entry, field, actual, recorded));
+  return [...unsatisfied, ...refused, ...moved];
+}
+
+/** A cloud-init drive may be where its template had it; only another storage in the file than before moves it. */
+function isCloudInitMoved(
+  { key, desired }: DesiredEntry,
+  { path, value, parts }: DesiredField,
+  actual: string | undefined,
+  recorded: Recorded,
+): boolean {
+  const applied = recorded?.[path];
+  if (desired.kind !== 'cloud-init-drive' || parts[0] !== 'storage' || actual === undefined) return false;
+  return applied !== undefined && applied !== value && storageOf(parseDrive(key, actual)) !== desired.storage;
 }
 
 /** A volume with cloud-init files is compared as a whole; the recorded values show which field changed. */
@@ -183,12 +196,15 @@ function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): Chan
   const isDrive = desired.kind === 'disk' || desired.kind === 'cdrom';
   const reason =
     (isDrive ? diskProblem(key, desired, part, actual) : undefined) ??
-    (desired.kind === 'cloud-init-drive' && actual !== undefined ? slotTaken(key) : undefined) ??
+    (desired.kind === 'cloud-init-drive' && actual !== undefined ? slotTaken(key, actual) : undefined) ??
     creationRefusal(entry, field, actual, recorded);
   if (reason !== undefined) return { effect: 'impossible', reason };
-  // Growing a disk is a step of its own, and never waits.
-  if (part === 'size' && actual !== undefined) return { effect: 'live' };
   const { current, running } = observed;
+  // Growing and moving are steps of their own.
+  if (part === 'size' && actual !== undefined) return { effect: 'live' };
+  if (actual !== undefined && isMove(desired, part)) {
+    return { effect: running && movesOnlyOffline(parseDrive(key, actual)) ? 'restart' : 'live' };
+  }
   // Only the pending value is wrong: writing the desired one drops it, and the running VM has that value already.
   const isInEffect = desired.kind !== 'secret' && isFieldSatisfied(entry, field, actualOf(entry, current));
   if (running && isInEffect) return { effect: 'live' };
@@ -196,7 +212,12 @@ function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): Chan
   return effectOf({ key, before: current.get(key), after, running, current, unprotects });
 }
 
-function slotTaken(key: string): string {
+function isMove({ kind }: DesiredEntry['desired'], part: string): boolean {
+  return (kind === 'disk' && (part === 'storage' || part === 'format')) || kind === 'cloud-init-drive';
+}
+
+function slotTaken(key: string, actual: string): string | undefined {
+  if (parseDrive(key, actual).kind === 'cloud-init') return undefined;
   return `${key} is taken, so the cloud-init drive cannot be created there; choose another cloud_init.slot.`;
 }
 

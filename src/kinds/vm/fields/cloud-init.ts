@@ -42,7 +42,7 @@ export const cloudInitFields = z
   .strictObject({
     storage: field(word().optional(), {
       description:
-        'Storage for the cloud-init drive if the VM has none yet; a template’s drive stays in its slot. With custom cloud-init files, a storage for ISO images.',
+        'Storage for the cloud-init drive if the VM has none yet; a template’s drive stays where it is. Another storage, set later, moves the drive while the VM is off. With custom cloud-init files, a storage for ISO images.',
       effect: hotplugDisk,
     }),
     slot: field(

@@ -48,17 +48,17 @@ export const diskFieldsSchema = z.strictObject({
     examples: ['100GiB'],
   }),
   storage: field(word().optional(), {
-    description: 'Storage of a new disk.',
+    description: 'Storage of the disk. Another storage moves the disk.',
     wire: ['drive', 'file'],
     words: 'storage',
-    effect: 'creation',
+    effect: 'live',
     on: 'disk',
   }),
   format: field(z.enum(['raw', 'qcow2', 'vmdk']).optional(), {
-    description: 'Image format of a new disk on file storage.',
+    description: 'Image format of the disk on file storage. Another format converts the disk.',
     wire: ['drive', 'format'],
     words: 'image-format',
-    effect: 'creation',
+    effect: 'live',
     on: 'disk',
   }),
   import_from: field(volumeName().optional(), {

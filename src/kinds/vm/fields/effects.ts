@@ -30,6 +30,12 @@ export const unlessBalloonSwitches: ConditionalEffect = {
   isLive: ({ before, after }) => (after === undefined ? before !== '0' : (before === '0') === (after === '0')),
 };
 
+/** A volume that is there can move; a new one needs a restart. */
+export const onceThere: ConditionalEffect = {
+  when: 'the VM has them already',
+  isLive: ({ before }) => before !== undefined,
+};
+
 /** These two change how QEMU is started. */
 export const unlessCpuOrMemory: ConditionalEffect = {
   when: 'neither the old nor the new list has `cpu` or `memory`',

@@ -1,7 +1,7 @@
 /** CPU, firmware, agent and start order of a VM. */
 import { z } from 'zod';
 import { byteSize, duration, field, word } from '../../fields/field.ts';
-import { hotplug } from './effects.ts';
+import { hotplug, onceThere } from './effects.ts';
 
 const ONE_MIB = 1024 ** 2;
 
@@ -61,10 +61,10 @@ export const cpuFields = z
 export const efiFields = z
   .strictObject({
     storage: field(word(), {
-      description: 'Storage for the EFI variables.',
+      description: 'Storage for the EFI variables. Another storage moves them.',
       wire: ['efidisk0', 'file'],
       words: 'storage',
-      effect: 'creation',
+      effect: onceThere,
     }),
     type: field(z.enum(['2m', '4m']).optional(), {
       description: 'Size of the variable store; 4m for a new one.',
@@ -82,10 +82,10 @@ export const efiFields = z
 export const tpmFields = z
   .strictObject({
     storage: field(word(), {
-      description: 'Storage for the TPM state.',
+      description: 'Storage for the TPM state. Another storage moves it, while the VM is off.',
       wire: ['tpmstate0', 'file'],
       words: 'storage',
-      effect: 'creation',
+      effect: 'restart',
     }),
     version: field(z.enum(['v1.2', 'v2.0']).optional(), {
       description: 'TPM version; v2.0 for a new one.',

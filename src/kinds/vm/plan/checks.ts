@@ -223,12 +223,9 @@ export function countNeeds(
   creating: boolean,
   { neededBytes }: Pick<Findings, 'neededBytes'>,
 ): void {
-  const { clone, disks = {} } = vm.fields;
+  const { clone, disks = {}, node } = vm.fields;
   const add = (storage: string | undefined, bytes: number) => {
-    if (storage === undefined || bytes <= 0) return;
-    const key = `${vm.fields.node}/${storage}`;
-    const sum = neededBytes.get(key)?.bytes ?? 0;
-    neededBytes.set(key, { bytes: sum + bytes, vm });
+    if (storage !== undefined) needRoom({ neededBytes }, vm, { node, storage, bytes });
   };
   const inherited = new Map(drivesOf(base).map((drive) => [drive.key, drive]));
   if (creating && clone?.mode === 'full') {
@@ -241,6 +238,16 @@ export function countNeeds(
   for (const [slot, disk] of Object.entries(disks)) {
     if (!inherited.has(slot) && disk.size !== undefined) add(disk.storage, disk.size);
   }
+}
+
+export function needRoom(
+  { neededBytes }: Pick<Findings, 'neededBytes'>,
+  vm: ResolvedVm,
+  { node, storage, bytes }: { readonly node: string; readonly storage: string; readonly bytes: number },
+): void {
+  if (bytes <= 0) return;
+  const key = `${node}/${storage}`;
+  neededBytes.set(key, { bytes: (neededBytes.get(key)?.bytes ?? 0) + bytes, vm });
 }
 
 function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problems }: Findings): void {

@@ -1,6 +1,4 @@
 /** The plan of a new VM: cloned from a template, or created empty. Pure. */
-
-import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
@@ -26,6 +24,8 @@ import {
   type VmPlan,
   type VmPlanInput,
 } from './desired-vm.ts';
+import { checkMoves, diskMoves, moveSteps } from './disk-moves.ts';
+import { withNotes } from './notes.ts';
 
 export function planCreation(input: VmPlanInput, findings: Findings, reason?: string): VmPlan | undefined {
   const { vm, observed } = input;
@@ -47,14 +47,24 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   const planned = input.ids.choose(vm, input.freedId);
   if (findings.problems.length > before || planned === 'none') return undefined;
   const desired = desiredConfigOf(input, undefined, base);
-  findings.problems.push(...refusals(vm, desired, base));
+  const made = asCloned(vm, base);
+  const { differences } = diffVm(desired, observedWith(made), undefined);
+  // What Proxmox would refuse once the VM exists: it could then neither be finished nor used.
+  const hint = fields.clone ? 'Change the file, or clone another template.' : 'Change the file.';
+  findings.problems.push(...impossibleProblems(vm, differences, made, hint));
   if (findings.problems.length > before) return undefined;
+  const moves = diskMoves(differences, desired, made, {
+    node: fields.node,
+    bytesPerSecond: input.diskMoveBytesPerSecond,
+  });
+  const notes = checkMoves(input, moves, findings);
   const ids = idChoice(vm, planned);
   const making = template ? cloneStep(vm, ids, template) : createStep(vm, ids, desired);
   const steps = chained([
     ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
     reserveStep(vm, ids, observed, input.freedId),
     making,
+    ...moveSteps(vm, moves),
     ...finishSteps(input, desired),
   ]);
   return {
@@ -70,12 +80,11 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
         ...creationDifferences(desired, base),
         ...diffHa(fields.ha || undefined, undefined, undefined),
       ],
-      inherited: template
-        ? inheritedDevices(desired, asCloned(vm, base)).map(({ key, summary }) => `${key}: ${summary}`)
-        : [],
+      inherited: template ? inheritedDevices(desired, made).map(({ key, summary }) => `${key}: ${summary}`) : [],
       unmanaged: [],
       restartPending: [],
       restarts: false,
+      ...withNotes(notes),
     },
     steps,
   };
@@ -93,14 +102,6 @@ function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): s
   if (!template?.ok) return 'It is created without a template.';
   const mode = vm.fields.clone?.mode ?? 'full';
   return `It is a ${mode} clone of ${template.template.name ?? 'template'} (${template.template.vmid} on ${template.template.node}).`;
-}
-
-/** What Proxmox would refuse once the VM exists. It could then neither be finished nor used. */
-function refusals(vm: ResolvedVm, desired: DesiredConfig, base: ReadonlyMap<string, string>): Diagnostic[] {
-  const values = asCloned(vm, base);
-  const { differences } = diffVm(desired, observedWith(values), undefined);
-  const hint = vm.fields.clone ? 'Change the file, or clone another template.' : 'Change the file.';
-  return impossibleProblems(vm, differences, values, hint);
 }
 
 /** The values that a clone will have: `clone.storage` and `clone.format` decide where and how its volumes are stored. */

@@ -30,6 +30,8 @@ export interface VmPlanInput {
   readonly secrets: ReadonlyMap<string, ResolvedSecret>;
   /** How long a started guest may take to become ready, unless the VM sets its own limit. */
   readonly readyMs: number;
+  /** The limit of each disk that moves to another storage or format. */
+  readonly diskMoveBytesPerSecond?: number | undefined;
   /** The plan may restart the VM for changes that need it. */
   readonly mayRestart: boolean;
   /** Its ownership line says that it is not finished. */

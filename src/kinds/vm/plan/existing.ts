@@ -16,7 +16,7 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import { packDesired, withoutSeed } from '../packed.ts';
 import { isPartSatisfied, propertyOf } from '../parts.ts';
 import { isCreationUnfinished, type VmRecord } from '../record.ts';
-import { vmStep } from '../steps.ts';
+import { type StopInput, vmStep } from '../steps.ts';
 import { resizesAfterMaking, resizesNeeded } from '../writes.ts';
 import { checkVm, type Findings } from './checks.ts';
 import {
@@ -29,7 +29,8 @@ import {
   type VmPlan,
   type VmPlanInput,
 } from './desired-vm.ts';
-import { notesOn } from './notes.ts';
+import { checkMoves, type DiskMove, diskMoves, isMove, moveSteps, withoutOfflineMoves } from './disk-moves.ts';
+import { notesOn, withNotes } from './notes.ts';
 
 export function planExisting(
   input: VmPlanInput,
@@ -38,19 +39,30 @@ export function planExisting(
   findings: Findings,
 ): VmPlan | undefined {
   const { vm, observed } = input;
-  const desired = desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, effectiveValues(actual));
-  const last = comparableRecord(recorded, desired);
-  const diff = withAuthor(recorded, diffVm(desired, actual, last));
+  const values = effectiveValues(actual);
+  const asked = desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, values);
+  const last = comparableRecord(recorded, asked);
+  const wholeDiff = diffVm(asked, actual, last);
+  const isOnlyLive = actual.running && !input.mayRestart;
+  const { desired, postponed } = isOnlyLive
+    ? withoutOfflineMoves(asked, wholeDiff.differences, values)
+    : { desired: asked, postponed: [] };
+  const diff = withAuthor(recorded, postponed.length > 0 ? diffVm(desired, actual, last) : wholeDiff);
   const ha = haDifferences(vm, observed, actual.vmid, last);
   const differences = [...diff.differences, ...ha];
-  const values = effectiveValues(actual);
-  const impossible = impossibleProblems(vm, diff.differences, values, undo(vm, actual, diff.differences));
+  const impossible = impossibleProblems(vm, diff.differences, values, 'Undo the change in the file.');
   findings.problems.push(...impossible);
   if (impossible.length > 0) return undefined;
   const before = findings.problems.length;
   if (differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
   if (findings.problems.length > before) return undefined;
-  const configured = existingSteps(input, recorded, actual, desired, diff.differences, diff.restartPending);
+  const isMigrated = migrates(vm, recorded, actual);
+  const moves = diskMoves(diff.differences, desired, values, {
+    node: isMigrated ? vm.fields.node : actual.node,
+    bytesPerSecond: input.diskMoveBytesPerSecond,
+  });
+  const movesNotes = checkMoves(input, moves, findings);
+  const configured = existingSteps(input, recorded, actual, desired, moves, diff);
   const prepared = withHa(configured, haStep(vm, recorded, ha.length > 0));
   const steps = needsReadyWait(vm, recorded, prepared)
     ? [...prepared, withNeed(prepared.at(-1), readyStep(vm, input.readyMs))]
@@ -67,15 +79,19 @@ export function planExisting(
       differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
       unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path)),
-      restartPending: input.mayRestart ? [] : pendingAfter(actual, diff),
-      restarts: steps.some((step) => step.action === 'vm.restart'),
+      restartPending: input.mayRestart ? [] : [...pendingAfter(actual, diff), ...postponed],
+      restarts: steps.some(isRestart),
       ...removedVolumes(differences, desired, values),
-      ...notesOn(input, recorded, actual),
+      ...withNotes([...notesOn(input, recorded, actual), ...movesNotes]),
       ...outsideChanges(vm, recorded, actual),
     },
     steps,
   };
 }
+
+/** In one step, or stopped for a while and started again. */
+const isRestart = ({ action, input }: Step) =>
+  action === 'vm.restart' || (action === 'vm.stop' && (input as StopInput).forNow === true); // the input of its action
 
 const isUnfinished = ({ phase }: VmRecord) => phase !== 'complete';
 
@@ -177,11 +193,9 @@ function removedVolumes(
   return destroys.length > 0 ? { destroys } : {};
 }
 
-function undo({ fields }: ResolvedVm, actual: VmObserved, differences: readonly Difference[]): string {
-  const moved = differences.find(({ path, effect }) => effect === 'impossible' && /^disks\.\w+\.storage$/.test(path));
-  if (!moved) return 'Undo the change in the file.';
-  const move = `qm disk move ${actual.vmid} ${moved.key} ${fields.disks?.[moved.key]?.storage}`;
-  return `Undo the change in the file, or move the disk on ${actual.node} and then plan again: ${move}`;
+/** The file names another node than before. A VM that another client migrated stays where it is. */
+function migrates({ fields }: ResolvedVm, { lastApplied }: VmRecord, actual: VmObserved): boolean {
+  return lastApplied.node !== undefined && lastApplied.node !== fields.node && actual.node !== fields.node;
 }
 
 function existingSteps(
@@ -189,8 +203,8 @@ function existingSteps(
   recorded: VmRecord,
   actual: VmObserved,
   desired: DesiredConfig,
-  differences: readonly Difference[],
-  restartPending: readonly string[],
+  moves: readonly DiskMove[],
+  { differences, restartPending }: Pick<ReturnType<typeof diffVm>, 'differences' | 'restartPending'>,
 ): Step[] {
   const { vm } = input;
   const { address, fields } = vm;
@@ -201,8 +215,13 @@ function existingSteps(
   };
   const last = recorded.lastApplied;
   const unfinished = recorded.phase !== 'complete';
-  if (last.node !== undefined && last.node !== fields.node && actual.node !== fields.node) {
-    add(vmStep(address, 'vm.migrate', { target: fields.node }));
+  if (migrates(vm, recorded, actual)) add(vmStep(address, 'vm.migrate', { target: fields.node }));
+  // Moving comes before growing: the old storage may have no room for more, and there is less to copy.
+  for (const step of moveSteps(vm, moves, (move) => !actual.running || !move.isOffline)) add(step);
+  const isOffForNow = actual.running && moves.some(({ isOffline }) => isOffline);
+  if (isOffForNow) {
+    add(vmStep(address, 'vm.stop', { how: 'shutdown', forNow: true }));
+    for (const step of moveSteps(vm, moves, ({ isOffline }) => isOffline)) add(step);
   }
   const packed = packDesired(desired.values());
   const changed = new Set(differences.map(({ key }) => key));
@@ -214,7 +233,7 @@ function existingSteps(
   // Growing comes first: a pending change of a disk has the old size in it and would restore that size.
   grow(resizesNeeded(desired.values(), actual));
   const seed = [...desired.values()].some((entry) => isSeedOpen(entry, changed, recorded)) && seedStep(vm);
-  const isWritten = differences.some(({ path }) => !path.endsWith('.size'));
+  const isWritten = differences.some((each) => !each.path.endsWith('.size') && !isMove(each, desired));
   if (seed) {
     // The cloud-init files name the NICs, so those must be there first.
     if (isWritten && changed.size > 1) {
@@ -234,6 +253,7 @@ function existingSteps(
     ...differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
   ];
   const restarts = actual.running && fields.power === 'running' && input.mayRestart && restartReasons.length > 0;
+  const isStartedAgain = isOffForNow && fields.power === 'running';
   const kept = stillAppliedHa(fields.ha, last);
   const isOffAsDeclared = fields.power === 'stopped' && !actual.running;
   const toRecord = { ...applied(vm, desired, isOffAsDeclared ? 'stopped' : last.power), ...kept };
@@ -253,7 +273,9 @@ function existingSteps(
     );
   }
   if (seed || hasOldSeeds(recorded, actual)) add(vmStep(address, 'vm.unseed', {}));
-  if (restarts) {
+  if (isStartedAgain) {
+    add(vmStep(address, 'vm.start', {}));
+  } else if (restarts) {
     add(vmStep(address, 'vm.restart', { reasons: restartReasons }));
   } else if (powerChanged && fields.power === 'running' && !actual.running) {
     add(vmStep(address, 'vm.start', { mayBeUnderWay: true }));

@@ -9,8 +9,11 @@ import type { VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
-export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): Pick<Change, 'notes'> {
-  const notes = [...templateNote(vm, recorded, observed), ...idNote(vm, actual), ...poolNote(vm, actual, observed)];
+export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): string[] {
+  return [...templateNote(vm, recorded, observed), ...idNote(vm, actual), ...poolNote(vm, actual, observed)];
+}
+
+export function withNotes(notes: readonly string[]): Pick<Change, 'notes'> {
   return notes.length > 0 ? { notes } : {};
 }
 

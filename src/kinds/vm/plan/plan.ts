@@ -128,6 +128,7 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     mayRestart: options.allowRestart === true || vm.fields.restart === 'when_needed',
     asIncomplete: options.asIncomplete === true,
     readyMs: stack.rollout.timeouts.readyMs,
+    diskMoveBytesPerSecond: stack.rollout.diskMoveBytesPerSecond,
     ids: context.ids,
   };
   if (!recorded || !context.isReplaced(vm.address)) {

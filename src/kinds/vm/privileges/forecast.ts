@@ -102,6 +102,14 @@ export function created(desiredValues: readonly DesiredValue[], vm: VmObserved, 
   return { ...vm, current };
 }
 
+export function moved(vm: VmObserved, slot: string, storage: string): VmObserved {
+  const text = vm.current.get(slot);
+  if (text === undefined) return vm;
+  const { value, kind } = parseDrive(slot, text);
+  const file = volumeName(slot, storage, vm.vmid, kind === 'cloud-init' ? kind : 'disk');
+  return { ...vm, current: new Map([...vm.current, [slot, printPropertyOf(slot, value.with('file', file))]]) };
+}
+
 /** After a write, with everything in effect: the input of the next write and the resizes. */
 export function written(vm: VmObserved, write: ConfigWrite, desiredValues: readonly DesiredValue[]): VmObserved {
   const current = new Map(vm.current);

@@ -8,7 +8,17 @@ import type { ConfigureInput, VmActionName, VmInputs } from '../steps.ts';
 import { type ConfigWrite, configureWrites, creationValues } from '../writes.ts';
 import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
-import { ANY_VM, cloned, created, desiredValuesOf, emptyVm, type Owner, type VmForecast, written } from './forecast.ts';
+import {
+  ANY_VM,
+  cloned,
+  created,
+  desiredValuesOf,
+  emptyVm,
+  moved,
+  type Owner,
+  type VmForecast,
+  written,
+} from './forecast.ts';
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
 import { readinessNeeds } from './readiness.ts';
 
@@ -83,6 +93,17 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       const writes = writesOf(input, before, around);
       return { ...before, vm: writes.reduce((vm, write) => written(vm, write, desiredValues), before.vm) };
     },
+  },
+  'vm.move-disk': {
+    needs: ({ slot, storage }, { paths }) => {
+      const place: Cause = { key: slot, part: 'storage' };
+      return [
+        look(paths),
+        need('VM.Config.Disk', paths, place),
+        need('Datastore.AllocateSpace', on(`/storage/${storage}`), place),
+      ];
+    },
+    after: ({ slot, storage }, before) => ({ ...before, vm: moved(before.vm, slot, storage) }),
   },
   'vm.resize': {
     needs: ({ slot, sizeBytes }, { vm, paths }) => {

@@ -1,5 +1,5 @@
 /**
- * Promises that show on the wire alone: configuration writes and resizes carry the digest of the read they rest on, and no
+ * Promises that show on the wire alone: configuration writes, moves and resizes carry the digest of the read they rest on, and no
  * VM is started whose configuration was not read back after the last write to it and found to be what the stack wants.
  */
 import type { WireRequest, WireResponse } from '../../../../src/base/transport.ts';
@@ -18,7 +18,7 @@ export function lineOf({ method, target }: WireRequest): string {
   return `${method} ${decodeURIComponent(target.replace('/api2/json', '').replace(/\?.*/, ''))}`;
 }
 
-const WRITE = /^(?:PUT|POST) \/nodes\/[^/]+\/qemu\/(\d+)\/(?:config|resize)$/;
+const WRITE = /^(?:PUT|POST) \/nodes\/[^/]+\/qemu\/(\d+)\/(?:config|resize|move_disk)$/;
 const READ = /^GET \/nodes\/[^/]+\/qemu\/(\d+)\/pending$/;
 const SWITCH = /^POST \/nodes\/[^/]+\/qemu\/(\d+)\/status\/(\w+)$/;
 

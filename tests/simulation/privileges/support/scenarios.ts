@@ -80,6 +80,7 @@ const SCENARIOS_OF_VMS: readonly Scenario[] = [
     phases: [
       apply('is made', CLONED),
       apply('is changed and restarted', CHANGED),
+      apply('gets a disk on another storage', CHANGED.replace('{ storage: local-lvm,', '{ storage: nfs,')),
       apply('is changed in what concerns its host, and loses a disk', STRONG),
       apply('is stopped', STOPPED),
       apply('is given to the HA manager', MANAGED),

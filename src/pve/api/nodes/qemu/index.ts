@@ -80,6 +80,8 @@ export interface MoveDiskParams {
   /** Removes the source, which otherwise stays as an unused disk. */
   readonly delete?: boolean | undefined;
   readonly digest?: string | undefined;
+  /** KiB per second. */
+  readonly bwlimit?: number | undefined;
   readonly 'target-vmid'?: number | undefined;
   readonly 'target-disk'?: string | undefined;
 }
