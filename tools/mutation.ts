@@ -40,7 +40,7 @@ const AREAS: Readonly<Record<string, Area>> = {
   },
   diff: {
     mutate: ['src/kinds/vm/{diff/*,parts,disks}.ts'],
-    tests: ['src/kinds/vm/**/*.test.ts'],
+    tests: ['src/kinds/vm/diff/*.test.ts', 'src/kinds/vm/{parts,disks}.test.ts'],
   },
 };
 
