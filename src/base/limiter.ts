@@ -1,16 +1,23 @@
 /** Runs at most `limit` functions at once, in the order of the calls. Client, engine and readiness all use it. */
 import { canceledBy, throwIfCanceled } from './clock.ts';
 
+interface Waiter {
+  readonly limit: number;
+  readonly admit: () => void;
+}
+
 export class Limiter {
-  readonly #waiting: Array<() => void> = [];
-  #free: number;
+  readonly #waiting: Waiter[] = [];
+  readonly #limit: number;
+  #active = 0;
 
   constructor(limit: number) {
-    this.#free = Math.max(1, limit);
+    this.#limit = Math.max(1, limit);
   }
 
-  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    await this.#enter(signal);
+  /** `atMost`: instead of the limit, for a caller that allows fewer or more beside itself. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal, atMost = this.#limit): Promise<T> {
+    await this.#enter(Math.max(1, atMost), signal);
     try {
       return await work();
     } finally {
@@ -18,30 +25,42 @@ export class Limiter {
     }
   }
 
-  #enter(signal?: AbortSignal): Promise<void> | undefined {
+  #enter(limit: number, signal?: AbortSignal): Promise<void> | undefined {
     throwIfCanceled(signal);
-    if (this.#free > 0) {
-      this.#free--;
+    if (this.#waiting.length === 0 && this.#active < limit) {
+      this.#active++;
       return undefined;
     }
     return new Promise((resolve, reject) => {
-      const admit = () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
+      const waiter: Waiter = {
+        limit,
+        admit: () => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve();
+        },
       };
       const onAbort = () => {
-        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        // It may have been the one that the others waited for.
+        this.#admitNext();
         reject(canceledBy(signal));
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(admit);
+      this.#waiting.push(waiter);
     });
   }
 
-  /** Passes the slot directly to the next waiter, so that a new caller cannot take it first. */
   #leave(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#free++;
+    this.#active--;
+    this.#admitNext();
+  }
+
+  /** Passes a slot directly to the next waiter, so that a new caller cannot take it first. */
+  #admitNext(): void {
+    for (let next = this.#waiting[0]; next && this.#active < next.limit; next = this.#waiting[0]) {
+      this.#waiting.shift();
+      this.#active++;
+      next.admit();
+    }
   }
 }

@@ -3,7 +3,7 @@
  * failure stops its own resource; its siblings go on or stop as the stack says. Only the steps steer it: what a plan holds
  * for display is not read here.
  */
-import type { Address } from '../base/address.ts';
+import { type Address, covers } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { isFamily, ProxwrightError, toDiagnostic } from '../base/errors.ts';
@@ -97,16 +97,16 @@ class Execution {
     const [outage] = steps.flatMap((step) => step.outage ?? []);
     if (!outage) return this.#whenPossible(address, steps);
     const work = () => this.#whenPossible(address, steps, outage);
-    const end = await this.#limits.takeDown(address, outage, work, this.#input.signal);
+    const end = await this.#limits.outages.run(address, outage, work, this.#input.signal);
     if ('outcome' in end) return end.outcome;
-    this.#problems.set(address, stoppedRoll(address, end.stoppedBy));
+    this.#problems.set(address, stoppedRoll(address, end.stoppedBy, outage));
     return 'skipped';
   }
 
   async #whenPossible(address: Address, steps: readonly Step[], outage?: Outage): Promise<ResourceOutcome> {
-    const missing = await this.#missingDependency(steps);
+    const missing = await this.#missingDependency(steps, outage);
     if (missing === undefined) return this.#work(address, steps);
-    if (outage) this.#problems.set(address, stoppedRoll(address, missing));
+    if (outage) this.#problems.set(address, stoppedRoll(address, missing, outage));
     return 'skipped';
   }
 
@@ -122,10 +122,12 @@ class Execution {
   }
 
   /** Steps that need a step of another resource start once that resource is done, and not at all if it is not. */
-  async #missingDependency(steps: readonly Step[]): Promise<Address | undefined> {
+  async #missingDependency(steps: readonly Step[], outage?: Outage): Promise<Address | undefined> {
     throwIfCanceled(this.#input.signal);
     for (const dependency of this.#dependenciesOf(steps)) {
       const outcome = await this.#ended.get(dependency);
+      // Members of its own group are waited for; whether their failure matters is the choice of the group.
+      if (outage?.onFailure === 'continue' && covers(outage.group, dependency)) continue;
       if (outcome !== undefined && outcome !== 'done') return dependency;
     }
     return undefined;
@@ -194,12 +196,12 @@ function stepsByAddress(steps: readonly Step[]): ReadonlyMap<Address, readonly S
 }
 
 /** The resource keeps running as it is: taking it down as well would make the outage larger. */
-function stoppedRoll(address: Address, by: Address): Diagnostic {
+function stoppedRoll(address: Address, by: Address, { again }: Outage): Diagnostic {
   return new ProxwrightError({
     code: 'ROLL_STOPPED',
     where: { address },
     detail: `${by} did not become ready, so ${address} was not taken down and stays as it is.`,
-    hint: advice`Repair ${by}, then apply again. To change ${address} alone: ${command('apply', '--only', address)}`,
+    hint: advice`Repair ${by}, then continue with the members that are left: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
   }).diagnostic;
 }
 

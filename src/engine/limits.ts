@@ -8,10 +8,9 @@ import type { Clock } from '../base/clock.ts';
 import { Limiter } from '../base/limiter.ts';
 import type { Occupancy } from '../kinds/action.ts';
 import type { Rollout } from '../kinds/stack.ts';
-import type { Outage } from '../kinds/step.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { Pve } from '../pve/index.ts';
-import type { ResourceOutcome } from '../state/events.ts';
+import { Outages } from './outages.ts';
 import { type ReadinessSchedule, readinessByArrival, readinessSchedule } from './ready/schedule.ts';
 
 export interface LimitDeps {
@@ -25,26 +24,19 @@ export class RunLimits {
   readonly deletions: Limiter;
   readonly signs: GuestSigns;
   readonly readiness: ReadinessSchedule;
+  /** Members of a group that become unavailable. */
+  readonly outages: Outages;
   readonly #rollout: Rollout;
   readonly #clock: Clock;
   readonly #nodes = new Map<string, Limiter>();
   readonly #storages = new Map<string, Limiter>();
   readonly #creations = new Limiter(1);
-  readonly #outages = new Map<string, Limiter>();
-  /** Groups in which nothing more is taken down, by the member that did not become ready again. */
-  readonly #stopped = new Map<string, Address>();
-  readonly #isOneGroup: boolean;
   #lastCreation: number | undefined;
 
-  private constructor(
-    rollout: Rollout,
-    { pve, clock }: LimitDeps,
-    readiness: ReadinessSchedule,
-    options: { readonly isOneGroup: boolean },
-  ) {
+  private constructor(rollout: Rollout, { pve, clock }: LimitDeps, readiness: ReadinessSchedule) {
     this.#rollout = rollout;
-    this.#isOneGroup = options.isOneGroup;
     this.#clock = clock;
+    this.outages = new Outages(clock);
     this.deletions = new Limiter(rollout.limits.destroys);
     this.places = new Limiter(rollout.limits.vms);
     this.signs = new GuestSigns(pve, clock);
@@ -53,39 +45,12 @@ export class RunLimits {
 
   /** Of one plan: guests are waited for in this order. */
   static ofPlan(rollout: Rollout, deps: LimitDeps, order: readonly Address[]): RunLimits {
-    return new RunLimits(rollout, deps, readinessSchedule(rollout.readiness, order), { isOneGroup: false });
+    return new RunLimits(rollout, deps, readinessSchedule(rollout.readiness, order));
   }
 
-  /**
-   * For resources that arrive one by one, in a number that is not known: they are waited for in the order of their start.
-   * Which of them stand in for each other is not known either, so all of them count as one group.
-   */
+  /** For resources that arrive one by one, in a number that is not known: they are waited for in the order of their start. */
   static shared(rollout: Rollout, deps: LimitDeps): RunLimits {
-    return new RunLimits(rollout, deps, readinessByArrival(rollout.readiness), { isOneGroup: true });
-  }
-
-  /**
-   * Works on a resource that becomes unavailable, when it is its turn in its group; those that call first go first. Once a
-   * member has not become ready again, the others stay as they are: the result is then the address of that member.
-   */
-  async takeDown(
-    address: Address,
-    outage: Outage,
-    work: () => Promise<ResourceOutcome>,
-    signal: AbortSignal,
-  ): Promise<{ readonly outcome: ResourceOutcome } | { readonly stoppedBy: Address }> {
-    const group = this.#isOneGroup ? '' : outage.group;
-    return limiterOf(this.#outages, group, outage.atMost).run(async () => {
-      const stoppedBy = this.#stopped.get(group);
-      if (stoppedBy !== undefined) return { stoppedBy };
-      let outcome: ResourceOutcome = 'failed';
-      try {
-        outcome = await work();
-        return { outcome };
-      } finally {
-        if (outcome !== 'done') this.#stopped.set(group, address);
-      }
-    }, signal);
+    return new RunLimits(rollout, deps, readinessByArrival(rollout.readiness));
   }
 
   async run<T>(address: Address, occupancy: Occupancy, work: () => Promise<T>, signal: AbortSignal): Promise<T> {

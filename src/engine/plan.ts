@@ -5,7 +5,7 @@
 import { type Address, covers } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { type Change, PLAN_VERSION, type Plan, type PlannedWith } from '../kinds/change.ts';
+import { type Change, PLAN_VERSION, type Plan, type PlannedWith, rollsOf } from '../kinds/change.ts';
 import { fingerprint, vmFingerprint } from '../kinds/fingerprint.ts';
 import type { DestroyContext, Kind, KindPlan, PlanContext, PlanOptions, ResourcePlan, Secrets } from '../kinds/kind.ts';
 import type { Observed } from '../kinds/observed.ts';
@@ -146,12 +146,14 @@ function planOf(
   steps: readonly Step[],
   warnings: readonly Diagnostic[],
 ): Plan {
+  const rolls = rollsOf(steps);
   return {
     version: PLAN_VERSION,
     stack: input.stack.name,
     createdAt: new Date(input.now).toISOString(),
     changes: resources.flatMap(({ change }): Change[] => (change ? [change] : [])),
     steps,
+    ...(rolls.length > 0 && { rolls }),
     warnings,
     fingerprints: fingerprintsOf(input),
   };

@@ -4,7 +4,7 @@
  */
 import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import type { Step } from './step.ts';
+import type { Outage, Step } from './step.ts';
 import type { Difference } from './vm/diff/diff.ts';
 import type { DestroyedVolume } from './vm/disks.ts';
 
@@ -78,6 +78,8 @@ export interface Plan {
   readonly createdAt: string;
   readonly changes: readonly Change[];
   readonly steps: readonly Step[];
+  /** Groups of which members become unavailable; absent if none does. */
+  readonly rolls?: readonly Roll[];
   /** Warnings; a plan with errors is not made. */
   readonly warnings: readonly Diagnostic[];
   /** What was checked, in sentences, where that is not plain from the changes. */
@@ -86,6 +88,28 @@ export interface Plan {
   readonly options?: PlannedWith;
   /** SHA-256 of the inputs of the plan; apply compares them with the present ones. */
   readonly fingerprints: Fingerprints;
+}
+
+/** How the members of a group take turns. */
+export interface Roll extends Outage {
+  /** Members that go down together, in this order. The next one goes down as soon as one of those before is ready again. */
+  readonly waves: readonly (readonly Address[])[];
+}
+
+export function rollsOf(steps: readonly Step[]): Roll[] {
+  const groups = new Map<string, { readonly outage: Outage; readonly members: Address[] }>();
+  for (const { outage, address } of steps) {
+    if (!outage) continue;
+    const known = groups.get(outage.group);
+    if (known) known.members.push(address);
+    else groups.set(outage.group, { outage, members: [address] });
+  }
+  return [...groups.values()].map(({ outage, members }) => ({
+    ...outage,
+    waves: Array.from({ length: Math.ceil(members.length / outage.atMost) }, (_, wave) =>
+      members.slice(wave * outage.atMost, (wave + 1) * outage.atMost),
+    ),
+  }));
 }
 
 export interface PlannedWith {

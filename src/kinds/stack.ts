@@ -3,6 +3,7 @@ import type { Address } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { ImageFields } from './image/fields.ts';
 import type { VmFields } from './vm/fields/index.ts';
+import type { UpdateFields } from './vm/fields/update.ts';
 
 export interface ResolvedStack {
   readonly name: string;
@@ -78,6 +79,8 @@ export interface Rollout {
   readonly staggerMs: number;
   readonly readiness: 'sequential' | 'parallel';
   readonly onFailure: 'continue' | 'stop';
+  /** Of groups that do not say otherwise. */
+  readonly update: UpdateFields;
   /** For each disk that moves to another storage or format. */
   readonly diskMoveBytesPerSecond?: number;
   readonly retry: { readonly attempts?: number; readonly firstMs: number; readonly maxMs: number };

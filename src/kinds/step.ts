@@ -26,6 +26,14 @@ export interface Outage {
   readonly group: string;
   /** How many of the group may be unavailable at once. */
   readonly atMost: number;
+  /** How many members the group has. */
+  readonly size: number;
+  /** Between a member that is ready again and the next one. */
+  readonly pauseMs: number;
+  /** What happens to the other members once one has failed. */
+  readonly onFailure: 'stop' | 'continue';
+  /** Arguments of the apply that continues a roll that stopped. */
+  readonly again: readonly string[];
 }
 
 export interface StepOptions {

@@ -69,6 +69,7 @@ describe('the example of the product', () => {
       staggerMs: 30_000,
       readiness: 'sequential',
       onFailure: 'continue',
+      update: {},
       retry: { attempts: 5, firstMs: 2_000, maxMs: 30_000 },
       limits: {
         vms: 10,

@@ -51,11 +51,12 @@ export function retryProblem({ firstMs, maxMs }: Rollout['retry']): string | und
 }
 
 export function rolloutOf(written: z.output<typeof rolloutSchema>): Rollout {
-  const { stagger, readiness, on_failure, disk_move_limit, retry, limits, timeouts } = written;
+  const { stagger, readiness, on_failure, update, disk_move_limit, retry, limits, timeouts } = written;
   return {
     staggerMs: stagger,
     readiness,
     onFailure: on_failure,
+    update,
     ...(disk_move_limit !== undefined && { diskMoveBytesPerSecond: disk_move_limit }),
     retry: {
       ...(retry.attempts !== undefined && { attempts: retry.attempts }),

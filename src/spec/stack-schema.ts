@@ -10,6 +10,7 @@ import { byteSize, duration, type FieldFacts, field } from '../kinds/fields/fiel
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
+import { updateFields } from '../kinds/vm/fields/update.ts';
 import { ELEMENT_TYPES, VARIABLE_TYPES } from './variable-types.ts';
 
 /** A field that changes nothing on the server. */
@@ -78,6 +79,7 @@ export const rolloutSchema = z.strictObject({
     'Whether to wait for VMs one after the other or all at once.',
   ),
   on_failure: ours(z.enum(['continue', 'stop']).default('continue'), 'What happens to the other VMs when one fails.'),
+  update: updateFields.prefault({}),
   disk_move_limit: ours(
     byteSize().optional(),
     'How much Proxmox copies per second when it moves a disk to another storage or format, such as `100MiB`. Without it only the limits of the storages apply.',
@@ -155,6 +157,7 @@ export const NOT_OF_TEMPLATES = {
   ready: advice`A template never runs, so there is nothing to wait for. For an installation, write ${setting('install', { timeout: '45m' })}.`,
   ownership: 'A template always has an ownership line, because its notes hold the recipe.',
   ha: 'A template never runs. Set it for the VMs.',
+  update: 'A template never runs. Set it for the VMs.',
 } as const;
 
 const names = z.union([z.string(), z.array(z.string())]);

@@ -6,6 +6,7 @@ import { canceled } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
+import { unfinishedRolls } from '../../engine/roll-report.ts';
 import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import type { EditDeps } from '../../engine/state-edit.ts';
@@ -70,7 +71,7 @@ export async function withStackRun<Result>(
     owner: ownerOf(command),
   });
   const execute = async (plan: Plan): Promise<Execution> => {
-    const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(opened.store));
+    const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(opened.store), plan.rolls);
     onEvent = view.onEvent;
     const startedAt = deps.clock.ticks();
     try {
@@ -116,7 +117,8 @@ export function conclusionOf(
   const code: ExitCode = all.includes('canceled') ? EXIT_CANCELED : all.every((each) => each === 'done') ? 0 : 1;
   const { vms } = stackOutputs(stack, state);
   const restartPending = pendingRestarts(plan.changes);
-  return { command, code, outcomes, problems, timeline, tookMs, restartPending, vms, recorded: state.vms };
+  const rolls = unfinishedRolls(plan.rolls ?? [], outcomes);
+  return { command, code, outcomes, problems, timeline, tookMs, restartPending, rolls, vms, recorded: state.vms };
 }
 
 /** What a command needs that edits the state. */

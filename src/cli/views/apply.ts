@@ -1,8 +1,10 @@
 /** What `apply` and `destroy` show beside live progress: the plan first, and at the end the result of every resource. */
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { OWN_LANGUAGE } from '../../base/hint.ts';
 import { counted, inNumber, printDuration } from '../../base/units.ts';
 import type { VmView } from '../../engine/outputs/outputs.ts';
+import type { RollReport } from '../../engine/roll-report.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
@@ -23,6 +25,8 @@ export interface Conclusion {
   readonly timeline: Timeline;
   /** VMs that run with old values until they are restarted: `vm.web (memory)`. */
   readonly restartPending: readonly string[];
+  /** Groups of which not all members that should be changed are changed and ready. */
+  readonly rolls: readonly RollReport[];
   /** The VMs of the file. */
   readonly vms: readonly VmView[];
   /** What is recorded of every VM, including those that are no longer in the file. */
@@ -48,9 +52,11 @@ export function applyView(deps: ViewDeps): ApplyView {
     json: ({ terminal, print }) => ({
       plan: (plan) => print({ type: 'plan', plan }),
       concluded: (conclusion) => {
-        const { outcomes, tookMs, vms, restartPending } = conclusion;
-        const applied = vms.filter((vm) => outcomes.has(vm.address));
-        print({ type: 'result', tookMs, outcomes: Object.fromEntries(outcomes), vms: applied, restartPending });
+        const { tookMs, vms, restartPending, rolls } = conclusion;
+        const outcomes = Object.fromEntries(conclusion.outcomes);
+        const applied = vms.filter((vm) => conclusion.outcomes.has(vm.address));
+        const unfinished = rolls.length > 0 && { rolls };
+        print({ type: 'result', tookMs, outcomes, vms: applied, restartPending, ...unfinished });
         report(conclusion, terminal);
       },
     }),
@@ -69,8 +75,24 @@ export function destroyView(deps: ViewDeps): ApplyView {
   });
 }
 
+/** Which members are new, which are old, and what continues. */
+function describeRoll({ group, changed, failed, unchanged, again }: RollReport): string {
+  const named = (words: string, members: readonly string[]) =>
+    members.length === 0 ? [] : [`${words}: ${members.join(', ')}`];
+  const parts = [
+    ...named('changed and ready', changed),
+    ...named('not ready', failed),
+    ...named('unchanged', unchanged),
+  ];
+  const next = OWN_LANGUAGE.command({ command: 'apply', args: again });
+  return `${group} is changed in part. ${capitalised(parts.join('; '))}. To continue: ${next}`;
+}
+
+const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
 /** The last message of a run. */
-function report({ command, code, outcomes, tookMs, restartPending }: Conclusion, terminal: Terminal): void {
+function report({ command, code, outcomes, tookMs, restartPending, rolls }: Conclusion, terminal: Terminal): void {
+  for (const roll of rolls) terminal.log('warn', describeRoll(roll));
   const addresses = [...outcomes.keys()];
   const count = (outcome: ResourceOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
   const done = count('done');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { rollsOf } from '../../kinds/change.ts';
 import { pciMapStep } from '../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../testing/plans.ts';
@@ -216,19 +217,27 @@ describe('a value in a plan', () => {
 describe('a plan that makes members of a group unavailable', () => {
   const restart = (name: string, group: string) => ({
     ...vmStep(address(name), 'vm.restart', { reasons: ['memory'] }),
-    outage: { group, atMost: 1 },
+    outage: { group, atMost: 1, size: 3, pauseMs: 0, onFailure: 'stop' as const, again: [] },
   });
   const restarted = (name: string) => change({ address: address(name), kind: 'update', name, vmid: 1, restarts: true });
 
   it('says how many at a time, and nothing for a VM that is alone in its group', () => {
     const names = ['vm.control[1]', 'vm.control[2]', 'vm.control[3]', 'vm.db'];
-    const plan = {
-      ...planOf(names.map(restarted)),
-      steps: names.map((name) => restart(name, name.replace(/\[.*/, ''))),
-    };
+    const steps = names.map((name) => restart(name, name.replace(/\[.*/, '')));
+    const plan = { ...planOf(names.map(restarted)), steps, rolls: rollsOf(steps) };
     const lines = renderPlan(plan, plainPaint).filter((line) => line.includes('unavailable'));
     expect(lines).toEqual([
-      'vm.control: 3 VMs become unavailable, 1 at a time. Each must be ready before the next one.',
+      'vm.control: 3 VMs become unavailable, 1 of 3 at a time: [1]; then [2]; then [3]. Each must be ready before the next one.',
     ]);
+  });
+
+  it('shows waves of several members, the pause, and that a failure does not stop the others', () => {
+    const names = ['vm.web[1]', 'vm.web[2]', 'vm.web[3]'];
+    const outage = { group: 'vm.web', atMost: 2, size: 5, pauseMs: 30_000, onFailure: 'continue' as const, again: [] };
+    const steps = names.map((name) => ({ ...restart(name, 'vm.web'), outage }));
+    const plan = { ...planOf(names.map(restarted)), steps, rolls: rollsOf(steps) };
+    expect(renderPlan(plan, plainPaint)).toContain(
+      'vm.web: 3 VMs become unavailable, 2 of 5 at a time: [1], [2]; then [3]. Each must be ready before the next one, with a pause of 30s. A member that fails does not stop the others.',
+    );
   });
 });

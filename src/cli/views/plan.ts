@@ -1,8 +1,15 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
 import { exactText, quotedText } from '../../base/exact-text.ts';
-import { printByteSize } from '../../base/units.ts';
-import { type Change, type ChangeKind, type OutsideChange, type Plan, pendingRestarts } from '../../kinds/change.ts';
+import { counted, printByteSize, printDuration } from '../../base/units.ts';
+import {
+  type Change,
+  type ChangeKind,
+  type OutsideChange,
+  type Plan,
+  pendingRestarts,
+  type Roll,
+} from '../../kinds/change.ts';
 import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
 import type { Step } from '../../kinds/step.ts';
 import type { Difference } from '../../kinds/vm/diff/diff.ts';
@@ -64,23 +71,25 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
   return [...lone, ...foldChanges(blocks, paint), ...checked, ...renderRolls(plan, paint), renderTotals(plan, paint)];
 }
 
-/** Groups of which more than one member becomes unavailable, and how many of them at once. */
-function renderRolls({ steps }: Plan, paint: Paint): string[] {
-  const rolls = new Map<string, { readonly atMost: number; readonly members: number }>();
-  for (const { outage } of steps) {
-    if (!outage) continue;
-    const { group, atMost } = outage;
-    rolls.set(group, { atMost, members: (rolls.get(group)?.members ?? 0) + 1 });
-  }
-  return [...rolls]
-    .filter(([, { members, atMost }]) => members > atMost)
-    .flatMap(([group, { members, atMost }]) => [
-      paint(
-        'dim',
-        `${group}: ${members} VMs become unavailable, ${atMost} at a time. Each must be ready before the next one.`,
-      ),
-      '',
-    ]);
+/** Groups of which more members become unavailable than may be at once. */
+function renderRolls({ rolls = [] }: Plan, paint: Paint): string[] {
+  return rolls.filter(({ waves }) => waves.length > 1).flatMap((roll) => [paint('dim', describeRoll(roll)), '']);
+}
+
+function describeRoll({ group, atMost, size, pauseMs, onFailure, waves }: Roll): string {
+  const members = waves.flat();
+  const pause = pauseMs > 0 ? `, with a pause of ${printDuration(pauseMs)}` : '';
+  const failure = onFailure === 'stop' ? '' : ' A member that fails does not stop the others.';
+  const named = waves.slice(0, SHOWN_WAVES).map((wave) => wave.map((address) => memberOf(address, group)).join(', '));
+  const order = [...named, ...(waves.length > SHOWN_WAVES ? ['…'] : [])].join('; then ');
+  return `${group}: ${counted(members.length, 'VM becomes', 'VMs become')} unavailable, ${atMost} of ${size} at a time: ${order}. Each must be ready before the next one${pause}.${failure}`;
+}
+
+const SHOWN_WAVES = 8;
+
+/** `[3]` of `vm.worker[3]`: the line begins with the group. */
+function memberOf(address: string, group: string): string {
+  return address.startsWith(`${group}[`) ? address.slice(group.length) : address;
 }
 
 /** Steps that belong to no resource alone, such as a mapping that several VMs share. */

@@ -4,7 +4,7 @@ import type { Instant } from '../../base/clock.ts';
 import { printDuration } from '../../base/units.ts';
 import { partOf } from './counted-kinds.ts';
 import { type Paint, padVisible, type Style } from './paint.ts';
-import type { Timeline, VmTimeline } from './timeline.ts';
+import type { RollProgress, Timeline, VmTimeline } from './timeline.ts';
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPINNER_STEP_MS = 100;
@@ -34,8 +34,10 @@ export function renderProgress(frame: ProgressFrame): string[] {
   const { timeline, startedAt, now, paint, height } = frame;
   const { vms } = timeline;
   const width = Math.max(0, ...vms.map(({ address }) => address.length));
-  const fits = vms.length < height;
-  const shown = fits ? vms : vms.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, Math.max(0, height - 2));
+  const rolls = timeline.rolls.map((roll) => paint('dim', `  ${describeRoll(roll)}`));
+  const fits = vms.length + rolls.length < height;
+  const room = Math.max(0, height - 2 - rolls.length);
+  const shown = fits ? vms : vms.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, room);
   const lines = shown.map((vm) => renderVm(vm, width, frame));
   const ended = vms.filter(({ endedAt }) => endedAt !== undefined).length;
   const more = fits ? [] : [paint('dim', `  … and ${vms.length - shown.length} more`)];
@@ -43,7 +45,12 @@ export function renderProgress(frame: ProgressFrame): string[] {
     ended,
     vms.map(({ address }) => address),
   )} ended, ${printDuration(now - startedAt)} elapsed`;
-  return [...lines, ...more, paint('bold', `  ${total}`)];
+  return [...lines, ...more, ...rolls, paint('bold', `  ${total}`)];
+}
+
+function describeRoll({ group, changed, members, unavailable }: RollProgress): string {
+  const now = unavailable.length === 0 ? '' : `, now ${unavailable.join(', ')}`;
+  return `${group}: ${changed} of ${members} changed and ready${now}`;
 }
 
 function urgency({ status }: VmTimeline): number {

@@ -86,7 +86,11 @@ function showProblem(event: RunEvent | Activity, terminal: Terminal): boolean {
 
 /** Undefined for what needs no line: it is over in an instant, or only a moving picture can show it. */
 function lineOf(event: RunEvent | Activity, timeline: Timeline): string | undefined {
-  if (event.event === 'resourceEnded') return `${event.address}: ${ENDINGS[event.outcome]}`;
+  if (event.event === 'resourceEnded') {
+    const roll = timeline.rollOf(event.address);
+    const soFar = roll ? ` (${roll.group}: ${roll.changed} of ${roll.members} changed and ready)` : '';
+    return `${event.address}: ${ENDINGS[event.outcome]}${soFar}`;
+  }
   if (event.event !== 'stepStarted' && event.event !== 'stepDone') return undefined;
   const step = timeline.step(event.step);
   if (!step || stageOf(step.action) === undefined) return undefined;
@@ -133,7 +137,8 @@ function jsonOf(event: RunEvent | Activity, timeline: Timeline): Readonly<Record
     }
     case 'resourceEnded': {
       const { address, outcome, problem } = event;
-      return { kind: 'vmEnded', address, outcome, ...(problem && { problem }) };
+      const roll = timeline.rollOf(address);
+      return { kind: 'vmEnded', address, outcome, ...(problem && { problem }), ...(roll && { roll }) };
     }
     default:
       return undefined;

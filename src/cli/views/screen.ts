@@ -1,5 +1,6 @@
 /** Where a run is shown: a block redrawn at the bottom of a terminal with messages above it, plain lines, or JSON lines. */
 import type { Address } from '../../base/address.ts';
+import type { Roll } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import { createTerminal } from '../terminal.ts';
 import { createLiveArea, type LiveArea } from './live.ts';
@@ -11,14 +12,18 @@ import { chooseView } from './view.ts';
 export interface Screen {
   /** For everything that happens while the block may be on the screen. */
   readonly deps: CommandDeps;
-  begin(addresses: Iterable<Address>, known: KnownDurations): { readonly timeline: Timeline; readonly view: RunView };
+  begin(
+    addresses: Iterable<Address>,
+    known: KnownDurations,
+    rolls?: readonly Roll[],
+  ): { readonly timeline: Timeline; readonly view: RunView };
 }
 
 export function createScreen(outerDeps: CommandDeps): Screen {
   const screen = (deps: CommandDeps, viewOf: (timeline: Timeline) => RunView): Screen => ({
     deps,
-    begin: (addresses, known) => {
-      const timeline = new Timeline(addresses, known);
+    begin: (addresses, known, rolls) => {
+      const timeline = new Timeline(addresses, known, rolls);
       return { timeline, view: viewOf(timeline) };
     },
   });

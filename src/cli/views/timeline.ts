@@ -4,6 +4,7 @@ import type { Instant } from '../../base/clock.ts';
 import type { Activity } from '../../engine/run-memory.ts';
 import { type ResourceRecord, RunFold, type StepRecord } from '../../engine/run-record.ts';
 import type { Label } from '../../kinds/action.ts';
+import type { Roll } from '../../kinds/change.ts';
 import { labelOf } from '../../kinds/registry.ts';
 import type { RunEvent } from '../../state/events.ts';
 
@@ -40,22 +41,49 @@ export interface VmTimeline {
   readonly durationsMs: Readonly<Partial<Record<StageName, number>>>;
 }
 
+/** How far a group has come whose members become unavailable in turns. */
+export interface RollProgress {
+  readonly group: string;
+  readonly changed: number;
+  readonly members: number;
+  /** Members that are being changed right now. */
+  readonly unavailable: readonly Address[];
+}
+
 export type KnownDurations = ReadonlyMap<StageName, readonly number[]>;
 
 export class Timeline {
   readonly #fold = new RunFold('live');
   readonly #addresses: readonly Address[];
   readonly #durations: Map<StageName, number[]>;
+  readonly #rolls: readonly Roll[];
 
   /** `known` are durations of earlier runs: what can be expected of this one. */
-  constructor(addresses: Iterable<Address>, known: KnownDurations = new Map()) {
+  constructor(addresses: Iterable<Address>, known: KnownDurations = new Map(), rolls: readonly Roll[] = []) {
     this.#addresses = [...new Set(addresses)];
+    this.#rolls = rolls.filter(({ waves }) => waves.length > 1);
     this.#durations = new Map([...known].map(([stage, list]) => [stage, [...list]]));
   }
 
   /** The resources that are shown; others have lines in the log and no place in the picture. */
   get vms(): readonly VmTimeline[] {
     return this.#addresses.map((address) => describe(address, this.#fold.resource(address)));
+  }
+
+  /** Groups of which more members become unavailable than may be at once. */
+  get rolls(): readonly RollProgress[] {
+    return this.#rolls.map(({ group, waves }) => {
+      const members = waves.flat();
+      const having = (status: ResourceRecord['status']) =>
+        members.filter((address) => this.#fold.resource(address)?.status === status);
+      return { group, changed: having('done').length, members: members.length, unavailable: having('working') };
+    });
+  }
+
+  /** The roll that a resource takes part in. */
+  rollOf(address: string): RollProgress | undefined {
+    const at = this.#rolls.findIndex(({ waves }) => waves.flat().some((member) => member === address));
+    return this.rolls[at];
   }
 
   step(id: string): StepRecord | undefined {

@@ -13,11 +13,11 @@ const ours = { effect: 'none' } as const;
 const { retry, limits, timeouts } = rolloutSchema.shape;
 
 /**
- * Left out: `on_failure`, because the host decides what happens to the other resources when one fails, and
- * `limits.group_size`, because the host expands groups before a provider gets them.
+ * Left out: `on_failure` and `update`, because the host decides what happens to the other resources when one fails and how
+ * resources are replaced, and `limits.group_size`, because the host expands groups before a provider gets them.
  */
 const rollout = rolloutSchema
-  .omit({ on_failure: true })
+  .omit({ on_failure: true, update: true })
   .extend({
     retry: retry.unwrap().describe('How to wait while another client holds a lock.').optional(),
     limits: limits

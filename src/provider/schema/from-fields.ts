@@ -6,8 +6,11 @@ import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
 
-/** The field table of a VM in the host's language. */
-export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema);
+/**
+ * The field table of a VM in the host's language. The host replaces resources by its own rules and knows no groups: `update`
+ * belongs to stacks.
+ */
+export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema.omit({ update: true }));
 
 /** Every field of the table as an attribute: required where the field is, otherwise set by the user or by the server. */
 export function attributesOfFields(schema: z.core.$ZodType): Attributes {

@@ -24,7 +24,13 @@ import {
   viaFitsSource,
   volumesAreDistinct,
 } from './images.ts';
-import { haAgreesWithPower, linkedCloneStaysPut, newDisksAreComplete, readinessIsPossible } from './lifecycle.ts';
+import {
+  groupsAgreeOnTurns,
+  haAgreesWithPower,
+  linkedCloneStaysPut,
+  newDisksAreComplete,
+  readinessIsPossible,
+} from './lifecycle.ts';
 import {
   balloonFitsMemory,
   bootDevicesExist,
@@ -82,6 +88,7 @@ const VM_RULES: readonly VmRule[] = [
 ];
 
 const STACK_RULES: readonly StackRule[] = [
+  groupsAgreeOnTurns,
   idIsNotTheTemplate,
   sharedAddressIsFree,
   uniqueAddresses,

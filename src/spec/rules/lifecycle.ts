@@ -1,7 +1,7 @@
 /** Rules for how a VM is created (by a clone, from an image, or empty), when it is ready, and who controls its power. */
 import { advice, setting } from '../../base/hint.ts';
 import type { DiskFields } from '../../kinds/vm/fields/disks.ts';
-import type { VmRule } from './rule.ts';
+import type { StackRule, VmRule } from './rule.ts';
 
 /** A linked clone shares the template's volumes, so it has nothing to place or convert. */
 export const linkedCloneStaysPut: VmRule = {
@@ -97,5 +97,26 @@ export const haAgreesWithPower: VmRule = {
           ? advice`Write ${setting('ha', { state: 'stopped' })}, or ${setting('power', 'running')}.`
           : advice`Also write ${setting('power', 'stopped')}.`,
     };
+  },
+};
+
+/** Members of a group take turns, so what limits all of them cannot differ between them. */
+export const groupsAgreeOnTurns: StackRule = {
+  reads: ['update'],
+  *check(vms) {
+    const first = new Map<string, (typeof vms)[number]>();
+    for (const vm of vms) {
+      const other = first.get(vm.group);
+      if (!other) first.set(vm.group, vm);
+      for (const field of ['max_unavailable', 'pause', 'on_failure'] as const) {
+        if (!other || vm.fields.update?.[field] === other.fields.update?.[field]) continue;
+        yield {
+          vm,
+          path: `update.${field}`,
+          detail: `"update.${field}" is for the whole group, but ${vm.address} and ${other.address} have different values.`,
+          hint: 'Set it for the group, or under "defaults" or "rollout".',
+        };
+      }
+    }
   },
 };

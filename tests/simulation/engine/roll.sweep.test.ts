@@ -89,6 +89,39 @@ describe('a change that restarts a group', () => {
     expect(scene.world.vms.get(402)?.config.current.get('memory')).toBe('2048');
   });
 
+  it('takes as many down at once as the group allows, rounded down, and pauses in between', async () => {
+    const { scene, mostDown } = await watched();
+    const text = THREE('3GiB', ', update: { max_unavailable: 67%, pause: 5m }').replace('sequential', 'parallel');
+    const end = await scene.apply(text);
+    expect(failuresOf(end)).toEqual([]);
+    expect(mostDown()).toBe(2);
+    const rolls = end.kind === 'ended' ? (end.plan.rolls ?? []) : [];
+    expect(rolls.map(({ group, atMost, size, waves }) => ({ group, atMost, size, waves }))).toEqual([
+      { group: 'vm.control', atMost: 2, size: 3, waves: [['vm.control[1]', 'vm.control[2]'], ['vm.control[3]']] },
+      { group: 'vm.worker', atMost: 1, size: 2, waves: [['vm.worker[1]'], ['vm.worker[2]']] },
+    ]);
+    const shutdowns = [...scene.world.tasks.values()].filter(({ type }) => type === 'qmshutdown');
+    const begun = shutdowns.map(({ startedAt }) => startedAt).sort((a, b) => a - b);
+    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = begun;
+    expect(second - first).toBeLessThan(60_000);
+    expect([third - second, fourth - third, fifth - fourth].filter((ms) => ms > 300_000)).toHaveLength(2);
+  });
+
+  it('changes the other members as well where the group says so', async () => {
+    const { scene } = await watched();
+    const vm = scene.world.vms.get(401);
+    scene.onEvent = (event) => {
+      if (event.event === 'stepStarted' && event.step === 'vm.control[1]/ready' && vm?.process)
+        vm.process.qmpStatus = 'paused';
+    };
+    const end = await scene.apply(THREE('3GiB', ', update: { on_failure: continue }, timeouts: { ready: 1m }'));
+    expect(end.kind === 'ended' && Object.fromEntries(end.result?.outcomes ?? [])).toMatchObject({
+      'vm.control[1]': 'notReady',
+      'vm.control[2]': 'done',
+      'vm.control[3]': 'done',
+    });
+  });
+
   it('begins with members that are down, and takes the others down when those are up', async () => {
     const { scene, mostDown } = await watched();
     scene.killAt = (await pointAfter(scene, /^after POST .*\/402\/status\/shutdown$/)) + 2;

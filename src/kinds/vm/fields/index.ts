@@ -13,6 +13,7 @@ import { haFields } from './ha.ts';
 import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware.ts';
 import { nicSlots } from './nics.ts';
 import { readyFields } from './ready.ts';
+import { updateFields } from './update.ts';
 
 const ONE_MIB = 1024 ** 2;
 
@@ -255,6 +256,7 @@ export const vmFieldsSchema = z.strictObject({
     effect: 'none',
   }),
   ready: readyFields.optional(),
+  update: updateFields.optional(),
   extra: field(
     z
       .record(

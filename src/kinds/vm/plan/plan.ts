@@ -63,7 +63,7 @@ export function planVms(context: PlanContext): KindPlan {
   );
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   return {
-    resources: [...inRolls(resources, selected, observed), ...removed],
+    resources: [...inRolls(resources, { stack, observed, replace: options.replace }), ...removed],
     problems: addresses.found.filter(isError),
     warnings: [
       ...warningsOf(selected, context),

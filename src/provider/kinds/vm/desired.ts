@@ -35,11 +35,27 @@ export function desiredVm(config: CtyObject, exists: boolean): DesiredVm {
   const parsed = parseFields(values, { attributes, address, exists });
   const { timeouts, problems } = readTimeouts(config, TIMEOUTS, attributes);
   return {
-    vm: withWriteOnlyPassword(parsed.vm, config),
+    vm: inUpdateGroup(withWriteOnlyPassword(parsed.vm, config), config),
     timeouts,
     unknown: withBootOrder(values.unknown),
-    problems: [...parsed.problems, ...problems],
+    problems: [...parsed.problems, ...problems, ...updateProblems(config)],
   };
+}
+
+/** Which VMs stand in for each other only the user can tell: without `update_group`, all of them count as one group. */
+function inUpdateGroup(vm: ResolvedVm, { update_group: group, max_unavailable: limit }: CtyObject): ResolvedVm {
+  return {
+    ...vm,
+    group: typeof group === 'string' ? `update_group ${group}` : '',
+    ...(isCount(limit) && { fields: { ...vm.fields, update: { max_unavailable: limit } } }),
+  };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 1;
+
+function updateProblems({ max_unavailable: limit }: CtyObject): ProviderDiagnostic[] {
+  if (typeof limit !== 'number' || isCount(limit)) return [];
+  return [problemAt('max_unavailable', `${limit} is not a whole number from 1.`, VM_SCHEMA.attributes)];
 }
 
 /** The host does not tell a provider the address of a resource, so the ownership line holds the name of the VM. */

@@ -26,6 +26,18 @@ const HANDLING: Attributes = {
     given: 'optional',
     description: 'Power the VM off when it is destroyed, instead of shutting it down first.',
   },
+  update_group: {
+    type: { kind: 'value', type: 'string' },
+    given: 'optional',
+    description:
+      'VMs that stand in for each other. Of the VMs with the same value, at most `max_unavailable` are restarted at once in one run, each until it is ready again; once one has not become ready, the others stay as they are. VMs without it form one group.',
+  },
+  max_unavailable: {
+    type: { kind: 'value', type: 'number' },
+    given: 'optional',
+    description:
+      'How many VMs of the `update_group` may be unavailable at once because of restarts in place. 1 by default. Terraform itself decides about replacements.',
+  },
 };
 
 /** Inside `cloud_init`. */

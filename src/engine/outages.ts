@@ -1,0 +1,58 @@
+/**
+ * Members of a group that become unavailable take turns: so many at once, with a pause between them, and none any more once
+ * one of them has not become ready again.
+ */
+import type { Address } from '../base/address.ts';
+import type { Clock } from '../base/clock.ts';
+import { Limiter } from '../base/limiter.ts';
+import type { Outage } from '../kinds/step.ts';
+import type { ResourceOutcome } from '../state/events.ts';
+
+export type OutageEnd = { readonly outcome: ResourceOutcome } | { readonly stoppedBy: Address };
+
+export class Outages {
+  readonly #clock: Clock;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Those that call first go first. Once the roll has stopped, the result is the member that stopped it. */
+  async run(
+    address: Address,
+    outage: Outage,
+    work: () => Promise<ResourceOutcome>,
+    signal: AbortSignal,
+  ): Promise<OutageEnd> {
+    const group = this.#groups.get(outage.group) ?? new Group();
+    this.#groups.set(outage.group, group);
+    const takeDown = async (): Promise<OutageEnd> => {
+      await this.#pause(group, outage, signal);
+      const { stoppedBy } = group;
+      if (stoppedBy !== undefined) return { stoppedBy };
+      let outcome: ResourceOutcome = 'failed';
+      try {
+        outcome = await work();
+        return { outcome };
+      } finally {
+        group.lastEnd = this.#clock.ticks();
+        if (outcome !== 'done' && outage.onFailure === 'stop') group.stoppedBy = address;
+      }
+    };
+    return group.turns.run(takeDown, signal, outage.atMost);
+  }
+
+  async #pause(group: Group, { pauseMs }: Outage, signal: AbortSignal): Promise<void> {
+    if (pauseMs <= 0 || group.lastEnd === undefined || group.stoppedBy !== undefined) return;
+    const leftMs = group.lastEnd + pauseMs - this.#clock.ticks();
+    if (leftMs > 0) await this.#clock.sleep(leftMs, signal);
+  }
+}
+
+class Group {
+  readonly turns = new Limiter(1);
+  /** When a member was ready again, or given up, by the steady clock. */
+  lastEnd: number | undefined;
+  stoppedBy: Address | undefined;
+}
