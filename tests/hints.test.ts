@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { HINT_COMMANDS } from '../src/base/hint.ts';
+import { commandText, HINT_COMMANDS } from '../src/base/hint.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { root } from './docs-pages.ts';
 
@@ -10,6 +10,28 @@ import { root } from './docs-pages.ts';
 const PLAIN_COMMAND = /hint(?:: |\n?\s*\? | = )['`"][^\n]*\bproxwright (?:[a-z]+)/;
 /** It repeats what the user typed. */
 const EXCEPTIONS = ['src/cli/consent.ts'];
+
+/** A command of ours with a value that no shell has been thought of: `proxwright import ${address}`. */
+const UNQUOTED = /\bproxwright (?:[a-z-]+ )*(?:--[a-z-]+ )*'?\$\{(?!shellWord\()/;
+/** Fixed words: names of commands, formats, worlds and releases. */
+const FIXED = [
+  'src/cli/consent.ts',
+  'src/cli/views/apply.ts',
+  'src/cli/views/demo.ts',
+  'src/cli/views/init.ts',
+  'src/engine/doctor/upgrade/checks.ts',
+  'src/engine/outputs/hand-over/parts.ts',
+];
+
+async function sourcesWith(pattern: RegExp): Promise<string[]> {
+  const entries = await readdir(join(root, 'src'), { recursive: true });
+  const paths = entries
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => `src/${path}`);
+  const found: string[] = [];
+  for (const path of paths.sort()) if (pattern.test(await readFile(join(root, path), 'utf8'))) found.push(path);
+  return found;
+}
 
 describe('hints', () => {
   it('name commands that the program has', () => {
@@ -26,15 +48,25 @@ describe('hints', () => {
   });
 
   it('hold their commands as data', async () => {
-    const entries = await readdir(join(root, 'src'), { recursive: true });
-    const paths = entries
-      .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
-      .map((path) => `src/${path}`);
-    const plain: string[] = [];
-    for (const path of paths) {
-      if (PLAIN_COMMAND.test(await readFile(join(root, path), 'utf8'))) plain.push(path);
-    }
-    expect(plain).toEqual(EXCEPTIONS);
+    expect(await sourcesWith(PLAIN_COMMAND)).toEqual(EXCEPTIONS);
     expect(PLAIN_COMMAND.test("hint: 'Make one: proxwright plan',")).toBe(true);
+  });
+
+  it('say what --replace destroys wherever they name it', async () => {
+    const lines: string[] = [];
+    for (const path of await sourcesWith(/command\('apply', '--replace'/)) {
+      const text = await readFile(join(root, path), 'utf8');
+      lines.push(...text.split('\n').filter((line) => line.includes("command('apply', '--replace'")));
+    }
+    expect(lines.length).toBeGreaterThan(2);
+    expect(lines.filter((line) => !/destroys|would delete/.test(line))).toEqual([]);
+  });
+
+  it('quote what a shell would interpret, such as the brackets of vm.web[2]', async () => {
+    expect(commandText('import', 'vm.web[2]', 402)).toBe("proxwright import 'vm.web[2]' 402");
+    expect(commandText('state restore', "it's.json")).toBe("proxwright state restore 'it'\\''s.json'");
+    expect(await sourcesWith(UNQUOTED)).toEqual(FIXED);
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text
+    expect(UNQUOTED.test("proxwright import '${address}' 5")).toBe(true);
   });
 });

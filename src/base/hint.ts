@@ -90,6 +90,11 @@ export function command(name: Command['command'], ...args: readonly (string | nu
   return { command: { command: name, args: args.map(String) } };
 }
 
+/** The same where only text is printed. Its arguments are quoted as a shell needs them. */
+export function commandText(name: Command['command'], ...args: readonly (string | number)[]): string {
+  return OWN_LANGUAGE.command({ command: name, args: args.map(String) });
+}
+
 /** Plain text is also a hint. */
 export function toHint(given: Hint | string): Hint {
   return typeof given === 'string' ? { text: given } : given;

@@ -217,7 +217,7 @@ describe('import', () => {
     expect(await project.run('import', 'vm.base', '9000')).toMatchObject({ code: 1 });
     project.write('stack.yaml', STACK);
     const forgotten = await succeed('state', 'forget', 'vm.old', '--yes');
-    expect(forgotten.stderr).toContain("proxwright import 'vm.old' 700");
+    expect(forgotten.stderr).toContain('proxwright import vm.old 700');
     expect(forgotten.stderr).toContain('delete the line that begins with "proxwright:"');
     await succeed('import', 'vm.old', '700');
     expect((await succeed('state', 'forget', 'vm.old', '--release', '--yes')).stderr).toContain(

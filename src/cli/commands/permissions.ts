@@ -2,6 +2,7 @@
  * `proxwright permissions`: the smallest roles and ACL entries for a stack, as commands for an administrator or created with
  * an administrator's token; and which privileges the token lacks or has to spare today. With --pve it needs no server.
  */
+import { shellWord } from '../../base/shell.ts';
 import { guessText } from '../../engine/privileges/assumed.ts';
 import { holderOf } from '../../engine/privileges/check.ts';
 import { Grants, tagNeedsOf } from '../../engine/privileges/grants.ts';
@@ -151,7 +152,7 @@ function tagNotes(unknown: PlanNeeds['tags']): string[] {
 /** The token could not see everything; an administrator's token can. */
 function exactCommand(options: PermissionsOptions, { principal }: Holder): string[] {
   if (options.for !== undefined || options.apply) return [];
-  const command = `proxwright permissions${optionsOf(options)} --for '${principal}'`;
+  const command = `proxwright permissions${optionsOf(options)} --for ${shellWord(principal)}`;
   return [`For an exact answer, use an administrator's token: PROXMOX_VE_API_TOKEN='root@pam!admin=…' ${command}`];
 }
 

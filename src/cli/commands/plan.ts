@@ -1,4 +1,5 @@
 /** `proxwright plan`: what apply would change, and why. It changes nothing and takes no lock. */
+import { commandText } from '../../base/hint.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
 import { writePlan } from '../stack/plan-file.ts';
 import { hasChanges, openAndPlan } from '../stack/planning.ts';
@@ -22,7 +23,7 @@ export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): P
   if (options.out !== undefined) await writePlan(options.out, plan, deps);
   planView(deps).plan(plan);
   if (options.out !== undefined) {
-    deps.terminal.log('info', `Wrote the plan to ${options.out}. To apply it: proxwright apply ${options.out}`);
+    deps.terminal.log('info', `Wrote the plan to ${options.out}. To apply it: ${commandText('apply', options.out)}`);
   }
   return options.exitCode && hasChanges(plan) ? 2 : 0;
 }

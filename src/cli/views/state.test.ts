@@ -14,7 +14,7 @@ describe('the answer of state forget', () => {
   it('does not claim a line in the notes of a VM that was not read', () => {
     const said = saidAfterForgetting(undefined);
     expect(said).toMatch(/^vm\.web is no longer in the state\. If VM 101 is still the one that was recorded, it keeps/);
-    expect(said).toContain("proxwright import 'vm.web' 101");
+    expect(said).toContain('proxwright import vm.web 101');
     expect(said).toContain('If another VM has the ID 101 now, there is nothing left to do.');
   });
 

@@ -1,6 +1,7 @@
 /** What the `state` commands show: the recorded VMs and images, backups, and what became of them in the cluster. */
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { commandText } from '../../base/hint.ts';
 import { counted } from '../../base/units.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
 import type { Recovery, Standing } from '../../engine/import/recover.ts';
@@ -139,7 +140,7 @@ function messages(terminal: Terminal) {
       const facts = `(serial ${state.serial}, ${countVms(state)})`;
       terminal.success(
         'file' in backup
-          ? `Backed up to ${backup.file} ${facts}. To restore it: proxwright state restore ${backup.file}`
+          ? `Backed up to ${backup.file} ${facts}. To restore it: ${commandText('state restore', backup.file)}`
           : `Backed up as "${backup.backup}" ${facts}.`,
       );
     },
@@ -167,7 +168,7 @@ function ownership(address: string, vmid: number, released: boolean | undefined)
   if (released === false) return `No VM ${vmid} of this stack exists, so there was no ownership line to remove.`;
   return (
     `If VM ${vmid} is still the one that was recorded, it keeps the ownership line in its notes: to adopt it again, run ` +
-    `proxwright import '${address}' ${vmid}; to release it, delete the line that begins with "proxwright:". ` +
+    `${commandText('import', address, vmid)}; to release it, delete the line that begins with "proxwright:". ` +
     `If another VM has the ID ${vmid} now, there is nothing left to do.`
   );
 }

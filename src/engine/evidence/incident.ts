@@ -4,6 +4,7 @@
  */
 
 import { type Diagnostic, factsOf, formatWhere } from '../../base/diagnostics.ts';
+import { shellWord } from '../../base/shell.ts';
 import { counted } from '../../base/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
@@ -119,7 +120,7 @@ function course({ run, noticedAt, runId }: IncidentInput): string[] {
   return [
     '## 2. Timeline',
     '',
-    `From the journal of run ${runId}, started at ${run.startedAt ?? noticedAt}. Full journal: ${codeSpan(`proxwright runs show ${runId}`)}.`,
+    `From the journal of run ${runId}, started at ${run.startedAt ?? noticedAt}. Full journal: ${codeSpan(`proxwright runs show ${shellWord(runId)}`)}.`,
     '',
     ...tableHead(['at', 'address', 'what']),
     ...rows.map(({ at, address, what }) => tableRow([at, address, what])),

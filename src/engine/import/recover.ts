@@ -2,9 +2,11 @@
  * Rebuilds a lost state from the ownership lines in the notes of VMs, and compares a state with the cluster. A line counts
  * only if its id and uuid are those of the VM, because a clone or a restored backup copies the line.
  */
+
 import { type Address, toAddress } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
+import { commandText } from '../../base/hint.ts';
 import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
@@ -148,7 +150,7 @@ function claimOf(stackName: string, vm: VmObserved, remarks: string[]): Claim | 
     remarks.push(
       `VM ${vm.vmid} has an ownership line of ${address} that was written for VM ${ownership.vmid} with the uuid ` +
         `${ownership.uuid ?? '(none)'}: it is a copy or a restored backup, and was not recovered. If it is the right VM: ` +
-        `proxwright import '${address}' ${vm.vmid} --accept-identity`,
+        commandText('import', address, vm.vmid, '--accept-identity'),
     );
     return undefined;
   }
@@ -167,7 +169,7 @@ function isOfState({ address, ownership, vm }: Claim, lineage: string | undefine
   if (!isForeign(ownership, lineage)) return true;
   remarks.push(
     `VM ${vm.vmid} is ${address} of another copy of this stack, whose state has the lineage ${ownership.lineage}: it was not ` +
-      `recovered. To take it over into this state: proxwright import '${address}' ${vm.vmid}`,
+      `recovered. To take it over into this state: ${commandText('import', address, vm.vmid)}`,
   );
   return false;
 }
@@ -195,7 +197,9 @@ function isOnly(claim: Claim, claims: readonly Claim[], remarks: string[]): bool
   if (rivals.length === 1) return true;
   if (rivals[0] === claim) {
     const ids = rivals.map(({ vm }) => vm.vmid).join(' and ');
-    remarks.push(`VMs ${ids} all claim to be ${claim.address}. Choose one: proxwright import '${claim.address}' ID`);
+    remarks.push(
+      `VMs ${ids} all claim to be ${claim.address}. Choose one: ${commandText('import', claim.address, 'ID')}`,
+    );
   }
   return false;
 }

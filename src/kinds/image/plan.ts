@@ -12,6 +12,7 @@ import type { ImageSite } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedImage } from '../stack.ts';
 import type { Step } from '../step.ts';
+import { replacing } from './actions/failures.ts';
 import { imageCompression, imageVolid, isUnpackedByServer } from './file.ts';
 import type { FileRecord } from './record.ts';
 import { fileKey, isSameFile } from './record.ts';
@@ -275,6 +276,6 @@ function wrong({ image, node }: ImageSite, change: string): Diagnostic {
     code: 'CONFIG_CHANGED',
     where: whereOfImage(image, ''),
     detail: `${volumeOf(image)} on ${node} is no longer the file that the stack declares: ${change} since it was transferred. Proxwright keeps it.`,
-    hint: advice`Replace it: ${command('apply', '--replace', image.address)}. Or keep both, and give this one another name: ${setting('file', '…')}`,
+    hint: advice`Give the image another name, which keeps both files: ${setting('file', '…')}. ${replacing(image.address, volumeOf(image))}`,
   }).diagnostic;
 }

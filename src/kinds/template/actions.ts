@@ -63,7 +63,7 @@ async function assertUntouched(context: ActionContext): Promise<void> {
     code: 'CHECK_FAILED',
     detail: `${vmName(vm)} was stopped by ${stop.user} (${stop.type}) while it installed itself, so it may not have finished.`,
     where: { address: context.address },
-    hint: advice`Build it again: ${command('apply', '--replace', context.address)}`,
+    hint: advice`Look at ${vmName(vm)} first. ${command('apply', '--replace', context.address)} destroys it with its disks and builds it again.`,
   });
 }
 
@@ -114,7 +114,7 @@ function stillRunning(context: ActionContext, vm: { vmid: number; node: string }
     code: 'TASK_TIMEOUT',
     detail: `${vmName(vm)} was started to install itself and has not shut itself down within ${printDuration(timeoutMs)}.`,
     where: { address: context.address },
-    hint: advice`Check its console: an installer that asks questions, or that reboots at the end, never shuts down. The next apply continues to wait; to allow more time: ${setting('install', { timeout: '…' })}. To start over: ${command('apply', '--replace', context.address)}`,
+    hint: advice`Check its console: an installer that asks questions, or that reboots at the end, never shuts down. The next apply continues to wait; to allow more time: ${setting('install', { timeout: '…' })}. ${command('apply', '--replace', context.address)} destroys ${vmName(vm)} with its disks and starts over.`,
   });
 }
 

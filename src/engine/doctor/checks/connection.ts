@@ -2,6 +2,7 @@
 
 import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
+import { shellWord } from '../../../base/shell.ts';
 import { counted, printDuration } from '../../../base/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { PRINT_FINGERPRINT } from '../../../pve/http/endpoint.ts';
@@ -95,7 +96,7 @@ export function checkToken({ principal, token, now }: Pick<Examination, 'princip
   if (tokenId === undefined) {
     return [
       say.warning(`Logged in as ${principal} with a password.`, {
-        remedy: `Create a token, which you can revoke on its own: pveum user token add ${user} proxwright --privsep 1`,
+        remedy: `Create a token, which you can revoke on its own: pveum user token add ${shellWord(user)} proxwright --privsep 1`,
       }),
     ];
   }
@@ -110,7 +111,7 @@ export function checkToken({ principal, token, now }: Pick<Examination, 'princip
     const left = expiresAt > now ? `expires in ${printDuration(expiresAt - now)}` : 'has expired';
     return [
       say.warning(`${principal} ${left}.`, {
-        remedy: `Remove the expiry date: pveum user token modify ${user} ${tokenId} --expire 0`,
+        remedy: `Remove the expiry date: pveum user token modify ${shellWord(user)} ${shellWord(tokenId)} --expire 0`,
       }),
     ];
   }

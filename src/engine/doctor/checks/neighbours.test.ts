@@ -26,7 +26,7 @@ describe('the check of other VMs', () => {
   it('warns about a name that another VM has, but not about VMs of the stack', () => {
     const observed = observedWith({ guests: new Map([[700, guest(700, 'web')]]) });
     expect(checkNeighbours(patient({ observed }))).toMatchObject([
-      { verdict: 'warning', remedy: expect.stringContaining("proxwright import 'vm.web' 700") },
+      { verdict: 'warning', remedy: expect.stringContaining('proxwright import vm.web 700') },
     ]);
     const own = { vmid: 700 } as never; // nothing else of a remembered VM is looked at
     const state = { ...patient().state, vms: { 'vm.web': own } };

@@ -1,5 +1,6 @@
 /** Names and addresses that VMs outside the stack already use. */
 
+import { commandText } from '../../../base/hint.ts';
 import { unlockHint } from '../../../kinds/vm/lock.ts';
 import { isHalfMade } from '../../../kinds/vm/observed.ts';
 import {
@@ -39,7 +40,7 @@ function sameNames({ stack, state, observed }: Seen): Finding[] {
         remedy:
           held && isHalfMade(held)
             ? `Choose another name. ${unlockHint(held)}`.trimEnd()
-            : `Choose another name, or import that VM: proxwright import '${vm.address}' ${vmid}`,
+            : `Choose another name, or import that VM: ${commandText('import', vm.address, vmid)}`,
         where: whereOf(vm, 'name'),
       });
     });

@@ -2,8 +2,9 @@
  * Failures of a transfer: which file they are about, what to do next, whether Proxmox may still be working on it, and the
  * time limit for our own work.
  */
+import type { Address } from '../../../base/address.ts';
 import { isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
-import { advice, command, setting } from '../../../base/hint.ts';
+import { advice, command, type Hint, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/units.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
 import { isTaskLost, isTaskUnended } from '../../vm/actions/tasks.ts';
@@ -30,7 +31,7 @@ export function explained(context: FileContext, place: FilePlace, error: unknown
     case 'ALREADY_EXISTS':
       return error.with({
         where,
-        hint: advice`Declare sha256 or sha512, so that Proxmox can compare it, or replace it: ${command('apply', '--replace', context.address)}`,
+        hint: advice`Declare ${setting('sha256', '…')} or ${setting('sha512', '…')}, so that Proxmox can compare it, or give the image another name: ${setting('file', '…')}`,
       });
     case 'NO_SPACE':
       return error.with({ where, ...gone, hint: noSpaceHint(place, transfer.way) });
@@ -45,9 +46,14 @@ export function differs(context: FileContext, place: FilePlace, why: string, cau
     code: 'FILE_DIFFERS',
     detail: `${volidOf(place)} already exists on ${place.node} and is not the desired file. Nothing was changed.\n${why}`,
     where: { address: context.address },
-    hint: advice`Give the image another name (${setting('file', '…')}), or replace the file: ${command('apply', '--replace', context.address)}`,
+    hint: advice`Give the image another name: ${setting('file', '…')}. ${replacing(context.address, volidOf(place))}`,
     ...(cause !== undefined && { cause }),
   });
+}
+
+/** Nothing here recommends it: whoever reads it must know what would be lost. */
+export function replacing(address: Address, volid: string): Hint {
+  return advice`${command('apply', '--replace', address)} would delete ${volid}, whoever made it, and transfer the declared file in its place.`;
 }
 
 function noSpaceHint({ storage, node }: FilePlace, way: Transfer['way']): string {

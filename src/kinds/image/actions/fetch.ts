@@ -17,7 +17,7 @@ import {
   placeOf,
   volidOf,
 } from '../steps.ts';
-import { differs, explained, hasEnded, isOver } from './failures.ts';
+import { differs, explained, hasEnded, isOver, replacing } from './failures.ts';
 import { downloadsTo, endOfTransfers, inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile } from './look.ts';
 import { eraseFile } from './remove.ts';
 
@@ -165,7 +165,7 @@ async function adopt(context: FileContext, input: FetchImageInput, entry: Volume
       : 'its checksum is that of the packed file, so Proxmox cannot compare it';
   context.log.log(
     'warn',
-    `${context.address}: ${volidOf(input)} already exists and is used as it is: ${why}. To download it again: proxwright apply --replace ${context.address}`,
+    `${context.address}: ${volidOf(input)} already exists and is used as it is: ${why}. ${replacing(context.address, volidOf(input)).text}`,
   );
   await recordFile(context, input, entry, { ...input, foreign: true });
   return 'done';

@@ -2,7 +2,9 @@
  * `image.remove`: removes a file of ours from its storage. Succeeds if it is already gone; refuses another file under the
  * name; of a file that existed before, only the record is removed.
  */
+
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { shellWord } from '../../../base/shell.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
 import { isSameFile } from '../record.ts';
@@ -69,6 +71,6 @@ function notOurs(context: FileContext, place: FilePlace): ProxwrightError {
     code: 'NOT_OURS',
     detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} transferred: its size or time differ from the recorded ones. Nothing was changed.`,
     where: { address: context.address },
-    hint: `To delete it anyway, run on ${place.node}: pvesm free ${volidOf(place)}`,
+    hint: `To delete it anyway, run on ${place.node}: pvesm free ${shellWord(volidOf(place))}`,
   });
 }

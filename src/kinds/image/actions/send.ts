@@ -16,7 +16,7 @@ import {
   type SendImageInput,
   volidOf,
 } from '../steps.ts';
-import { bounded, differs, explained, hasEnded, isOver } from './failures.ts';
+import { bounded, differs, explained, hasEnded, isOver, replacing } from './failures.ts';
 import { endOfTransfers, importsTo, inFileRounds, lookAfter, lookFor, type RoundsSoFar, recordFile } from './look.ts';
 
 export const sendImage: FileAction<SendImageInput> = async (context, input) => {
@@ -199,7 +199,7 @@ async function adopt(
 ): Promise<void> {
   context.log.log(
     'warn',
-    `${context.address}: ${volidOf(place)} already exists with the same length and is used as it is; its content was not compared. To upload it again: proxwright apply --replace ${context.address}`,
+    `${context.address}: ${volidOf(place)} already exists with the same length and is used as it is; its content was not compared. ${replacing(context.address, volidOf(place)).text}`,
   );
   await recordFile(context, place, entry, { sha256: image.sha256, url, declared, foreign: true });
 }

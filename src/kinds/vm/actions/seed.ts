@@ -2,10 +2,12 @@
  * `vm.seed` and `vm.unseed`: upload the volume with custom cloud-init files, and remove it when no drive holds it any
  * more. Each file is recorded before its upload, so that no file outlives its VM unnoticed.
  */
+
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { invariant, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
+import { shellWord } from '../../../base/shell.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';
 import type { VmObserved } from '../observed.ts';
@@ -130,7 +132,7 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
     if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
     context.log.log(
       'warn',
-      `${context.address}: ${volid} is no longer needed, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${volid}`,
+      `${context.address}: ${volid} is no longer needed, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${shellWord(volid)}`,
       { node, volid, code: error.code },
     );
     return false;

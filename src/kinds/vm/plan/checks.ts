@@ -3,11 +3,13 @@
  * sizes and boot devices, each with its line in the file and a hint. What the token may not read is not checked here;
  * `planVms` warns about it.
  */
+
 import { kindOf } from '../../../base/address.ts';
 import { closest } from '../../../base/closest.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
+import { shellWord } from '../../../base/shell.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { hasEndpoint } from '../../../pve/compatibility.ts';
 import type { Observed, StorageRow } from '../../observed.ts';
@@ -63,7 +65,7 @@ function checkPool(vm: ResolvedVm, { pools }: Observed, { problems }: Findings):
       code: 'MISSING_REFERENCE',
       where: whereOf(vm, 'pool'),
       detail: `There is no pool "${pool}".`,
-      hint: `Correct the name, or create the pool: pveum pool add ${pool}`,
+      hint: `Correct the name, or create the pool: pveum pool add ${shellWord(pool ?? '')}`,
     }).diagnostic,
   );
 }
@@ -77,7 +79,7 @@ function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings
       code: 'BAD_VALUE',
       where: whereOf(vm, 'ha.group'),
       detail: `Proxmox VE ${observed.version.version} has no HA groups: rules replaced them.`,
-      hint: `Remove group, and name vm:<id> in a node affinity rule: ha-manager rules add node-affinity ${ha.group} --resources vm:<id> --nodes <nodes>`,
+      hint: `Remove group, and name vm:<id> in a node affinity rule: ha-manager rules add node-affinity ${shellWord(ha.group)} --resources vm:<id> --nodes <nodes>`,
     }).diagnostic,
   );
 }
