@@ -41,6 +41,11 @@ describe('a VM of Terraform', () => {
       expect(changed.action).toBe('update');
       expect(changed.changed.filter((path) => !path.startsWith('restart'))).toEqual(['tags', 'memory']);
       expect(hasErrors(changed.diagnostics)).toBe(false);
+      // In the plan that apply makes first, and by apply itself.
+      expect(changed.diagnostics.map(({ summary }) => summary)).toEqual([
+        'Some changes take effect after a restart',
+        'Restart pending',
+      ]);
       expect(host.state).toMatchObject({ memory: '16GiB', restart_pending: ['memory'] });
       const again = await host.plan(bigger);
       expect(again.action).toBe('none');

@@ -278,7 +278,7 @@ function isRestartDue(state: CtyObject, { vm }: DesiredVm): boolean {
   return isPending && vm.fields.restart === 'when_needed';
 }
 
-function restartNote(state: CtyObject): ProviderDiagnostic[] {
+export function restartNote(state: CtyObject): ProviderDiagnostic[] {
   const waiting = Array.isArray(state.restart_pending) ? state.restart_pending : [];
   if (waiting.length === 0) return [];
   const detail = `Takes effect when ${textAt(state, 'name')} is started next: ${waiting.join(', ')}.`;

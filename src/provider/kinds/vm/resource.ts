@@ -34,7 +34,7 @@ import {
 } from './desired.ts';
 import { KnownVms, recordedIncomplete } from './leftovers.ts';
 import { type ExistingVm, findVmToImport, importedState, lookAt, movedVmid, refreshed } from './observed.ts';
-import { planVmCreate, planVmDestroy, planVmUpdate } from './plan.ts';
+import { planVmCreate, planVmDestroy, planVmUpdate, restartNote } from './plan.ts';
 import {
   addressesOf,
   isSwitchedOff,
@@ -175,7 +175,8 @@ async function update(
     recorded = run.state.vms[vm.address] ?? recorded;
     problems = run.problems;
     if (problems.length === 0) {
-      return { now: finished(deps, applied(), await lookAfter(deps, applied())), diagnostics: [] };
+      const now = finished(deps, applied(), await lookAfter(deps, applied()));
+      return { now, diagnostics: restartNote(now.state) };
     }
   } catch (error) {
     problems = [problemFrom(error, VM)];
