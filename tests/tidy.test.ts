@@ -47,13 +47,13 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
     name: 'the network',
     pattern: /\bfetch\(|from '(undici|node:https?|node:net|node:tls|node:dns|node:dgram)'/,
     allowed:
-      /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/local\/(port-probe|image-download)\.ts$|^src\/provider\/host\//,
+      /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/state\/shared\/http-exchange\.ts$|^src\/local\/(port-probe|image-download|aws-credentials)\.ts$|^src\/provider\/host\//,
   },
   {
     name: 'the file system',
     pattern: /from 'node:fs(\/promises)?'/,
     allowed:
-      /^src\/state\/(directory-(store|lock)|local-files)\.ts$|^src\/local\/(text-file|image-(file|download|sources))\.ts$|^src\/cli\/|^src\/provider\/host\//,
+      /^src\/state\/(directory-(store|lock)|local-files|process-life)\.ts$|^src\/local\/(text-file|aws-credentials|image-(file|download|sources))\.ts$|^src\/cli\/|^src\/provider\/host\//,
   },
   {
     name: 'the process',

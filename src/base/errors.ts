@@ -104,6 +104,9 @@ const CODES = {
   STATE_DAMAGED: { family: 'state', summary: 'State damaged' },
   STATE_LOST: { family: 'state', summary: 'VMs of this stack are not in its state' },
   STATE_FORKED: { family: 'state', summary: 'Another copy of this stack is in use' },
+  STATE_MOVED: { family: 'state', summary: 'State was moved elsewhere' },
+  LOCK_LOST: { family: 'state', summary: 'Lock of the state is lost' },
+  STATE_UNREACHABLE: { family: 'state', summary: 'Store of the state does not answer' },
   STATE_UNWRITABLE: { family: 'state', summary: 'State cannot be read or written' },
   // canceled: the user stopped it
   CANCELED: { family: 'canceled', summary: 'Canceled' },

@@ -32,6 +32,7 @@ export const HINT_COMMANDS = [
   'runs',
   'state backup',
   'state forget',
+  'state migrate',
   'state mv',
   'state recover',
   'state restore',

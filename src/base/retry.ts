@@ -82,6 +82,16 @@ export const RETRIES = {
     budgetMs: UNBOUNDED,
     ...AT_ONCE,
   },
+  /** A statement or request to the server of a shared store; every one of them may be repeated. Shorter than a lease. */
+  store: {
+    name: 'store',
+    counts: () => true,
+    attempts: UNBOUNDED,
+    firstMs: 200,
+    maxMs: 3_000,
+    budgetMs: 30_000,
+    spread: 0.5,
+  },
   /** Downloading an image to this machine; an attempt that received bytes resets the count. */
   download: {
     name: 'download',

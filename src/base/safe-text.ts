@@ -39,3 +39,12 @@ export function safeJson(value: unknown, indent?: number): string {
 }
 
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
+
+/** Undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

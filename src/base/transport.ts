@@ -40,6 +40,8 @@ export interface SendOptions {
   readonly timeoutMs?: number | undefined;
   /** A response that another caller got at most this long ago will do, if the transport keeps responses. */
   readonly maxAgeMs?: number | undefined;
+  /** Called when the connection is open, right before the first byte is sent; if it throws, nothing is sent. */
+  readonly beforeSend?: (() => void) | undefined;
   /** Reports how many bytes of a `StreamBody` the connection has accepted. */
   readonly onSent?: ((sentBytes: number) => void) | undefined;
 }

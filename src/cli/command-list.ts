@@ -301,10 +301,27 @@ Examples:
         load: async () => (await import('./commands/state-recover.ts')).runStateRecover,
       },
       {
+        name: 'migrate',
+        about: 'move the state to another store: copy, verify, and stop copies that use the old one',
+        usesStack: true,
+        options: [
+          YES,
+          {
+            flags: '--to <address>',
+            about: 'local, postgres://user@host/database, s3://bucket/prefix or https://host/path',
+          },
+        ],
+        load: async () => (await import('./commands/state-migrate.ts')).runStateMigrate,
+      },
+      {
         name: 'unlock',
         about: 'remove the lock of a dead run, and say whose it was',
         usesStack: true,
-        options: [YES, { flags: '--force', about: 'even if its process is alive on this machine' }],
+        options: [
+          YES,
+          { flags: '--id <run>', about: 'remove exactly the lock of this run, without a question' },
+          { flags: '--force', about: 'even if its process is alive on this machine' },
+        ],
         load: async () => (await import('./commands/state.ts')).runStateUnlock,
       },
     ],

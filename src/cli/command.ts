@@ -52,6 +52,7 @@ export interface StackOptions extends GlobalOptions {
   readonly file?: string;
   readonly var?: readonly string[];
   readonly varFile?: readonly string[];
+  readonly lockTimeout?: string;
 }
 
 /** What the process provides. Commands reach the terminal, the clock and the environment only through this. */

@@ -33,6 +33,7 @@ export const STACK_OPTIONS: readonly OptionRow[] = [
     about: 'file with values of variables, over variables.yaml beside the stack file',
     repeatable: true,
   },
+  { flags: '--lock-timeout <time>', about: 'how long to wait for another run of this stack, such as 5m (default: 0s)' },
 ];
 
 export const YES: OptionRow = { flags: '-y, --yes', about: 'do not ask for confirmation' };

@@ -97,6 +97,7 @@ export class Session {
   private constructor(input: SessionInput, lock: StoreLock, memory: RunMemory) {
     this.#input = input;
     this.#lock = lock;
+    input.pve.fence.guardedBy(() => lock.assertHeld());
     this.#run = {
       pve: input.pve,
       clock: input.clock,

@@ -8,6 +8,8 @@ import type { UpdateFields } from './vm/fields/update.ts';
 export interface ResolvedStack {
   readonly name: string;
   readonly connection: ConnectionSpec;
+  /** Where the state is kept; without it, the environment decides. */
+  readonly state?: StateSpec | undefined;
   readonly images: readonly ResolvedImage[];
   /** One for each node that has its own. */
   readonly templates: readonly ResolvedTemplate[];
@@ -30,6 +32,44 @@ export interface ConnectionSpec {
   /** Path of a PEM file. */
   readonly ca?: string | undefined;
   readonly token?: SecretReference | undefined;
+}
+
+/** The store of the state; one of its keys is set. */
+export interface StateSpec {
+  readonly local?: true | undefined;
+  readonly postgres?: PostgresSpec | undefined;
+  readonly s3?: S3Spec | undefined;
+  readonly http?: HttpSpec | undefined;
+}
+
+export interface PostgresSpec {
+  /** `postgres://user@host:port/database`, without a password. */
+  readonly address: string;
+  readonly password?: SecretReference | undefined;
+  readonly schema?: string | undefined;
+  /** Path of a PEM file. */
+  readonly ca?: string | undefined;
+}
+
+export interface S3Spec {
+  readonly bucket: string;
+  readonly prefix?: string | undefined;
+  readonly region?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly profile?: string | undefined;
+  readonly ca?: string | undefined;
+}
+
+export interface HttpSpec {
+  readonly address: string;
+  readonly update_method?: string | undefined;
+  readonly lock_address?: string | undefined;
+  readonly lock_method?: string | undefined;
+  readonly unlock_address?: string | undefined;
+  readonly unlock_method?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: SecretReference | undefined;
+  readonly ca?: string | undefined;
 }
 
 export interface ResolvedVm {

@@ -12,6 +12,7 @@ import { Pools } from './api/pools.ts';
 import type { PveVersion } from './api/shapes.ts';
 import { StorageDefinitions } from './api/storage.ts';
 import { type CallOptions, Exchange } from './exchange.ts';
+import { Fence } from './fence.ts';
 import { type Credentials, principalOf, secretsIn } from './http/credentials.ts';
 import type { Endpoint, Trust } from './http/endpoint.ts';
 import { createHttpsTransport } from './http/https-transport.ts';
@@ -56,6 +57,8 @@ export interface Pve {
   readonly tasks: TaskWaiter;
   /** Whether the server answers, and for how long to try again. */
   readonly reach: Reach;
+  /** Whether this process may still change the cluster. */
+  readonly fence: Fence;
   readonly access: Access;
   readonly cluster: Cluster;
   readonly pools: Pools;
@@ -82,8 +85,10 @@ export function createPve(options: PveOptions): Pve {
   const transport = 'transport' in options ? options.transport : createHttpsTransport(options.connection);
   const limiter = new Limiter(limits.requests);
   const reach = new Reach({ clock, logger, endpoint });
+  const fence = new Fence();
   const exchange = new Exchange({
     transport,
+    fence,
     endpoint,
     limiter,
     reach,
@@ -101,6 +106,7 @@ export function createPve(options: PveOptions): Pve {
     endpoint,
     principal,
     reach,
+    fence,
     secrets,
     tasks: new TaskWaiter({
       api,

@@ -21,6 +21,7 @@ import {
 } from '../base/transport.ts';
 import { type Answer, type Reading, readAnswer } from './answer.ts';
 import { errorFromTransport, type RequestContext } from './errors/failures.ts';
+import type { Fence } from './fence.ts';
 import type { ApiPath } from './path.ts';
 import type { Reach } from './reach.ts';
 import { encodeForm, type FormParams } from './wire/encoding.ts';
@@ -54,6 +55,7 @@ export interface ExchangeDeps {
   readonly endpoint: string;
   readonly limiter: Limiter;
   readonly reach: Reach;
+  readonly fence: Fence;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -112,17 +114,19 @@ export class Exchange {
   }
 
   async #attempt(context: RequestContext, call: Call, wire: WireRequest, options: CallOptions): Promise<Reading> {
-    const { transport, limiter, reach, clock } = this.#deps;
+    const { transport, limiter, reach, fence, clock } = this.#deps;
+    const beforeSend = context.changes ? () => fence.assertMayChange() : undefined;
     let underWay = false;
     let sentAt = clock.ticks();
     try {
       const exchanged = () => {
         throwIfCanceled(options.signal);
+        beforeSend?.();
         underWay = true;
         sentAt = clock.ticks();
         // An upload takes as long as its bytes do.
         const hasEnded = isStreamBody(wire.body) ? () => {} : reach.expectAnswer(context.changes ? 'change' : 'read');
-        return transport.send(wire, options).finally(hasEnded);
+        return transport.send(wire, { ...options, beforeSend }).finally(hasEnded);
       };
       const response: WireResponse = await (options.inSlot ? exchanged() : limiter.run(exchanged, options.signal));
       reach.answered(call.path.shown, response.status, sentAt);

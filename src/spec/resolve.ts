@@ -16,7 +16,7 @@ import type { LoadedStack } from './load.ts';
 import { describeKind, type Entry, type LocatedMap, quote } from './located.ts';
 import { reportUnusedOverrides, resolveAfter, resolveFormerly } from './order.ts';
 import { checkRules } from './rules/index.ts';
-import { namedParts, readConnection, readDefaults, readOutputs, readRollout } from './sections.ts';
+import { namedParts, readConnection, readDefaults, readOutputs, readRollout, readStateSection } from './sections.ts';
 import { groupNameSchema, stackFileSchema, stackNameSchema } from './stack-schema.ts';
 import { readTemplates } from './templates.ts';
 import type { VariableInputs } from './variable-values.ts';
@@ -50,6 +50,7 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
     return entry && { ...entry, value: evaluate(entry.value, scope, findings) };
   };
   const connection = readConnection(section('connection'), findings);
+  const state = readStateSection(section('state'), findings);
   const rollout = readRollout(section('rollout'), start, findings);
   const outputs = readOutputs(section('outputs'), findings);
   const images = readImages(section('images'), findings);
@@ -63,6 +64,7 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
   return {
     name,
     connection,
+    ...(state && { state }),
     images: resolvedImages(images),
     templates: templates.map(({ template }) => template),
     vms: vms.map(({ vm }) => vm),

@@ -1,11 +1,11 @@
 /** Reads the sections beside the VMs: connection, defaults, rollout and outputs; and maps from names in general. */
 import type { z } from 'zod';
 import type { Where } from '../base/diagnostics.ts';
-import type { ConnectionSpec, OutputsSpec, Rollout } from '../kinds/stack.ts';
+import type { ConnectionSpec, OutputsSpec, Rollout, StateSpec } from '../kinds/stack.ts';
 import type { Findings } from './findings.ts';
 import { checkShape } from './issues.ts';
 import { describeKind, type Entry, emptyMap, type LocatedMap, quote } from './located.ts';
-import { connectionSchema, outputsSchema, rolloutSchema } from './stack-schema.ts';
+import { connectionSchema, outputsSchema, rolloutSchema, stateSchema } from './stack-schema.ts';
 
 export function readConnection(entry: Entry | undefined, findings: Findings): ConnectionSpec {
   if (!entry) return {};
@@ -21,6 +21,12 @@ export function readConnection(entry: Entry | undefined, findings: Findings): Co
     });
   }
   return connection;
+}
+
+export function readStateSection(entry: Entry | undefined, findings: Findings): StateSpec | undefined {
+  if (!entry) return undefined;
+  const { keyAt, value } = entry;
+  return checkShape(stateSchema, value, { subject: '"state"', section: 'state', keyAt, findings });
 }
 
 export function readOutputs(entry: Entry | undefined, findings: Findings): OutputsSpec {

@@ -55,6 +55,95 @@ export const connectionSchema = z.strictObject({
   }),
 });
 
+const url = (protocols: string, example: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^(${protocols})://[^\\s]+$`), `an address looks like ${example}`)
+    .refine(
+      (text) => !/^[a-z0-9]+:\/\/[^/@\s]*:[^/@\s]*@/.test(text),
+      'a password is never written here: set "password"',
+    );
+const caFile = ours(z.string().min(1).optional(), 'PEM file with the certificate of the authority.');
+const method = (byDefault: string, what: string) =>
+  ours(z.enum(['POST', 'PUT', 'LOCK', 'UNLOCK', 'DELETE']).optional(), `Method to ${what}. Default: \`${byDefault}\`.`);
+
+/** Keys of the HTTP store are those of Terraform's `http` backend. */
+export const stateSchema = z
+  .strictObject({
+    local: ours(z.literal(true).optional(), 'In the directory `.proxwright` beside the file. This is the default.'),
+    postgres: z
+      .strictObject({
+        address: ours(url('postgres(?:ql)?', 'postgres://user@db.example.org/database'), 'Address of the database.'),
+        password: ours(
+          secretReference.optional(),
+          'Where to find the password. Default: `PGPASSWORD`, then `~/.pgpass`.',
+          {
+            secret: true,
+          },
+        ),
+        schema: ours(
+          z
+            .string()
+            .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'a schema name has lower-case letters, digits and _')
+            .optional(),
+          'Schema that holds the tables. Default: `proxwright`.',
+        ),
+        ca: caFile,
+      })
+      .describe('In a PostgreSQL database.')
+      .optional(),
+    s3: z
+      .strictObject({
+        bucket: ours(
+          z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'it is not the name of a bucket'),
+          'Name of the bucket.',
+        ),
+        prefix: ours(
+          z
+            .string()
+            .regex(/^[^/\s][^\s]*$/, 'a prefix does not begin with /')
+            .optional(),
+          'Where the objects begin. Default: `proxwright`.',
+        ),
+        region: ours(z.string().min(1).optional(), 'Region. Default: `AWS_REGION`, else `us-east-1`.'),
+        endpoint: ours(url('https?', 'https://s3.example.org').optional(), 'Address of a server other than AWS.'),
+        profile: ours(z.string().min(1).optional(), 'Profile in the shared files of AWS. Default: the usual sources.'),
+        ca: caFile,
+      })
+      .describe('In a bucket of an S3-compatible server with conditional writes.')
+      .optional(),
+    http: z
+      .strictObject({
+        address: ours(
+          url('https?', 'https://gitlab.example.org/api/v4/projects/7/terraform/state/lab'),
+          'Address of the state.',
+        ),
+        update_method: method('POST', 'write the state'),
+        lock_address: ours(
+          url('https?', 'https://…/lock').optional(),
+          'Address of the lock. Default: that of the state.',
+        ),
+        lock_method: method('LOCK', 'take the lock'),
+        unlock_address: ours(
+          url('https?', 'https://…/lock').optional(),
+          'Address to give the lock back. Default: that of the lock.',
+        ),
+        unlock_method: method('UNLOCK', 'give the lock back'),
+        username: ours(z.string().min(1).optional(), 'User name. Default: `TF_HTTP_USERNAME`.'),
+        password: ours(
+          secretReference.optional(),
+          'Where to find the password or token. Default: `TF_HTTP_PASSWORD`.',
+          { secret: true },
+        ),
+        ca: caFile,
+      })
+      .describe('Behind Terraform’s HTTP protocol for states, as in GitLab.')
+      .optional(),
+  })
+  .refine((state) => Object.values(state).filter((each) => each !== undefined).length === 1, {
+    error: 'it needs one of "local", "postgres", "s3" and "http"',
+  });
+
 export const variableSchema = z.strictObject({
   type: ours(z.enum(VARIABLE_TYPES), 'Type of the value.'),
   of: ours(z.enum(ELEMENT_TYPES).optional(), 'Type of the elements of a list or map.'),
@@ -219,6 +308,7 @@ export const stackFileSchema = z.strictObject({
   version: ours(z.literal(1), 'Version of the format.'),
   stack: stackNameSchema,
   connection: connectionSchema.optional(),
+  state: ours(stateSchema.optional(), 'Where the state is kept. Default: `PROXWRIGHT_STATE`, else a local directory.'),
   variables: z.record(z.string(), variableSchema).optional(),
   images: ours(z.record(imageNameSchema, imageFieldsSchema).optional(), 'Images in storages, by name.'),
   templates: ours(z.record(vmFieldsSchema.shape.name, z.unknown()).optional(), 'Templates, by name.'),

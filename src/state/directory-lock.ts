@@ -8,12 +8,13 @@
  * is succeeded in the same way, so nothing that a dead process left has to be removed by hand.
  */
 import { createHash } from 'node:crypto';
-import { link, readdir, readFile, readlink, rename, rm, stat, unlink } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { link, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parseJson } from '../base/safe-text.ts';
 import { codeOf, guarded, makeDirectory, makeFile, syncDirectory, temporaryIn, unusable } from './local-files.ts';
 import { assertMayUnlock, INTERRUPTED_OWNER, lockedBy, UNREADABLE_OWNER } from './lock-refusal.ts';
+import { factsOf, lifeOf, processSchema } from './process-life.ts';
 import type { LockHolder, LockOwner, StoreLock } from './store.ts';
 
 const LOCK = 'lock';
@@ -24,17 +25,6 @@ const PERMIT = 'lock.takeover';
 export function isLockFile(name: string): boolean {
   return name === LOCK || name === PERMIT || name.startsWith(`${PERMIT}-`);
 }
-
-const processSchema = z.object({
-  /** Changes whenever the kernel starts. */
-  boot: z.string().optional(),
-  /** The same process id means another process in another namespace. */
-  pidNamespace: z.string().optional(),
-  /** In ticks since the boot: tells a process from a later one with the same id. */
-  started: z.string().optional(),
-});
-
-type ProcessFacts = z.output<typeof processSchema>;
 
 const lockSchema = z.object({
   runId: z.string(),
@@ -57,12 +47,10 @@ interface LockText {
 export class DirectoryLock {
   readonly #directory: string;
   readonly #path: string;
-  readonly #host: string;
 
   constructor(directory: string) {
     this.#directory = directory;
     this.#path = join(directory, LOCK);
-    this.#host = hostname();
   }
 
   async take(owner: LockOwner): Promise<StoreLock> {
@@ -168,6 +156,7 @@ export class DirectoryLock {
     return {
       owner,
       takenOverFrom,
+      assertHeld: () => {},
       release: async () => {
         const now = await this.#read(this.#path);
         if (now?.holder.owner.runId === owner.runId) await unlink(this.#path).catch(() => {});
@@ -192,31 +181,7 @@ export class DirectoryLock {
     const parsed = lockSchema.safeParse(parseJson(text));
     if (!parsed.success) return { key: digest(text), holder: { owner: UNREADABLE_OWNER, life: 'unknown' } };
     const { process: recorded, ...owner } = parsed.data;
-    return { key: digest(text), holder: { owner, ...(await this.#lifeOf(owner, recorded)) } };
-  }
-
-  /** Only a process of this host, this boot and this PID namespace can be checked. */
-  async #lifeOf({ host, pid }: LockOwner, recorded: ProcessFacts | undefined): Promise<Omit<LockHolder, 'owner'>> {
-    if (host !== this.#host) return unknown('it runs on another machine');
-    const here = await factsOf(pid);
-    if (recorded && recorded.boot !== here.boot) {
-      return unknown('this machine was restarted since, or another one has the same name');
-    }
-    if (recorded && recorded.pidNamespace !== here.pidNamespace) {
-      return unknown('it runs in another container or PID namespace of this machine');
-    }
-    try {
-      process.kill(pid, 0);
-    } catch (error) {
-      if (codeOf(error) === 'ESRCH') return { life: 'dead' };
-    }
-    const status = await statusOf(pid);
-    // A zombie process is still listed, but it will never act again.
-    if (status?.state === 'Z') return { life: 'dead' };
-    if (recorded?.started !== undefined && status && status.started !== recorded.started) {
-      return unknown(`process ${pid} of this machine is a later one with the same number`);
-    }
-    return { life: 'alive' };
+    return { key: digest(text), holder: { owner, ...(await lifeOf(owner, recorded)) } };
   }
 }
 
@@ -225,38 +190,6 @@ const NOBODY: LockText = { key: '', holder: { owner: UNREADABLE_OWNER, life: 'de
 /** What file systems without hard links answer. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
 
-const unknown = (doubt: string) => ({ life: 'unknown', doubt }) as const;
-
-/** Empty where the system has no /proc: there a process id stands for one process of the machine. */
-async function factsOf(pid: number): Promise<ProcessFacts> {
-  const [boot, pidNamespace, status] = await Promise.all([
-    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => undefined),
-    readlink('/proc/self/ns/pid').catch(() => undefined),
-    statusOf(pid),
-  ]);
-  return {
-    ...(boot !== undefined && { boot: boot.trim() }),
-    ...(pidNamespace !== undefined && { pidNamespace }),
-    ...(status && { started: status.started }),
-  };
-}
-
-/** proc(5): after the name in parentheses come the state and, as the 20th value from there, the start of the process. */
-async function statusOf(pid: number): Promise<{ readonly state: string; readonly started: string } | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const values = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const [state, started] = [values[0], values[19]];
-  return state && started ? { state, started } : undefined;
-}
-
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

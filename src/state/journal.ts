@@ -159,10 +159,21 @@ function isOfToday(value: unknown): boolean {
 /** Closes the journal of a run that died. Removes a partial last line, because the next line would be appended to it. */
 export async function closeRun(store: StateStore, clock: Clock, runId: string): Promise<void> {
   const name = `${FOLDER}${runId}.jsonl`;
-  const text = (await store.read(name)) ?? '';
+  await store.write(name, endedJournal((await store.read(name)) ?? '', clock.now()));
+}
+
+/** The text of a journal with the end of its run. */
+export function endedJournal(text: string, now: Instant): string {
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  const ended: RunEvent = { event: 'runEnded', outcome: 'failed', at: new Date(clock.now()).toISOString() };
-  await store.write(name, `${whole}${printEvent(ended)}\n`);
+  const ended: RunEvent = { event: 'runEnded', outcome: 'failed', at: new Date(now).toISOString() };
+  return `${whole}${printEvent(ended)}\n`;
+}
+
+/** Whether the name is that of a journal whose run has not ended. */
+export function isUnfinished(name: string, text: string): boolean {
+  if (!name.startsWith(FOLDER) || !name.endsWith('.jsonl')) return false;
+  const last = eventSchema.safeParse(parseEvent(text.trimEnd().split('\n').at(-1) ?? '')).data;
+  return last?.event !== 'runEnded';
 }
 
 export async function readRuns(store: StateStore): Promise<RunJournal[]> {

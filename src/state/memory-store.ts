@@ -37,6 +37,7 @@ export class MemoryStore implements StateStore {
     return {
       owner,
       takenOverFrom: before?.owner,
+      assertHeld: () => {},
       release: async () => {
         if (this.#holder?.owner === owner) this.#holder = undefined;
       },

@@ -1,19 +1,39 @@
 /** The state file: written as a whole with a checksum, validated when read, with backups of previous versions. */
+import { z } from 'zod';
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
-import { safeJson } from '../base/safe-text.ts';
+import { parseJson, safeJson } from '../base/safe-text.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
 import { checksumOf, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';
 
-const STATE_FILE = 'state.json';
+export const STATE_FILE = 'state.json';
 const BACKUPS = 'backups/';
 const KEPT_BACKUPS = 20;
+
+/** What a state leaves behind where it was: it stops a copy of the stack that was not told. */
+const tombstoneSchema = z.strictObject({
+  /** Higher than any that an older Proxwright reads. */
+  version: z.literal(STATE_VERSION + 1),
+  movedTo: z.string(),
+  at: z.string(),
+});
+
+export function tombstone(place: string, at: string): string {
+  return `${safeJson({ version: STATE_VERSION + 1, movedTo: place, at }, 2)}\n`;
+}
+
+/** Where the state was moved to; undefined if the text is a state. */
+export function movedTo(text: string): string | undefined {
+  return tombstoneSchema.safeParse(parseJson(text)).data?.movedTo;
+}
 
 export async function readState(store: StateStore, stack: string): Promise<StackState> {
   const text = await store.read(STATE_FILE);
   if (text === undefined) return emptyState(stack);
   const place = store.placeOf(STATE_FILE);
+  const newPlace = movedTo(text);
+  if (newPlace !== undefined) throw moved(place, newPlace);
   const state = parseState(text, place);
   if (state.stack !== stack) {
     throw new ProxwrightError({
@@ -109,6 +129,15 @@ function backupName(serial: number): string {
 
 export async function listBackups(store: StateStore): Promise<string[]> {
   return store.list(BACKUPS);
+}
+
+function moved(file: string, place: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'STATE_MOVED',
+    where: { file },
+    detail: `The state of this stack was moved to ${place}. What is here is no longer used.`,
+    hint: 'Name that store under "state" in the stack file, or in PROXWRIGHT_STATE.',
+  });
 }
 
 function changed(file: string): ProxwrightError {

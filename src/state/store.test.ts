@@ -1,20 +1,11 @@
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DirectoryStore } from './directory-store.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { LockOwner, StateStore } from './store.ts';
-
-const owner = (runId: string, changes: Partial<LockOwner> = {}): LockOwner => ({
-  runId,
-  who: 'operator',
-  host: hostname(),
-  pid: process.pid,
-  since: '2026-01-01T00:00:00Z',
-  command: 'apply',
-  ...changes,
-});
+import { keepsTheContract, owner } from './testing/conformance.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -28,36 +19,7 @@ const STORES = [
 ] as const;
 
 describe.each(STORES)('%s', (_name, create) => {
-  it('keeps documents until they are removed', async () => {
-    const store = create();
-    expect(await store.read('state.json')).toBeUndefined();
-    await store.write('state.json', '{"a":1}');
-    await store.write('state.json', '{"a":2}');
-    expect(await store.read('state.json')).toBe('{"a":2}');
-    await store.remove('state.json');
-    expect(await store.read('state.json')).toBeUndefined();
-  });
-
-  it('appends lines in order and lists documents by prefix', async () => {
-    const store = create();
-    await store.append('runs/1.jsonl', 'first');
-    await store.append('runs/1.jsonl', 'second');
-    await store.write('state.json', '{}');
-    expect(await store.read('runs/1.jsonl')).toBe('first\nsecond\n');
-    expect(await store.list()).toEqual(['runs/1.jsonl', 'state.json']);
-    expect(await store.list('runs/')).toEqual(['runs/1.jsonl']);
-  });
-
-  it('rejects a second run while the first is alive, and says who and since when', async () => {
-    const store = create();
-    const lock = await store.lock(owner('one'));
-    await expect(store.lock(owner('two'))).rejects.toMatchObject({
-      code: 'STATE_LOCKED',
-      diagnostic: { detail: expect.stringContaining('since 2026-01-01T00:00:00Z') },
-    });
-    await lock.release();
-    await (await store.lock(owner('two'))).release();
-  });
+  keepsTheContract({ create });
 });
 
 const abandoned = async (): Promise<StateStore> => {
@@ -71,33 +33,6 @@ const leftBehind = async (changes: Partial<LockOwner>): Promise<StateStore> => {
   await writeFile(join(directory, 'lock'), JSON.stringify(owner('left', changes)));
   return new DirectoryStore(directory);
 };
-
-describe.each(STORES)('unlocking a %s', (_name, create) => {
-  it('finds no owner if there is no lock', async () => {
-    const store = create();
-    expect(await store.holder()).toBeUndefined();
-    expect(await store.unlock()).toBeUndefined();
-  });
-
-  it('is rejected while the run is alive, with who and since when', async () => {
-    const store = create();
-    await store.lock(owner('one'));
-    expect(await store.holder()).toEqual({ owner: owner('one'), life: 'alive' });
-    await expect(store.unlock()).rejects.toMatchObject({
-      code: 'STATE_LOCKED',
-      diagnostic: { detail: expect.stringMatching(/^operator has been running "apply" on .* since 2026-01-01/) },
-    });
-    await expect(store.unlock({ evenOf: owner('another') })).rejects.toMatchObject({ code: 'STATE_LOCKED' });
-    expect(await store.holder()).toMatchObject({ life: 'alive' });
-  });
-
-  it('is done if exactly that run is named, and the next run can lock', async () => {
-    const store = create();
-    await store.lock(owner('one'));
-    expect(await store.unlock({ evenOf: owner('one') })).toEqual(owner('one'));
-    await (await store.lock(owner('two'))).release();
-  });
-});
 
 describe('the lock of a dead run', () => {
   it('is removed without force', async () => {

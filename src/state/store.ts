@@ -44,11 +44,15 @@ export interface LockHolder {
   readonly life: 'alive' | 'dead' | 'unknown';
   /** Why it is unknown, as the end of a sentence. */
   readonly doubt?: string;
+  /** For a lease: when it ends unless its run renews it. */
+  readonly endsInMs?: number;
 }
 
 export interface StoreLock {
   readonly owner: LockOwner;
   /** Set if the lock of a dead run was taken over. */
   readonly takenOverFrom: LockOwner | undefined;
+  /** Fails with LOCK_LOST once the lock may be another run's. Ask right before each change to the cluster. */
+  assertHeld(): void;
   release(): Promise<void>;
 }

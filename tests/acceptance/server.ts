@@ -10,6 +10,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import { KnownSecrets } from '../../src/base/secret.ts';
 import { Exchange } from '../../src/pve/exchange.ts';
+import { Fence } from '../../src/pve/fence.ts';
 import { Session } from '../../src/pve/http/session.ts';
 import {
   type Credentials,
@@ -123,6 +124,7 @@ function openApi({ endpoint, trust, credentials, clock }: Connection): ReturnTyp
   const exchange = new Exchange({
     ...parts,
     reach: new Reach(parts),
+    fence: new Fence(),
     random: systemRandom,
     secrets: new KnownSecrets(),
   });

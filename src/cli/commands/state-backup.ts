@@ -9,7 +9,7 @@ import type { StackState } from '../../kinds/recorded.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { Pve } from '../../pve/index.ts';
 import { unfinishedRuns } from '../../state/journal.ts';
-import { listBackups, parseState, readState } from '../../state/state-file.ts';
+import { listBackups, parseState, readState, STATE_FILE } from '../../state/state-file.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandDeps, ExitCode } from '../command.ts';
 import { requireConsent } from '../consent.ts';
@@ -23,7 +23,6 @@ import type { StateOptions } from './state.ts';
 
 /** Backups that the user asked for; unlike the automatic ones they are never removed. */
 const SAVED = 'saved/';
-const STATE_FILE = 'state.json';
 
 /** Of thousands of VMs. */
 const MAX_BACKUP_BYTES = 256 * 1024 ** 2;

@@ -1,13 +1,14 @@
 /** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
 import { canceled, ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
+import { printDuration } from '../../base/units.ts';
 import { removeOwnershipNote } from '../../engine/import/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../engine/state-edit.ts';
 import { describeLock } from '../../state/lock-refusal.ts';
 import { recallState } from '../../state/recall.ts';
-import type { LockHolder } from '../../state/store.ts';
+import type { LockHolder, LockOwner } from '../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
-import { requireConsent } from '../consent.ts';
+import { needsYes, requireConsent } from '../consent.ts';
 import { connect } from '../stack/connect.ts';
 import { type OpenedStack, openStack } from '../stack/open.ts';
 import { editDeps } from '../stack/run.ts';
@@ -90,9 +91,10 @@ async function forgetAndRelease(address: string, opened: OpenedStack, deps: Comm
 
 export interface UnlockOptions extends StateOptions {
   readonly force?: boolean;
+  readonly id?: string;
 }
 
-/** Removes the lock of a dead run; that of a run that may be alive only with consent or --force. */
+/** Removes the lock of a dead run; that of a run that may be alive only for the id of that run, or with --force. */
 export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps): Promise<ExitCode> {
   const { store } = await openStack(options, deps);
   const holder = await store.holder();
@@ -102,16 +104,39 @@ export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps):
   }
   const { owner, life } = holder;
   deps.terminal.log('info', describeLock(owner));
-  if (life === 'alive' && !options.force) throw stillRuns(holder);
-  if (life === 'unknown' && !options.force) {
-    const because = holder.doubt === undefined ? '' : `: ${holder.doubt}`;
-    deps.terminal.log('warn', `This machine cannot tell whether that run is still alive${because}.`);
-    const question = 'If it is, two runs would change the same VMs. Remove its lock?';
-    await requireConsent(deps, options, 'state unlock', question);
+  if (options.id !== undefined && options.id !== owner.runId) throw otherLock(owner, options.id);
+  if (life !== 'dead' && !options.force && options.id === undefined) {
+    if (holder.endsInMs === undefined && life === 'alive') throw stillRuns(holder);
+    deps.terminal.log('warn', doubtAbout(holder));
+    await requireId(holder, options, deps);
   }
   await store.unlock({ evenOf: owner });
   stateView(deps).unlocked(owner, life === 'dead');
   return 0;
+}
+
+function doubtAbout({ doubt, endsInMs }: LockHolder): string {
+  if (endsInMs !== undefined) {
+    return `That run renewed its lock a moment ago. If it dies, the lock ends by itself within ${printDuration(endsInMs)}.`;
+  }
+  return `This machine cannot tell whether that run is still alive${doubt === undefined ? '' : `: ${doubt}`}.`;
+}
+
+/** The id, because the lock may be another one by the time of the answer. `--yes` is enough where nothing shows life. */
+async function requireId({ owner, endsInMs }: LockHolder, options: UnlockOptions, deps: CommandDeps): Promise<void> {
+  if (options.yes && endsInMs === undefined) return;
+  if (!deps.canAsk)
+    throw needsYes('state unlock', `If you are sure that it is dead: proxwright state unlock --id ${owner.runId}`);
+  const question = `If it is alive, two runs would change the same VMs. Type the id of the lock, ${owner.runId}, to remove it: `;
+  if ((await deps.ask(question))?.trim() !== owner.runId) throw canceled('Nothing was changed.');
+}
+
+function otherLock(owner: LockOwner, id: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'STATE_LOCKED',
+    detail: `The lock has the id ${owner.runId}, not ${id}: another run took it meanwhile.`,
+    hint: advice`Look who it is: ${command('state unlock')}`,
+  });
 }
 
 function stillRuns({ owner }: LockHolder): ProxwrightError {

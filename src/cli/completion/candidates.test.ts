@@ -29,7 +29,7 @@ describe('what a shell offers', () => {
   it.each([
     [
       ['state', ''],
-      ['list', 'show', 'mv', 'forget', 'backup', 'restore', 'recover', 'unlock'],
+      ['list', 'show', 'mv', 'forget', 'backup', 'restore', 'recover', 'migrate', 'unlock'],
     ],
     [['runs', ''], ['show']],
     [['-'], ['--help', '--version']],

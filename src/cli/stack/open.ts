@@ -5,10 +5,13 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
 import { shellWord } from '../../base/shell.ts';
+import { parseDuration } from '../../base/units.ts';
 import { secretsIn } from '../../local/environment.ts';
+import { openStateStore, type StoreDeps } from '../../local/state-store.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts';
 import { DirectoryStore } from '../../state/directory-store.ts';
+import { movedTo, STATE_FILE } from '../../state/state-file.ts';
 import type { StateStore } from '../../state/store.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
 import { showProblems } from '../views/view.ts';
@@ -21,6 +24,8 @@ export interface OpenedStack {
   readonly directory: string;
   readonly store: StateStore;
   readonly stateDirectory: string;
+  /** How long to wait for another run that holds the lock. */
+  readonly lockTimeoutMs?: number;
   /** About the file; they have been shown. */
   readonly warnings: readonly Diagnostic[];
 }
@@ -36,15 +41,39 @@ export async function openStack(options: StackOptions, deps: CommandDeps): Promi
 
 /** Opens a stack whose file has been read. */
 export async function openReadStack(read: ReadStack, deps: CommandDeps): Promise<OpenedStack> {
-  const { file, stack, diagnostics, variableFiles } = read;
+  const { file, stack, diagnostics, variableFiles, lockTimeoutMs } = read;
   if (variableFiles.length > 0) deps.terminal.log('info', `Variables from ${variableFiles.join(', ')}.`);
   showProblems(diagnostics, deps);
   if (!stack) throw new AlreadyShown();
   const directory = dirname(resolve(deps.directory, file));
   const stateDirectory = join(directory, STATE_FOLDER, stack.name);
-  const store = new DirectoryStore(stateDirectory);
-  await warnIfOpen(store, deps);
-  return { stack, file, directory, store, stateDirectory, warnings: diagnostics };
+  const needed = storeDeps({ stack, directory, stateDirectory }, deps);
+  const { local } = needed;
+  await warnIfOpen(local, deps);
+  const store = await openStateStore(stack.state, needed);
+  if (store !== local) await assertMovedFrom(local, store, stack.name);
+  return { stack, file, directory, store, stateDirectory, lockTimeoutMs, warnings: diagnostics };
+}
+
+/** What is needed to open a store for the stack. */
+export function storeDeps(
+  { stack, directory, stateDirectory }: Pick<OpenedStack, 'stack' | 'directory' | 'stateDirectory'>,
+  { environment, clock, random, secrets }: CommandDeps,
+): StoreDeps {
+  const local = new DirectoryStore(stateDirectory);
+  return { environment, directory, stackName: stack.name, clock, random, secrets, local };
+}
+
+/** A shared store that was named before the state was copied there would make every VM a new one. */
+async function assertMovedFrom(local: DirectoryStore, store: StateStore, stackName: string): Promise<void> {
+  const left = await local.read(STATE_FILE);
+  if (left === undefined || movedTo(left) !== undefined || (await store.read(STATE_FILE)) !== undefined) return;
+  throw new ProxwrightError({
+    code: 'STATE_LOST',
+    where: { file: local.placeOf(STATE_FILE) },
+    detail: `The state of ${stackName} is still in this directory, and the store that the stack names has none.`,
+    hint: advice`Take "state" out of the file (or PROXWRIGHT_STATE out of the environment) and run ${command('state migrate', '--to', 'ADDRESS')}. It copies the state and says what to write.`,
+  });
 }
 
 /** Some commands open the stack twice. */
@@ -66,6 +95,7 @@ export interface ReadStack {
   readonly file: string;
   /** The files that values of variables were read from, as messages name them; a later one wins. */
   readonly variableFiles: readonly string[];
+  readonly lockTimeoutMs: number;
   /** Absent if there are errors. */
   readonly stack?: ResolvedStack;
   readonly diagnostics: readonly Diagnostic[];
@@ -90,7 +120,17 @@ export async function readStack(
   const settings = options.var ?? [];
   const { secrets, ...resolution } = resolveStack(loaded, { settings, files, environment: deps.environment });
   deps.secrets.add(...secrets);
-  return { file, variableFiles, ...resolution };
+  return { file, variableFiles, lockTimeoutMs: lockTimeoutOf(options), ...resolution };
+}
+
+function lockTimeoutOf({ lockTimeout }: StackOptions): number {
+  const ms = lockTimeout === undefined ? 0 : parseDuration(lockTimeout);
+  if (ms !== undefined) return ms;
+  throw new ProxwrightError({
+    code: 'BAD_VALUE',
+    detail: `--lock-timeout ${lockTimeout} is not a time.`,
+    hint: 'Write a number and a unit: 30s, 5m, 1h.',
+  });
 }
 
 /** The one beside the stack file, which is read without being asked for, then those of --var-file. */

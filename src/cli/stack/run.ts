@@ -2,8 +2,9 @@
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Address } from '../../base/address.ts';
-import { canceled } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
+import { canceled, hasCode, ProxwrightError } from '../../base/errors.ts';
+import { randomHex } from '../../base/random.ts';
+import { printDuration } from '../../base/units.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { unfinishedRolls } from '../../engine/roll-report.ts';
@@ -15,7 +16,7 @@ import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
 import { portProbeFor } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
-import type { StateStore } from '../../state/store.ts';
+import type { LockOwner, StateStore, StoreLock } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Conclusion } from '../views/apply.ts';
 import { createScreen } from '../views/screen.ts';
@@ -61,7 +62,7 @@ export async function withStackRun<Result>(
     clock: deps.clock,
     random: deps.random,
     log: deps.terminal,
-    store: announceTakeover(opened.store, deps.terminal),
+    store: patientStore(opened, deps, signal),
     ports: portProbeFor(await serverOf(pve, opened, deps)),
     sources: sources.source,
     signal,
@@ -122,14 +123,21 @@ export function conclusionOf(
 }
 
 /** What a command needs that edits the state. */
-export function editDeps({ stack, store }: OpenedStack, deps: CommandDeps, command: string): EditDeps {
+export function editDeps(opened: OpenedStack, deps: CommandDeps, command: string): EditDeps {
   return {
-    store: announceTakeover(store, deps.terminal),
+    store: patientStore(opened, deps),
     clock: deps.clock,
     random: deps.random,
-    stackName: stack.name,
+    stackName: opened.stack.name,
     owner: ownerOf(command),
   };
+}
+
+/** Locks the store of a stack for a command that needs nothing else. */
+export function lockStore(opened: OpenedStack, deps: CommandDeps, command: string): Promise<StoreLock> {
+  const since = new Date(deps.clock.now()).toISOString();
+  const runId = `${command.replaceAll(' ', '-')}-${randomHex(deps.random, 8)}`;
+  return patientStore(opened, deps).lock({ ...ownerOf(command), runId, since });
 }
 
 function ownerOf(command: string) {
@@ -145,8 +153,12 @@ function userName(): string {
   }
 }
 
-/** A store that reports when it takes over the lock of a dead run. */
-function announceTakeover(store: StateStore, log: Logger): StateStore {
+/** A store that waits for the lock as long as the user allows, and says for whom, and reports when it takes one over. */
+function patientStore(
+  { store, lockTimeoutMs = 0 }: OpenedStack,
+  { terminal, clock }: CommandDeps,
+  signal?: AbortSignal,
+): StateStore {
   return {
     read: (name) => store.read(name),
     write: (name, text) => store.write(name, text),
@@ -157,16 +169,48 @@ function announceTakeover(store: StateStore, log: Logger): StateStore {
     holder: () => store.holder(),
     unlock: (options) => store.unlock(options),
     lock: async (owner) => {
-      const lock = await store.lock(owner);
+      const lock = await lockInTime(store, owner, { terminal, clock, lockTimeoutMs, signal });
       const dead = lock.takenOverFrom;
       if (dead) {
         const whose =
           dead.runId === ''
             ? 'a run that had not written its name yet and'
             : `"${dead.command}" of ${dead.who} since ${dead.since} (process ${dead.pid}), which`;
-        log.log('warn', `Took over the lock of ${whose} no longer runs.`);
+        terminal.log('warn', `Took over the lock of ${whose} no longer runs.`);
       }
       return lock;
     },
   };
+}
+
+/** How often a lock that another run holds is asked for. */
+const LOCK_LOOK_MS = 2_000;
+
+async function lockInTime(
+  store: StateStore,
+  owner: LockOwner,
+  {
+    terminal,
+    clock,
+    lockTimeoutMs,
+    signal,
+  }: Pick<CommandDeps, 'terminal' | 'clock'> & {
+    readonly lockTimeoutMs: number;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<StoreLock> {
+  const since = clock.ticks();
+  let said = '';
+  for (;;) {
+    try {
+      return await store.lock(owner);
+    } catch (error) {
+      const leftMs = lockTimeoutMs - (clock.ticks() - since);
+      if (!hasCode(error, 'STATE_LOCKED') || !(error instanceof ProxwrightError) || leftMs <= 0) throw error;
+      const { detail = '' } = error.diagnostic;
+      if (detail !== said) terminal.log('info', `Waiting up to ${printDuration(leftMs)} for the lock. ${detail}`);
+      said = detail;
+      await clock.sleep(Math.min(LOCK_LOOK_MS, leftMs), signal);
+    }
+  }
 }

@@ -43,12 +43,20 @@ export interface StateView {
   /** Without an owner there was no lock. */
   unlocked(owner: LockOwner | undefined, wasStale: boolean): void;
   backedUp(backup: { readonly backup: string } | { readonly file: string }, state: StackState): void;
+  migrated(migration: Migration): void;
   backups(entries: readonly BackupEntry[]): void;
   standings(standings: readonly Standing[]): void;
   restored(name: string, serial: number): void;
   restoredDrift(drift: RestoredDrift): void;
   /** Before the user is asked. */
   recovery(recovery: Recovery): void;
+}
+
+export interface Migration {
+  readonly from: string;
+  readonly to: string;
+  readonly documents: number;
+  readonly serial: number;
 }
 
 export function stateView(deps: ViewDeps): StateView {
@@ -68,6 +76,7 @@ export function stateView(deps: ViewDeps): StateView {
       forgotten: tell.forgotten,
       unlocked: tell.unlocked,
       backedUp: tell.backedUp,
+      migrated: tell.migrated,
       backups: (entries) => {
         if (entries.length === 0) return terminal.log('info', 'There is no backup yet.');
         print(renderBackups(entries, paint));
@@ -104,6 +113,10 @@ export function stateView(deps: ViewDeps): StateView {
       backedUp: (backup, state) => {
         print({ ...backup, serial: state.serial });
         tell.backedUp(backup, state);
+      },
+      migrated: (migration) => {
+        print({ migrated: true, ...migration });
+        tell.migrated(migration);
       },
       backups: (entries) => print(entries),
       standings: (standings) => print({ standings }),
@@ -144,6 +157,10 @@ function messages(terminal: Terminal) {
           : `Backed up as "${backup.backup}" ${facts}.`,
       );
     },
+    migrated: ({ from, to, documents, serial }: Migration) =>
+      terminal.success(
+        `Moved the state (serial ${serial}, ${counted(documents, 'document')}, each read back) to ${to}. ${from} now only says so. Name the new store under "state" in the stack file, or in PROXWRIGHT_STATE.`,
+      ),
     restored: (serial: number) =>
       terminal.success(`Restored as serial ${serial}. The previous state is kept as a backup.`),
     restoredDrift: ({ plan, problems, open }: RestoredDrift) => {

@@ -89,7 +89,13 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
     const onAbort = () => giveUp(canceledBy(signal));
     signal?.addEventListener('abort', onAbort, { once: true });
 
-    request.once('socket', () => {
+    // Before Node's own listener, which sends what is waiting for the connection.
+    request.prependOnceListener('socket', () => {
+      try {
+        options.beforeSend?.();
+      } catch (error) {
+        return giveUp(error);
+      }
       // From here on bytes are sent, and it is not known how far they got.
       delivered = 'perhaps';
       const timeoutMs = options.timeoutMs ?? line.timeoutMs;

@@ -1,0 +1,329 @@
+/**
+ * A store behind Terraform's HTTP backend protocol, as GitLab offers it: one document, which the server may keep in all its
+ * versions, and a lock. So only the state goes there. Everything else, the journal included, stays in a local directory; to
+ * let another machine resume what this one began, the state is posted whenever an identity in it changes. Once another machine
+ * has posted one, what a dead run of this machine left in its journal is history.
+ *
+ * The lock has no lease: a run that was cut off keeps it until it is removed with `state unlock`.
+ */
+import { Buffer } from 'node:buffer';
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import { type Random, randomUuid } from '../../base/random.ts';
+import { parseJson } from '../../base/safe-text.ts';
+import type { Secret } from '../../base/secret.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import { eventSchema, foldEvents } from '../events.ts';
+import { closeRun, endedJournal, isUnfinished, unfinishedRuns } from '../journal.ts';
+import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts';
+import { factsOf, lifeOf, processSchema } from '../process-life.ts';
+import { recallState } from '../recall.ts';
+import { sealed } from '../seal.ts';
+import { movedTo, parseState, printState, STATE_FILE } from '../state-file.ts';
+import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
+import { exchange, isConnectionFailure, type Reply } from './http-exchange.ts';
+import { lockLost } from './lease.ts';
+import { storeDamaged, withRetries } from './retried.ts';
+
+export interface HttpStoreOptions {
+  readonly address: string;
+  readonly updateMethod?: string | undefined;
+  readonly lockAddress?: string | undefined;
+  readonly lockMethod?: string | undefined;
+  readonly unlockAddress?: string | undefined;
+  readonly unlockMethod?: string | undefined;
+  readonly username?: string | undefined;
+  readonly password?: Secret | undefined;
+  readonly ca?: string | undefined;
+  readonly shown: string;
+  readonly stackName: string;
+  /** For everything but the state. */
+  readonly local: StateStore;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+const FORMAT = 1;
+const WRITER_FILE = 'writer';
+
+/** The outer form is that of an empty Terraform state, whose serial and lineage some servers read. */
+const documentSchema = z.looseObject({
+  proxwright: z.object({ format: z.literal(FORMAT), state: z.string(), writer: z.string() }),
+});
+
+/** What Terraform sends with LOCK. `Info` holds what only Proxwright understands. */
+const lockSchema = z.looseObject({
+  ID: z.string(),
+  Operation: z.string().default(''),
+  Who: z.string().default(''),
+  Created: z.string().default(''),
+  Info: z.string().default(''),
+});
+type Lock = z.output<typeof lockSchema>;
+
+const infoSchema = z.object({
+  runId: z.string(),
+  who: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  process: processSchema.optional(),
+});
+
+export class HttpStore implements StateStore {
+  readonly #options: HttpStoreOptions;
+  #held: Lock | undefined;
+  /** While the lock is held: the state that was read then, with what was appended to journals since. */
+  #state: StackState | undefined;
+
+  constructor(options: HttpStoreOptions) {
+    this.#options = options;
+  }
+
+  async read(name: string): Promise<string | undefined> {
+    if (name === STATE_FILE) return (await this.#get())?.state;
+    const text = await this.#options.local.read(name);
+    if (text === undefined || !isUnfinished(name, text) || !(await this.#isSuperseded())) return text;
+    return endedJournal(text, this.#options.clock.now());
+  }
+
+  async #get(): Promise<z.output<typeof documentSchema>['proxwright'] | undefined> {
+    const reply = await this.#send('GET', this.#options.address);
+    if (reply.status === 404 || reply.status === 204 || (reply.status === 200 && reply.body.trim() === ''))
+      return undefined;
+    if (reply.status !== 200) throw this.#refused(reply);
+    const value = parseJson(reply.body);
+    const parsed = documentSchema.safeParse(value);
+    if (parsed.success) return parsed.data.proxwright;
+    if (z.looseObject({ terraform_version: z.string() }).safeParse(value).success) {
+      throw new ProxwrightError({
+        code: 'BAD_VALUE',
+        where: { file: this.#options.shown },
+        detail: 'This address holds a state of Terraform or OpenTofu, not one of Proxwright.',
+        hint: 'Use an address of its own for each stack.',
+      });
+    }
+    throw storeDamaged(this.#options.shown, 'the document is not one of Proxwright');
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    if (name === STATE_FILE) await this.#post(text);
+    else await this.#options.local.write(name, text);
+  }
+
+  async append(name: string, line: string): Promise<void> {
+    await this.#options.local.append(name, line);
+    const { data: event } = eventSchema.safeParse(sealed(parseJson(line)).content);
+    if (!event || !this.#state) return;
+    const before = this.#state;
+    this.#state = foldEvents(before, [event]);
+    if (identitiesIn(before) === identitiesIn(this.#state)) return;
+    this.#state = { ...this.#state, serial: this.#state.serial + 1 };
+    await this.#post(printState(this.#state));
+  }
+
+  async remove(name: string): Promise<void> {
+    if (name !== STATE_FILE) return this.#options.local.remove(name);
+    const reply = await this.#send('DELETE', this.#options.address);
+    if (reply.status >= 300 && reply.status !== 404) throw this.#refused(reply);
+  }
+
+  placeOf(name: string): string {
+    return name === STATE_FILE ? this.#options.shown : this.#options.local.placeOf(name);
+  }
+
+  async list(prefix = ''): Promise<string[]> {
+    const names = (await this.#options.local.list(prefix)).filter(
+      (name) => name !== STATE_FILE && name !== WRITER_FILE,
+    );
+    const hasState = STATE_FILE.startsWith(prefix) && (await this.read(STATE_FILE)) !== undefined;
+    return [...names, ...(hasState ? [STATE_FILE] : [])].sort();
+  }
+
+  async lock(owner: LockOwner): Promise<StoreLock> {
+    const lock = await this.#lockOf(owner);
+    let takenOverFrom: LockOwner | undefined;
+    for (;;) {
+      const other = await this.#tryLock(lock);
+      if (!other) break;
+      const holder = await holderOf(other);
+      if (holder.life !== 'dead') throw lockedBy(holder, this.#options.shown);
+      await this.#removeLock(other);
+      takenOverFrom = holder.owner;
+    }
+    if (await this.#isSuperseded()) await this.#closeJournals();
+    this.#held = lock;
+    try {
+      this.#state = (await recallState(this, this.#options.stackName)).state;
+    } catch {
+      // A state that cannot be read is reported by those who need it.
+      this.#state = undefined;
+    }
+    return {
+      owner,
+      takenOverFrom,
+      assertHeld: () => {},
+      release: async () => {
+        this.#held = undefined;
+        this.#state = undefined;
+        await this.#removeLock(lock).catch(() => {});
+      },
+    };
+  }
+
+  /** The protocol has no question for it: the lock is taken, and given back if it was free. */
+  async holder(): Promise<LockHolder | undefined> {
+    const question = await this.#lockOf({ ...UNREADABLE_OWNER, pid: process.pid, command: 'state unlock' });
+    const other = await this.#tryLock(question);
+    if (!other) await this.#removeLock(question);
+    return other && holderOf(other);
+  }
+
+  async unlock({ evenOf }: { readonly evenOf?: LockOwner | undefined } = {}): Promise<LockOwner | undefined> {
+    const question = await this.#lockOf({ ...UNREADABLE_OWNER, pid: process.pid, command: 'state unlock' });
+    const other = await this.#tryLock(question);
+    if (!other) {
+      await this.#removeLock(question);
+      return undefined;
+    }
+    const holder = await holderOf(other);
+    assertMayUnlock(holder, evenOf, this.#options.shown);
+    await this.#removeLock(other);
+    return holder.owner;
+  }
+
+  async #closeJournals(): Promise<void> {
+    const { local, clock } = this.#options;
+    for (const { runId } of await unfinishedRuns(local)) await closeRun(local, clock, runId);
+  }
+
+  async #post(text: string): Promise<void> {
+    const { serial, lineage } =
+      movedTo(text) === undefined ? parseState(text, this.#options.shown) : { serial: 0, lineage: '' };
+    const body = JSON.stringify({
+      version: 4,
+      serial,
+      lineage: lineage ?? '',
+      outputs: {},
+      resources: [],
+      proxwright: { format: FORMAT, state: text, writer: await this.#writer() },
+    });
+    const url = new URL(this.#options.address);
+    if (this.#held) url.searchParams.set('ID', this.#held.ID);
+    const reply = await this.#send(this.#options.updateMethod ?? 'POST', url.href, body);
+    if (reply.status === 409 || reply.status === 423)
+      throw lockLost(this.#options.shown, 'Its server refuses the state.');
+    if (reply.status >= 300) throw this.#refused(reply);
+    // What follows from the journal is counted on from what the server has.
+    if (this.#state) this.#state = { ...this.#state, serial };
+  }
+
+  /** Whether another machine was the last to post a state. The run that holds the lock has looked before. */
+  async #isSuperseded(): Promise<boolean> {
+    if (this.#held) return false;
+    const written = await this.#get();
+    return written !== undefined && written.writer !== (await this.#writer());
+  }
+
+  /** The name of this directory among those that post the state. */
+  async #writer(): Promise<string> {
+    const known = await this.#options.local.read(WRITER_FILE);
+    if (known !== undefined) return known.trim();
+    const made = randomUuid(this.#options.random);
+    await this.#options.local.write(WRITER_FILE, `${made}\n`);
+    return made;
+  }
+
+  /** Undefined if the lock was taken; else the lock that another run holds. */
+  async #tryLock(lock: Lock): Promise<Lock | undefined> {
+    const { lockAddress, lockMethod = 'LOCK', address } = this.#options;
+    const reply = await this.#send(lockMethod, lockAddress ?? address, JSON.stringify(lock));
+    if (reply.status === 200) return undefined;
+    if (reply.status === 409 || reply.status === 423) {
+      const { data: other } = lockSchema.safeParse(parseJson(reply.body));
+      // An attempt of our own, whose answer was lost.
+      if (other?.ID === lock.ID) return undefined;
+      return other ?? lockSchema.parse({ ID: '' });
+    }
+    if (reply.status === 404 || reply.status === 405 || reply.status === 501) {
+      throw new ProxwrightError({
+        code: 'STATE_UNWRITABLE',
+        where: { file: this.#options.shown },
+        detail: `The server answers ${reply.status} to ${lockMethod}: this address has no lock.`,
+        hint: 'Set state.http.lock_address and state.http.lock_method; GitLab has them at …/lock, with POST and DELETE.',
+      });
+    }
+    throw this.#refused(reply);
+  }
+
+  async #removeLock(lock: Lock): Promise<void> {
+    const { unlockAddress, unlockMethod = 'UNLOCK', lockAddress, address } = this.#options;
+    const url = new URL(unlockAddress ?? lockAddress ?? address);
+    if (unlockMethod === 'DELETE') url.searchParams.set('ID', lock.ID);
+    const reply = await this.#send(unlockMethod, url.href, JSON.stringify(lock));
+    if (reply.status >= 300 && reply.status !== 404 && reply.status !== 409) throw this.#refused(reply);
+  }
+
+  async #lockOf(owner: LockOwner): Promise<Lock> {
+    const { runId, who, host, pid, since, command } = owner;
+    const info = { runId, who, host, pid, process: await factsOf(pid) };
+    return {
+      ID: randomUuid(this.#options.random),
+      Operation: command,
+      Who: `${who}@${host}`,
+      Created: since,
+      Info: JSON.stringify(info),
+      Version: 'Proxwright',
+      Path: '',
+    };
+  }
+
+  /** Each request may be repeated: the document is replaced as a whole, and a lock has an id. */
+  async #send(method: string, address: string, body?: string): Promise<Reply> {
+    const { username, password, ca } = this.#options;
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    if (username !== undefined || password) {
+      headers.authorization = `Basic ${Buffer.from(`${username ?? ''}:${password?.reveal() ?? ''}`).toString('base64')}`;
+    }
+    return withRetries(this.#options, isConnectionFailure, async () => {
+      const reply = await exchange(new URL(address), { method, headers, body, ca });
+      if (reply.status >= 500 && reply.status !== 501) {
+        throw Object.assign(new Error(`${method}: status ${reply.status}`), { code: 'ECONNABORTED' });
+      }
+      return reply;
+    });
+  }
+
+  #refused({ status, body }: Reply): ProxwrightError {
+    const said = body.trim().split('\n')[0]?.slice(0, 200);
+    return new ProxwrightError({
+      code: 'STATE_UNWRITABLE',
+      where: { file: this.#options.shown },
+      detail: `The server answers ${status}${said ? `: "${said}"` : ''}.`,
+      hint: 'Check the address, the user name and the password or token.',
+    });
+  }
+}
+
+/** What another machine must know in order to go on: which VM and which file belongs to which address. */
+function identitiesIn({ vms, files }: StackState): string {
+  const machines = Object.entries(vms).map(([address, { vmid, node, uuid, phase }]) => [
+    address,
+    vmid,
+    node,
+    uuid,
+    phase,
+  ]);
+  return JSON.stringify([machines.sort(), Object.keys(files).sort()]);
+}
+
+async function holderOf({ ID, Operation, Who, Created, Info }: Lock): Promise<LockHolder> {
+  const { data: info } = infoSchema.safeParse(parseJson(Info));
+  if (!info) {
+    const owner = { ...UNREADABLE_OWNER, runId: ID, who: Who || 'another tool', since: Created, command: Operation };
+    return { owner, life: 'unknown', doubt: 'it was taken by another tool' };
+  }
+  const { process: facts, ...rest } = info;
+  const owner: LockOwner = { ...rest, since: Created, command: Operation };
+  return { owner, ...(await lifeOf(owner, facts)) };
+}

@@ -1,0 +1,236 @@
+/**
+ * The lock of a store that several machines reach: a lease with an epoch. It lasts for a while from its last renewal, which
+ * its run repeats in the background, so that a run that died or was cut off frees it by doing nothing. Each new owner has a
+ * higher epoch; the store refuses writes that carry an older one.
+ *
+ * No clocks are compared. How old a lease is, the server says. Its owner counts from the moment before it sent the renewal,
+ * which is never later than the moment at which the server received it, and stops some time before the end.
+ */
+import { z } from 'zod';
+import type { Clock, Ticks } from '../../base/clock.ts';
+import { isCanceled, ProxwrightError } from '../../base/errors.ts';
+import { printDuration } from '../../base/units.ts';
+import { assertMayUnlock, describeLock, lockedBy } from '../lock-refusal.ts';
+import { type ProcessKnowledge, processSchema, systemProcesses } from '../process-life.ts';
+import type { LockHolder, LockOwner, StoreLock } from '../store.ts';
+
+export const leaseSchema = z.object({
+  epoch: z.number().int().nonnegative(),
+  ttlMs: z.number().positive(),
+  /** Counts the renewals: no two versions of a lease are equal. */
+  beat: z.number().int(),
+  /** Absent once the lease was given back. */
+  owner: z
+    .object({
+      runId: z.string(),
+      who: z.string(),
+      host: z.string(),
+      pid: z.number(),
+      since: z.string(),
+      command: z.string(),
+    })
+    .optional(),
+  process: processSchema.optional(),
+});
+export type Lease = z.output<typeof leaseSchema>;
+
+/** A lease as the server keeps it. */
+export interface KeptLease {
+  readonly lease: Lease;
+  /** What `replace` needs in order to replace exactly this version. */
+  readonly version: string;
+  /** Since it was written, by the server's own clock. */
+  readonly ageMs: number;
+}
+
+/** The one place of a store where its lease is kept. */
+export interface LeasePlace {
+  /** For messages. */
+  readonly shown: string;
+  read(): Promise<KeptLease | undefined>;
+  /** Replaces the version that was read, or creates the lease. Undefined if another run was faster. */
+  replace(lease: Lease, version: string | undefined): Promise<string | undefined>;
+}
+
+export interface LeaseDeps {
+  readonly place: LeasePlace;
+  readonly clock: Clock;
+  /** Like the ticks of the clock, but goes on while the machine is suspended. */
+  readonly awake?: () => Ticks;
+  readonly ttlMs?: number;
+  /** What this machine knows of processes. */
+  readonly processes?: ProcessKnowledge;
+}
+
+/** A lease that is held. */
+export interface HeldLease extends StoreLock {
+  readonly epoch: number;
+}
+
+const TTL_MS = 60_000;
+/** The part of a lease after which it is renewed, and the part of it that must be left for a change to begin. */
+const RENEW_AFTER = 1 / 4;
+const LEAST_LEFT = 1 / 4;
+/** After a renewal that failed. */
+const RETRY_MS = 1_000;
+
+export class Leases {
+  readonly #deps: LeaseDeps;
+  readonly #awake: () => Ticks;
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps;
+    this.#awake = deps.awake ?? (() => deps.clock.ticks());
+  }
+
+  async take(owner: LockOwner): Promise<HeldLease> {
+    const { place, ttlMs = TTL_MS, processes = systemProcesses } = this.#deps;
+    for (;;) {
+      const kept = await place.read();
+      const holder = kept && (await this.#holderOf(kept));
+      if (holder && holder.life !== 'dead') throw lockedBy(holder, place.shown);
+      const lease: Lease = {
+        epoch: (kept?.lease.epoch ?? 0) + 1,
+        ttlMs,
+        beat: 0,
+        owner,
+        process: await processes.factsOf(owner.pid),
+      };
+      const since = this.#awake();
+      const version = await place.replace(lease, kept?.version);
+      if (version !== undefined) return new Holding(this.#deps, this.#awake, lease, version, since, holder?.owner);
+    }
+  }
+
+  async holder(): Promise<LockHolder | undefined> {
+    const kept = await this.#deps.place.read();
+    return kept && this.#holderOf(kept);
+  }
+
+  /** The epoch goes on counting: what the run still writes is refused. */
+  async unlock(evenOf: LockOwner | undefined): Promise<LockOwner | undefined> {
+    const { place } = this.#deps;
+    for (;;) {
+      const kept = await place.read();
+      const holder = kept && (await this.#holderOf(kept));
+      if (!kept || !holder) return undefined;
+      assertMayUnlock(holder, evenOf, place.shown);
+      const { epoch, ttlMs, beat } = kept.lease;
+      if ((await place.replace({ epoch: epoch + 1, ttlMs, beat: beat + 1 }, kept.version)) !== undefined)
+        return holder.owner;
+    }
+  }
+
+  /** Undefined if the lease was given back. A run of this machine that certainly ended need not be waited for. */
+  async #holderOf({ lease, ageMs }: KeptLease): Promise<LockHolder | undefined> {
+    const { owner, ttlMs, process } = lease;
+    if (!owner) return undefined;
+    if (ageMs > ttlMs) return { owner, life: 'dead' };
+    const { life } = await (this.#deps.processes ?? systemProcesses).lifeOf(owner, process);
+    // Its renewals show that it lives, wherever it runs.
+    return { owner, life: life === 'dead' ? 'dead' : 'alive', endsInMs: ttlMs - ageMs };
+  }
+}
+
+class Holding implements HeldLease {
+  readonly owner: LockOwner;
+  readonly takenOverFrom: LockOwner | undefined;
+  readonly #deps: LeaseDeps;
+  readonly #awake: () => Ticks;
+  readonly #ended = new AbortController();
+  readonly #renewing: Promise<void>;
+  #lease: Lease;
+  #version: string;
+  /** From here the lease lasts for its `ttlMs`. */
+  #since: Ticks;
+  #lostTo: string | undefined;
+
+  constructor(
+    deps: LeaseDeps,
+    awake: () => Ticks,
+    lease: Lease & { readonly owner?: LockOwner | undefined },
+    version: string,
+    since: Ticks,
+    takenOverFrom: LockOwner | undefined,
+  ) {
+    this.#deps = deps;
+    this.#awake = awake;
+    this.#lease = lease;
+    this.#version = version;
+    this.#since = since;
+    this.owner = lease.owner as LockOwner; // a lease that is taken has an owner
+    this.takenOverFrom = takenOverFrom;
+    this.#renewing = this.#renewUntilReleased();
+  }
+
+  get epoch(): number {
+    return this.#lease.epoch;
+  }
+
+  assertHeld(): void {
+    const { ttlMs } = this.#lease;
+    if (this.#lostTo !== undefined) throw this.#lost(this.#lostTo);
+    const silentMs = this.#awake() - this.#since;
+    if (silentMs < ttlMs * (1 - LEAST_LEFT)) return;
+    throw this.#lost(`It could not be renewed for ${printDuration(silentMs)}.`);
+  }
+
+  async release(): Promise<void> {
+    this.#ended.abort();
+    await this.#renewing;
+    if (this.#lostTo !== undefined) return;
+    const { epoch, ttlMs, beat } = this.#lease;
+    // A lease that cannot be given back ends by itself.
+    await this.#deps.place.replace({ epoch, ttlMs, beat: beat + 1 }, this.#version).catch(() => undefined);
+  }
+
+  async #renewUntilReleased(): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#ended;
+    let pauseMs = this.#lease.ttlMs * RENEW_AFTER;
+    while (this.#lostTo === undefined) {
+      try {
+        await clock.sleep(pauseMs, signal);
+        await this.#renew();
+        pauseMs = this.#lease.ttlMs * RENEW_AFTER;
+      } catch (error) {
+        if (isCanceled(error)) return;
+        pauseMs = Math.min(RETRY_MS, this.#lease.ttlMs * RENEW_AFTER);
+      }
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { place } = this.#deps;
+    const since = this.#awake();
+    const next: Lease = { ...this.#lease, beat: this.#lease.beat + 1 };
+    const version = (await place.replace(next, this.#version)) ?? (await this.#versionOf(next));
+    if (version === undefined) return;
+    this.#lease = next;
+    this.#version = version;
+    this.#since = since;
+  }
+
+  /** The version of our own renewal whose answer was lost. Anything else there means that the lease is lost. */
+  async #versionOf(ours: Lease): Promise<string | undefined> {
+    const kept = await this.#deps.place.read();
+    const now = kept?.lease;
+    if (kept && now?.epoch === ours.epoch && now.beat === ours.beat && now.owner?.runId === this.owner.runId)
+      return kept.version;
+    this.#lostTo = now?.owner ? describeLock(now.owner) : 'It was removed.';
+    return undefined;
+  }
+
+  #lost(why: string): ProxwrightError {
+    return lockLost(this.#deps.place.shown, why);
+  }
+}
+
+export function lockLost(shown: string, why: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'LOCK_LOST',
+    where: { file: shown },
+    detail: `This run no longer holds the lock of the state. ${why}`,
+    hint: 'Nothing more was changed. When the other run has ended, run the command again: it resumes.',
+  });
+}

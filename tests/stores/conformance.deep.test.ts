@@ -1,0 +1,75 @@
+/** Every store keeps the same contract, on the real server that holds it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keepsTheContract, owner } from '../../src/state/testing/conformance.ts';
+import { POSTGRES, S3, type StoreScene, saySkipped } from './stores.ts';
+
+for (const kind of [POSTGRES, S3]) {
+  if (kind.missing !== undefined) saySkipped(`the store in ${kind.name}`, kind.missing);
+
+  describe.skipIf(kind.missing !== undefined)(`a store in ${kind.name}`, () => {
+    let scene: StoreScene;
+    beforeAll(async () => {
+      scene = await kind.start();
+    });
+    afterAll(() => scene.stop());
+
+    let stacks = 0;
+    let last = '';
+    let another: Awaited<ReturnType<StoreScene['open']>>;
+    const create = async () => {
+      last = `stack-${++stacks}`;
+      another = await scene.open(last);
+      return scene.open(last);
+    };
+    keepsTheContract({ create, another: () => another });
+
+    it('refuses what a run writes after another one took its lock', async () => {
+      const store = await create();
+      const lock = await store.lock(owner('one'));
+      await store.write('state.json', 'one');
+      await store.append('runs/1.jsonl', 'acknowledged');
+      await another.unlock({ evenOf: owner('one') });
+      const next = await another.lock(owner('two'));
+      await expect(store.append('runs/1.jsonl', 'late')).rejects.toMatchObject({ code: 'LOCK_LOST' });
+      await expect(store.append('runs/3.jsonl', 'late')).rejects.toMatchObject({ code: 'LOCK_LOST' });
+      await expect(store.write('state.json', 'late')).rejects.toMatchObject({ code: 'LOCK_LOST' });
+      await expect(store.remove('state.json')).rejects.toMatchObject({ code: 'LOCK_LOST' });
+      expect(await another.read('runs/1.jsonl')).toBe('acknowledged\n');
+      expect(await another.read('state.json')).toBe('one');
+      await another.append('runs/2.jsonl', 'two');
+      await lock.release();
+      expect(await another.holder()).toMatchObject({ owner: { runId: 'two' } });
+      await next.release();
+      expect(await store.read('runs/2.jsonl')).toBe('two\n');
+    });
+
+    it('lets one of many runs have the lock', async () => {
+      await create();
+      const views = await Promise.all(Array.from({ length: 6 }, () => scene.open(last)));
+      const tries = await Promise.allSettled(views.map((view, index) => view.lock(owner(`run-${index}`))));
+      const taken = tries.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      expect(taken).toHaveLength(1);
+      await taken[0]?.release();
+    });
+
+    it('keeps the stacks of one server apart', async () => {
+      const one = await create();
+      const lock = await one.lock(owner('one'));
+      await one.write('state.json', 'one');
+      const two = await create();
+      const other = await two.lock(owner('two'));
+      expect(await two.read('state.json')).toBeUndefined();
+      await Promise.all([lock.release(), other.release()]);
+    });
+
+    it('goes on after a restart of its server', async () => {
+      const store = await create();
+      const lock = await store.lock(owner('one'));
+      await store.append('runs/1.jsonl', 'before');
+      await scene.restart?.();
+      await store.append('runs/1.jsonl', 'after');
+      expect(await another.read('runs/1.jsonl')).toBe('before\nafter\n');
+      await lock.release();
+    });
+  });
+}
