@@ -24,6 +24,7 @@ export type SettingValue =
 /** The commands of Proxwright that a hint can name. */
 export const HINT_COMMANDS = [
   'apply',
+  'destroy',
   'import',
   'init',
   'output',

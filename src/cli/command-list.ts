@@ -5,6 +5,7 @@
 import type { CommandRow } from './command.ts';
 import { EXAMPLE_NAMES } from './examples.ts';
 import {
+  DESTROY_DATA,
   evidenceOptions,
   listed,
   metrics,
@@ -176,6 +177,7 @@ Examples:
       { flags: '--stop', about: 'stop running VMs immediately instead of shutting them down' },
       { flags: '--refuse-running', about: 'refuse to destroy running VMs' },
       { flags: '--all', about: 'also destroy the templates it built and the images it downloaded or uploaded' },
+      DESTROY_DATA,
     ],
     load: async () => (await import('./commands/destroy.ts')).runDestroy,
   },

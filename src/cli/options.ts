@@ -44,11 +44,18 @@ export const ONLY: OptionRow = {
   repeatable: true,
 };
 
+export const DESTROY_DATA: OptionRow = {
+  flags: '--destroy-data <name>',
+  about: 'destroy the disks that this VM keeps (keep: true)',
+  repeatable: true,
+};
+
 export const PLANNING_OPTIONS: readonly OptionRow[] = [
   ONLY,
   { flags: '--allow-delete', about: 'delete VMs that are no longer in the file' },
   { flags: '--allow-restart', about: 'restart VMs whose change needs it, even if the file says never' },
   { flags: '--replace <address>', about: 'destroy this VM and create it again', repeatable: true },
+  DESTROY_DATA,
 ];
 
 /** `when` names the condition under which they apply. */

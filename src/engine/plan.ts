@@ -101,6 +101,8 @@ export interface DestroyInput {
   readonly running: DestroyContext['running'];
   /** Also templates and images, which other stacks may use. */
   readonly all?: boolean;
+  /** Names of VMs whose kept disks may be destroyed. */
+  readonly destroyData?: readonly string[];
 }
 
 /** The plan that takes a stack away: everything of ours, in the reverse order of its making. Pure. */
@@ -116,6 +118,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
     recordedState: input.state,
     observed,
     running,
+    destroyData: input.destroyData ?? [],
     isSelected,
   };
   const plans = KINDS.toReversed().map((kind) => kind.planDestroy(context));
@@ -159,12 +162,13 @@ function planOf(
   };
 }
 
-function optionsOf({ only = [], allowDelete, allowRestart, replace = [] }: PlanOptions): PlannedWith {
+function optionsOf({ only = [], allowDelete, allowRestart, replace = [], destroyData = [] }: PlanOptions): PlannedWith {
   return {
     ...(only.length > 0 && { only }),
     ...(allowDelete && { allowDelete }),
     ...(allowRestart && { allowRestart }),
     ...(replace.length > 0 && { replace }),
+    ...(destroyData.length > 0 && { destroyData }),
   };
 }
 

@@ -68,6 +68,8 @@ export interface PlanOptions {
   /** Restart where a change needs it, also VMs whose file says `restart: never`. */
   readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
+  /** Names of VMs whose kept disks may be destroyed. */
+  readonly destroyData?: readonly string[];
   /** The ownership lines go on saying that the VMs are not complete. */
   readonly asIncomplete?: boolean;
   /** A VM counts as lost only where its line names the address and, where the file gives an id, the VM has it. */
@@ -175,7 +177,7 @@ export class Session {
   }
 
   async planDestroy(
-    options: Pick<DestroyInput, 'only' | 'running' | 'all'> & Pick<PlanOptions, 'checkPrivileges'>,
+    options: Pick<DestroyInput, 'only' | 'running' | 'all' | 'destroyData'> & Pick<PlanOptions, 'checkPrivileges'>,
   ): Promise<PlanResult> {
     const { stack, pve, signal, clock } = this.#input;
     const { secrets } = this.#input;

@@ -117,6 +117,7 @@ export interface PlannedWith {
   readonly allowDelete?: boolean;
   readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
+  readonly destroyData?: readonly string[];
 }
 
 export interface Fingerprints {

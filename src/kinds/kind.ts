@@ -82,6 +82,8 @@ export interface PlanOptions {
   readonly allowRestart?: boolean;
   /** Resources to be replaced, because the user asked for it. */
   readonly replace?: readonly string[];
+  /** Names of VMs whose kept disks may be destroyed. */
+  readonly destroyData?: readonly string[];
   /** Ownership lines keep marking the VMs as incomplete, because the caller has more to do than this plan. */
   readonly asIncomplete?: boolean;
   /** A VM counts as lost only if its line names the address and, if the file sets an id, the VM has it. */
@@ -116,6 +118,8 @@ export interface DestroyContext {
   readonly observed: Observed;
   /** What to do with a VM that runs. */
   readonly running: 'shutdown' | 'stop' | 'refuse';
+  /** Names of VMs whose kept disks may be destroyed. */
+  readonly destroyData: readonly string[];
   isSelected(address: Address): boolean;
 }
 

@@ -17,6 +17,7 @@ export interface DestroyOptions extends StackOptions {
   readonly stop?: boolean;
   readonly refuseRunning?: boolean;
   readonly all?: boolean;
+  readonly destroyData?: readonly string[];
 }
 
 export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps): Promise<ExitCode> {
@@ -29,8 +30,10 @@ export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps
     const { deps, session } = run;
     const { stack } = opened;
     const only = options.only ?? [];
-    checkPlanning({ only }, stack, session.state);
-    const plan = requirePlan(await session.planDestroy({ only, running, all: options.all === true }), deps);
+    const { destroyData = [] } = options;
+    checkPlanning({ only, destroyData }, stack, session.state);
+    const all = options.all === true;
+    const plan = requirePlan(await session.planDestroy({ only, running, all, destroyData }), deps);
     showProblems(plan.warnings, deps);
     const view = destroyView(deps);
     view.plan(plan);

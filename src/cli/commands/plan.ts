@@ -11,6 +11,7 @@ export interface PlanningOptions extends StackOptions {
   readonly allowDelete?: boolean;
   readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
+  readonly destroyData?: readonly string[];
 }
 
 export interface PlanCommandOptions extends PlanningOptions {
@@ -28,6 +29,7 @@ export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): P
   return options.exitCode && hasChanges(plan) ? 2 : 0;
 }
 
-export function planOptions({ only = [], allowDelete = false, allowRestart = false, replace = [] }: PlanningOptions) {
-  return { only, allowDelete, allowRestart, replace };
+export function planOptions(options: PlanningOptions) {
+  const { only = [], allowDelete = false, allowRestart = false, replace = [], destroyData = [] } = options;
+  return { only, allowDelete, allowRestart, replace, destroyData };
 }

@@ -24,6 +24,7 @@ const planSchema = z.looseObject({
       allowDelete: z.boolean(),
       allowRestart: z.boolean(),
       replace: z.array(z.string()),
+      destroyData: z.array(z.string()),
     })
     .partial()
     .optional(),

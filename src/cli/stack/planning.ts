@@ -139,11 +139,31 @@ function completion({ address, fields }: ResolvedVm, state: StackState): Change 
 }
 
 /** Every address on the command line must match something: a typing error would silently do nothing. */
-export function checkPlanning({ only = [], replace = [] }: PlanOptions, stack: ResolvedStack, state: StackState): void {
+export function checkPlanning(
+  { only = [], replace = [], destroyData = [] }: PlanOptions,
+  stack: ResolvedStack,
+  state: StackState,
+): void {
   const named = [...machinesOf(stack), ...stack.images].map(({ address }) => address);
   const addresses = [...named, ...(Object.keys(state.vms) as Address[])]; // the keys of the state are addresses
   checkSelectors('--only', only, addresses);
   checkSelectors('--replace', replace, addresses);
+  checkNames(destroyData, [
+    ...stack.vms.map(({ fields }) => fields.name),
+    ...Object.values(state.vms).map(({ name }) => name),
+  ]);
+}
+
+function checkNames(names: readonly string[], known: readonly string[]): void {
+  for (const name of names.filter((each) => !known.includes(each))) {
+    const guess = closest(name, known);
+    throw new ProxwrightError({
+      code: 'MISSING_REFERENCE',
+      where: { file: `--destroy-data ${name}` },
+      detail: `No VM of this stack has the name "${name}".`,
+      hint: guess ? `Did you mean "${guess}"?` : 'Give the name of the VM, not its address.',
+    });
+  }
 }
 
 function checkSelectors(option: string, selectors: readonly string[], known: readonly Address[]): void {

@@ -127,10 +127,14 @@ function desireDisk(desired: Collector, slot: string, disk: DiskFields): void {
     return;
   }
   const volumeFields = VOLUME_ROWS.flatMap((row) => volumeField(row, disk, path));
-  const { size: sizeBytes, storage, format } = disk;
+  const { size: sizeBytes, storage, format, keep } = disk;
+  // Only recorded: the server knows no such mark.
+  const kept: DesiredField[] =
+    keep === undefined ? [] : [{ path: `${path}.keep`, value: keep, words: 'boolean', parts: ['keep'] }];
   desired.add(slot, { kind: 'disk', set, sizeBytes, storage, format, create: creationOf(disk) }, [
     ...volumeFields,
     ...fields,
+    ...kept,
   ]);
 }
 

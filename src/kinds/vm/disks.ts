@@ -109,7 +109,7 @@ export function isCdromSatisfied(desired: DesiredCdrom, drive: Drive): boolean {
 }
 
 /** What a file says about the volume, not the drive; none of it is sent for an existing drive. */
-const VOLUME_PARTS = ['size', 'storage', 'format', 'import-from'] as const;
+const VOLUME_PARTS = ['size', 'storage', 'format', 'import-from', 'keep'] as const;
 type VolumePart = (typeof VOLUME_PARTS)[number];
 
 function isVolumePartSatisfied(desired: DesiredDisk, part: VolumePart, drive: Drive): boolean {
@@ -120,8 +120,9 @@ function isVolumePartSatisfied(desired: DesiredDisk, part: VolumePart, drive: Dr
       return desired.storage === undefined || storageOf(drive) === desired.storage;
     case 'format':
       return desired.format === undefined || [desired.format, undefined].includes(formatOfVolume(drive));
-    // Proxmox does not report where a volume was copied from.
+    // Proxmox does not report where a volume was copied from, and knows nothing of keeping it.
     case 'import-from':
+    case 'keep':
       return true;
   }
 }

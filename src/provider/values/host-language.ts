@@ -37,6 +37,8 @@ export function inHostLanguage(hint: Hint): string {
 /** The host knows the address of the resource; a hint cannot. */
 function hostCommand(ours: Command): string {
   const { command, args } = ours;
+  // The host has no such option.
+  if (args.includes('--destroy-data')) return 'terraform apply with keep = false, then terraform destroy';
   switch (command) {
     case 'apply': {
       if (args.includes('--only')) return 'terraform apply -target=ADDRESS';

@@ -32,7 +32,9 @@ export const cdDriveIsNoDisk: VmRule = {
   *check(vm) {
     for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
       if (disk.iso === undefined || disk.remove) continue;
-      const others = written(disk).filter((key) => rowsOfDiskOption(key).some(({ facts }) => facts.on === 'disk'));
+      const others = written(disk).filter(
+        (key) => key === 'keep' || rowsOfDiskOption(key).some(({ facts }) => facts.on === 'disk'),
+      );
       if (others.length > 0) {
         yield {
           vm,

@@ -146,6 +146,12 @@ export const diskFieldsSchema = z.strictObject({
     { description: 'Serial number the guest sees.', wire: ['drive', 'serial'], effect: 'live' },
   ),
   limits: limits.optional(),
+  keep: field(z.boolean().optional(), {
+    description:
+      'Keep the volume: it survives a replacement of the VM, and nothing destroys it unless you name the VM with `--destroy-data`.',
+    effect: 'none',
+    on: 'disk',
+  }),
   remove: field(z.literal(true).optional(), {
     description: 'Remove the disk and destroy its volume.',
     wire: ['drive'],

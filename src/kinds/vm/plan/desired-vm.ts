@@ -32,6 +32,8 @@ export interface VmPlanInput {
   readonly readyMs: number;
   /** The limit of each disk that moves to another storage or format. */
   readonly diskMoveBytesPerSecond?: number | undefined;
+  /** Names of VMs whose kept disks may be destroyed. */
+  readonly destroyData?: readonly string[] | undefined;
   /** The plan may restart the VM for changes that need it. */
   readonly mayRestart: boolean;
   /** Its ownership line says that it is not finished. */

@@ -2,7 +2,7 @@
 import { compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Change } from '../../change.ts';
 import { textOfWords } from '../../fields/words.ts';
-import type { Observed } from '../../observed.ts';
+import type { Observed, ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { heldVolumes } from '../actions/seed.ts';
@@ -30,6 +30,7 @@ import {
   type VmPlanInput,
 } from './desired-vm.ts';
 import { checkMoves, type DiskMove, diskMoves, isMove, moveSteps, withoutOfflineMoves } from './disk-moves.ts';
+import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { notesOn, withNotes } from './notes.ts';
 
 export function planExisting(
@@ -55,6 +56,13 @@ export function planExisting(
   if (impossible.length > 0) return undefined;
   const before = findings.problems.length;
   if (differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
+  const removed = removedSlots(diff.differences, desired);
+  const observedVm: ObservedVm = { kind: 'present', vm: actual };
+  const { destroyData = [] } = input;
+  // The mark is recorded: the file cannot have it beside `remove`.
+  const keeping = { address: vm.address, vm, recorded, observedVm, destroyData };
+  const kept = keptProblem(keeping, keptVolumes(keeping, removed), 'apply');
+  if (kept) findings.problems.push(kept);
   if (findings.problems.length > before) return undefined;
   const isMigrated = migrates(vm, recorded, actual);
   const moves = diskMoves(diff.differences, desired, values, {
@@ -81,7 +89,7 @@ export function planExisting(
       unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path)),
       restartPending: input.mayRestart ? [] : [...pendingAfter(actual, diff), ...postponed],
       restarts: steps.some(isRestart),
-      ...removedVolumes(differences, desired, values),
+      ...removedVolumes(removed, values),
       ...withNotes([...notesOn(input, recorded, actual), ...movesNotes]),
       ...outsideChanges(vm, recorded, actual),
     },
@@ -183,13 +191,12 @@ function outsideChanges({ fields }: ResolvedVm, recorded: VmRecord, actual: VmOb
 }
 
 /** Drives that the file removes, with their volumes. */
-function removedVolumes(
-  differences: readonly Difference[],
-  desired: DesiredConfig,
-  values: ReadonlyMap<string, string>,
-): Pick<Change, 'destroys'> {
-  const removed = differences.flatMap(({ key }) => (desired.get(key)?.desired.kind === 'absent' ? [key] : []));
-  const destroys = volumesOf(values, new Set(removed));
+function removedSlots(differences: readonly Difference[], desired: DesiredConfig): ReadonlySet<string> {
+  return new Set(differences.flatMap(({ key }) => (desired.get(key)?.desired.kind === 'absent' ? [key] : [])));
+}
+
+function removedVolumes(slots: ReadonlySet<string>, values: ReadonlyMap<string, string>): Pick<Change, 'destroys'> {
+  const destroys = volumesOf(values, slots);
   return destroys.length > 0 ? { destroys } : {};
 }
 

@@ -20,6 +20,7 @@ import {
 import { checkRoom, checkVm } from './checks.ts';
 import type { VmPlan } from './desired-vm.ts';
 import { forkedVms, forkProblem } from './forks.ts';
+import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { halfMadeProblem, halfMadeVms, lockWarnings } from './locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
@@ -129,12 +130,17 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     asIncomplete: options.asIncomplete === true,
     readyMs: stack.rollout.timeouts.readyMs,
     diskMoveBytesPerSecond: stack.rollout.diskMoveBytesPerSecond,
+    destroyData: options.destroyData,
     ids: context.ids,
   };
   if (!recorded || !context.isReplaced(vm.address)) {
     return renamed(vm, context, planVm({ ...common, recorded }, findings));
   }
-  const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid }, findings);
+  const observedVm = context.observed.vms.get(vm.address);
+  const keeping = { address: vm.address, vm, recorded, observedVm, destroyData: options.destroyData ?? [] };
+  const kept = keptProblem(keeping, keptVolumes(keeping), 'apply');
+  if (kept) findings.problems.push(kept);
+  const made = kept ? undefined : planVm({ ...common, recorded: undefined, freedId: recorded.vmid }, findings);
   if (!made) return undefined;
   const change = {
     ...made.change,

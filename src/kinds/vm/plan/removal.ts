@@ -16,13 +16,14 @@ import { effectiveValues } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { forkedVms, forkProblem } from './forks.ts';
+import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { lostProblem, lostVms } from './lost-vms.ts';
 import { formerAddress } from './moves.ts';
 import { waitOrder } from './wait-order.ts';
 
 /** Recorded machines that are no longer in the file; deleted only with --allow-delete. */
 export function removedMachines(
-  { stack, state, observed, options, isSelected }: PlanContext,
+  { stack, state, observed, options, findings, isSelected }: PlanContext,
   prefixes: readonly AddressKind[],
   reasons: Readonly<Record<'forget' | 'delete' | 'keep', string>>,
 ): ResourcePlan[] {
@@ -32,6 +33,10 @@ export function removedMachines(
     .map(([address, recorded]): ResourcePlan => {
       const observedVm = observed.vms.get(address);
       const kind = observedVm?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
+      const { destroyData = [] } = options;
+      const keeping = { address, vm: undefined, recorded, observedVm, destroyData };
+      const problem = kind === 'delete' ? keptProblem(keeping, keptVolumes(keeping), 'apply') : undefined;
+      if (problem) findings.problems.push(problem);
       return {
         change: {
           address,
@@ -53,10 +58,13 @@ export function removedMachines(
 export function destroyMachines(context: DestroyContext, prefixes: readonly AddressKind[]): KindPlan {
   const { stack, state, observed, isSelected } = context;
   const removed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isSelected(address));
-  const problems = removed.flatMap(
-    ([address, recorded]) => refusal(address, recorded, observed.vms.get(address)) ?? [],
-  );
   const desired = new Map(stack.vms.map((vm) => [vm.address, vm]));
+  const problems = removed.flatMap(([address, recorded]) => {
+    const observedVm = observed.vms.get(address);
+    const keeping = { address, vm: desired.get(address), recorded, observedVm, destroyData: context.destroyData };
+    const problem = refusal(address, recorded, observedVm);
+    return problem ?? keptProblem(keeping, keptVolumes(keeping), 'destroy') ?? [];
+  });
   // What another copy of the stack made beside ours is not destroyed; what it took over from this state stops the destroy.
   const ids = new Set(removed.map(([, { vmid }]) => vmid));
   const taken = prefixes.includes('vm') ? forkedVms(context).filter(({ vm }) => ids.has(vm.vmid)) : [];

@@ -6,6 +6,7 @@ import type { Neighbours } from '../../../kinds/observed.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
+import { keptSlots } from '../../../kinds/vm/plan/kept-disks.ts';
 import { lostVms } from '../../../kinds/vm/plan/lost-vms.ts';
 import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { allUnknown, changeAt, textAt, type ValueChange, valueIn } from '../../adapter/attributes.ts';
@@ -153,6 +154,8 @@ export async function planVmUpdate(
   });
   if (replaced.length > 0) {
     known.noteLeaving(state);
+    const kept = [...keptSlots(undefined, recordedVm(state, prior.kept))];
+    if (kept.length > 0) return { planned, replace: [], notes: replaced.map((change) => keptRefusal(change, kept)) };
     const notes = replaced.map((change) => replacementWarning(change, keepsNameAndId(planned, state)));
     return { planned, replace: replaced.map(({ path }) => path.map(attribute)), notes };
   }
@@ -186,6 +189,19 @@ function replacementWarning(
     severity: 'warning',
     summary: 'This VM will be replaced',
     detail: `${path.join('.')} changes from ${shown(before)} to ${shown(after)}, and ${reason}. The VM and its disks are destroyed, and a new VM is created.${order}`,
+    path: path.slice(0, 1).map(attribute),
+  };
+}
+
+/** The host destroys the old VM before it creates the new one, so nothing could hold the volumes in between. */
+function keptRefusal(
+  { path, reason }: ValueChange & { readonly reason: string },
+  slots: readonly string[],
+): ProviderDiagnostic {
+  return {
+    severity: 'error',
+    summary: 'Disks are marked as kept',
+    detail: `${path.join('.')} changes, and ${reason}. Replacing the VM would destroy ${slots.join(', ')}, which the configuration keeps: keep = true. Undo the change. If the data may go, set keep = false, apply that, and then make this change.`,
     path: path.slice(0, 1).map(attribute),
   };
 }

@@ -45,13 +45,23 @@ export function recordedVm(state: CtyObject, kept: VmPrivate): VmRecord {
     node: textAt(state, 'current_node') ?? node,
     name: textAt(state, 'name') ?? '',
     phase: 'complete',
-    lastApplied: { ...kept.applied, node, power },
+    lastApplied: { ...kept.applied, ...keptMarks(state), node, power },
     secrets: {},
     macs: textsOf(state.macs),
     addresses: addressesOf(state),
     ...(kept.seed && { seed: kept.seed }),
     ...(kept.oldSeeds && { oldSeeds: kept.oldSeeds }),
   };
+}
+
+/** The state of the host says which disks outlive the VM. */
+function keptMarks({ disks }: CtyObject): Record<string, boolean> {
+  const slots = isObject(disks) ? Object.entries(disks) : [];
+  return Object.fromEntries(
+    slots.flatMap(([slot, disk]): [string, boolean][] =>
+      isObject(disk) && disk.keep === true ? [[`disks.${slot}.keep`, true]] : [],
+    ),
+  );
 }
 
 export function addressesOf(state: CtyObject): Record<string, string[]> {

@@ -162,7 +162,7 @@ export class Scene {
 
   destroy(
     text: string | ResolvedStack,
-    options: Partial<Pick<DestroyInput, 'all' | 'only' | 'running'>> = {},
+    options: Partial<Pick<DestroyInput, 'all' | 'only' | 'running' | 'destroyData'>> = {},
   ): Promise<RunEnd> {
     return this.#run(text, 'destroy', async (session) => {
       const planned = await session.planDestroy({ running: 'stop', ...options });
