@@ -22,7 +22,7 @@ const layering = Object.entries(allowed).map(([folder, imports]) => ({
 }));
 
 /** Optional peer dependencies, installed here for the tests. */
-const DRIVERS = '^node_modules/(pg|aws4fetch)/';
+const DRIVERS = '(^|/)node_modules/(pg|aws4fetch)/';
 
 /** The simulator shares the wire vocabulary with the client, never the client itself. */
 const simulator = {
