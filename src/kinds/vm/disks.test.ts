@@ -111,6 +111,8 @@ describe('the volumes that are destroyed', () => {
     ['sata0', 'none,media=cdrom'],
     ['unused3', 'tank:vm-101-disk-9,x=1'],
     ['xunused1', 'tank:vm-101-disk-8'],
+    ['unused3x', 'tank:vm-101-disk-7'],
+    ['unused12', 'local:101/vm-101-disk-6.raw'],
   ]);
 
   it('with the VM are those of its drives and the unused ones, and no ISO', () => {
@@ -118,6 +120,7 @@ describe('the volumes that are destroyed', () => {
       { slot: 'scsi0', volume: 'tank:vm-101-disk-0', sizeBytes: 32 * GIB },
       { slot: 'ide2', volume: 'tank:vm-101-cloudinit', sizeBytes: 4 * MIB },
       { slot: 'unused3', volume: 'tank:vm-101-disk-9', sizeBytes: undefined },
+      { slot: 'unused12', volume: 'local:101/vm-101-disk-6.raw', sizeBytes: undefined },
     ]);
   });
 

@@ -41,4 +41,29 @@ describe('the comparison of a VM with the file', () => {
       expect.objectContaining({ key: 'net1', equal: false }),
     ]);
   });
+
+  it('marks what waits for a restart, and nothing else', () => {
+    const waiting = observedVm(
+      new Map([
+        ['memory', '2048'],
+        ['name', 'web'],
+      ]),
+      {
+        running: true,
+        pending: new Map([['memory', '4096']]),
+      },
+    );
+    const some = vmFieldsSchema.parse({ name: 'web', node: 'pve1', memory: '4GiB' });
+    const compared = comparedFields(desiredConfig(some, {}), waiting, undefined);
+    expect(compared).toContainEqual({
+      path: 'memory',
+      key: 'memory',
+      desired: '4GiB',
+      observed: '4GiB',
+      equal: true,
+      restartPending: true,
+    });
+    expect(compared.filter(({ restartPending }) => restartPending).map(({ path }) => path)).toEqual(['memory']);
+    expect(compared.filter(({ path }) => path === 'memory')).toHaveLength(1);
+  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../base/secret.ts';
-import { appliedValues } from '../desired.ts';
+import { appliedValues, type DesiredConfig, type DesiredField } from '../desired.ts';
 import { type DesiredContext, desiredConfig } from '../desired-config.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
 import { secretDigest } from '../secret-values.ts';
@@ -212,5 +212,128 @@ describe('a field that was removed from the file', () => {
       differences: [],
       unmanaged: ['memory'],
     });
+  });
+});
+
+describe('a disk that is removed', () => {
+  const values = new Map([...VALUES, ['scsi1', 'tank:vm-101-disk-1,size=1G'], ['protection', '1']]);
+  const disks = { scsi1: { remove: true as const } };
+
+  it('is refused while protection is on, unless the file switches it off', () => {
+    expect(differencesOf({ disks }, { values })).toMatchObject([
+      { effect: 'impossible', reason: 'Protection is on, so scsi1 cannot be removed.' },
+    ]);
+    expect(differencesOf({ disks, protection: true }, { values })).toMatchObject([{ effect: 'impossible' }]);
+    expect(differencesOf({ disks, protection: false }, { values })).toMatchObject([
+      { path: 'protection', effect: 'live' },
+      { path: 'disks.scsi1.remove', effect: 'live' },
+    ]);
+  });
+});
+
+describe('the storage of the cloud-init drive', () => {
+  const values = new Map([...VALUES, ['ide2', 'tank:vm-101-cloudinit,media=cdrom']]);
+  const fields = { cloud_init: { storage: 'local' } };
+  const applied = { 'cloud_init.storage': 'tank' };
+
+  it('differs only if the file changed it since the last apply', () => {
+    expect(lines(fields, { values, applied })).toEqual(['cloud_init.storage: "tank" → "local" (file, restart)']);
+    expect(lines(fields, { values, applied, running: false })).toEqual([
+      'cloud_init.storage: "tank" → "local" (file, live)',
+    ]);
+    expect(lines(fields, { values, applied: { 'cloud_init.storage': 'local' } })).toEqual([]);
+    expect(lines({ cloud_init: { storage: 'tank' } }, { values, applied: { 'cloud_init.storage': 'x' } })).toEqual([]);
+    expect(lines(fields, { values, applied: {} })).toEqual([]);
+  });
+
+  it('is refused for a slot that something else has', () => {
+    const taken = new Map([...VALUES, ['ide2', 'none,media=cdrom']]);
+    expect(differencesOf(fields, { values: taken })).toMatchObject([
+      { reason: 'ide2 is taken, so the cloud-init drive cannot be created there; choose another cloud_init.slot.' },
+    ]);
+  });
+});
+
+describe('cloud-init files in one volume', () => {
+  const file = (path: string, value: string): DesiredField => ({
+    path,
+    value,
+    words: 'raw',
+    parts: ['file'],
+    inCloudInitFile: true,
+  });
+  const desired: DesiredConfig = new Map([
+    [
+      'ide2',
+      {
+        key: 'ide2',
+        desired: { kind: 'cdrom', set: {}, file: 'local:iso/new.iso', seed: true },
+        fields: [file('cloud_init.user_data', 'u2'), file('cloud_init.meta_data', 'm1')],
+      },
+    ],
+  ]);
+  const vm = observedVm(new Map([...VALUES, ['ide2', 'local:iso/old.iso,media=cdrom']]));
+  const differences = (recorded: Record<string, unknown> | undefined) =>
+    diffVm(desired, vm, recorded).differences.map(({ path, before, after }) => [path, before, after]);
+
+  it('differ by the recorded values', () => {
+    expect(differences({ 'cloud_init.user_data': 'u1', 'cloud_init.meta_data': 'm1' })).toEqual([
+      ['cloud_init.user_data', 'u1', 'u2'],
+    ]);
+    expect(differences(undefined)).toEqual([
+      ['cloud_init.user_data', null, 'u2'],
+      ['cloud_init.meta_data', null, 'm1'],
+    ]);
+  });
+
+  it('are one difference if only the volume is another', () => {
+    expect(differences({ 'cloud_init.user_data': 'u2', 'cloud_init.meta_data': 'm1' })).toEqual([
+      ['cloud_init.user_data', 'u2', 'u2'],
+    ]);
+  });
+});
+
+describe('a value that is pending', () => {
+  it('takes effect immediately if the running VM has the desired one', () => {
+    const vm = observedVm(VALUES, { running: true, pending: new Map([['memory', '8192']]) });
+    expect(diffVm(desiredOf({ memory: '2GiB' }), vm, undefined).differences).toMatchObject([{ effect: 'live' }]);
+    expect(diffVm(desiredOf({ memory: '4GiB' }), vm, undefined)).toMatchObject({
+      differences: [{ path: 'memory', effect: 'restart' }],
+      restartPending: [],
+    });
+  });
+
+  it('is verified, except the size of a disk that is not plugged in yet', () => {
+    const disks = { sata1: { storage: 'tank', size: '8GiB' } };
+    const pending = new Map([['sata1', 'tank:vm-101-disk-1,size=1G']]);
+    expect(verifyVm(desiredOf({ disks }), observedVm(VALUES, { running: true, pending }))).toEqual([]);
+    const plugged = observedVm(new Map([...VALUES, ...pending]), { running: true });
+    expect(verifyVm(desiredOf({ disks, memory: '4GiB' }), plugged)).toMatchObject([
+      { path: 'memory', before: '2GiB', after: '4GiB' },
+      { path: 'disks.sata1.size', effect: 'live' },
+    ]);
+  });
+});
+
+describe('a recorded value', () => {
+  it('means the same in other case, order and space', () => {
+    const values = new Map([...VALUES, ['name', 'WEB']]);
+    expect(lines({ name: 'db' }, { values, applied: { name: ' web ' } })).toEqual(['name: "WEB" → "db" (file, live)']);
+    expect(lines({ name: 'db' }, { values, applied: { name: 'other' } })).toEqual(['name: "WEB" → "db" (both, live)']);
+    expect(lines({ tags: ['c'] }, { applied: { tags: ['x'] } })).toEqual(['tags: ["a","b"] → ["c"] (both, live)']);
+  });
+
+  it('of a field that is gone is reported unless it was null or a removal', () => {
+    const applied = { 'cpu.cores': 2, memory: null, 'nics.net3.remove': true };
+    expect(diffVm(desiredOf({}), observedVm(VALUES), applied).unmanaged).toEqual(['cpu.cores']);
+    expect(diffVm(desiredOf({}), observedVm(VALUES), undefined).unmanaged).toEqual([]);
+  });
+
+  it('of a disk made from another image is named in the refusal', () => {
+    const disks = { scsi0: { storage: 'tank', import_from: 'local:import/b.qcow2' } };
+    const applied = { 'disks.scsi0.import_from': 'local:import/a.qcow2' };
+    expect(differencesOf({ disks }, { applied })).toMatchObject([
+      { reason: 'scsi0 has been made from local:import/a.qcow2 and is not made again.' },
+    ]);
   });
 });

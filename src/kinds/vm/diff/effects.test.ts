@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { effectOf } from './effects.ts';
 
 const NET = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
+const CLOUD_INIT = 'tank:vm-101-cloudinit,media=cdrom';
 const DISK = 'tank:vm-101-disk-0,size=32G';
 
 /** A running VM with the default hotplug features, unless told otherwise. */
@@ -68,6 +69,30 @@ describe('a change of a running VM', () => {
     ['scsi0', DISK, 'none,media=cdrom', {}, 'impossible'],
     ['tpmstate0', 'tank:vm-101-disk-4,version=v2.0', 'tank:vm-101-disk-4,version=v1.2', {}, 'impossible'],
     ['efidisk0', 'tank:vm-101-disk-3,efitype=4m', 'tank:vm-101-disk-3,efitype=2m', {}, 'impossible'],
+    ['agent', '0', '1', {}, 'restart'],
+    ['agent', '0', '0,fstrim_cloned_disks=1', {}, 'restart'],
+    ['agent', 'enabled=0', 'enabled=0,type=isa', {}, 'live'],
+    ['agent', '1', 'enabled=0,type=isa', {}, 'restart'],
+    ['net0', 'virtio=BC:24:11:00:00:01', 'virtio=BC:24:11:00:00:01,tag=5', { hotplug: 'disk' }, 'restart'],
+    ['net0', NET, 'virtio=BC:24:11:00:00:01', { hotplug: 'disk' }, 'restart'],
+    ['net0', 'virtio=BC:24:11:00:00:01', NET, { hotplug: 'disk' }, 'restart'],
+    ['hookscript', undefined, 'local:snippets/a.pl', {}, 'live'],
+    ['shares', '1000', '2000', {}, 'live'],
+    ['migrate_speed', '0', '10', {}, 'live'],
+    ['migrate_downtime', '0.1', '1', {}, 'live'],
+    ['vmstatestorage', undefined, 'tank', {}, 'live'],
+    ['cicustom', undefined, 'user=local:snippets/a.yaml', {}, 'live'],
+    ['no-such-key', '1', '2', {}, 'restart'],
+    ['xshares', '1', '2', {}, 'restart'],
+    ['sharesx', '1', '2', {}, 'restart'],
+    ['scsi0', DISK, `${DISK},product=x`, {}, 'restart'],
+    ['scsi0', DISK, `${DISK},vendor=x`, {}, 'restart'],
+    ['scsi0', DISK, `${DISK},queues=2`, {}, 'restart'],
+    ['scsi0', DISK, undefined, { boot: 'c', bootdisk: 'scsi0' }, 'impossible'],
+    ['scsi1', DISK, undefined, { boot: 'c', bootdisk: 'scsi0' }, 'live'],
+    ['ide2', CLOUD_INIT, 'local:iso/a.iso,media=cdrom', {}, 'impossible'],
+    ['scsi0', DISK, 'tank:vm-101-disk-0,size=32G', {}, 'live'],
+    ['scsi0', DISK, 'tank:vm-101-disk-0', {}, 'live'],
   ] as const)('of %s from %s to %s with %o is %s', (key, before, after, config, expected) => {
     expect(effect(key, before, after, config)).toBe(expected);
   });
@@ -77,5 +102,45 @@ describe('a change of a running VM', () => {
     expect(effectOf(change)).toEqual({ effect: 'live' });
     const shrink = { ...change, key: 'scsi0', before: DISK, after: 'tank:vm-101-disk-0,size=1G' };
     expect(effectOf(shrink)).toMatchObject({ effect: 'impossible', reason: 'scsi0 cannot shrink.' });
+  });
+});
+
+describe('an impossible change', () => {
+  const reason = (key: string, before: string, after: string | undefined, more: Record<string, string> = {}) => {
+    const current = new Map(Object.entries({ ostype: 'l26', boot: 'order=scsi0', [key]: before, ...more }));
+    const effect = effectOf({ key, before, after, running: true, current });
+    return effect.effect === 'impossible' ? effect.reason : effect.effect;
+  };
+
+  it('says why', () => {
+    expect(reason('scsi1', DISK, undefined, { protection: '1' })).toBe('Protection is on, so scsi1 cannot be removed.');
+    expect(reason('scsi0', DISK, undefined)).toBe(
+      'scsi0 is a disk the running VM boots from and cannot be unplugged; stop the VM first.',
+    );
+    expect(reason('scsi0', DISK, 'none,media=cdrom')).toBe(
+      'scsi0 cannot change between disk, CD drive and cloud-init drive.',
+    );
+    expect(reason('ide2', 'none,media=cdrom', CLOUD_INIT)).toBe(
+      'ide2 cannot change between disk, CD drive and cloud-init drive.',
+    );
+    expect(reason('scsi0', DISK, 'other:vm-101-disk-0')).toBe(
+      'The volume of scsi0 would be replaced; Proxwright does not move disks.',
+    );
+    const tpm = 'tank:vm-101-disk-4';
+    expect(reason('tpmstate0', `${tpm},version=v2.0`, `${tpm},version=v1.2`)).toBe(
+      'tpmstate0 cannot be changed after it has been created.',
+    );
+    expect(reason('ide2', CLOUD_INIT, 'local:iso/a.iso,media=cdrom')).toMatch(
+      /^ide2 holds Proxmox's cloud-init drive, .* Stop the VM first\.$/,
+    );
+  });
+
+  it('is possible with protection switched off by the same change, or with the VM stopped', () => {
+    const change = { key: 'scsi1', before: DISK, after: undefined, running: true };
+    const current = new Map([['protection', '1']]);
+    expect(effectOf({ ...change, current, unprotects: true }).effect).not.toBe('impossible');
+    expect(effectOf({ ...change, current, unprotects: false }).effect).toBe('impossible');
+    const medium = { key: 'ide2', before: CLOUD_INIT, after: 'local:iso/a.iso,media=cdrom', current: new Map() };
+    expect(effectOf({ ...medium, running: false })).toEqual({ effect: 'live' });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from '../desired.ts';
-import { isSatisfied, mergedText } from './merge.ts';
+import type { DesiredEntry, DesiredField, DesiredKey } from '../desired.ts';
+import { actualOf, isDevice, isFieldSatisfied, isSatisfied, mergedText, unsatisfied } from './merge.ts';
 
 const property = (set: Record<string, string | undefined>, base?: string): DesiredKey & { kind: 'property' } => ({
   kind: 'property',
@@ -90,6 +90,13 @@ describe('the text to write', () => {
   });
 });
 
+const ISO = 'local:iso/a.iso,media=cdrom,size=374M';
+const CLOUD_INIT = 'tank:vm-101-cloudinit,media=cdrom';
+const iso = (more: Partial<DesiredKey & { kind: 'cdrom' }> = {}) =>
+  ({ kind: 'cdrom', set: {}, file: 'local:iso/a.iso', ...more }) as const;
+const cloudInit = { kind: 'cloud-init-drive', storage: 'tank' } as const;
+const notes = (text: string | undefined, line?: string): DesiredKey => ({ kind: 'notes', text, line });
+
 const LINE = 'proxwright: stack=k address=vm.web vmid=101 uuid=3-4';
 const lineOf = (lineage: string): DesiredKey => ({ kind: 'notes', text: undefined, line: `${LINE}${lineage}` });
 
@@ -111,6 +118,22 @@ describe('a desired value', () => {
     ['description', lineOf(' lineage=a-1'), LINE, true],
     ['description', lineOf(''), `${LINE} lineage=a-1`, true],
     ['description', lineOf(' lineage=a-1'), `${LINE} lineage=a-2`, false],
+    ['description', lineOf(''), undefined, false],
+    ['description', notes('Ours.'), 'Ours.', true],
+    ['description', notes('Ours.'), 'Theirs.', false],
+    ['description', notes('Ours.'), undefined, false],
+    ['description', notes(undefined), LINE, false],
+    ['description', notes(undefined), undefined, true],
+    ['ide2', iso(), ISO, true],
+    ['ide2', iso({ file: 'none' }), ISO, false],
+    ['ide2', iso(), undefined, false],
+    ['ide2', cloudInit, CLOUD_INIT, true],
+    ['ide2', cloudInit, ISO, false],
+    ['ide2', cloudInit, undefined, false],
+    ['scsi0', disk(), undefined, false],
+    ['tags', { kind: 'absent' }, 'a', false],
+    ['net0', { kind: 'absent' }, undefined, true],
+    ['net0', { kind: 'absent' }, '', false],
   ] satisfies [string, DesiredKey, string | undefined, boolean][])(
     '%s %o of %s is fulfilled: %s',
     (key, desired, actual, is) => {
@@ -128,5 +151,100 @@ describe('a desired value', () => {
     [{ set: { ssd: '1' } }, false],
   ])('for a disk with %o is fulfilled by 32 GiB of qcow2 on local: %s', (more, is) => {
     expect(isSatisfied('scsi0', disk(more), 'local:101/vm-101-disk-0.qcow2,size=32G')).toBe(is);
+  });
+});
+
+describe('one field of a desired value', () => {
+  const field = (parts: readonly string[], words: DesiredField['words'] = 'raw'): DesiredField => ({
+    path: 'x',
+    value: null,
+    words,
+    parts,
+  });
+  const NIC = 'virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20';
+  const nic = property({ bridge: 'vmbr1', tag: '20' });
+  const ssd = disk({ set: { ssd: '1', discard: 'on' } });
+  const both = notes('Ours.', LINE);
+  it.each([
+    ['net0', nic, ['tag'], NIC, true],
+    ['net0', nic, ['bridge'], NIC, false],
+    ['net0', nic, ['tag', 'bridge'], NIC, false],
+    ['net0', nic, [], NIC, false],
+    ['net0', property({ firewall: '0' }), ['firewall'], undefined, false],
+    ['memory', property({ current: '512' }), ['current'], undefined, true],
+    ['memory', property({ current: '1024' }), ['current'], undefined, false],
+    ['scsi0', ssd, ['ssd'], 'tank:vm-101-disk-0,ssd=1', true],
+    ['scsi0', ssd, ['ssd', 'discard'], 'tank:vm-101-disk-0,ssd=1', false],
+    ['scsi0', ssd, ['ssd'], undefined, false],
+    ['ide2', iso(), ['file'], ISO, true],
+    ['ide2', iso({ set: { serial: 'x' } }), ['file'], ISO, true],
+    ['ide2', iso({ set: { serial: 'x' } }), ['file', 'serial'], ISO, false],
+    ['ide2', iso(), ['file'], undefined, false],
+    ['ide2', cloudInit, ['storage'], CLOUD_INIT, true],
+    ['ide2', cloudInit, ['storage'], ISO, false],
+  ] satisfies [string, DesiredKey, string[], string | undefined, boolean][])(
+    '%s %o, its %o, of %s is fulfilled: %s',
+    (key, desired, parts, actual, is) => {
+      const entry: DesiredEntry = { key, desired, fields: [] };
+      expect(isFieldSatisfied(entry, field(parts), actual)).toBe(is);
+    },
+  );
+
+  it.each([
+    ['notes', `Ours.`, true],
+    ['notes', LINE, false],
+    ['raw', LINE, true],
+    ['raw', 'Ours.', false],
+  ] as const)('of the notes, as %s, is fulfilled by %s: %s', (words, actual, is) => {
+    const entry: DesiredEntry = { key: 'description', desired: both, fields: [] };
+    expect(isFieldSatisfied(entry, field(['x'], words), actual)).toBe(is);
+  });
+});
+
+describe('what a desired value is compared with', () => {
+  const values = new Map([
+    ['ide2', ISO],
+    ['sata3', CLOUD_INIT],
+    ['tags', 'a'],
+  ]);
+
+  it('is its own key, and for a cloud-init drive the slot that has one', () => {
+    expect(actualOf({ key: 'ide2', desired: iso() }, values)).toBe(ISO);
+    expect(actualOf({ key: 'ide2', desired: cloudInit }, values)).toBe(CLOUD_INIT);
+    expect(actualOf({ key: 'ide2', desired: cloudInit }, new Map([['ide2', ISO]]))).toBe(ISO);
+  });
+
+  it('leaves those that are not satisfied', () => {
+    const desired = [
+      { key: 'ide2', desired: cloudInit },
+      { key: 'tags', desired: { kind: 'value', text: 'b' } as const },
+    ];
+    expect(unsatisfied(desired, values)).toEqual([desired[1]]);
+  });
+
+  it('is a device if Proxmox plugs it', () => {
+    expect(['net0', 'scsi0', 'tags', 'no-such-key'].map(isDevice)).toEqual([true, true, false, false]);
+  });
+});
+
+describe('the text to write for a key as a whole', () => {
+  it('is removed, replaced, or completed', () => {
+    expect(mergedText('tags', { kind: 'absent' }, 'a')).toBeUndefined();
+    expect(mergedText('tags', { kind: 'value', text: 'b' }, 'a')).toBe('b');
+    expect(mergedText('ide2', cloudInit, CLOUD_INIT)).toBe(CLOUD_INIT);
+    expect(mergedText('description', notes(undefined, LINE), undefined)).toBe(LINE);
+    expect(mergedText('description', notes(undefined), undefined)).toBe('');
+  });
+
+  it('has the uuid of the file, or the one it had, or none', () => {
+    const withUuid = { kind: 'value', text: 'uuid=3-4' } as const;
+    expect(mergedText('smbios1', withUuid, 'uuid=1-2')).toBe('uuid=3-4');
+    const without = { kind: 'value', text: 'family=x' } as const;
+    expect(mergedText('smbios1', without, undefined)).toBe('family=x');
+    expect(mergedText('smbios1', without, 'uuid=1-2')).toBe('family=x,uuid=1-2');
+  });
+
+  it('spells freeze-fs in the older way wherever it is', () => {
+    expect(mergedText('agent', property({ 'freeze-fs': '0' }), undefined)).toMatch(/(^|,)freeze-fs-on-backup=0/);
   });
 });
