@@ -159,6 +159,10 @@ describe('stored values', () => {
     expect(() => decoded(text, anyType)).toThrow(expect.objectContaining({ name: 'CtyError', message }));
   });
 
+  it('are refused at the top without a path', () => {
+    expect(() => fromJson([], 'string')).toThrow(expect.objectContaining({ name: 'CtyError', path: [] }));
+  });
+
   it('do not take an inherited property for an attribute', () => {
     expect(fromJson({}, ['object', Object.fromEntries([['toString', 'string'] as const])])).toEqual(
       objectOf([['toString', null]]),

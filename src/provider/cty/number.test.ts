@@ -37,6 +37,7 @@ describe('numberFromText', () => {
     ['-0.10000000000000000001', '-0.10000000000000000001'],
     ['1.00000000000000000010', '1.0000000000000000001'],
     ['12345678901234567890.5', '12345678901234567890.5'],
+    ['00012345678901234567890.5', '12345678901234567890.5'],
     ['1e-400', `0.${'0'.repeat(399)}1`],
   ])('keeps the digits of %s, which no JavaScript number has', (text, digits) => {
     expect(numberFromText(text)).toEqual(new Decimal(digits));

@@ -88,6 +88,7 @@ describe('formatPath', () => {
     expect(formatPath([attribute('tags'), key('x"y')])).toBe('tags["x\\"y"]');
     expect(formatPath([index(0), attribute('a'), attribute('b')])).toBe('[0].a.b');
     expect(formatPath([])).toBe('');
+    expect(index(1)).toEqual({ kind: 'index', index: 1 });
   });
 });
 
