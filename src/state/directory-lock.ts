@@ -114,7 +114,7 @@ export class DirectoryLock {
     return this.#held(owner, dead.holder.owner);
   }
 
-  /** Only for the holder of the lock: whoever reads a permit that is gone finds another lock as well. */
+  /** Only for the holder of the lock: a reader that misses the permit finds another lock as well. */
   async #removePermits(): Promise<void> {
     const names = await readdir(this.#directory).catch(() => []);
     for (const name of names) {

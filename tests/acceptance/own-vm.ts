@@ -1,6 +1,6 @@
 /**
  * The one VM the suite makes: where, under which id, and how it is recognised again. It has a marker in its description
- * that nobody else uses; without that marker nothing is destroyed, whatever its id.
+ * that no other client uses; without that marker nothing is destroyed, whatever its id.
  */
 import { randomBytes } from 'node:crypto';
 import { hasCode } from '../../src/base/errors.ts';

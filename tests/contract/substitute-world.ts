@@ -15,7 +15,7 @@ export function substituteWorld(world: World, substitution: Substitution): World
   };
 }
 
-/** The digest stays as it was: it only has to differ from VM to VM, and every write computes it anew. */
+/** The digest stays as it was: it only has to differ from VM to VM, and every write computes it again. */
 function substituteVm(vm: Vm, substitution: Substitution): Vm {
   const section = (values: ReadonlyMap<string, string>) =>
     new Map([...values].map(([key, value]) => [key, substituteText(value, key, substitution)]));

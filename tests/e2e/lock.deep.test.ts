@@ -76,7 +76,7 @@ function contend(
 }
 
 describe('the lock of a state directory', () => {
-  it('never has two holders, whoever dies with it or while taking it over', async () => {
+  it('never has two holders, even if processes die with it or while taking it over', async () => {
     const [state, log] = [join(directory, 'contest'), join(directory, 'contest.log')];
     writeFileSync(log, '');
     const deaths = { count: 0 };

@@ -1,7 +1,7 @@
 /**
  * The package as somebody installs it: packed, put into an empty project with its dependencies from the registry,
  * type-checked through every door, and used. It is packed from a staging directory, because building into the tree's own
- * `dist` would pull the files away from under whoever uses them meanwhile.
+ * `dist` would remove files that other tests are using.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -23,7 +23,7 @@ afterAll(async () => {
   await cluster?.close();
 });
 
-/** Whoever reads the file now waits until it is let go, as on a network disk that went away. */
+/** A reader of the file waits until it is released, as on a network disk that went away. */
 function stall(file: string): { letGo(): void; mend(): void } {
   const text = readFileSync(file, 'utf8');
   const pipe = `${file}.pipe`;
@@ -99,7 +99,7 @@ describe.skipIf(process.platform === 'win32')('a second stop', () => {
     // A thread that hangs in the file system keeps any process from ending.
     disk.letGo();
     expect(await command.finished).toMatchObject({ code: 130, signal: null });
-    // The disk answered, but nobody was there any more to tidy up.
+    // The disk answered, but no process was left to clean up.
     expect(existsSync(join(directory, 'lock'))).toBe(true);
     disk.mend();
     await expectResumed();

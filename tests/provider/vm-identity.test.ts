@@ -62,7 +62,7 @@ describe('the id of another VM of the state', () => {
       const other = new ToyHost(resource);
       const wanted = { ...FIXED, name: 'another' };
       expect(codes((await other.plan(wanted)).diagnostics)).toEqual(['VMID_TAKEN']);
-      // A VM that is made anew by the user's wish shows only in its successor having id and name.
+      // A replacement that the user asked for shows only in its successor having id and name.
       expect((await other.plan(FIXED)).diagnostics).toEqual([]);
       await host.plan(null);
       expect((await other.plan(wanted)).diagnostics).toEqual([]);

@@ -30,8 +30,8 @@ describe('an import', () => {
   });
 
   it.each([
-    ['an id that nobody has', '999', 'NOT_FOUND'],
-    ['a name that nobody has', 'nothing', 'NOT_FOUND'],
+    ['an id that no VM has', '999', 'NOT_FOUND'],
+    ['a name that no VM has', 'nothing', 'NOT_FOUND'],
     ['an id on another node', 'pve2/450', 'NOT_FOUND'],
     ['a template', '9000', 'BAD_VALUE'],
   ])('of %s is refused', async (_what, id, code) => {

@@ -14,7 +14,7 @@ import { complete, hasErrors, type Outcome } from './support/toy-host.ts';
 import { VmBench } from './support/vm-bench.ts';
 import { configOf } from './support/written.ts';
 
-/** Of each template; what somebody else changes is tried field by field, which takes longer. */
+/** Of each template; what another client changes is tried field by field, which takes longer. */
 const SAMPLES = { empty: byDepth(2, 25), foreign: byDepth(2, 6) };
 const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
 const COMPUTED = /^(all_disks|all_nics|macs|addresses|primary_address|restart_pending|secrets_digest|status)$/;

@@ -1,4 +1,4 @@
-/** What the client reports when the cluster is busy, full or silent, or when somebody else is faster. */
+/** What the client reports when the cluster is busy, full or silent, or when another client is faster. */
 import { describe, expect, it } from 'vitest';
 
 import { isLockContention } from '../../src/pve/index.ts';

@@ -181,7 +181,7 @@ describe('a Talos template without a cloud-init drive', () => {
     const scene = new Scene({ world: hostWith({ cloudInit: false }) });
     const stack = stackWith();
     const end = await scene.apply(stack);
-    // Nobody has told the guest its address yet, so nothing answers there: the VM is kept, and said not to be ready.
+    // The guest has not been given its address yet, so nothing answers there: the VM is kept and reported as not ready.
     expect(failuresOf(end).join('\n')).toContain('Nothing answers on 10.0.20.11 port 50000');
     const outputs = stackOutputs(stack, await scene.state('k3s-dev'));
     const mac = scene.world.vms

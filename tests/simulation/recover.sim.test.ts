@@ -64,7 +64,7 @@ describe('recovering a state from the cluster', () => {
     const lab = new StackScene([
       { kind: 'agent-silent', match: { path: 'agent/network-get-interfaces' }, at: 1, times: 2, for_ms: 600_000 },
     ]);
-    // Nobody waits for these guests, so that the first question is ours.
+    // These guests have no readiness checks, so that the first question is ours.
     const unasked = stackOf(RUNNING_TEXT.replace('cloud-init', 'plain'));
     await lab.run(async () => {
       await lab.apply(unasked);

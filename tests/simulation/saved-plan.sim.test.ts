@@ -50,7 +50,7 @@ describe('a saved plan', () => {
   it.each([
     ['another source of the clone', 'vm.clone', { source: { node: 'pve1', vmid: 9999 } }],
     ['another name', 'vm.clone', { name: 'other' }],
-    ['a configuration that nobody planned', 'vm.configure', { desired: [] }],
+    ['a configuration that was not planned', 'vm.configure', { desired: [] }],
   ])('is refused with %s', async (_, action, input) => {
     const lab = new StackScene();
     await lab.run(async () => {

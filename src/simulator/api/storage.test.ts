@@ -40,7 +40,7 @@ describe('storage definitions', () => {
     expect(await send(runtime, 'GET /storage/{storage}', { storage: 'local' })).not.toHaveProperty('nodes');
   });
 
-  it('leave their files behind, for whoever defines the same place again', async () => {
+  it('leave their files behind; a new definition of the same place finds them', async () => {
     const runtime = storageRuntime();
     const made = { storage: 'one', type: 'dir', path: '/srv/one', content: 'images' };
     await send(runtime, 'POST /storage', made);

@@ -53,7 +53,7 @@ export function stackText({ name, target, hasAgent, pool, version }: StackWishes
           ...(cloudInitStorage !== undefined && { storage: cloudInitStorage }),
         },
       },
-      // It has nothing to boot from and nobody in it: switched on it costs a little memory, and it is heard by nobody.
+      // It has nothing to boot from: switched on, it costs a little memory and sends nothing.
       created: {
         ...common,
         name: `${name}-created`,

@@ -17,7 +17,7 @@ import { isList, isObject, type Json } from './types.ts';
 
 const TIME_TOLERANCE_SECONDS = 15;
 
-/** A time nobody has seen yet belongs to this replay: it cannot be hours away. */
+/** A time that has not been seen yet belongs to this replay: it cannot be hours away. */
 const NEW_TIME_WINDOW_SECONDS = 7200;
 
 const IDENTITIES: ReadonlySet<PlaceholderClass> = new Set(['upid', 'mac', 'uuid', 'digest', 'rand']);

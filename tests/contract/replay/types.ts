@@ -1,4 +1,4 @@
-/** The shape of a recorded scenario file: what was sent to a genuine Proxmox VE, and what it answered. */
+/** The shape of a recorded scenario file: what was sent to a real Proxmox VE, and what it answered. */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -67,7 +67,7 @@ interface StepBase {
 export interface RequestStep extends StepBase, RequestParts, Strictness {
   readonly kind: 'request';
   readonly response: RecordedAnswer;
-  /** Further answers the genuine server gave to the same step. */
+  /** Further answers the real server gave to the same step. */
   readonly allowed?: readonly RecordedAnswer[];
   /** The word under which later steps use the API token that this answer returns. */
   readonly token?: string;

@@ -94,7 +94,7 @@ describe.each(HOSTS)('a VM of another provider under $name $version', (host) => 
     await writeFile(join(scene.workspace.directory, 'terraform.tfstate'), stateOf(former));
     await scene.write(vm('web', WEB), `moved {\n  from = ${former.type}.web\n  to   = proxwright_vm.web\n}\n`);
     const before = new Map(scene.configOf('web'));
-    // Without the read that takes it over, nobody knows whose VM that is.
+    // Without the read that takes it over, the provider does not know whose VM that is.
     const blind = await run(['plan', '-json', '-input=false', '-refresh=false'], former.provider);
     expect(problems(blind)).toEqual([expect.stringContaining('Not ours')]);
     const applied = await run(['apply', '-json', '-input=false', '-auto-approve'], former.provider);

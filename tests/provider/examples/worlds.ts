@@ -7,7 +7,7 @@ type Config = Readonly<Record<string, string | number>>;
 
 const { users } = DEFAULT_WORLD;
 
-/** What a template has that nobody asked for: 2 cores and 2 GiB. */
+/** What a template has without being configured: 2 cores and 2 GiB. */
 function template(vmid: number, config: Config): Config {
   const digits = String(vmid).padStart(12, '0');
   return {

@@ -70,7 +70,7 @@ export async function killEverywhere(operation: Operation, stride = 3): Promise<
 }
 
 /**
- * When its mark has gone a VM is finished and nobody's to take up; if the process dies before the host has heard of it, the
+ * When its mark has gone, a VM is finished and no other process takes it up; if the process dies before the host has heard of it, the
  * host is told by an import. That is one point for each VM and no more.
  */
 const HANDED_OVER = /^after PUT .*\/config$/;

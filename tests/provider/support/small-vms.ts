@@ -7,7 +7,7 @@ import { problemsOf } from './kill-everywhere.ts';
 import type { Config, ToyHost } from './toy-host.ts';
 import { type ProcessOptions, type ProviderProcess, VmBench } from './vm-bench.ts';
 
-/** Runs at once, and nobody waits for its guest. */
+/** Starts at once, without waiting for its guest. */
 export const SMALL: Config = {
   name: 'web',
   node: 'pve1',

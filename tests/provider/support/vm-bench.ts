@@ -123,7 +123,7 @@ export class VmBench {
     return [...this.world.tasks.values()].filter((task) => task.type === type).map((task) => task.exitStatus ?? 'runs');
   }
 
-  /** A client of somebody else, for what happens behind our back. */
+  /** Another client, for changes made outside Proxwright. */
   outside(): Pve {
     const { clock } = this;
     const credentials = passwordCredentials({ username: 'root@pam', password: 'proxwright' });

@@ -141,7 +141,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
       all_disks: { scsi0: { kind: 'disk', storage: 'local-lvm', size: '3584MiB' }, ide2: { kind: 'cloud-init' } },
       all_nics: { net0: { bridge: 'vmbr0', model: 'virtio' } },
     });
-    // Somebody plugs in something nobody declared: seen, and left alone.
+    // Another client plugs in a device that the file does not declare: it is left alone.
     await scene.outside.node('pve1').vm(410).config.put({ net3: 'virtio,bridge=vmbr1' });
     expect(await scene.changes()).toEqual([]);
     await settle(vm('web', rest));

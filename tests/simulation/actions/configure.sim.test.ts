@@ -291,7 +291,7 @@ function volumesOf(bench: Bench): string[] {
   );
 }
 
-/** Somebody else writes to the file itself. */
+/** Another client writes to the file itself. */
 function retag(bench: Bench, tags: string, more: Record<string, string> = {}): void {
   const vm = bench.vm();
   const current = new Map([...vm.config.current, ['tags', tags] as const, ...Object.entries(more)]);

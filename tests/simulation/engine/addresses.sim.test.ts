@@ -1,4 +1,4 @@
-/** Addresses that other VMs have: a plan that gives one of them to a VM is refused, whoever made the other VM and however it got it. */
+/** Addresses that other VMs have: a plan that gives one of them to a VM is refused, no matter which client made the other VM and how it got the address. */
 import { describe, expect, it } from 'vitest';
 import { buildWorld, type WorldFile } from '../../../src/simulator/index.ts';
 import { failuresOf } from './support/invariants.ts';

@@ -25,7 +25,7 @@ async function applied(text = TWO_VMS): Promise<Scene> {
   return scene;
 }
 
-/** Somebody else, with another client. */
+/** Another client. */
 async function removeOutside({ simulator, clock }: Scene, vmid: number): Promise<void> {
   const credentials = parseToken(`root@pam!admin=${TOKEN_SECRET}`);
   const pve = createPve({ transport: simulator.transport(), credentials, clock });

@@ -1,5 +1,5 @@
 /**
- * A token is withdrawn while a task of ours runs: the run ends with an error, the task goes on. Whoever comes next, with a
+ * A token is withdrawn while a task of ours runs: the run ends with an error, the task continues. The next run, with a
  * login that counts, waits for that very task before anything else is asked of the VM.
  */
 import { describe, expect, it } from 'vitest';

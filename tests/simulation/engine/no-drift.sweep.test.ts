@@ -1,6 +1,6 @@
 /**
  * No false drift and no missed drift, over all fields: whatever valid VM is applied, the next plan is empty and a second
- * apply writes nothing; and whichever managed field somebody else changes, the plan shows that field and no other.
+ * apply writes nothing; and whichever managed field another client changes, the plan shows that field and no other.
  */
 
 import fc from 'fast-check';

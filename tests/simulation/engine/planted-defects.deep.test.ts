@@ -72,17 +72,17 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
   },
   'a blind resend after 596': {
     says: /^VMs are /,
-    // Whatever became of the request, it is sent again with the next id, and nobody looks.
+    // Whatever became of the request, it is sent again with the next id, without a look.
     plant: () =>
       replacing<typeof import('../../../src/kinds/vm/actions/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
         settledOccupant: async () => ({ kind: 'stranger', name: undefined }),
       })),
   },
   'no look at the uuid': {
-    says: /recycled id was not noticed|somebody else was touched/,
+    says: /recycled id was not noticed|another client was touched/,
     options: hearing((request, response) => {
       const vmid = /\/qemu\/(\d+)\/pending$/.exec(request.target)?.[1];
-      // Whoever has the id is believed to be the one it was given to.
+      // The VM that has the id is taken for the one it was given to.
       const [seen] = vmid === undefined ? [] : (/uuid=[0-9a-f-]{36}/.exec(response.body) ?? []);
       if (vmid === undefined || seen === undefined) return response;
       const known = uuids.get(vmid) ?? seen;

@@ -49,7 +49,7 @@ const WITHOUT_DIGEST = new RegExp(
 const isUnguarded = (line: string) => WITHOUT_DIGEST.test(line) && !line.startsWith('GET');
 const READS_IDENTITY = new RegExp(`^GET /nodes/\\w+/qemu/${VMID}/pending$`);
 
-/** A VM of somebody else, as much like ours as can be. */
+/** A VM of another client, as similar to ours as possible. */
 function recycle(world: World): Vm | undefined {
   const ours = world.vms.get(VMID);
   if (!ours || ours.config.current.has('lock')) return undefined;

@@ -1,4 +1,4 @@
-/** A lock that a killed worker left behind: the first error names it and the commands, and nobody waits for it. */
+/** A lock that a killed worker left behind: the first error names it and the commands, and the run does not wait for it. */
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../../src/base/diagnostics.ts';
 import { parseToken } from '../../../src/pve/index.ts';

@@ -1,5 +1,5 @@
 /**
- * A test of what the other tests rely on: each thing that must never be is brought about by hand, and whoever watches for it
+ * A test of what the other tests rely on: each thing that must never be is brought about by hand, and the check for it
  * must say so. A watcher that sees nothing would let everything pass.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -86,10 +86,10 @@ const SABOTAGE: readonly (readonly [what: string, bring: (scene: Scene) => void 
     /vm\.web\[1\]: scsi0 has \d+ bytes, wanted/,
   ],
   ['a disk put aside', (scene) => setKey(scene, 401, 'unused0', 'local-lvm:vm-401-disk-9'), /unused0 left behind/],
-  ['a volume of nobody', (scene) => setKey(scene, 401, 'scsi0', undefined), /orphan volume local-lvm:vm-401-disk-/],
-  ["somebody else's VM changed", (scene) => setKey(scene, 150, 'memory', '1024'), /something of others was touched/],
+  ['an orphan volume', (scene) => setKey(scene, 401, 'scsi0', undefined), /orphan volume local-lvm:vm-401-disk-/],
+  ["another client's VM changed", (scene) => setKey(scene, 150, 'memory', '1024'), /something of others was touched/],
   [
-    "somebody else's volume changed",
+    "another client's volume changed",
     (scene) => {
       diskOf(scene, 150).sizeBytes += 1024;
     },

@@ -1,4 +1,4 @@
-/** A run that waited for somebody else's lock says so in its journal, so that a report about it can tell. */
+/** A run that waited for another client's lock says so in its journal, so that a report about it can tell. */
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { timeline } from '../../../src/engine/evidence/incident-facts.ts';

@@ -4,7 +4,7 @@ import type { FieldFacts } from '../../../src/kinds/fields/field.ts';
 
 const FIELD_MODULE = '../../../src/kinds/fields/field.ts';
 
-/** Loads everything anew, with some columns of one row changed before anything is computed from them. */
+/** Loads everything again, with some columns of one row changed before anything is computed from them. */
 async function withPlanted(wire: string, wrong: Planted['wrong']) {
   vi.resetModules();
   vi.doMock(FIELD_MODULE, async (original) => {

@@ -1,6 +1,6 @@
 /**
  * Every kind of fault, at every request of a step: the step ends well or with an error of ours, and once the trouble is over
- * the next run ends well. A storm of all of them, from seeds, is survived likewise.
+ * the next run ends well. A storm of all of them, from seeds, is survived too.
  */
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';

@@ -7,7 +7,7 @@ const FETCH: FetchImageInput = { ...PLACE, url: URL_OF_IMAGE, sha256: SHA256 };
 const PLAIN: FetchImageInput = { ...PLACE, url: URL_OF_IMAGE };
 const OTHER_SUM = sha256Of(Buffer.from('other'));
 
-/** Somebody else put a file there. */
+/** Another client put a file there. */
 async function strangerFetches(bench: FileBench, url = 'https://images.example/other.qcow2'): Promise<void> {
   bench.world.downloads.set(url, remoteFile({ sizeBytes: 1_000_000, checksums: { sha256: OTHER_SUM } }));
   await bench.clock.run(async () => {
@@ -204,7 +204,7 @@ describe('a download that fails', () => {
       'DOWNLOAD_FAILED',
       'resolv.conf',
     ],
-    ['nobody listens', () => new FileBench(), { url: 'https://10.9.9.9/a.qcow2' }, 'DOWNLOAD_FAILED', 'via: upload'],
+    ['no server listens', () => new FileBench(), { url: 'https://10.9.9.9/a.qcow2' }, 'DOWNLOAD_FAILED', 'via: upload'],
     ['another sum', () => new FileBench(), { sha256: OTHER_SUM }, 'CHECKSUM_MISMATCH', 'list of checksums'],
     ['a broken line', () => new FileBench([{ kind: 'download-fail', how: 'cut' }]), {}, 'DOWNLOAD_FAILED', ''],
     [

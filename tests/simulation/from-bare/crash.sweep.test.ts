@@ -70,7 +70,7 @@ const STORIES: readonly Story[] = [
     tasks: ['qmcreate', 'qmtemplate', 'qmclone'],
   },
   {
-    name: 'an image is brought anew',
+    name: 'an image is downloaded again',
     world: hostWorld,
     earlier: [(scene) => scene.apply(cloud), (scene) => aged(scene)],
     run: (scene) => scene.apply(cloud, { replace: ['image.noble'] }),

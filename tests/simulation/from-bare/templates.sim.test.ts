@@ -70,7 +70,7 @@ describe('a changed recipe', () => {
     const end = await scene.apply(CHANGED);
     expect(failuresOf(end)).toEqual([]);
     expect(kindsOf(end)).toEqual({ 'template.ubuntu': 'supersede' });
-    // 9001 belongs to somebody else.
+    // 9001 belongs to another client.
     expect(namesOf(scene)).toEqual({ 101: 'web-1', 102: 'web-2', 9000: 'ubuntu-retired-9000', 9002: 'ubuntu' });
     expect(await complaintsAfter(scene, CHANGED, before, { retired: 1 })).toEqual([]);
     expect(

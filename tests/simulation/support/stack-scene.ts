@@ -23,7 +23,7 @@ import { readState } from '../../../src/state/state-file.ts';
 const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 export const WEB = vmAddress('web');
 
-/** A VM with something in most fields, made by hand: nobody's template, nobody's stack. */
+/** A VM with something in most fields, made by hand, from no template and for no stack. */
 export const BY_HAND = {
   name: 'web',
   cores: 4,

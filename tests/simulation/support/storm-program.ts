@@ -10,7 +10,7 @@ export const GUEST_PASSWORD = new Secret('correct-horse-battery-staple');
 export interface Journal {
   /** What each step ended with, by its name. */
   readonly rejections: { readonly step: string; readonly thrown: unknown }[];
-  /** By type of task: how many the server said it began, and of how many nobody knows. */
+  /** By type of task: how many the server said it began, and how many are unknown. */
   readonly begun: Map<string, { certain: number; unknown: number }>;
 }
 

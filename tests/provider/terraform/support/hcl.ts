@@ -44,7 +44,7 @@ function lines(attributes: Attributes): string {
     .join('');
 }
 
-/** A small VM that runs at once and that nobody waits for. */
+/** A small VM that starts at once, without waiting until it is ready. */
 export const SMALL = {
   name: 'web',
   node: 'pve1',

@@ -280,7 +280,7 @@ function isGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `error 12 summary: first line of the detail`; warnings likewise. */
+/** `error 12 summary: first line of the detail`; the same for warnings. */
 export function told({ diagnostics }: RunResult): string[] {
   return diagnostics.map(
     ({ severity, summary, detail = '', range }) =>

@@ -67,7 +67,7 @@ const FIVE_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
   resolved(FIVE_VMS).vms.map(({ address, fields }) => [address, fields.name]),
 );
 
-/** Our VM goes, and somebody else's gets its id: before the next run, or in the middle of it. */
+/** Our VM disappears, and another client's VM gets its id: before the next run, or in the middle of it. */
 async function recycledId(seed: number, options: SceneOptions): Promise<readonly string[]> {
   const scene = new Scene({ seed, ...options });
   const failures = failuresOf(await scene.apply(FIVE_VMS));
@@ -88,7 +88,7 @@ async function recycledId(seed: number, options: SceneOptions): Promise<readonly
   const found = codesOf(end).includes('NOT_OURS') ? [] : [`the recycled id was not noticed: ${failuresOf(end)}`];
   const { current, pending } = scene.world.vms.get(404)?.config ?? {};
   const isTouched = current?.size !== STRANGER.size || pending?.size !== 0;
-  return [...found, ...(isTouched ? ['the VM of somebody else was touched'] : []), ...scene.carelessness];
+  return [...found, ...(isTouched ? ['the VM of another client was touched'] : []), ...scene.carelessness];
 }
 
 const STRANGER = new Map([

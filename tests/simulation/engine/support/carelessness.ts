@@ -26,7 +26,7 @@ interface Seen {
   /** The last answer since the last write. */
   read: string | undefined;
   /**
-   * From the first switch on, reads do not count any more: what somebody else changes while a VM shuts down, or while its
+   * From the first switch on, reads do not count any more: what another client changes while a VM shuts down, or while its
    * start waits for a lock, is theirs, and no client can see it in time.
    */
   isSwitched: boolean;

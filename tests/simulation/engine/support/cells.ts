@@ -73,7 +73,7 @@ export function isPossible(kind: FaultKind, action: string): boolean {
   const scenario = SCENARIOS[action];
   if (kind === 'agent-silent') return action === 'vm.ready';
   if (kind === 'stranger-id') return action === 'vm.clone' || action === 'vm.create';
-  // A new VM is nobody's yet; of a clone it is the template that is edited.
+  // A new VM cannot be edited by others yet; of a clone it is the template that is edited.
   if (kind === 'stranger-edit' && action === 'vm.create') return false;
   if (kind === 'stranger-lock' && action === 'vm.create') return false;
   if (ON_TASKS.has(kind)) return scenario?.hasTask === true;

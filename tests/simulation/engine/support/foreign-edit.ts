@@ -3,7 +3,7 @@ import { ApiFault } from '../../../../src/simulator/http/response.ts';
 import { draftOf, saveConfig } from '../../../../src/simulator/vm/config-file.ts';
 import type { Vm } from '../../../../src/simulator/world/world.ts';
 
-/** Somebody else edits the file; what the server could not even read is no such edit. */
+/** Another client edits the file; what the server could not even read is no such edit. */
 export function isStored(vm: Vm, values: ReadonlyMap<string, string>): boolean {
   const draft = draftOf(vm.config);
   draft.current = new Map(values);

@@ -77,7 +77,7 @@ export class MortalProcess {
     await this.#whileAlive();
   }
 
-  /** Whoever belongs to a dead process never comes back, and nothing cleans up after it. */
+  /** What a dead process was waiting for never comes back, and nothing cleans up after it. */
   async #whileAlive(): Promise<void> {
     if (this.#isDead) await new Promise<never>(() => {});
   }

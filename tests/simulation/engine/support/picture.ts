@@ -91,7 +91,7 @@ export function volumesOf(world: World): Volume[] {
 /** A file with custom cloud-init data, which belongs to a VM though its name does not say which. */
 const isSeed = ({ name }: Volume) => name.startsWith('iso/proxwright-');
 
-/** Volumes of VMs that no configuration names: nobody would ever remove them. */
+/** Volumes of VMs that no configuration names: nothing would ever remove them. */
 export function orphans(world: World): string[] {
   const named = [...world.vms.values()].flatMap(({ config }) =>
     [config.current, config.pending, ...config.snapshots.values()].flatMap((values) => [...values.values()]),

@@ -43,7 +43,7 @@ import type { StateStore } from '../../../../src/state/store.ts';
 import { carelessnessIn, type Exchange, lineOf } from './carelessness.ts';
 import { labWorld } from './lab-world.ts';
 import { MortalProcess } from './mortal-process.ts';
-import { unmetIn, unmetWishes, type Values } from './unmet-wishes.ts';
+import { unmetFields, unmetIn, type Values } from './unmet-fields.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
 export const GUEST_PASSWORD = 'correct horse battery staple';
@@ -237,7 +237,7 @@ export class Scene {
     const end = this.#isTogether ? await mortal() : await this.clock.run(mortal);
     if (end.kind === 'killed') this.store.abandonLock();
     const addresses = await this.#addresses(stack);
-    const unmet = unmetWishes(stack, addresses, secretsOf(stack));
+    const unmet = unmetFields(stack, addresses, secretsOf(stack));
     this.carelessness.push(...carelessnessIn(this.#exchanges, unmetIn(unmet)));
     for (const { address, configs } of this.#compared) {
       const [vmid] = [...addresses].find(([, each]) => each === address) ?? [];
@@ -248,7 +248,7 @@ export class Scene {
     return end;
   }
 
-  /** What stands in the world now is what the comparison must have seen: nobody else had a turn since. */
+  /** What stands in the world now is what the comparison must have seen: no other client had a turn since. */
   #compare(address: Address): void {
     const configs = [...this.world.vms.values()].map(({ vmid, config }) => {
       const { current, pending, pendingDeletes } = config;

@@ -57,7 +57,7 @@ export async function storm(
   return { complaints, strikes: scene.faults.strikes, codes, scene };
 }
 
-/** A defect may show as an error that is none of ours; for whoever looks for one that is a complaint too. */
+/** A defect may show as an error that is none of ours; a search for defects reports it too. */
 export async function complaintsOf(seed: number, troubles = troublesOf(seed)): Promise<readonly string[]> {
   return storm(seed, {}, troubles).then(
     ({ complaints }) => complaints,

@@ -3,7 +3,7 @@ import type { Instant } from '../../../../src/base/clock.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import { BARE_CLUSTER_WORLD, BARE_WORLD } from '../../../../src/simulator/world/bare-world.ts';
 
-/** A VM and a template of somebody else; the latter stands where ours would like to be next. */
+/** A VM and a template of another client; the template has the id that ours would take next. */
 export const STRANGERS: ReadonlySet<number> = new Set([150, 9001]);
 
 function stranger(vmid: number, node: string, storage: string, more: Record<string, string | number>) {

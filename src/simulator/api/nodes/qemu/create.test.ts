@@ -16,7 +16,7 @@ describe('creating a VM', () => {
     });
   });
 
-  it('imports a file by its path for root, whoever owns it', async () => {
+  it('imports a file by its path for root, even if another VM owns it', async () => {
     const bench = new ConfigBench();
     const log = await created(bench, {
       scsi0: 'local2:0,import-from=/var/lib/vz/images/9001/base-9001-disk-0.raw,format=qcow2',

@@ -17,14 +17,14 @@ const MIB = 1024 * 1024;
 export type Values = Parameters<typeof effectiveValues>[0];
 
 /** What the stack wants and these values do not have, in words. */
-export type UnmetWishes = (vmid: number, values: Values) => readonly string[];
+export type UnmetFields = (vmid: number, values: Values) => readonly string[];
 
 /** `addresses`: which VM of the stack an id belongs to. */
-export function unmetWishes(
+export function unmetFields(
   stack: ResolvedStack,
   addresses: ReadonlyMap<number, Address>,
   secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>,
-): UnmetWishes {
+): UnmetFields {
   return (vmid, observed) => {
     const address = addresses.get(vmid);
     const vm = machinesOf(stack).find((each) => each.address === address);
@@ -37,14 +37,17 @@ export function unmetWishes(
     const own = secrets.get(vm.address) ?? new Map<string, ResolvedSecret>();
     const seed = seedPlace({ fields: vm.fields, secrets: own, base: values, uuid });
     const wanted = desiredConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
-    // Which mapping stands for the address of a PCI device is known to whoever made the world, not here.
+    // Which mapping stands for the address of a PCI device is known where the world is made, not here.
     const open = unsatisfied(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
-    return [...open.map((wish) => `${wish.key} was ${actualOf(wish, values) ?? 'not there'}`), ...plainly(vm, values)];
+    return [
+      ...open.map((entry) => `${entry.key} was ${actualOf(entry, values) ?? 'not there'}`),
+      ...plainly(vm, values),
+    ];
   };
 }
 
 /** The same for an answer of `…/pending`. */
-export function unmetIn(unmet: UnmetWishes): Unmet {
+export function unmetIn(unmet: UnmetFields): Unmet {
   return (vmid, answer) => unmet(vmid, observedOf('', vmid, pendingEntries(answer), false));
 }
 
