@@ -95,7 +95,11 @@ const CLOUD_INIT = 'tank:vm-101-cloudinit,media=cdrom';
 const iso = (more: Partial<DesiredKey & { kind: 'cdrom' }> = {}) =>
   ({ kind: 'cdrom', set: {}, file: 'local:iso/a.iso', ...more }) as const;
 const cloudInit = { kind: 'cloud-init-drive', storage: 'tank' } as const;
-const notes = (text: string | undefined, line?: string): DesiredKey => ({ kind: 'notes', text, line });
+const notes = (text: string | undefined, line?: string): DesiredKey & { kind: 'notes' } => ({
+  kind: 'notes',
+  text,
+  line,
+});
 
 const LINE = 'proxwright: stack=k address=vm.web vmid=101 uuid=3-4';
 const lineOf = (lineage: string): DesiredKey => ({ kind: 'notes', text: undefined, line: `${LINE}${lineage}` });
