@@ -35,6 +35,8 @@ export interface LastObserved {
    * refuses it when another client has changed the VM since.
    */
   last: VmObserved | undefined;
+  /** When the last read was sent. */
+  askedAt?: number;
   /** This run has sent a change to the VM. */
   acted?: boolean;
 }

@@ -1,6 +1,6 @@
 /** What the cluster reports about the resources of a stack: plain data, the third input of a plan. */
 import type { Address } from '../base/address.ts';
-import type { HaResource } from '../pve/index.ts';
+import type { HaResource, Permissions } from '../pve/index.ts';
 import type { PciHardware } from './pci-mapping/mapping.ts';
 import type { ResolvedImage } from './stack.ts';
 import type { HeldLock } from './vm/lock.ts';
@@ -50,6 +50,8 @@ export interface Observed {
   readonly nextId?: number;
   /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */
   readonly neighbours?: Neighbours;
+  /** What the token may do, on the top paths and on those with entries of their own; only if something depended on it. */
+  readonly permissions?: Permissions;
 }
 
 export interface CpuModels {

@@ -88,7 +88,10 @@ export class Reach {
   }
 
   failed(failure: TransportFailure, sentAt: Ticks): void {
-    if (failure.kind !== 'certificate' && failure.kind !== 'malformed') this.#lost(SERVER, sentAt, failure.message);
+    if (failure.kind === 'certificate' || failure.kind === 'malformed') return;
+    // The server has answered another request since: that this one was lost says nothing about the time after that answer.
+    const isOld = (this.#lastAnswer ?? sentAt) > sentAt;
+    this.#lost(SERVER, isOld ? this.#deps.clock.ticks() : sentAt, failure.message);
   }
 
   /** For one request or action: its attempts, each after a pause. */

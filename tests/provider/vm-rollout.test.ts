@@ -130,7 +130,7 @@ describe('Ctrl-C', () => {
     ['while it is cloned', /tasks\/UPID.*qmclone/],
     ['while it is configured', /^PUT \/nodes\/pve1\/qemu\/\d+\/config/],
     ['while it is started', /tasks\/UPID.*qmstart/],
-    ['while its guest is waited for', /\/agent\/ping/],
+    ['while its guest is waited for', /\/agent\/network-get-interfaces/],
   ])('in a creation, %s, leaves no state and a VM that the next one completes', async (_, when) => {
     const bench = new VmBench();
     await bench.run(async () => {
@@ -158,7 +158,7 @@ describe('Ctrl-C', () => {
       host.call = call.signal;
       const other = new ToyHost(resource);
       bench.onRequest = (line) => {
-        if (/\/agent\/ping/.test(line)) call.abort();
+        if (/\/agent\/network-get-interfaces/.test(line)) call.abort();
       };
       const [stopped, made] = await Promise.all([
         host.apply(WAITED_FOR),

@@ -153,7 +153,7 @@ export function bench({
     if (!process) throw new Error(`VM ${vmid} does not run`);
     return process;
   };
-  return { clock, pve, greedyPve, traffic, start, wait, progress, vmids, vmOf, processOf };
+  return { clock, pve, greedyPve, traffic, start, wait, signs, progress, vmids, vmOf, processOf };
 }
 
 /** Watches what goes over the wire. */

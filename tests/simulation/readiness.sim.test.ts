@@ -20,7 +20,7 @@ describe('a cloud-init guest', () => {
     expect(readiness.addresses).toEqual({ net0: [expect.stringMatching(/^10\.0\.0\.\d+$/)] });
     // The network of this guest is up a second after its agent, so its addresses may be asked for twice.
     const questions = asked(traffic.agentRequests).join(' ');
-    expect(questions).toMatch(/^(ping )+(network-get-interfaces )+get-osinfo$/);
+    expect(questions).toMatch(/^(network-get-interfaces )+get-osinfo$/);
     expect(progress).toEqual([
       'waiting for its guest agent to answer',
       'waiting for an address on net0',
@@ -47,9 +47,9 @@ describe('a cloud-init guest', () => {
       await clock.sleep(60_000);
       await wait({ guest: 'cloud-init', ready: { pings: 5 } });
     });
-    // Two answers, one lost, then three in a row; address and system are the fourth and the fifth.
-    const pings = Array.from({ length: 6 }, () => 'ping');
-    expect(asked(traffic.agentRequests)).toEqual([...pings, 'network-get-interfaces', 'get-osinfo']);
+    // Addresses, system and two pings are four answers, then one is lost; then five in a row.
+    const questions = ['network-get-interfaces', 'get-osinfo', 'ping', 'ping', 'ping'];
+    expect(asked(traffic.agentRequests)).toEqual([...questions, ...questions]);
   });
 
   it('waits for the address that the stack gives, and reports it first', async () => {
@@ -205,8 +205,8 @@ describe('a guest that boots', () => {
       await start();
       await wait();
     });
-    // Each question is held for three seconds, and it took five and a half.
-    expect(asked(traffic.agentRequests).filter((each) => each === 'ping')).toHaveLength(2);
+    // Each question is held for three seconds, and it took five and a half; the third one has the address.
+    expect(asked(traffic.agentRequests)).toEqual([...Array(3).fill('network-get-interfaces'), 'get-osinfo']);
     expect(asked(traffic.requests)).not.toContain('qemu');
   });
 
@@ -218,7 +218,50 @@ describe('a guest that boots', () => {
     });
     const second = traffic.agentRequests.filter((request) => request.includes(`/${FIRST + 1}/`));
     // Not one question to a silent agent.
-    expect(asked(second).filter((each) => each === 'ping')).toHaveLength(1);
+    expect(asked(second)).toEqual(['network-get-interfaces', 'network-get-interfaces', 'get-osinfo']);
+  });
+
+  it('is not asked before any guest could answer', async () => {
+    const { clock, start, wait, traffic, signs } = bench({ guest: 'quick', guests: quick });
+    await clock.run(async () => {
+      await start();
+      signs.started(FIRST, undefined);
+      await wait();
+    });
+    // The first question comes after five seconds and is held for half a second.
+    expect(asked(traffic.agentRequests)).toEqual(['network-get-interfaces', 'network-get-interfaces', 'get-osinfo']);
+  });
+
+  it('is asked when another one of its template answered, and noticed as soon', async () => {
+    const slow = { slow: { boot_ms: 30_000, agent_ms: 500, network_ms: 1_000 } };
+    const { clock, start, wait, traffic, vmids, signs, processOf } = bench({ guest: 'slow', guests: slow, count: 4 });
+    const lateMs: number[] = [];
+    await clock.run(async () => {
+      for (const vmid of vmids) {
+        await start(vmid);
+        signs.started(vmid, 'pve1 9000 first');
+        await wait(undefined, { vmid });
+        lateMs.push(clock.now() - processOf(vmid).startedAt - 31_000);
+      }
+    });
+    const questions = vmids.map((vmid) => traffic.agentRequests.filter((each) => each.includes(`/${vmid}/`)).length);
+    expect(questions[0]).toBeGreaterThan(6);
+    expect(questions.slice(1)).toEqual([3, 3, 3]);
+    expect(asked(traffic.requests)).not.toContain('qemu');
+    expect(Math.max(...lateMs)).toBeLessThan(2_500);
+  });
+
+  it('is not asked later because one of another template was slow', async () => {
+    const { clock, start, wait, signs, processOf } = bench({ guest: 'quick', guests: quick });
+    await clock.run(async () => {
+      signs.started(1, 'pve1 9001 first');
+      await clock.sleep(120_000);
+      signs.answered(1, { atOnce: false });
+      await start();
+      signs.started(FIRST, 'pve1 9000 first');
+      await wait();
+    });
+    expect(clock.now() - processOf().startedAt).toBeLessThan(10_000);
   });
 
   it('beside another one and sends nothing is asked all the same, though later', async () => {

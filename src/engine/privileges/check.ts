@@ -44,16 +44,17 @@ export interface PrivilegeCheck {
 }
 
 export function checkPrivileges(input: CheckPrivilegesInput): Promise<PrivilegeCheck> {
-  return checkNeeds(requirementsOf(input), input, (vmid) => !input.observed.guests.has(vmid));
+  const { guests, permissions } = input.observed;
+  const grants = new Grants(input.pve, input.signal, { isAbsent: (vmid) => !guests.has(vmid), overview: permissions });
+  return checkNeeds(requirementsOf(input), input, grants);
 }
 
 export async function checkNeeds(
   needs: PlanNeeds,
   input: CheckNeedsInput,
-  isAbsent: (vmid: number) => boolean = () => false,
+  grants = new Grants(input.pve, input.signal),
 ): Promise<PrivilegeCheck> {
   const { pve, signal, version } = input;
-  const grants = new Grants(pve, signal, isAbsent);
   if (isRealRoot(pve)) return { missing: [], notChecked: [], requirements: needs.requirements, gaps: [], grants };
   const asked = needs.requirements.flatMap((requirement) => [requirement, ...(requirement.instead ?? [])]);
   await grants.ask(asked.flatMap(({ paths }) => paths.map(({ path }) => path)));

@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import { MAX_AGE_MS } from '../../kinds/observed.ts';
 import type { Pve } from '../../pve/client.ts';
-import type { ClusterOptions } from '../../pve/index.ts';
+import type { ClusterOptions, Permissions } from '../../pve/index.ts';
 import { splitList, splitProperty } from '../../pve/wire/index.ts';
 import { type Requirement, RequirementList } from './requirement.ts';
 import type { PlanNeeds } from './requirements.ts';
@@ -26,6 +26,12 @@ const TOP_PATHS: ReadonlySet<string> = new Set([
   '/vms',
 ]);
 
+interface KnownBefore {
+  /** A deleted VM takes its entries with it, so the path of an absent one inherits unless the overview has it. */
+  readonly isAbsent?: ((vmid: number) => boolean) | undefined;
+  readonly overview?: Permissions | undefined;
+}
+
 export class Grants {
   readonly #pve: Pve;
   readonly #signal: AbortSignal | undefined;
@@ -34,11 +40,11 @@ export class Grants {
   readonly #answers = new Map<string, Promise<GrantsOnPath>>();
   readonly #known = new Map<string, GrantsOnPath>();
 
-  /** A deleted VM takes its entries with it, so the path of an absent one inherits unless the overview has it. */
-  constructor(pve: Pve, signal?: AbortSignal, isAbsent: (vmid: number) => boolean = () => false) {
+  constructor(pve: Pve, signal?: AbortSignal, { isAbsent = () => false, overview }: KnownBefore = {}) {
     this.#pve = pve;
     this.#isAbsent = isAbsent;
     this.#signal = signal;
+    if (overview) this.#overview = Promise.resolve(byPath(overview));
     // Many requests listen to the signal at once; that is not a leak.
     if (signal) setMaxListeners(0, signal);
   }
@@ -90,8 +96,7 @@ export class Grants {
   }
 
   async #readOverview(): Promise<ReadonlyMap<string, GrantsOnPath>> {
-    const answer = await this.#pve.access.permissions({}, this.#options());
-    return new Map(Object.entries(answer).map(([path, granted]) => [path, new Map(Object.entries(granted))]));
+    return byPath(await this.#pve.access.permissions({}, this.#options()));
   }
 
   async #readPath(path: string): Promise<GrantsOnPath> {
@@ -102,6 +107,10 @@ export class Grants {
   #options() {
     return { signal: this.#signal, maxAgeMs: MAX_AGE_MS.grants };
   }
+}
+
+function byPath(permissions: Permissions): ReadonlyMap<string, GrantsOnPath> {
+  return new Map(Object.entries(permissions).map(([path, granted]) => [path, new Map(Object.entries(granted))]));
 }
 
 /** What paths below without entries of their own inherit. */

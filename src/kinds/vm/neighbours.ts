@@ -6,6 +6,7 @@ import { hasCode, isFamily } from '../../base/errors.ts';
 import { parseIp, printIp } from '../../base/ip-address.ts';
 import type { Pve } from '../../pve/client.ts';
 import { isNotFound } from '../../pve/errors/kinds.ts';
+import type { Permissions } from '../../pve/index.ts';
 import { fromWireBoolean } from '../../pve/wire/index.ts';
 import {
   type AddressHolder,
@@ -83,20 +84,30 @@ async function readAll(
   return read.filter((vm) => vm !== undefined);
 }
 
-/** A list of guests contains only those that the token may see. */
-async function seesAllVms(pve: Pve, signal: AbortSignal | undefined): Promise<boolean> {
-  if (pve.principal === 'root@pam') return true;
-  const granted = await pve.access.permissions({ path: '/vms' }, { signal, maxAgeMs: MAX_AGE_MS.grants });
-  return granted['/vms']?.['VM.Audit'] === true;
-}
+/**
+ * The permissions of the token, read at the first question and not before. The list of guests contains only those that the
+ * token may see.
+ */
+export class AskedPermissions {
+  readonly #ask: () => Promise<Permissions>;
+  readonly #isRoot: boolean;
+  #answer: Promise<Permissions> | undefined;
 
-/** Asks at the first call only. */
-export function askedOnce(pve: Pve, signal: AbortSignal | undefined): () => Promise<boolean> {
-  let answer: Promise<boolean> | undefined;
-  return () => {
-    answer ??= seesAllVms(pve, signal);
-    return answer;
-  };
+  constructor(pve: Pve, signal: AbortSignal | undefined) {
+    this.#ask = () => pve.access.permissions({}, { signal, maxAgeMs: MAX_AGE_MS.grants });
+    this.#isRoot = pve.principal === 'root@pam';
+  }
+
+  async seesAllVms(): Promise<boolean> {
+    if (this.#isRoot) return true;
+    this.#answer ??= this.#ask();
+    return (await this.#answer)['/vms']?.['VM.Audit'] === true;
+  }
+
+  /** Undefined where nothing was asked. */
+  get answer(): Promise<Permissions> | undefined {
+    return this.#answer;
+  }
 }
 
 function isAskable({ running, current }: VmObserved): boolean {

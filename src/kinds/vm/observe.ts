@@ -23,7 +23,7 @@ import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
 import { observeLocks } from './lock.ts';
-import { askedOnce, readNeighbours } from './neighbours.ts';
+import { AskedPermissions, readNeighbours } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
 import { effectiveValues, readVm, type VmObserved } from './observed.ts';
 import { newAddresses } from './plan/addresses.ts';
@@ -43,7 +43,8 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   const toMake = machinesOf(stack).filter(
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
-  const seesAll = askedOnce(pve, signal);
+  const asked = new AskedPermissions(pve, signal);
+  const seesAll = () => asked.seesAllVms();
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
   const [templates, storages, bridges, ha, ids, pools, cpuModels, claimants, begun, neighbours] = await Promise.all([
     readTemplates(pve, referencesOf(toMake, stack), guests, signal),
@@ -59,6 +60,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   ]);
   const present = [...vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
   const locks = await observeLocks({ pve, signal }, [...present, ...claimants.values(), ...begun.values()]);
+  const permissions = await asked.answer;
   return {
     vms,
     templates,
@@ -71,6 +73,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     claimants,
     locks,
     ...(neighbours && { neighbours }),
+    ...(permissions && { permissions }),
   };
 }
 
@@ -320,7 +323,7 @@ async function readIds(
     const ids = new PlannedIds({ stack, state, observed: { guests, takenIds, ...next }, isActive: choosesIds });
     const chosen = machines.map((vm) => ids.choose(vm)).filter((id) => typeof id === 'number');
     const open = [...new Set(chosen)].filter((vmid) => !asked.has(vmid));
-    const isKnown = open.length === 0 || (open.length > 1 && (await seesAll()));
+    const isKnown = open.length === 0 || (await seesAll());
     if (isKnown) return { takenIds, ...next };
     const answers = await Promise.all(open.map((vmid) => isFree(pve, vmid, signal)));
     for (const [index, vmid] of open.entries()) {

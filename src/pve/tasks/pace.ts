@@ -12,21 +12,36 @@ const SHORTEST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 2_000;
 const GROWTH = 1.4;
 /** Progress that is shown should not be much older than this, however far the end is. */
-const NEWS_SHARE = 0.25;
+const NEWS_SHARE = 0.5;
 const SHORTEST_NEWS_MS = 2_000;
-const LONGEST_NEWS_MS = 10_000;
+const LONGEST_NEWS_MS = 15_000;
+/** What follows the copy that reports its progress: small disks, the configuration, the lock. */
+const TAIL_SHARE = 0.018;
+const LONGEST_TAIL_MS = 1_000;
+/** Between two looks at a sign that many waits share: it is cheap, and the end is noticed sooner. */
+const SIGN_SHARE = 0.03;
+const SHORTEST_SIGN_PAUSE_MS = 500;
 
 /** How long a task of a type usually takes at least; other types are polled soon. */
-const USUAL_MS: Readonly<Record<string, number>> = { qmclone: 1_000, qmstart: 800 };
+const USUAL_MS: Readonly<Record<string, number>> = { qmclone: 1_000, qmstart: 1_000 };
 /** Tasks whose duration depends on the guest in their UPID: a clone copies the disks of its template. */
 const TYPES_BY_GUEST: ReadonlySet<string> = new Set(['qmclone', 'qmrestore']);
+
+interface ExpectedDuration {
+  readonly ms: number;
+  /** From a task like this one; otherwise it is what such tasks take at least. */
+  readonly isLearned: boolean;
+}
 
 /** How long the last task of each type took on each node. Shared by all waits of a client. */
 export class TaskDurations {
   readonly #lastMs = new Map<string, number>();
 
-  expectedMs(upid: Upid): number | undefined {
-    return this.#lastMs.get(likeness(upid)) ?? USUAL_MS[parseUpid(upid)?.type ?? ''];
+  expected(upid: Upid): ExpectedDuration | undefined {
+    const lastMs = this.#lastMs.get(likeness(upid));
+    if (lastMs !== undefined) return { ms: lastMs, isLearned: true };
+    const usualMs = USUAL_MS[parseUpid(upid)?.type ?? ''];
+    return usualMs === undefined ? undefined : { ms: usualMs, isLearned: false };
   }
 
   ended(upid: Upid, tookMs: number): void {
@@ -44,18 +59,35 @@ export class TaskPace {
   readonly #clock: Clock;
   readonly #startedAt: Ticks;
   #expectedEnd: Ticks | undefined;
+  #isFounded: boolean;
+  #expectsEnd = false;
   #lastPauseMs: number | undefined;
 
-  constructor(clock: Clock, expectedMs: number | undefined) {
+  constructor(clock: Clock, expected: ExpectedDuration | undefined) {
     this.#clock = clock;
     this.#startedAt = clock.ticks();
-    if (expectedMs !== undefined) this.#expectedEnd = this.#startedAt + expectedMs;
+    this.#isFounded = expected?.isLearned ?? false;
+    if (expected) this.#expectedEnd = this.#startedAt + expected.ms;
+  }
+
+  /** Whether the last pause led to the time at which the task should have ended. */
+  get expectsEnd(): boolean {
+    return this.#expectsEnd;
   }
 
   /** What the task reports about itself counts more than what others took. */
   progressed(fraction: number): void {
     const now = this.#clock.ticks();
-    if (fraction > 0) this.#expectedEnd = this.#startedAt + Math.ceil((now - this.#startedAt) / fraction);
+    if (fraction <= 0) return;
+    this.#isFounded = true;
+    const copyMs = Math.ceil((now - this.#startedAt) / fraction);
+    this.#expectedEnd = this.#startedAt + copyMs + Math.min(LONGEST_TAIL_MS, Math.ceil(TAIL_SHARE * copyMs));
+  }
+
+  /** Until the next look at a sign that the task may be over. */
+  nextSignPauseMs(): number {
+    const elapsedMs = this.#clock.ticks() - this.#startedAt;
+    return Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_SIGN_PAUSE_MS, Math.round(SIGN_SHARE * elapsedMs)));
   }
 
   nextPauseMs(): number {
@@ -64,8 +96,11 @@ export class TaskPace {
       this.#lastPauseMs = undefined;
       const newsMs = this.#newsMs();
       // A poll shortly before the end would tell little.
-      return Math.max(SHORTEST_PAUSE_MS, aheadMs < 1.5 * newsMs ? aheadMs : newsMs);
+      const isLast = aheadMs < 1.5 * newsMs;
+      this.#expectsEnd = isLast && this.#isFounded;
+      return Math.max(SHORTEST_PAUSE_MS, isLast ? aheadMs : newsMs);
     }
+    this.#expectsEnd = false;
     this.#lastPauseMs = Math.min(
       LONGEST_PAUSE_MS,
       Math.round((this.#lastPauseMs ?? SHORTEST_PAUSE_MS / GROWTH) * GROWTH),

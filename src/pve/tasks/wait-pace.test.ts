@@ -39,9 +39,11 @@ function scene({ answers, news = [], log, logger, upid = MOVE }: Scene) {
   const times: number[] = [];
   const lines: string[] = [];
   const queries: string[] = [];
+  const targets: string[] = [];
   const client = testClient(
     (request) => {
       const now = client.clock.now() - startedAt;
+      targets.push(request.target);
       if (now !== times.at(-1)) {
         times.push(now);
         lines.push(...(news[times.length - 1] ?? []));
@@ -61,7 +63,7 @@ function scene({ answers, news = [], log, logger, upid = MOVE }: Scene) {
   const startedAt = client.clock.now();
   const wait = (options?: WaitOptions, other = upid) => client.clock.run(() => client.pve.tasks.wait(other, options));
   const failure = (options?: WaitOptions) => errorOf(client.clock, () => client.pve.tasks.wait(MOVE, options));
-  return { ...client, times, queries, wait, failure };
+  return { ...client, times, queries, targets, wait, failure };
 }
 
 const percent = (share: number) => `transferred 1.0 GiB of 4.0 GiB (${share}.00%)`;
@@ -73,13 +75,14 @@ describe('the next poll', () => {
   it('comes when the task should be done, soon after that, and then less and less often', async () => {
     const { times, wait } = scene({ answers: polls(8), news: [[percent(10)]] });
     await wait({ onProgress });
-    expect(times).toEqual([250, 2500, 2750, 3100, 3590, 4276, 5236, 6580]);
+    expect(times).toEqual([250, 2545, 2795, 3145, 3635, 4321, 5281, 6625]);
   });
 
   it('comes often enough to show progress, however far the end is', async () => {
-    const { times, wait } = scene({ answers: polls(5), news: [[percent(1)]] });
+    const { times, wait } = scene({ answers: polls(5), news: [[], [percent(1)]] });
     await wait({ onProgress });
-    expect(times).toEqual([250, 6500, 12_750, 19_000, 25_000]);
+    // A minute in all.
+    expect(times).toEqual([250, 600, 15_600, 30_600, 45_600]);
   });
 
   it('comes when the last task of this type took as long on this node', async () => {
@@ -91,7 +94,7 @@ describe('the next poll', () => {
 
   it('does not come before a start or a clone can be over', async () => {
     for (const [type, ms] of [
-      ['qmstart', 800],
+      ['qmstart', 1_000],
       ['qmclone', 1_000],
     ] as const) {
       const { times, wait } = scene({ answers: polls(2), upid: upidOf(type, '210') });
@@ -113,10 +116,10 @@ describe('the next poll', () => {
     expect(times).toEqual([250, 500, 750]);
   });
 
-  it('comes quickly if the task should be done at the first poll', async () => {
+  it('comes quickly if the copy was done at the first poll', async () => {
     const { times, wait } = scene({ answers: polls(3), news: [[percent(100)]] });
     await wait({ onProgress });
-    expect(times).toEqual([250, 600, 1090]);
+    expect(times).toEqual([250, 500, 750]);
   });
 
   it('does not depend on lines without progress', async () => {
@@ -129,6 +132,54 @@ describe('the next poll', () => {
     const { times, failure } = scene({ answers: [running] });
     expect((await failure({ timeoutMs: 1_000 })).code).toBe('TASK_TIMEOUT');
     expect(times).toEqual([250, 600, 1000]);
+  });
+});
+
+describe('a task that should have ended', () => {
+  it('is asked for its status, and for its progress only if it has not', async () => {
+    const { wait, targets } = scene({ answers: [running, running, () => stopped('OK')], news: [[percent(10)]] });
+    await wait({ onProgress: () => {} });
+    const kinds = targets.map((target) => /\/(log|status)/.exec(target)?.[1]);
+    // Progress, then the end that was expected too early, then both: the log tells nothing new.
+    expect(kinds).toEqual(['log', 'status', 'log', 'status']);
+  });
+
+  it('has not ended before its status says so, whatever the last line of its log is', async () => {
+    const { wait, times } = scene({ answers: polls(3), news: [['cloning', 'TASK OK']] });
+    await wait({ onProgress: () => {} });
+    expect(times).toHaveLength(3);
+  });
+});
+
+describe('a sign that the task may be over', () => {
+  it('replaces polls while it says no, except the first and one now and then', async () => {
+    const { times, wait, clock } = scene({ answers: polls(4) });
+    const start = clock.now();
+    await wait({ mayBeOver: async () => clock.now() - start >= 22_000 });
+    expect(times).toHaveLength(4);
+    expect(times.slice(0, 3)).toEqual([500, expect.any(Number), expect.any(Number)]);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(10_000);
+    // The sign came before the next poll was due.
+    expect((times[3] ?? 0) - 22_000).toBeLessThan(1_000);
+  });
+
+  it('does not end the wait of a task that is still running', async () => {
+    const { times, wait } = scene({ answers: polls(4) });
+    await wait({ mayBeOver: async () => true });
+    expect(times).toHaveLength(4);
+  });
+
+  it('is not needed to see that the task has failed', async () => {
+    const { times, failure } = scene({ answers: [running, () => stopped('it broke')] });
+    expect((await failure({ mayBeOver: async () => false })).code).toBe('TASK_FAILED');
+    expect(times.at(-1)).toBeLessThan(12_000);
+  });
+
+  it('does not extend the wait', async () => {
+    const { failure, clock } = scene({ answers: [running] });
+    const start = clock.now();
+    expect((await failure({ timeoutMs: 3_000, mayBeOver: async () => false })).code).toBe('TASK_TIMEOUT');
+    expect(clock.now() - start).toBe(3_000);
   });
 });
 
@@ -235,7 +286,7 @@ describe('progress', () => {
     expect(reports).toStrictEqual([
       { upid: MOVE, elapsedMs: 250, lines: ['cloning'] },
       { upid: MOVE, elapsedMs: 1_090, lines: [percent(50)], fraction: 0.5 },
-      { upid: MOVE, elapsedMs: 2_180, lines: [], fraction: 1 },
+      { upid: MOVE, elapsedMs: 2_220, lines: [], fraction: 1 },
     ]);
   });
 });

@@ -244,21 +244,21 @@ describe('waiting for a task', () => {
 
   it('reports progress from new lines, and reads the log only if progress is requested', async () => {
     const log = ['creating a clone of VM 9000 with ID 210'];
-    const answers = [running, running, running, () => stopped('OK')].map((answer, i) => () => {
+    const answers = [running, running, running, running, () => stopped('OK')].map((answer, i) => () => {
       if (i > 0) log.push(`transferred ${i * 100}.0 MiB of 1.0 GiB (${i}0.00%)`);
       return answer();
     });
     const reports: TaskProgress[] = [];
     const { clock, pve, transport } = testClient(taskServer(answers, () => log));
     await clock.run(() => pve.tasks.wait(CLONE, { onProgress: (progress) => reports.push(progress) }));
-    expect(reports.map(({ fraction }) => fraction)).toEqual([undefined, 0.1, 0.2, 1]);
-    expect(reports.map(({ lines }) => lines.length)).toEqual([1, 1, 1, 0]);
+    expect(reports.map(({ fraction }) => fraction)).toEqual([undefined, 0.1, 0.3, 1]);
+    expect(reports.map(({ lines }) => lines.length)).toEqual([1, 1, 2, 0]);
     expect(
       transport
         .lines()
         .filter((line) => line.includes('/log'))
         .map((line) => line.split('?')[1]),
-    ).toEqual([0, 1, 1, 1, 2, 2, 3].map((start) => `start=${start}&limit=500`));
+    ).toEqual([0, 1, 1, 1, 2, 2, 4].map((start) => `start=${start}&limit=500`));
   });
 
   it('logs the first poll, every tenth, every change and the end', async () => {

@@ -43,6 +43,11 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Costs one more request per poll. */
   readonly onProgress?: ((progress: TaskProgress) => void) | undefined;
+  /**
+   * A sign that is cheaper than a poll, because many waits share it. While it says no, the task itself is polled only now and
+   * then; it decides nothing.
+   */
+  readonly mayBeOver?: (() => Promise<boolean>) | undefined;
   /** How many lines from the end of the log the error contains, or the result of a task with warnings. */
   readonly logLines?: number | undefined;
 }
@@ -74,12 +79,12 @@ const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 const POLL_TIMEOUT_MS = 15_000;
 /** The worker that responds may not know a task that has just started. */
 const UNKNOWN_GRACE_MS = 10_000;
+/** A task may fail without the sign that it is over, so it is polled at least this often. */
+const LONGEST_UNPOLLED_MS = 10_000;
 /** How often to check an unclear end again: the three workers of the server may respond differently. */
 const UNCLEAR_LOOKS = 4;
 /** A copy writes a line for each percent. */
 const LINES_OF_A_FAILURE = 150;
-
-const RUNNING = { status: 'running', exitstatus: undefined } as const;
 
 type Observation =
   | { readonly kind: 'running' }
@@ -116,6 +121,7 @@ class Watch {
   #unknownSince: Ticks | undefined;
   #unclearLooks = 0;
   #linesSeen = 0;
+  #polledAt: Ticks | undefined;
   #hasFraction = false;
   /** Consecutive responses that make no sense. */
   readonly #answers: Attempts;
@@ -128,7 +134,7 @@ class Watch {
     this.#options = options;
     this.#tasks = new NodeTasks(deps.api, node);
     this.#startedAt = deps.clock.ticks();
-    this.#pace = new TaskPace(deps.clock, deps.durations.expectedMs(upid));
+    this.#pace = new TaskPace(deps.clock, deps.durations.expected(upid));
     this.#answers = new Attempts(RETRIES.taskStatus, deps);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.context = { upid, endpoint: deps.endpoint, principal: deps.principal, secrets: deps.secrets };
@@ -137,8 +143,7 @@ class Watch {
   async untilEnd(): Promise<TaskResult> {
     const { clock } = this.#deps;
     for (let poll = 1; ; poll++) {
-      const remainingMs = this.#startedAt + this.#timeoutMs - clock.ticks();
-      await clock.sleep(Math.min(this.#pace.nextPauseMs(), Math.max(0, remainingMs)), this.#options.signal);
+      await this.#untilNextPoll();
       const observation = await this.#look();
       this.#log(poll, observation);
       const end = await this.#judge(observation);
@@ -147,19 +152,33 @@ class Watch {
     }
   }
 
+  async #untilNextPoll(): Promise<void> {
+    const { clock } = this.#deps;
+    const { mayBeOver, signal } = this.#options;
+    for (;;) {
+      const pauseMs = mayBeOver ? this.#pace.nextSignPauseMs() : this.#pace.nextPauseMs();
+      const remainingMs = Math.max(0, this.#startedAt + this.#timeoutMs - clock.ticks());
+      await clock.sleep(Math.min(pauseMs, remainingMs), signal);
+      const isDue = this.#polledAt === undefined || clock.ticks() - this.#polledAt >= LONGEST_UNPOLLED_MS;
+      if (!mayBeOver || isDue || pauseMs >= remainingMs || (await mayBeOver())) break;
+    }
+    this.#polledAt = clock.ticks();
+  }
+
   async #look(): Promise<Observation> {
     const { upid } = this.context;
     const { signal } = this.#options;
     try {
-      const question = async () => {
-        if (await this.#hasProgressed()) return RUNNING;
+      const question = async (): Promise<Observation> => {
+        if (await this.#hasProgressed()) return { kind: 'running' };
         // Sent once: the next poll is the retry, and it stays within the poll limiter.
-        return this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
+        const status = await this.#tasks.status(upid, { signal, timeoutMs: POLL_TIMEOUT_MS, attempts: 1 });
+        if (status.status === 'running') return { kind: 'running' };
+        return { kind: 'ended', end: readExitStatus(status.exitstatus) };
       };
-      const status = await this.#deps.pollLimiter.poll(question, signal);
+      const observation = await this.#deps.pollLimiter.poll(question, signal);
       this.#answers.restart();
-      if (status.status === 'running') return { kind: 'running' };
-      return { kind: 'ended', end: readExitStatus(status.exitstatus) };
+      return observation;
     } catch (thrown) {
       if (isNotFound(thrown, 'task')) return { kind: 'unknown' };
       return { kind: 'unreachable', reason: this.#excuse(thrown) };
@@ -225,10 +244,14 @@ class Watch {
     return taskTimedOut(this.context, this.#timeoutMs, (await this.#tail(1))[0]);
   }
 
-  /** Reports new lines of the log, if anybody wants them. A log that has grown, but not by its last line, belongs to a running task. */
+  /**
+   * Reports new lines of the log, if anybody wants them. A log that has grown, but not by its last line, belongs to a running
+   * task. A task whose log has its last line may still run for a moment, so only the status says that it has ended.
+   */
   async #hasProgressed(): Promise<boolean> {
     const { onProgress } = this.#options;
-    if (!onProgress) return false;
+    // What was expected to end is asked about its end.
+    if (!onProgress || this.#pace.expectsEnd) return false;
     const news = await linesAfter(this.#tasks, this.context.upid, this.#linesSeen, this.#logOptions());
     this.#linesSeen += news.length;
     const lines = news.filter((line) => readLastLogLine(line) === undefined);
@@ -279,27 +302,34 @@ export const DEFAULT_POLL_LIMITS: PollLimits = { inFlight: 4, perSecond: 20 };
 
 /**
  * Spreads the status polls of all tasks that one client waits for, so that a hundred tasks load the server no more than a few
- * do. The task that has waited longest is polled first.
+ * do: so many in any one second. Tasks that end together are noticed together. The task that has waited longest is polled first.
  */
 export class PollLimiter {
   readonly #clock: Clock;
   readonly #limiter: Limiter;
-  readonly #spacingMs: number;
-  #nextStart: Ticks = 0;
+  readonly #perSecond: number;
+  /** When the last polls began or will begin, at most as many as a second may have. */
+  readonly #starts: Ticks[] = [];
 
   constructor(clock: Clock, limits: PollLimits = DEFAULT_POLL_LIMITS) {
     this.#clock = clock;
     this.#limiter = new Limiter(limits.inFlight);
-    this.#spacingMs = Math.ceil(1000 / limits.perSecond);
+    this.#perSecond = limits.perSecond;
   }
 
   poll<T>(question: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     return this.#limiter.run(async () => {
       const now = this.#clock.ticks();
-      const start = Math.max(now, this.#nextStart);
-      this.#nextStart = start + this.#spacingMs;
+      const start = Math.max(now, this.#secondAfterFirst());
+      this.#starts.push(start);
       if (start > now) await this.#clock.sleep(start - now, signal);
       return question();
     }, signal);
+  }
+
+  /** The earliest time at which the limit allows another poll. */
+  #secondAfterFirst(): Ticks {
+    if (this.#starts.length < this.#perSecond) return 0;
+    return (this.#starts.shift() ?? 0) + 1000;
   }
 }

@@ -271,14 +271,14 @@ describe('vm.verify', () => {
 });
 
 describe('the whole way of a cloned VM', () => {
-  it('takes nine requests, polls aside', async () => {
+  it('takes eight requests, polls aside', async () => {
     const bench = new Bench();
     await bench.run('vm.clone', { source: CLONE.source, name: 'web', mode: 'full' });
     await bench.run('vm.configure', { desired: DESIRED });
     await bench.run('vm.resize', { slot: 'scsi0', sizeBytes: 100 * GIB });
     await bench.run('vm.verify', { desired: DESIRED, applied: {} });
     await bench.run('vm.start', {});
-    expect(bench.sent()).toHaveLength(9);
+    expect(bench.sent()).toHaveLength(8);
     expect(bench.vm(100).process).toBeDefined();
   });
 });

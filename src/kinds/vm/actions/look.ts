@@ -50,6 +50,7 @@ export async function findVm(context: ActionContext, node: string, vmid: number)
 export async function lookIfThere(context: ActionContext): Promise<VmObserved | undefined> {
   const known = knownVm(context);
   context.observed.last = undefined;
+  context.observed.askedAt = context.clock.ticks();
   const vm = await findVm(context, known.node, known.vmid);
   if (!vm) return undefined;
   // While Proxmox destroys a VM, only the lock is left in its configuration: there is no uuid to compare.
@@ -84,16 +85,20 @@ export async function lastLook(context: ActionContext): Promise<VmObserved> {
  * Sends a request to which Proxmox takes no digest, right after reading that the VM is still ours: everything else was asked
  * and journaled before, and nothing happens between the two. If the id changes hands within this one round trip, no client
  * can notice. `send` must pass the options on; it is not repeated by itself, because the next attempt has to read again.
+ * A request that destroys nothing may do with a read that was sent at most `recentMs` ago: no slower than a round trip.
  */
 export function sendToOurs<T>(
   context: ActionContext,
   { node, vmid }: Pick<VmObserved, 'node' | 'vmid'>,
   send: (options: CallOptions, observed: VmObserved) => Promise<T>,
+  { recentMs = 0 }: { readonly recentMs?: number } = {},
 ): Promise<T> {
   const known = knownVm(context);
   return context.pve.inOneSlot(async (options) => {
     // Short, so that the time of the journaled intent is that of the request.
-    const observed = await readConfiguration(context, node, vmid, { ...options, timeoutMs: IDENTITY_MS, attempts: 1 });
+    const observed =
+      recentLook(context, recentMs) ??
+      (await readConfiguration(context, node, vmid, { ...options, timeoutMs: IDENTITY_MS, attempts: 1 }));
     if (!observed) throw goneMeanwhile(context, { node, vmid });
     if (!sameVm(known, observed)) {
       throw notOurs({ address: context.address, recorded: known, observed, acted: context.observed.acted });
@@ -104,6 +109,11 @@ export function sendToOurs<T>(
 }
 
 const IDENTITY_MS = 15_000;
+
+/** Counted from when it was asked: a slow answer may be outdated when it arrives. */
+function recentLook({ clock, observed: { last, askedAt } }: ActionContext, recentMs: number): VmObserved | undefined {
+  return askedAt !== undefined && clock.ticks() - askedAt < recentMs ? last : undefined;
+}
 
 /** The next round finds out where it is. */
 function goneMeanwhile(context: ActionContext, vm: Pick<VmObserved, 'node' | 'vmid'>): ProxwrightError {

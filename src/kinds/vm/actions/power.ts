@@ -18,6 +18,10 @@ import { follow, runningTasks, runTask } from './tasks.ts';
 /** Proxmox itself may add to a shutdown: it waits for the lock and pings the agent. */
 const SHUTDOWN_MARGIN_MS = 30_000;
 const POWER_POLL_MS = 2_000;
+/** VMs that shut down at the same time share the list of their node. */
+const SIGN_MS = 400;
+/** A start follows the read that compared the VM directly; only the journal is written in between. */
+const RECENT_MS = 250;
 
 /** Succeeds if the VM is already running. Refuses to start a VM that was never read back and compared. */
 export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = false }) => {
@@ -35,8 +39,12 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
         type: 'qmstart',
         timeoutMs: context.timeouts.startMs,
         reached: 'running',
-        send: () => sendToOurs(context, vm, (options) => context.pve.node(node).vm(vmid).status.start({}, options)),
+        send: () =>
+          sendToOurs(context, vm, (options) => context.pve.node(node).vm(vmid).status.start({}, options), {
+            recentMs: RECENT_MS,
+          }),
       });
+      context.signs.started(vmid, bootLikeness(context));
     } catch (error) {
       if (!hasCode(error, 'ALREADY_RUNNING')) throw error;
       context.log.log('debug', `${context.address}: is already running`, { vmid });
@@ -45,6 +53,13 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
     return 'done';
   });
 };
+
+/** Guests of one template on one node boot equally long, if it is their first boot or for none of them. */
+function bootLikeness(context: ActionContext): string | undefined {
+  const { node, source, addresses } = knownVm(context);
+  const isFirst = Object.keys(addresses).length === 0;
+  return source && `${node} ${source.vmid} ${isFirst ? 'first' : 'later'}`;
+}
 
 /** An earlier run may have left a start task running, for example when its login expired; a second one would fail. */
 async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObserved): Promise<void> {
@@ -111,6 +126,7 @@ export async function switchOff(context: ActionContext, vm: VmObserved, how: Sto
       timeoutMs: shutdownMs + SHUTDOWN_MARGIN_MS,
       reached: 'stopped',
       isOver: async () => !(await isRunning(context, vm)),
+      mayBeOver: async () => !(await context.signs.isRunning(node, vmid, SIGN_MS)),
       send: () =>
         sendToOurs(context, vm, (options) =>
           how === 'shutdown'
@@ -130,6 +146,7 @@ interface PowerRequest {
   readonly timeoutMs: number;
   readonly reached: 'running' | 'stopped';
   readonly isOver?: () => Promise<boolean>;
+  readonly mayBeOver?: () => Promise<boolean>;
   readonly send: () => Promise<Upid>;
 }
 

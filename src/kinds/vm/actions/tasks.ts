@@ -21,6 +21,8 @@ export interface TaskRequest {
    * whether it has had its effect. Without an answer, nothing follows until that is so or the request can no longer arrive.
    */
   readonly isOver?: () => Promise<boolean>;
+  /** A cheap sign that the task may have ended. */
+  readonly mayBeOver?: () => Promise<boolean>;
 }
 
 /**
@@ -77,6 +79,9 @@ interface FollowOptions {
   readonly what: string;
   readonly timeoutMs: number;
   readonly withProgress?: boolean;
+  /** The type of task that `mayBeOver` is about: under HA, a task of another type only files the request. */
+  readonly type?: string;
+  readonly mayBeOver?: () => Promise<boolean>;
   /** False for the task of another client: it is not journaled, or the next run would take it for ours. */
   readonly isOurs?: boolean;
 }
@@ -84,13 +89,14 @@ interface FollowOptions {
 /** Journals the task, then waits for it. */
 export async function follow(context: ActionContext, upid: Upid, options: FollowOptions): Promise<TaskResult> {
   if (options.isOurs !== false) await context.attach(upid);
-  const { what, timeoutMs, withProgress = false } = options;
+  const { what, timeoutMs, withProgress = false, mayBeOver } = options;
   context.log.log('debug', `${context.address}: ${what} submitted, waiting up to ${printDuration(timeoutMs)}`, {
     upid,
   });
   const result = await context.pve.tasks.wait(upid, {
     timeoutMs,
     signal: context.signal,
+    ...(mayBeOver && parseUpid(upid)?.type === options.type && { mayBeOver }),
     ...(withProgress && {
       onProgress: ({ fraction }) =>
         context.progress(what, fraction === undefined ? undefined : Math.round(fraction * 100)),

@@ -3,12 +3,18 @@
  * decides when to look again. Everything here only reads, apart from commands that the stack configures.
  */
 import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
-import { ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, type Hint, setting } from '../../../base/hint.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PortProbe } from '../../../base/transport.ts';
 import { printDuration } from '../../../base/units.ts';
-import { type CallOptions, type GuestExecStatus, isConnectionTrouble, type Pve } from '../../../pve/index.ts';
+import {
+  type CallOptions,
+  type GuestExecStatus,
+  type GuestInterface,
+  isConnectionTrouble,
+  type Pve,
+} from '../../../pve/index.ts';
 import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';
 import type { GuestCommand, ReadyChecks, ReadyTarget } from './checks.ts';
 
@@ -31,11 +37,17 @@ export interface Look {
   /** Error code of a wait that fails here. */
   readonly code: Miss['code'];
   look(): Promise<Verdict>;
+  /** Whether earlier looks have shown it already. */
+  isFulfilled?(): boolean;
 }
 
 /** What the looks have observed of the guest. */
 interface GuestObserved {
   addresses: NicAddresses;
+  /** How often its agent has answered in a row. */
+  answers: number;
+  /** The answer to the first question, until the look for the address has used it. */
+  interfaces?: readonly GuestInterface[] | undefined;
 }
 
 const PROBE_TIMEOUT_MS = 3_000;
@@ -59,18 +71,16 @@ export interface Looks {
 
 export function looksFor(parts: LookParts): Looks {
   const { checks, target } = parts;
-  const guest: GuestObserved = { addresses: expectedAddresses(target.nics) };
+  const guest: GuestObserved = { addresses: expectedAddresses(target.nics), answers: 0 };
   const asksAgent = checks.agentPings > 0;
   const running = runningLook(parts);
-  // Each of these is an answer of the agent too.
-  const answers = [
-    ...(asksAgent || needsAddress(parts) ? [addressLook(parts, guest)] : []),
-    ...(checks.osInfo ? [osInfoLook(parts)] : []),
-  ];
   const looks = [
     // An agent that answers runs.
-    asksAgent ? pingLook(parts, Math.max(1, checks.agentPings - answers.length)) : running,
-    ...answers,
+    asksAgent ? agentLook(parts, guest) : running,
+    ...(asksAgent || needsAddress(parts) ? [addressLook(parts, guest)] : []),
+    ...(checks.osInfo ? [osInfoLook(parts, guest)] : []),
+    // All of these are answers of the agent too, so often none is left to wait for.
+    ...(asksAgent ? [answersLook(parts, guest)] : []),
     ...checks.ports.map((port) => portLook(parts, guest, port, 'always')),
     ...checks.portsIfAddressed.map((port) => portLook(parts, guest, port, 'if addressed')),
     ...(checks.cloudInit ? [cloudInitLook(parts)] : []),
@@ -78,7 +88,7 @@ export function looksFor(parts: LookParts): Looks {
     ...checks.commands.map((command) => commandLook(parts, command)),
   ];
   const firstQuestion = asksAgent ? looks[0] : undefined;
-  return { looks, firstQuestion, running, pulse: asksAgent ? pingLook(parts, 1) : running, guest };
+  return { looks, firstQuestion, running, pulse: asksAgent ? pulseLook(parts) : running, guest };
 }
 
 function runningLook(parts: LookParts): Look {
@@ -90,11 +100,37 @@ function runningLook(parts: LookParts): Look {
   });
 }
 
-function pingLook(parts: LookParts, count: number): Look {
-  const awaited = count === 1 ? 'its guest agent to answer' : `its guest agent to answer ${count} times in a row`;
-  return asking(parts, awaited, 'AGENT_SILENT', async () => {
-    // Without pauses: whether it lasts is checked by `settle`.
-    for (let answered = 0; answered < count; answered++) await vmOf(parts).agent.ping(options(parts));
+const AN_ANSWER = 'its guest agent to answer';
+
+/** Asks for the addresses at once: Proxmox pings the agent before it passes any question on. */
+function agentLook(parts: LookParts, guest: GuestObserved): Look {
+  return asking(parts, AN_ANSWER, 'AGENT_SILENT', async () => {
+    guest.answers = 0;
+    guest.interfaces = undefined;
+    try {
+      guest.interfaces = await askInterfaces(parts, guest);
+    } catch (error) {
+      // An agent that refuses the question is there; the look for the address reports what it says.
+      if (!hasCode(error, 'SERVER_FAULT')) throw error;
+    }
+    return undefined;
+  });
+}
+
+/** Without pauses: whether it lasts is checked by `settle`. */
+function answersLook(parts: LookParts, guest: GuestObserved): Look {
+  const { agentPings } = parts.checks;
+  const awaited = agentPings === 1 ? AN_ANSWER : `${AN_ANSWER} ${agentPings} times in a row`;
+  const look = asking(parts, awaited, 'AGENT_SILENT', async () => {
+    for (; guest.answers < agentPings; guest.answers++) await vmOf(parts).agent.ping(options(parts));
+    return undefined;
+  });
+  return { ...look, isFulfilled: () => guest.answers >= agentPings };
+}
+
+function pulseLook(parts: LookParts): Look {
+  return asking(parts, AN_ANSWER, 'AGENT_SILENT', async () => {
+    await vmOf(parts).agent.ping(options(parts));
     return undefined;
   });
 }
@@ -113,7 +149,9 @@ function addressLook(parts: LookParts, guest: GuestObserved): Look {
     ? `${nic.expected.length > 0 ? `the address ${nic.expected.join(' or ')}` : 'an address'} on ${nic.slot}`
     : 'an address';
   return asking(parts, awaited, 'NO_ADDRESS', async (miss) => {
-    guest.addresses = reportedAddresses(target.nics, await vmOf(parts).agent.networkGetInterfaces(options(parts)));
+    const answer = guest.interfaces ?? (await askInterfaces(parts, guest));
+    guest.interfaces = undefined;
+    guest.addresses = reportedAddresses(target.nics, answer);
     if (!isAwaited) return undefined;
     if (!nic) return miss('The VM has no NIC that could have an address.');
     if (hasAddress(nic, guest.addresses)) return undefined;
@@ -122,9 +160,16 @@ function addressLook(parts: LookParts, guest: GuestObserved): Look {
   });
 }
 
-function osInfoLook(parts: LookParts): Look {
+async function askInterfaces(parts: LookParts, guest: GuestObserved): Promise<readonly GuestInterface[]> {
+  const interfaces = await vmOf(parts).agent.networkGetInterfaces(options(parts));
+  guest.answers++;
+  return interfaces;
+}
+
+function osInfoLook(parts: LookParts, guest: GuestObserved): Look {
   return asking(parts, 'its agent to describe the operating system', 'CHECK_FAILED', async () => {
     const info = await vmOf(parts).agent.getOsinfo(options(parts));
+    guest.answers++;
     parts.log.log('debug', `${parts.target.address}: runs ${info['pretty-name'] ?? info.name ?? 'an unnamed system'}`);
     return undefined;
   });

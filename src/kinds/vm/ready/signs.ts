@@ -1,29 +1,65 @@
 /**
- * Which booting guests are worth asking. A sign of life that costs Proxmox almost nothing is whether a guest has sent a packet
- * yet, as the host counts at its NIC: one list of a node's VMs serves all waits on that node.
+ * Which booting guests are worth asking, and which have shut down. Two things tell that cheaply: how long guests like this
+ * one took to answer, and the list of a node's VMs, which shows who runs and whose NIC has sent a packet. One list serves all
+ * waits on that node.
  */
 import type { Clock, Ticks } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import type { Pve } from '../../../pve/index.ts';
+import type { Pve, VmEntry } from '../../../pve/index.ts';
 
-/** No node is asked more often than this, however many VMs are waited for. */
-const FRESH_MS = 900;
+/** No guest answers sooner after its start. */
+const LEAST_BOOT_MS = 5_000;
+/** Of a guest that answered its first question at once: it may have been up earlier, so the next one is asked earlier. */
+const EARLIER = 0.95;
 
-interface SenderList {
+interface Boot {
+  readonly startedAt: Ticks;
+  readonly likeness: string | undefined;
+}
+
+interface NodeList {
   readonly at: Ticks;
-  readonly senders: Promise<ReadonlySet<number>>;
+  readonly vms: Promise<ReadonlyMap<number, VmEntry> | undefined>;
 }
 
 export class GuestSigns {
   readonly #pve: Pve;
   readonly #clock: Clock;
-  readonly #lists = new Map<string, SenderList>();
+  readonly #lists = new Map<string, NodeList>();
+  /** By VM id. */
+  readonly #boots = new Map<number, Boot>();
+  /** The shortest boot of guests that are alike. */
+  readonly #bootMs = new Map<string, number>();
   /** The one VM whose silent agent is asked. */
   #early: number | undefined;
 
   constructor(pve: Pve, clock: Clock) {
     this.#pve = pve;
     this.#clock = clock;
+  }
+
+  /** The VM has started. Guests with the same `likeness` should boot equally long. */
+  started(vmid: number, likeness: string | undefined): void {
+    this.#boots.set(vmid, { startedAt: this.#clock.ticks(), likeness });
+  }
+
+  /**
+   * When the agent of this VM should answer, and whether another guest has shown that; undefined if this run did not start
+   * the VM.
+   */
+  expectedAnswer(vmid: number): { readonly at: Ticks; readonly isLearned: boolean } | undefined {
+    const boot = this.#boots.get(vmid);
+    const learnedMs = this.#bootMs.get(boot?.likeness ?? '');
+    return boot && { at: boot.startedAt + (learnedMs ?? LEAST_BOOT_MS), isLearned: learnedMs !== undefined };
+  }
+
+  /** Its agent has answered; `atOnce` if it may have been up before it was asked. */
+  answered(vmid: number, { atOnce }: { readonly atOnce: boolean }): void {
+    const { startedAt, likeness } = this.#boots.get(vmid) ?? {};
+    this.#boots.delete(vmid);
+    if (startedAt === undefined || likeness === undefined) return;
+    const tookMs = Math.round((this.#clock.ticks() - startedAt) * (atOnce ? EARLIER : 1));
+    this.#bootMs.set(likeness, Math.min(tookMs, this.#bootMs.get(likeness) ?? tookMs));
   }
 
   /**
@@ -41,21 +77,29 @@ export class GuestSigns {
   }
 
   /** Also false if it cannot be read: then the guest's agent is asked, only later. */
-  async hasSent(node: string, vmid: number): Promise<boolean> {
+  async hasSent(node: string, vmid: number, maxAgeMs: number): Promise<boolean> {
+    return ((await this.#list(node, maxAgeMs))?.get(vmid)?.netout ?? 0) > 0;
+  }
+
+  /** Also false if it cannot be read: the caller must not rely on it. */
+  async isRunning(node: string, vmid: number, maxAgeMs: number): Promise<boolean> {
+    return (await this.#list(node, maxAgeMs))?.get(vmid)?.status === 'running';
+  }
+
+  #list(node: string, maxAgeMs: number): NodeList['vms'] {
     const known = this.#lists.get(node);
     const now = this.#clock.ticks();
-    const list = known && now - known.at < FRESH_MS ? known : { at: now, senders: this.#senders(node) };
+    const list = known && now - known.at < maxAgeMs ? known : { at: now, vms: this.#read(node) };
     this.#lists.set(node, list);
-    return (await list.senders).has(vmid);
+    return list.vms;
   }
 
   /** Without a signal: one canceled wait must not cancel the answer for the others. */
-  async #senders(node: string): Promise<ReadonlySet<number>> {
+  async #read(node: string): Promise<ReadonlyMap<number, VmEntry> | undefined> {
     try {
-      const vms = await this.#pve.node(node).vms.list();
-      return new Set(vms.flatMap(({ vmid, netout = 0 }) => (netout > 0 ? [vmid] : [])));
+      return new Map((await this.#pve.node(node).vms.list()).map((vm) => [vm.vmid, vm]));
     } catch (error) {
-      if (error instanceof ProxwrightError) return new Set();
+      if (error instanceof ProxwrightError) return undefined;
       throw error;
     }
   }

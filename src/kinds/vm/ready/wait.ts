@@ -33,24 +33,29 @@ export interface Readiness {
 }
 
 /** Readiness is noticed at most this much later, relative to how long it took. */
-const PAUSE_SHARE = 0.1;
-const SHORTEST_PAUSE_MS = 500;
+const PAUSE_SHARE = 0.05;
+const SHORTEST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
 /** While the agent is silent, each question is expensive. */
+const SILENCE_SHARE = 0.1;
 const SHORTEST_PAUSE_IN_SILENCE_MS = 1_000;
 const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
 /** Most guests boot in less. */
 const SUSPICIOUS_SILENCE_MS = 15_000;
 /** Between two questions to the one silent agent that is asked early. */
-const EARLY_PAUSE_SHARE = 0.06;
+const EARLY_PAUSE_SHARE = 0.055;
 /** Signs of life are cheap to read, so they are read more often. */
 const SIGN_SHARE = 0.04;
-const SHORTEST_SIGN_PAUSE_MS = 1_000;
+const SHORTEST_SIGN_PAUSE_MS = 1_500;
 const LONGEST_SIGN_PAUSE_MS = 5_000;
+/** No node is asked for signs of life more often than this, however many VMs are waited for. */
+const FRESH_MS = 900;
 /** A guest may be up without having sent a packet, so its agent is asked after this long anyway. */
 const PATIENCE_MS = 10_000;
 /** At most this share of the time limit is spent waiting for a sign of life. */
 const PATIENCE_SHARE_OF_TIMEOUT = 0.25;
+/** An answer that took longer was held by Proxmox until the agent was up. */
+const AT_ONCE_MS = 1_000;
 /** A reboot through Proxmox stops the VM briefly; one that stays stopped will not start by itself. */
 const STOPPED_FOR_GOOD_MS = 60_000;
 /** How often the pulse is checked while all conditions must hold. */
@@ -78,6 +83,8 @@ class Wait {
   #movedAt: number;
   #stoppedSince: number | undefined;
   #hasSign = false;
+  /** A question has found the agent silent. */
+  #wasSilent = false;
   /** Whether a silent agent was once taken as a reason to check that the VM runs. */
   #isChecked = false;
   #lastMiss: Miss | undefined;
@@ -130,11 +137,16 @@ class Wait {
     for (let index = 0; index < looks.length; ) {
       const look = looks[index];
       if (!look) break;
+      if (look.isFulfilled?.()) {
+        index++;
+        continue;
+      }
       this.#say(look);
       if (look === firstQuestion) await this.#untilSignOfLife(signal);
+      const askedAt = this.#context.clock.ticks();
       const miss = await this.#look(look, running);
       if (!miss) {
-        if (look === firstQuestion) this.#context.signs.release(this.#target.vmid);
+        if (look === firstQuestion) this.#answered(askedAt);
         this.#movedAt = this.#context.clock.ticks();
         this.#stoppedSince = undefined;
         index++;
@@ -144,6 +156,13 @@ class Wait {
       if (miss.lost) index = 0;
       await this.#context.clock.sleep(this.#pauseMs(miss), signal);
     }
+  }
+
+  #answered(askedAt: number): void {
+    const { clock, signs } = this.#context;
+    const { vmid } = this.#target;
+    signs.release(vmid);
+    signs.answered(vmid, { atOnce: !this.#wasSilent && clock.ticks() - askedAt < AT_ONCE_MS });
   }
 
   /** An agent that stays silent may mean that the VM is stopped, or was started without an agent. */
@@ -190,6 +209,7 @@ class Wait {
       const waitedMs = clock.ticks() - this.#startedAt;
       log.log('debug', `${this.#target.address}: waiting for ${miss.awaited}. ${miss.observed}`, { waitedMs });
     }
+    if (miss.lost === 'agent') this.#wasSilent = true;
     if (miss.lost !== 'guest') {
       this.#stoppedSince = undefined;
       return;
@@ -209,10 +229,15 @@ class Wait {
   async #untilSignOfLife(signal: AbortSignal): Promise<void> {
     const { clock, signs } = this.#context;
     const { node, vmid, managedNic } = this.#target;
-    if (managedNic === undefined) return;
-    const until = clock.ticks() + Math.min(PATIENCE_MS, PATIENCE_SHARE_OF_TIMEOUT * this.#checks.timeoutMs);
+    const mostMs = PATIENCE_SHARE_OF_TIMEOUT * this.#checks.timeoutMs;
+    const bootsForMs = (signs.expectedAnswer(vmid)?.at ?? 0) - clock.ticks();
+    if (bootsForMs > 0) await clock.sleep(Math.min(bootsForMs, mostMs), signal);
+    // By now a guest like it would answer.
+    const isExpected = !this.#wasSilent && signs.expectedAnswer(vmid)?.isLearned;
+    if (managedNic === undefined || isExpected) return;
+    const until = clock.ticks() + Math.min(PATIENCE_MS, mostMs);
     while (!this.#hasSign && !signs.mayAskEarly(vmid)) {
-      this.#hasSign = await signs.hasSent(node, vmid);
+      this.#hasSign = await signs.hasSent(node, vmid, FRESH_MS);
       throwIfCanceled(signal);
       if (this.#hasSign) this.#movedAt = clock.ticks();
       const leftMs = until - clock.ticks();
@@ -223,20 +248,23 @@ class Wait {
   }
 
   #pauseMs({ lost }: Miss): number {
-    if (lost !== 'agent') return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS);
+    if (lost !== 'agent') {
+      const waitedMs = this.#context.clock.ticks() - this.#startedAt;
+      return bounded(PAUSE_SHARE * waitedMs, SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS);
+    }
     const { managedNic, vmid } = this.#target;
     if (!this.#hasSign && managedNic !== undefined) {
       const isEarly = this.#context.signs.mayAskEarly(vmid);
       // Otherwise the pause is spent waiting for a sign of life.
       return isEarly ? this.#quiet(EARLY_PAUSE_SHARE, 0, LONGEST_PAUSE_IN_SILENCE_MS) : 0;
     }
-    return this.#quiet(PAUSE_SHARE, SHORTEST_PAUSE_IN_SILENCE_MS, LONGEST_PAUSE_IN_SILENCE_MS);
+    return this.#quiet(SILENCE_SHARE, SHORTEST_PAUSE_IN_SILENCE_MS, LONGEST_PAUSE_IN_SILENCE_MS);
   }
 
   /** A share of the time since something last changed, within limits. */
   #quiet(share: number, shortestMs: number, longestMs: number): number {
     const quietMs = this.#context.clock.ticks() - this.#movedAt;
-    return Math.min(longestMs, Math.max(shortestMs, Math.round(share * quietMs)));
+    return bounded(share * quietMs, shortestMs, longestMs);
   }
 
   #tooLate() {
@@ -245,4 +273,8 @@ class Wait {
     const waitedMs = this.#context.clock.ticks() - this.#startedAt;
     return notReady(this.#target, miss ?? { ...aim, observed: 'The time limit was reached.' }, waitedMs);
   }
+}
+
+function bounded(ms: number, shortestMs: number, longestMs: number): number {
+  return Math.min(longestMs, Math.max(shortestMs, Math.round(ms)));
 }
