@@ -64,6 +64,7 @@ const CODES = {
   NOT_IMPLEMENTED: { family: 'api', summary: 'Not offered by this server' },
   NO_QUORUM: { family: 'api', summary: 'Cluster has no quorum' },
   NO_SPACE: { family: 'api', summary: 'No space left' },
+  NO_NODE_FITS: { family: 'conflict', summary: 'No node fits' },
   PROTECTED: { family: 'api', summary: 'Protection is on' },
   IN_USE: { family: 'api', summary: 'Still in use' },
   AGENT_UNAVAILABLE: { family: 'api', summary: 'Guest agent not available' },

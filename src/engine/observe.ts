@@ -1,7 +1,7 @@
 /** Reads the cluster once: what all kinds share first, then every kind its own part, concurrently. Changes nothing. */
 import type { Address } from '../base/address.ts';
 import type { ObserveContext, Secrets } from '../kinds/kind.ts';
-import type { GuestRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
+import type { GuestRow, NodeRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
 import { MAX_AGE_MS } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { KINDS } from '../kinds/registry.ts';
@@ -41,12 +41,7 @@ export async function observe({
   const rows = await pve.cluster.resources({}, { signal, maxAgeMs: MAX_AGE_MS.guests });
   const guests = completed(guestsIn(rows), listed);
   const nodes = new Map(
-    rows
-      .filter((row) => row.type === 'node' && row.node)
-      .map((row) => [
-        row.node ?? '',
-        { online: row.status === 'online', ...(row.maxcpu !== undefined && { cores: row.maxcpu }) },
-      ]),
+    rows.filter((row) => row.type === 'node' && row.node).map((row) => [row.node ?? '', nodeRow(row)]),
   );
   const storages = new Map<string, Promise<Readable<readonly StorageRow[]>>>();
   const context: ObserveContext = {
@@ -97,6 +92,15 @@ function completed(guests: ReadonlyMap<number, GuestRow>, listed: readonly Guest
   return new Map([...guests, ...fresher.map((row) => [row.vmid, { ...guests.get(row.vmid), ...row }] as const)]);
 }
 
+function nodeRow({ status, maxcpu, maxmem, mem, hastate }: ResourceRows[number]): NodeRow {
+  return {
+    online: status === 'online',
+    ...(maxcpu !== undefined && { cores: maxcpu }),
+    ...(maxmem !== undefined && mem !== undefined && { memory: { totalBytes: maxmem, usedBytes: mem } }),
+    ...(hastate === 'maintenance' && { inMaintenance: true }),
+  };
+}
+
 type ResourceRows = Awaited<ReturnType<Pve['cluster']['resources']>>;
 
 /** The resources of a provider process share one list, and read its rows once. */
@@ -119,6 +123,8 @@ function guestRows(rows: ResourceRows): Map<number, GuestRow> {
       template: row.template ?? false,
       type: row.type,
       running: row.status === 'running',
+      ...(row.maxmem !== undefined && { memoryBytes: row.maxmem }),
+      ...(row.maxcpu !== undefined && { cores: row.maxcpu }),
       ...(row.pool !== undefined && { pool: row.pool }),
     });
   }

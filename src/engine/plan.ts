@@ -13,6 +13,7 @@ import type { StackState } from '../kinds/recorded.ts';
 import { DESTROYED_BY_DEFAULT, KINDS, kindOfAddress, PLANNING_ORDER } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
+import { withKnownNodes } from '../kinds/vm/placement/place.ts';
 import { withMoves } from '../kinds/vm/plan/moves.ts';
 import { PlannedIds } from '../kinds/vm/plan/planned-ids.ts';
 
@@ -25,18 +26,19 @@ export interface PlanInput extends PlanOptions {
 }
 
 export type PlanResult =
-  | { readonly ok: true; readonly plan: Plan }
+  /** `stack`: with the nodes that the plan chose. */
+  | { readonly ok: true; readonly plan: Plan; readonly stack?: ResolvedStack }
   | { readonly ok: false; readonly problems: readonly Diagnostic[] };
 
 export function planStack(input: PlanInput): PlanResult {
-  const { plans, problems } = planKinds(input, PLANNING_ORDER);
+  const { plans, problems, stack } = planKinds(input, PLANNING_ORDER);
   if (problems.length > 0) return { ok: false, problems };
   const all = KINDS.flatMap((kind) => plans.get(kind)?.resources ?? []);
   const resources = [...all.filter(({ isRemoval }) => !isRemoval), ...all.filter(({ isRemoval }) => isRemoval)];
   const warnings = KINDS.flatMap((kind) => plans.get(kind)?.warnings ?? []);
   const checked = KINDS.flatMap((kind) => plans.get(kind)?.checked ?? []);
   const plan = planOf(input, resources, linked(resources), warnings);
-  return { ok: true, plan: { ...plan, options: optionsOf(input), ...(checked.length > 0 && { checked }) } };
+  return { ok: true, plan: { ...plan, options: optionsOf(input), ...(checked.length > 0 && { checked }) }, stack };
 }
 
 /** The cluster as the foundations of the stack will have left it: what its VMs will take can be told from that. */
@@ -48,16 +50,17 @@ interface PlannedKinds {
   readonly plans: ReadonlyMap<Kind, KindPlan>;
   readonly problems: readonly Diagnostic[];
   readonly observed: Observed;
+  readonly stack: ResolvedStack;
 }
 
 /** Each kind sees the cluster, and the resources, as those before it will have left them. */
 function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
-  const { stack, secrets, only = [], replace = [] } = input;
+  const { secrets, only = [], replace = [] } = input;
+  let { stack } = input;
   const plans = new Map<Kind, KindPlan>();
   const problems: Diagnostic[] = [];
   let { observed } = input;
-  const context: Omit<PlanContext, 'observed' | 'planned'> = {
-    stack,
+  const context: Omit<PlanContext, 'stack' | 'observed' | 'planned'> = {
     state: withMoves(stack, input.state),
     recordedState: input.state,
     secrets,
@@ -69,12 +72,13 @@ function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
   };
   for (const kind of kinds) {
     const planned = [...plans.values()].flatMap(({ resources }) => resources);
-    const plan = kind.plan({ ...context, observed, planned });
+    const plan = kind.plan({ ...context, stack, observed, planned });
     plans.set(kind, plan);
     problems.push(...plan.problems);
     observed = plan.foreseen ?? observed;
+    stack = plan.stack ?? stack;
   }
-  return { plans, problems, observed };
+  return { plans, problems, observed, stack };
 }
 
 /** The first step of a resource waits for the last step of every resource that provides what it uses. */
@@ -107,7 +111,8 @@ export interface DestroyInput {
 
 /** The plan that takes a stack away: everything of ours, in the reverse order of its making. Pure. */
 export function planDestroy(input: DestroyInput): PlanResult {
-  const { stack, observed, running, only = [] } = input;
+  const { observed, running, only = [] } = input;
+  const stack = withKnownNodes(input.stack, withMoves(input.stack, input.state), observed);
   const isSelected = (address: Address) =>
     only.length > 0
       ? only.some((selector) => covers(selector, address))
@@ -126,7 +131,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
   if (problems.length > 0) return { ok: false, problems };
   const resources = plans.flatMap((plan) => plan.resources);
   const warnings = plans.flatMap((plan) => plan.warnings);
-  return { ok: true, plan: planOf({ ...input }, resources, foundationsLast(plans), warnings) };
+  return { ok: true, plan: planOf({ ...input }, resources, foundationsLast(plans), warnings), stack };
 }
 
 /** What is built on something goes before it: linked clones before their template, and both before its image. */

@@ -21,6 +21,7 @@ import type { ResolvedSecret } from '../kinds/vm/desired-config.ts';
 import { secretPathOf } from '../kinds/vm/fields/rows.ts';
 import { IdReservations } from '../kinds/vm/ids.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';
+import type { ReserveInput } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId } from '../state/journal.ts';
@@ -78,6 +79,8 @@ export interface PlanOptions {
   readonly checkPrivileges?: boolean;
   /** Off: IDs that the file leaves open are chosen while the plan is carried out, beside other sessions. */
   readonly chooseIds?: boolean;
+  /** By address, the node that an earlier plan chose. */
+  readonly keepNodes?: Readonly<Record<string, string>>;
   /** Off: addresses are not compared with those of other VMs, because an earlier plan did that. */
   readonly checkAddresses?: boolean;
   /** Guests from a list that does not lag, which the list of the cluster may not have yet. */
@@ -92,6 +95,8 @@ export class Session {
   readonly #lock: StoreLock;
   #run: RunDeps;
   #observed: Observed | undefined;
+  /** With the nodes that the last plan chose. */
+  #placed: ResolvedStack | undefined;
   /** Steps of the plans that this session made. */
   readonly #made = new WeakSet<Plan['steps']>();
   #hasExecuted = false;
@@ -171,7 +176,7 @@ export class Session {
    */
   async confirm(given: Plan): Promise<PlanResult> {
     await this.#assertFresh(given);
-    const result = await this.plan(given.options);
+    const result = await this.plan({ ...given.options, keepNodes: chosenNodes(given) });
     if (result.ok) assertSameSteps(given, result.plan);
     return result;
   }
@@ -189,8 +194,8 @@ export class Session {
 
   /** What a plan needs and what the token has; also for a plan that was made earlier. */
   async privilegesFor(plan: Plan): Promise<PrivilegeCheck> {
-    const { stack, pve, signal } = this.#input;
-    const { secrets } = this.#input;
+    const { pve, signal, secrets } = this.#input;
+    const stack = this.#placed ?? this.#input.stack;
     this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
     const observed = this.#observed;
     return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
@@ -199,6 +204,7 @@ export class Session {
   async #permitted(result: PlanResult, isChecked = true): Promise<PlanResult> {
     const { stack, pve, signal } = this.#input;
     if (result.ok) this.#made.add(result.plan.steps);
+    this.#placed = result.ok ? result.stack : undefined;
     if (!isChecked) return result;
     if (!result.ok) {
       return { ok: false, problems: await explainUnseen({ pve, stack, problems: result.problems, signal }) };
@@ -208,12 +214,13 @@ export class Session {
     if (isEmpty(plan)) return result;
     const { missing, notChecked } = await this.privilegesFor(plan);
     if (missing.length > 0) return { ok: false, problems: missing };
-    return { ok: true, plan: { ...plan, warnings: [...plan.warnings, ...notChecked] } };
+    return { ...result, plan: { ...plan, warnings: [...plan.warnings, ...notChecked] } };
   }
 
   /** What the last plan of this session was made from, field by field. */
   evidence(): ReturnType<typeof evidenceOf> {
-    const { stack, secrets } = this.#input;
+    const { secrets } = this.#input;
+    const stack = this.#placed ?? this.#input.stack;
     return this.#observed ? evidenceOf({ stack, state: this.state, observed: this.#observed, secrets }) : new Map();
   }
 
@@ -360,4 +367,13 @@ function unsaved(error: ProxwrightError, { outcomes }: ExecuteResult): Proxwrigh
     addedDetail: `Everything created so far is kept, and the journal lists the started steps (${parts.join('; ')}).`,
     hint: 'Free some space or restore write access, then run the same command again. It resumes from here.',
   });
+}
+
+/** A plan that is made again must not choose other nodes because the room changed meanwhile. */
+function chosenNodes({ steps }: Plan): Record<string, string> {
+  return Object.fromEntries(
+    steps.flatMap(({ action, address, input }) =>
+      action === 'vm.reserve' ? [[address, (input as ReserveInput).node] as const] : [],
+    ),
+  );
 }

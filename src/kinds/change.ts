@@ -31,6 +31,10 @@ export interface Change {
   readonly name: string;
   readonly node: string;
   readonly vmid: number | undefined;
+  /** Failure domain of the node, where the file names one. */
+  readonly zone?: string;
+  /** Why this node, where the plan chose it: `41GiB free, fewest of this group`. */
+  readonly placement?: string;
   /** One sentence. */
   readonly reason: string;
   readonly differences: readonly Difference[];

@@ -88,6 +88,8 @@ export interface PlanOptions {
   readonly asIncomplete?: boolean;
   /** A VM counts as lost only if its line names the address and, if the file sets an id, the VM has it. */
   readonly strictClaims?: boolean;
+  /** By address, the node that an earlier plan chose; it is chosen again if the VM still fits there. */
+  readonly keepNodes?: Readonly<Record<string, string>>;
   /** False: IDs that the file leaves open are chosen while the plan is carried out, beside other plans. */
   readonly chooseIds?: boolean;
 }
@@ -142,6 +144,8 @@ export interface KindPlan {
   readonly warnings: readonly Diagnostic[];
   /** What was checked, in sentences, where that is not plain from the changes. */
   readonly checked?: readonly string[];
+  /** The stack with what this kind decided, such as the nodes of VMs; absent if it decided nothing. */
+  readonly stack?: ResolvedStack;
   /** The cluster as this kind will leave it; absent if that does not matter to the others. */
   readonly foreseen?: Observed;
 }

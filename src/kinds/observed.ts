@@ -20,7 +20,7 @@ export const MAX_AGE_MS = { guests: 2_000, places: 10_000, templates: 5_000, gra
 
 export interface Observed {
   readonly version: { readonly version: string; readonly release: string };
-  readonly nodes: ReadonlyMap<string, { readonly online: boolean; readonly cores?: number }>;
+  readonly nodes: ReadonlyMap<string, NodeRow>;
   /** Guests the token may see, by id. */
   readonly guests: ReadonlyMap<number, GuestRow>;
   /** VMs of the state, by address. */
@@ -81,6 +81,15 @@ export interface PciMaking {
   readonly devices: ReadonlyMap<string, Readable<readonly PciHardware[]>>;
 }
 
+/** Figures only where the token may see them: Sys.Audit on the node. */
+export interface NodeRow {
+  readonly online: boolean;
+  readonly cores?: number;
+  readonly memory?: { readonly totalBytes: number; readonly usedBytes: number };
+  /** The HA manager keeps new guests away. */
+  readonly inMaintenance?: true;
+}
+
 export interface GuestRow {
   readonly vmid: number;
   readonly node: string;
@@ -89,6 +98,9 @@ export interface GuestRow {
   readonly type: string;
   /** As the list of guests has it, which lags by some seconds. */
   readonly running?: boolean;
+  /** As configured. */
+  readonly memoryBytes?: number;
+  readonly cores?: number;
   /** Only where the token may see it. */
   readonly pool?: string;
 }

@@ -4,6 +4,7 @@ import type { Where } from '../base/diagnostics.ts';
 import type { ImageFields } from './image/fields.ts';
 import type { VmFields } from './vm/fields/index.ts';
 import type { UpdateFields } from './vm/fields/update.ts';
+import type { PlacementRules } from './vm/placement/ledger.ts';
 
 export interface ResolvedStack {
   readonly name: string;
@@ -15,8 +16,21 @@ export interface ResolvedStack {
   readonly templates: readonly ResolvedTemplate[];
   /** In the order of the file, groups expanded. */
   readonly vms: readonly ResolvedVm[];
+  /** Failure domains. A node in none of them counts as one of its own. */
+  readonly zones?: readonly Zone[];
   readonly rollout: Rollout;
   readonly outputs: OutputsSpec;
+}
+
+export interface Zone {
+  readonly name: string;
+  readonly nodes: readonly { readonly node: string; readonly at: Where }[];
+}
+
+/** The nodes that the plan chooses among, and how. */
+export interface VmPlacement {
+  readonly nodes: 'all' | readonly string[];
+  readonly rules: PlacementRules;
 }
 
 /** Where to find a secret; never the secret itself. */
@@ -77,7 +91,10 @@ export interface ResolvedVm {
   readonly group: string;
   /** Place in its group, from 1. */
   readonly number: number;
+  /** Until the plan has chosen it, `node` reads `NODE_NOT_CHOSEN`. */
   readonly fields: VmFields;
+  /** Set where the file leaves the node to the plan. */
+  readonly placement?: VmPlacement;
   /** Paths of fields whose value a sensitive variable decides: it is shown and recorded nowhere. */
   readonly sensitive?: readonly string[];
   /** IDs it may have if `fields.vmid` is not set, shared by its group: member n prefers the nth. */
@@ -99,6 +116,8 @@ export interface ResolvedImage {
   readonly file: string;
   /** Nodes that the file names, and those whose templates and VMs use it; none while only empty groups do. */
   readonly nodes: readonly string[];
+  /** VMs that use it and whose node the plan chooses: their nodes are added then. */
+  readonly chosenFor?: readonly Address[];
   readonly positions: Readonly<Record<string, Where>>;
 }
 

@@ -245,6 +245,7 @@ const ALTERNATIVES: readonly (readonly string[])[] = [
   ['mapping', 'device', 'spice'],
   ['image', 'import_from', 'iso'],
   ['env', 'file', 'command', 'text'],
+  ['node', 'nodes'],
 ];
 
 /** `null` in a later layer removes the value of an earlier one. */
@@ -257,6 +258,8 @@ export function mergeMaps(base: LocatedMap, over: LocatedMap): LocatedMap {
       if (other !== key && !over.entries.has(other)) entries.delete(other);
     }
   }
+  // How to choose among nodes means nothing once a later layer names the node.
+  if (over.entries.has('node')) entries.delete('placement');
   for (const [key, entry] of over.entries) {
     const earlier = base.entries.get(key)?.value;
     if (entry.value.kind === 'scalar' && entry.value.value === null) entries.delete(key);

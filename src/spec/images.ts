@@ -1,5 +1,5 @@
 /** Reads `images:`: which file belongs in which storage, and which disks use it. */
-import { addressOf } from '../base/address.ts';
+import { type Address, addressOf } from '../base/address.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { imageFileName, imageVolid } from '../kinds/image/file.ts';
 import type { ResolvedImage } from '../kinds/stack.ts';
@@ -19,6 +19,8 @@ export interface ImageCandidate {
   readonly tainted: readonly Path[];
   /** Nodes of the VMs and templates that use it. */
   readonly users: Set<string>;
+  /** VMs that use it and whose node the plan chooses. */
+  readonly chosen: Set<Address>;
 }
 
 export interface Images {
@@ -68,26 +70,29 @@ function readImage(name: string, { keyAt, value }: Entry, findings: Findings): I
     },
     tainted: isUsable ? tainted : Object.keys(imageFieldsSchema.shape).map((key) => [key]),
     users: new Set(),
+    chosen: new Set(),
   };
 }
 
 /** Records the node of a VM or template for the images that its disks use, by image name or by volume. */
 export function noteUser({ byName, mentioned }: Images, { vm, tainted }: Candidate): void {
   const volumes = Object.values(vm.fields.disks ?? {}).flatMap(({ import_from, iso }) => [import_from, iso]);
-  for (const { image, users } of byName?.values() ?? []) {
+  for (const { image, users, chosen } of byName?.values() ?? []) {
     const own = imageVolid(image.fields.storage, image.fields.content, image.file);
     // The disks inside an archive are named by a path below it.
     if (!volumes.some((volume) => typeof volume === 'string' && (volume === own || volume.startsWith(`${own}/`))))
       continue;
     mentioned.add(image.name);
-    if (!tainted.some(([first]) => first === 'node')) users.add(vm.fields.node);
+    if (vm.placement) chosen.add(vm.address);
+    else if (!tainted.some(([first]) => first === 'node')) users.add(vm.fields.node);
   }
 }
 
 /** The images with all their nodes, in the order of the file. An image without nodes is currently not needed. */
 export function resolvedImages({ byName }: Images): readonly ResolvedImage[] {
-  return [...(byName?.values() ?? [])].map(({ image, users }) => ({
+  return [...(byName?.values() ?? [])].map(({ image, users, chosen }) => ({
     ...image,
+    ...(chosen.size > 0 && { chosenFor: [...chosen] }),
     nodes: [...new Set([...image.nodes, ...users])],
   }));
 }

@@ -10,6 +10,7 @@ import {
   diskImageSchema,
   groupKeysSchema,
   NOT_OF_TEMPLATES,
+  placementKeysSchema,
   stackFileSchema,
   templateKeysSchema,
 } from './stack-schema.ts';
@@ -40,7 +41,11 @@ export function stackJsonSchema(): JsonSchema {
   });
   const template = closed({
     ...withReferences(propertiesOf(convert(templateKeysSchema))),
-    ...Object.fromEntries(Object.entries(fields).filter(([key]) => !Object.hasOwn(NOT_OF_TEMPLATES, key))),
+    ...Object.fromEntries(
+      Object.entries(fields).filter(
+        ([key]) => !Object.hasOwn(NOT_OF_TEMPLATES, key) && !Object.hasOwn(templateKeysSchema.shape, key),
+      ),
+    ),
   });
   return {
     $schema: DRAFT,
@@ -82,7 +87,7 @@ function withOneSource(images: JsonSchema): JsonSchema {
  * of the stack.
  */
 function vmFields(): JsonSchema {
-  const vm = withoutRequired(convert(vmFieldsSchema));
+  const vm = withoutRequired(convert(vmFieldsSchema.extend(placementKeysSchema.shape)));
   const [addresses, image] = [convert(addressesSchema), convert(diskImageSchema)];
   const shape = mapSchemas(asSchema(vm), (schema) => {
     const properties = asSchema(schema.properties);

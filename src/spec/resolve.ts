@@ -15,6 +15,7 @@ import { checkShape } from './issues.ts';
 import type { LoadedStack } from './load.ts';
 import { describeKind, type Entry, type LocatedMap, quote } from './located.ts';
 import { reportUnusedOverrides, resolveAfter, resolveFormerly } from './order.ts';
+import { checkApart, readZones } from './placement.ts';
 import { checkRules } from './rules/index.ts';
 import { namedParts, readConnection, readDefaults, readOutputs, readRollout, readStateSection } from './sections.ts';
 import { groupNameSchema, stackFileSchema, stackNameSchema } from './stack-schema.ts';
@@ -54,11 +55,13 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
   const rollout = readRollout(section('rollout'), start, findings);
   const outputs = readOutputs(section('outputs'), findings);
   const images = readImages(section('images'), findings);
+  const zones = readZones(section('zones'), findings);
 
   const defaults = readDefaults(root.entries.get('defaults'), root, findings);
   const templates = readTemplates(root.entries.get('templates'), { defaults, scope, images, findings });
   const context = { defaults, scope, maxMembers: rollout.limits.groupSize, findings };
   const groups = expandGroups(namedParts('vms', root.entries.get('vms'), GROUP_NAMES, findings), context);
+  checkApart(groups, findings);
   const { vms, specimens } = readVms(groups, images, findings);
   checkRules({ vms, specimens, templates, images, outputs }, findings);
   return {
@@ -68,6 +71,7 @@ function resolve(root: LocatedMap, start: Where, inputs: VariableInputs, finding
     images: resolvedImages(images),
     templates: templates.map(({ template }) => template),
     vms: vms.map(({ vm }) => vm),
+    ...(zones.length > 0 && { zones }),
     rollout,
     outputs,
   };

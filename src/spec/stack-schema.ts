@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
 import { parseIp } from '../base/ip-address.ts';
+import { parseByteSize } from '../base/units.ts';
 import { byteSize, duration, type FieldFacts, field } from '../kinds/fields/field.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
@@ -247,6 +248,7 @@ export const NOT_OF_TEMPLATES = {
   ownership: 'A template always has an ownership line, because its notes hold the recipe.',
   ha: 'A template never runs. Set it for the VMs.',
   update: 'A template never runs. Set it for the VMs.',
+  placement: 'A template is built on each of its nodes.',
 } as const;
 
 const names = z.union([z.string(), z.array(z.string())]);
@@ -284,6 +286,61 @@ export const groupNameSchema = z
   .string()
   .regex(/^[A-Za-z][A-Za-z0-9_-]*$/, 'a group name has letters, digits, - and _, and begins with a letter');
 
+/** Part of a node's memory: a percentage, or a size. */
+const keepFree = z.union([z.string(), z.number()]).transform((value, context) => {
+  const percent = typeof value === 'string' ? /^(\d+(?:\.\d+)?)\s*%$/.exec(value.trim())?.[1] : undefined;
+  if (percent !== undefined && Number(percent) < 100) return { share: Number(percent) / 100 };
+  const bytes = typeof value === 'string' ? parseByteSize(value) : undefined;
+  if (bytes !== undefined) return { bytes };
+  context.addIssue({
+    code: 'custom',
+    message: `"${value}" is neither a percentage below 100% nor a size; write 10% or 8GiB`,
+  });
+  return z.NEVER;
+});
+
+/** Instead of `node`, in a group, in `defaults` and in overrides. */
+export const placementKeysSchema = z.strictObject({
+  nodes: ours(
+    z.union([z.literal('all'), z.array(z.string().min(1)).min(1)]).optional(),
+    'Nodes to choose among, instead of `node`: a list, or `all`. An existing VM stays where it is.',
+    { effect: 'creation' },
+  ),
+  placement: z
+    .strictObject({
+      spread: ours(
+        z.boolean().optional(),
+        'Place the members of a group apart: over zones first, then over their nodes. Default: true.',
+        { effect: 'creation' },
+      ),
+      max_per_node: ours(z.number().int().min(1).optional(), 'Most members of the group on one node.', {
+        effect: 'creation',
+      }),
+      by: ours(
+        z.enum(['memory', 'cores']).optional(),
+        'Which room decides between nodes that are equal otherwise. Default: memory.',
+        { effect: 'creation' },
+      ),
+      keep_free: ours(keepFree.optional(), 'Memory of each node that stays free: `10%`, or a size.', {
+        effect: 'creation',
+      }),
+      apart_from: ours(names.optional(), 'Groups that must not be on the same node.', { effect: 'creation' }),
+    })
+    .describe('How the plan chooses among `nodes`.')
+    .optional(),
+});
+
+export const zonesSchema = z.record(
+  z
+    .string()
+    .max(63)
+    .regex(
+      /^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$/,
+      'a zone name has letters and digits, and between them also - _ and .',
+    ),
+  z.array(z.string().min(1)).min(1),
+);
+
 /** Keys of a group in addition to the fields of its VMs. */
 export const groupKeysSchema = z.strictObject({
   count: ours(z.number().int().min(0).optional(), 'Number of VMs in the group. Without `count` and `each` it has one.'),
@@ -312,6 +369,7 @@ export const stackFileSchema = z.strictObject({
   variables: z.record(z.string(), variableSchema).optional(),
   images: ours(z.record(imageNameSchema, imageFieldsSchema).optional(), 'Images in storages, by name.'),
   templates: ours(z.record(vmFieldsSchema.shape.name, z.unknown()).optional(), 'Templates, by name.'),
+  zones: ours(zonesSchema.optional(), 'Failure domains, such as racks, with their nodes.'),
   defaults: ours(z.unknown().optional(), 'Fields merged into every VM, key by key.'),
   vms: ours(z.record(groupNameSchema, z.unknown()).optional(), 'Groups of VMs, by name.'),
   rollout: rolloutSchema.optional(),

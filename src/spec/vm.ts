@@ -9,6 +9,7 @@ import type { Findings } from './findings.ts';
 import type { Member } from './groups.ts';
 import { parseTolerantly, pathOf, report } from './issues.ts';
 import { type LocatedMap, type Path, positionsOf, walk } from './located.ts';
+import { splitPlacement } from './placement.ts';
 import { salvage } from './salvage.ts';
 import { keysAt } from './schema-walk.ts';
 import { GROUP_KEYS } from './stack-schema.ts';
@@ -36,8 +37,10 @@ export interface Sort {
 const VM: Sort = { subject: 'a VM', ownKeys: GROUP_KEYS };
 
 export function parseMember(member: Member, relations: Relations, findings: Findings, sort = VM): Candidate {
-  const { tree, address, group, number, at, vmids } = member;
-  const alsoKnown = (path: Path) => (path.length === 0 ? [...sort.ownKeys] : isDisk(path) ? ['image'] : []);
+  const { address, group, number, at, vmids } = member;
+  const { tree, placement } = splitPlacement(member.tree, { at, address, findings });
+  const alsoKnown = (path: Path) =>
+    path.length === 0 ? [...sort.ownKeys, 'nodes', 'placement'] : isDisk(path) ? ['image'] : [];
   const context = { subject: sort.subject, keyAt: at, findings, address, alsoKnown, elsewhere: ' or under "defaults"' };
   const { issues } = parseTolerantly(vmFieldsSchema, tree);
   for (const issue of issues) report(issue, vmFieldsSchema, tree, context);
@@ -48,10 +51,11 @@ export function parseMember(member: Member, relations: Relations, findings: Find
     group,
     number,
     fields,
+    ...(placement && { placement }),
     ...(sensitive.length > 0 && { sensitive }),
     ...(vmids && fields.vmid === undefined && { vmids }),
     ...relations,
-    positions: { ...positionsOf(tree, at), ...(member.vmidsAt && { vmids: member.vmidsAt }) },
+    positions: { ...positionsOf(member.tree, at), ...(member.vmidsAt && { vmids: member.vmidsAt }) },
   };
   return { vm, tainted: [...tainted, ...issues.flatMap(mistypedImages)] };
 }

@@ -9,6 +9,7 @@ import {
   diskImageSchema,
   groupKeysSchema,
   outputsSchema,
+  placementKeysSchema,
   rolloutSchema,
   templateKeysSchema,
   variableSchema,
@@ -59,6 +60,7 @@ export function surroundingsReference(): string {
     ['### `images`', 'images.*', imageFieldsSchema],
     ['### A template under `templates`, beside the fields of its VM', '', templateKeysSchema],
     ['### A group under `vms`, beside the fields of its VMs', '', groupKeysSchema],
+    ['### In a group or under `defaults`, instead of `node`', '', placementKeysSchema],
     ['### `rollout`', 'rollout', rolloutSchema],
     ['### `outputs`', 'outputs', outputsSchema],
   ];

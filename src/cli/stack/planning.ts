@@ -131,7 +131,7 @@ function completion({ address, fields }: ResolvedVm, state: StackState): Change 
     address,
     kind: 'complete',
     name: fields.name,
-    node: fields.node,
+    node: state.vms[address]?.node || fields.node,
     vmid: state.vms[address]?.vmid || fields.vmid,
     reason: 'An earlier run was creating it; apply finds out how far it got and completes it.',
     ...UNDETAILED,

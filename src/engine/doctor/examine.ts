@@ -10,6 +10,7 @@ import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
 import { drivesOf } from '../../kinds/vm/disks.ts';
+import { candidatesOf } from '../../kinds/vm/placement/candidates.ts';
 import type { Pve } from '../../pve/client.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
 import { observe } from '../observe.ts';
@@ -58,12 +59,13 @@ export async function examine(input: ExamineInput): Promise<Examination> {
   const result: PlanResult = planned.ok
     ? planned
     : { ok: false, problems: await explainUnseen({ pve, stack, problems: planned.problems, signal }) };
-  const rights = await readRights(input, observed, result);
+  const placed = planned.ok && planned.stack ? planned.stack : stack;
+  const rights = await readRights({ ...input, stack: placed }, observed, result);
   const [token, cluster, nodes, volumes, downloads] = await Promise.all([
     readToken(input),
     readable(() => pve.cluster.status({ signal }), 'Sys.Audit on /'),
     readNodes(input, observed),
-    readVolumes(input, observed, rights),
+    readVolumes({ ...input, stack: placed }, observed, rights),
     readDownloads(input, observed),
   ]);
   return {
@@ -72,7 +74,7 @@ export async function examine(input: ExamineInput): Promise<Examination> {
     principal: pve.principal,
     trust: input.trust,
     wire: input.wire,
-    stack,
+    stack: placed,
     state,
     observed,
     foreseen: foresee(planning),
@@ -126,7 +128,7 @@ async function readToken({ pve, signal }: ExamineInput): Promise<Examination['to
 }
 
 async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observed): Promise<Map<string, NodeSight>> {
-  const names = [...new Set(machinesOf(stack).map(({ fields }) => fields.node))].filter(
+  const names = [...new Set(machinesOf(stack).flatMap((vm) => candidatesOf(vm, observed.nodes)))].filter(
     (node) => observed.nodes.get(node)?.online,
   );
   const passesOn = new Set(stack.vms.flatMap(({ fields }) => (fields.pci ? [fields.node] : [])));

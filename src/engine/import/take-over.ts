@@ -18,6 +18,7 @@ import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { printOwnership } from '../../kinds/vm/ownership.ts';
 import { packDesired } from '../../kinds/vm/packed.ts';
 import { macsOf } from '../../kinds/vm/parts.ts';
+import { NODE_NOT_CHOSEN } from '../../kinds/vm/placement/candidates.ts';
 import { heldSeed, seedPlace } from '../../kinds/vm/plan/seed-place.ts';
 import { GuestSigns } from '../../kinds/vm/ready/signs.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
@@ -66,7 +67,7 @@ export function takeOver(input: TakeOverInput): TakenOver {
     ([path]) => !open.has(path) && !isSecret(desired, path),
   );
   // Node and power apply when a VM is created or the file changes, so they count as applied here.
-  const acting = fields ? { node: fields.node, power: fields.power } : {};
+  const acting = fields ? { node: fields.node === NODE_NOT_CHOSEN ? node : fields.node, power: fields.power } : {};
   return {
     vm: {
       vmid,

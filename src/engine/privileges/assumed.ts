@@ -18,6 +18,8 @@ import { templateKey } from '../../kinds/template/reference.ts';
 import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
+import { candidatesOf } from '../../kinds/vm/placement/candidates.ts';
+import { withNodes } from '../../kinds/vm/placement/place.ts';
 import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID } from '../../kinds/vm/privileges/forecast.ts';
 import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
@@ -65,7 +67,8 @@ export function guessText({ template, covers }: Guess): string {
 /** Stands for the storage of disks that could not be read. */
 const UNKNOWN_STORAGE = 'unknown';
 
-export function assumedNeeds(input: AssumedInput): AssumedNeeds {
+export function assumedNeeds(given: AssumedInput): AssumedNeeds {
+  const input = { ...given, stack: withAnyNodes(given.stack, given.observed) };
   const { stack, version, now, lifecycle = false } = input;
   const observed = assumedWorld(input);
   const planned = planStack({ stack, state: emptyState(stack.name), observed, secrets: anySecrets(stack), now });
@@ -79,6 +82,16 @@ export function assumedNeeds(input: AssumedInput): AssumedNeeds {
     needs: { ...exact, requirements: withGuesses(exact, unread) },
     guesses: guessesAt(unread),
   };
+}
+
+/** Any of its nodes: the privileges of a VM do not depend on which one it is. */
+function withAnyNodes(stack: ResolvedStack, observed: AssumedInput['observed']): ResolvedStack {
+  const known: Observed['nodes'] = observed?.nodes ?? new Map();
+  const nodes = stack.vms.flatMap((vm) => {
+    const [first = 'NODE'] = candidatesOf(vm, known);
+    return vm.placement ? [[vm.address, first] as const] : [];
+  });
+  return withNodes({ ...stack, vms: stack.vms.map(({ placement: _, ...vm }) => vm) }, new Map(nodes));
 }
 
 function assumedWorld(input: AssumedInput): Observed {

@@ -3,7 +3,9 @@ import { type Address, covers } from '../../base/address.ts';
 import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 import { type Change, UNDETAILED } from '../change.ts';
 import type { DestroyContext, Kind, KindPlan, NeedsContext, PlanContext, ResourcePlan, StepNeeds } from '../kind.ts';
-import type { ImageSite } from '../observed.ts';
+import type { ImageSite, Observed } from '../observed.ts';
+import type { ResolvedImage, ResolvedStack } from '../stack.ts';
+import { candidatesOf } from '../vm/placement/candidates.ts';
 import type { Need } from '../vm/privileges/need.ts';
 import { FILE_ACTIONS } from './actions/index.ts';
 import { placeOfVolume } from './file.ts';
@@ -21,9 +23,10 @@ export const imageKind: Kind = {
   actions: FILE_ACTIONS,
   declared: ({ images }) => images.map(({ address, fields, file, nodes }) => ({ address, fields, file, nodes })),
   observe: async ({ pve, stack, signal, nodes, storages }) => {
-    const names = [...new Set(stack.images.flatMap((image) => image.nodes))].filter((node) => nodes.get(node)?.online);
+    const images = stack.images.map((image) => withCandidates(image, stack, nodes));
+    const names = [...new Set(images.flatMap((image) => image.nodes))].filter((node) => nodes.get(node)?.online);
     const rows = new Map(await Promise.all(names.map(async (node) => [node, await storages(node)] as const)));
-    return { storages: rows, images: await observeImages(pve, stack.images, rows, signal) };
+    return { storages: rows, images: await observeImages(pve, images, rows, signal) };
   },
   plan: planSites,
   planDestroy: planRemoval,
@@ -31,9 +34,23 @@ export const imageKind: Kind = {
   needs,
 };
 
+/** The plan chooses the node of some users: the image may be needed on any of their nodes. */
+function withCandidates(image: ResolvedImage, { vms }: ResolvedStack, nodes: Observed['nodes']): ResolvedImage {
+  const users = vms.filter(({ address }) => image.chosenFor?.includes(address));
+  if (users.length === 0) return image;
+  return { ...image, nodes: [...new Set([...image.nodes, ...users.flatMap((vm) => candidatesOf(vm, nodes))])] };
+}
+
+/** Whether the file, or a user that has its node by now, needs it there. */
+function isOnNeededNode({ image, node, isShared }: ImageSite, { images }: ResolvedStack): boolean {
+  if (!image.chosenFor) return true;
+  const nodes = images.find(({ address }) => address === image.address)?.nodes ?? [];
+  return isShared ? nodes.length > 0 : nodes.includes(node);
+}
+
 function planSites(context: PlanContext): KindPlan {
-  const { state, observed } = context;
-  const sites = observed.images.filter((site) => isNeeded(site, context));
+  const { state, observed, stack } = context;
+  const sites = observed.images.filter((site) => isOnNeededNode(site, stack) && isNeeded(site, context));
   const { plans, problems, warnings } = planImages({
     sites,
     version: observed.version,

@@ -3,6 +3,7 @@ import { hasCode } from '../../base/errors.ts';
 import type { PciDevice, Pve } from '../../pve/index.ts';
 import type { Observed, PciMaking, Readable } from '../observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import { candidatesOf } from '../vm/placement/candidates.ts';
 import { mapsExactly, type PciHardware, pciPath } from './mapping.ts';
 
 interface ObservePciInput {
@@ -21,7 +22,7 @@ export async function observePci(input: ObservePciInput): Promise<Pick<Observed,
   const users = stack.vms.filter(({ fields }) => fields.pci !== undefined);
   if (users.length === 0) return { pciMappings: { ok: true, value: new Map() } };
   const mappings = await readPciMappings(pve, users, signal);
-  const nodes = nodesWithUnmapped(users, mappings);
+  const nodes = nodesWithUnmapped(users, mappings, input.nodes);
   if (mappings.size > 0 && nodes.size === 0) return { pciMappings: { ok: true, value: mappings } };
   const making = await readMaking(input, nodes);
   // An empty list means "no mappings" only if the token may see all of them.
@@ -43,14 +44,17 @@ export async function readPciMappings(
   return new Map(listed.map(({ id, map }) => [id, map]));
 }
 
-function nodesWithUnmapped(vms: readonly ResolvedVm[], mappings: ReadonlyMap<string, readonly string[]>): Set<string> {
+function nodesWithUnmapped(
+  vms: readonly ResolvedVm[],
+  mappings: ReadonlyMap<string, readonly string[]>,
+  nodes: Observed['nodes'],
+): Set<string> {
   const maps = [...mappings.values()];
-  const unmapped = vms.filter(({ fields: { node, pci = {} } }) =>
+  const isUnmapped = ({ fields: { pci = {} } }: ResolvedVm, node: string) =>
     Object.values(pci).some(
       ({ device }) => device !== undefined && !maps.some((map) => mapsExactly(map, node, pciPath(device))),
-    ),
-  );
-  return new Set(unmapped.map(({ fields }) => fields.node));
+    );
+  return new Set(vms.flatMap((vm) => candidatesOf(vm, nodes).filter((node) => isUnmapped(vm, node))));
 }
 
 async function readMaking({ pve, nodes, signal }: ObservePciInput, unmapped: ReadonlySet<string>): Promise<PciMaking> {

@@ -12,7 +12,13 @@ export const vmKind: Kind = {
   prefixes: ['vm'],
   words: { nouns: { vm: 'VM' } },
   actions: VM_ACTIONS,
-  declared: ({ vms }) => vms.map((vm) => ({ address: vm.address, fields: shownFields(vm), after: vm.after })),
+  declared: ({ vms, zones }) =>
+    vms.map((vm) => ({
+      address: vm.address,
+      fields: shownFields(vm),
+      after: vm.after,
+      ...(vm.placement && { placement: vm.placement, zones }),
+    })),
   observe: observeMachines,
   plan: planVms,
   planDestroy: (context) => destroyMachines(context, ['vm']),

@@ -26,6 +26,8 @@ import { observeLocks } from './lock.ts';
 import { AskedPermissions, readNeighbours } from './neighbours.ts';
 import { observeHa } from './observe-ha.ts';
 import { effectiveValues, readVm, type VmObserved } from './observed.ts';
+import { candidatesOf } from './placement/candidates.ts';
+import { withKnownNodes } from './placement/place.ts';
 import { newAddresses } from './plan/addresses.ts';
 import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
@@ -35,10 +37,12 @@ import type { VmRecord } from './record.ts';
 
 /** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
 export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
-  const { pve, stack, state, signal, replace, secrets, nodes, guests } = context;
+  const { pve, state, signal, replace, secrets, nodes, guests } = context;
   const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmRecord][];
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
   const vms = await readKnown(pve, known, guests, running, signal);
+  // An existing VM whose node the plan chose stays where it is.
+  const stack = withKnownNodes(context.stack, state, { vms });
   const rebuilt = [...replace, ...templatesToBuild(stack, state, secrets)];
   const toMake = machinesOf(stack).filter(
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
@@ -274,13 +278,13 @@ function nodesToCheck(
   toMake: readonly ResolvedVm[],
   stack: ResolvedStack,
   vms: ReadonlyMap<Address, ObservedVm>,
-  nodes: ReadonlyMap<string, { online: boolean }>,
+  nodes: Observed['nodes'],
 ): string[] {
   const moving = stack.vms.filter((vm) => {
     const observedVm = vms.get(vm.address);
     return observedVm?.kind === 'present' && namesNewPlaces(vm, observedVm.vm);
   });
-  const names = new Set([...toMake, ...moving].map((vm) => vm.fields.node));
+  const names = new Set([...toMake, ...moving].flatMap((vm) => candidatesOf(vm, nodes)));
   return [...names].filter((name) => nodes.get(name)?.online);
 }
 

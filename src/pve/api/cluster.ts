@@ -19,8 +19,10 @@ const resourceSchema = z.looseObject({
   lock: maybe(z.string()),
   tags: maybe(text),
   pool: maybe(text),
-  /** Of a node: its CPUs, if the caller may see its statistics. */
+  /** Of a node: its CPUs and its memory, if the caller may see its statistics. Of a guest: what it is configured with. */
   maxcpu: maybe(numeric),
+  maxmem: maybe(numeric),
+  mem: maybe(numeric),
   storage: maybe(z.string()),
   hastate: maybe(z.string()),
 });

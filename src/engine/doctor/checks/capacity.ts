@@ -5,19 +5,11 @@ import type { Observed } from '../../../kinds/observed.ts';
 import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../kinds/pci-mapping/mapping.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { type Load, loadOf } from '../../../kinds/vm/placement/load.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import type { VmEntry } from '../../../pve/index.ts';
 import { baseOf, type Examination, type NodeSight } from '../examination.ts';
 import { type Finding, findingsOf, roughSize } from '../finding.ts';
-
-const MIB = 1024 ** 2;
-/** Proxmox's default. */
-const DEFAULT_MEMORY_MIB = 512;
-
-interface Load {
-  readonly memoryBytes: number;
-  readonly cores: number;
-}
 
 export function checkCapacity({
   stack,
@@ -42,7 +34,10 @@ function judge(
   const running = vms.filter((vm) => vm.status === 'running');
   const runningIds = new Set<number>(running.map(({ vmid }) => vmid));
   const idle = desired.filter((vm) => !isRunning(vm, observed, runningIds));
-  const [there, planned] = [sum(running.map(loadOfRunning)), sum(idle.map((vm) => loadOf(vm, observed)))];
+  const [there, planned] = [
+    sum(running.map(loadOfRunning)),
+    sum(idle.map((vm) => loadOf(vm.fields, baseOf(vm, observed)))),
+  ];
   const memoryBytes = there.memoryBytes + planned.memoryBytes;
   const cores = there.cores + planned.cores;
   const words = `${node}: ${roughSize(there.memoryBytes)} running + ${roughSize(planned.memoryBytes)} planned of ${roughSize(memory.total)} memory; ${there.cores} + ${planned.cores} of ${cpuinfo.cpus} cores.`;
@@ -63,16 +58,6 @@ function judge(
 function isRunning(vm: ResolvedVm, observed: Observed, runningIds: ReadonlySet<number>): boolean {
   const found = observed.vms.get(vm.address);
   return found?.kind === 'present' && runningIds.has(found.vm.vmid);
-}
-
-/** From the file, else from the VM or its template. */
-function loadOf(vm: ResolvedVm, observed: Observed): Load {
-  const { memory, cpu } = vm.fields;
-  const base = baseOf(vm, observed);
-  const inheritedMib = Number(propertyOf('memory', base.get('memory')).get('current') ?? DEFAULT_MEMORY_MIB);
-  const cores = cpu?.cores ?? Number(base.get('cores') ?? 1);
-  const sockets = cpu?.sockets ?? Number(base.get('sockets') ?? 1);
-  return { memoryBytes: memory ?? inheritedMib * MIB, cores: cores * sockets };
 }
 
 function loadOfRunning({ maxmem = 0, ...rest }: VmEntry): Load {

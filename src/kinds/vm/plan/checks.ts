@@ -13,6 +13,7 @@ import { shellWord } from '../../../base/shell.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { hasEndpoint } from '../../../pve/compatibility.ts';
 import type { Observed, StorageRow } from '../../observed.ts';
+import { nodeOfEntry } from '../../pci-mapping/mapping.ts';
 import { unmappedDevices } from '../../pci-mapping/plan.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { drivesOf } from '../disks.ts';
@@ -45,14 +46,19 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   if (subject.creating && vm.fields.vmid !== subject.freedId) checkId(vm, observed, findings);
   const bootless = subject.creating ? nothingToBootFrom(vm) : undefined;
   if (bootless) findings.problems.push(bootless);
-  checkStorages(subject, observed, findings);
-  checkBridges(vm, observed, findings);
-  checkMappings(vm, observed, findings);
-  findings.problems.push(...unmappedDevices(vm, observed));
+  checkPlace(subject, observed, findings);
   if (subject.base) checkBootOrder(vm, subject.base, findings);
   checkHaGroup(vm, observed, findings);
   if (subject.creating) checkPool(vm, observed, findings);
-  findings.problems.push(...processorProblems(subject, observed));
+}
+
+/** What the node itself must have: storages, bridges, devices and processors. */
+export function checkPlace(subject: CheckSubject, observed: Observed, findings: Findings): void {
+  const { vm } = subject;
+  checkStorages(subject, observed, findings);
+  checkBridges(vm, observed, findings);
+  checkMappings(vm, observed, findings);
+  findings.problems.push(...unmappedDevices(vm, observed), ...processorProblems(subject, observed));
 }
 
 /** Proxmox answers a missing pool with a missing privilege. */
@@ -311,7 +317,11 @@ function checkMappings(vm: ResolvedVm, observed: Observed, { problems }: Finding
   const mappings = observed.pciMappings;
   if (!mappings.ok) return;
   for (const [slot, device] of Object.entries(vm.fields.pci ?? {})) {
-    if (device.mapping === undefined || mappings.value.has(device.mapping)) continue;
+    const map = device.mapping === undefined ? undefined : mappings.value.get(device.mapping);
+    if (map && !map.some((entry) => nodeOfEntry(entry) === vm.fields.node)) {
+      problems.push(mappedElsewhere(vm, slot, device.mapping ?? '', map));
+    }
+    if (device.mapping === undefined || map) continue;
     const guess = closest(device.mapping, [...mappings.value.keys()]);
     problems.push(
       new ProxwrightError({
@@ -322,6 +332,17 @@ function checkMappings(vm: ResolvedVm, observed: Observed, { problems }: Finding
       }).diagnostic,
     );
   }
+}
+
+/** Proxmox accepts the mapping and fails when the VM starts. */
+function mappedElsewhere(vm: ResolvedVm, slot: string, mapping: string, map: readonly string[]): Diagnostic {
+  const nodes = [...new Set(map.flatMap((entry) => nodeOfEntry(entry) ?? []))];
+  return new ProxwrightError({
+    code: 'MISSING_REFERENCE',
+    where: whereOf(vm, `pci.${slot}.mapping`),
+    detail: `The PCI mapping "${mapping}" has no device on ${vm.fields.node}, only on ${nodes.join(', ') || 'no node'}: Proxmox will not start the VM.`,
+    hint: `Add the device of ${vm.fields.node} to the mapping, or place the VM on another node.`,
+  }).diagnostic;
 }
 
 /** A boot device must exist once the plan is applied. */

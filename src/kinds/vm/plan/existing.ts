@@ -181,11 +181,17 @@ function existingReason(kind: Change['kind'], differences: readonly Difference[]
 }
 
 /** Power and node as the last apply left them, where the file still says so and the cluster does not. */
-function outsideChanges({ fields }: ResolvedVm, recorded: VmRecord, actual: VmObserved): Pick<Change, 'outside'> {
+function outsideChanges(
+  { fields, placement }: ResolvedVm,
+  recorded: VmRecord,
+  actual: VmObserved,
+): Pick<Change, 'outside'> {
   const { power, node } = recorded.lastApplied;
   const now = { power: actual.running ? 'running' : 'stopped', node: actual.node };
   const outside = [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) =>
-    applied === fields[path] && applied !== now[path] ? [{ path, applied: fields[path], actual: now[path] }] : [],
+    (applied === fields[path] || (placement && path === 'node' && typeof applied === 'string')) && applied !== now[path]
+      ? [{ path, applied: String(applied), actual: now[path] }]
+      : [],
   );
   return outside.length > 0 && !isUnfinished(recorded) ? { outside } : {};
 }
@@ -269,7 +275,7 @@ function existingSteps(
     powerChanged ||
     restarts ||
     unfinished ||
-    hasMoreToRecord(last, toRecord, desired, (path) => isManagedHa(vm, path))
+    hasMoreToRecord(last, toRecord, desired, (path) => isManagedHa(vm, path) || isFollowed(vm, path))
   ) {
     // A restart may fail between stop and start. Until it ends, no power state is recorded, so the next plan starts the VM.
     add(
@@ -290,6 +296,11 @@ function existingSteps(
     add(vmStep(address, 'vm.stop', { how: 'shutdown', asDeclared: true }));
   }
   return steps;
+}
+
+/** Where the plan chose the node, a VM that another client moved is at home where it is. */
+function isFollowed({ placement }: ResolvedVm, path: string): boolean {
+  return placement !== undefined && path === 'node';
 }
 
 /** An earlier run ended before it removed them. Volumes that could not be removed were reported then and are not retried. */

@@ -1,12 +1,17 @@
 /** The plan of the VMs of a stack: one change per VM, what each VM uses, and the VMs that left the file. Pure. */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import type { Change } from '../../change.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import type { Observed, Readable } from '../../observed.ts';
 import { mappingsUsed } from '../../pci-mapping/plan.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { neededTemplates, templateToken } from '../../template/in-stack.ts';
 import type { ResolvedSecret } from '../desired-config.ts';
+import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
+import type { Choice } from '../placement/choose.ts';
+import { placeVms } from '../placement/place.ts';
+import { zonesByNode } from '../placement/room.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import {
@@ -30,9 +35,12 @@ import { destroyed, removedMachines } from './removal.ts';
 import { inRolls } from './roll.ts';
 import { planVm } from './verdict.ts';
 
-export function planVms(context: PlanContext): KindPlan {
-  const { stack, observed, findings, options } = context;
-  const selected = stack.vms.filter(({ address }) => context.isSelected(address));
+export function planVms(unplaced: PlanContext): KindPlan {
+  const { stack, chosen, problems: unplaceable } = placeVms(unplaced);
+  const context = { ...unplaced, stack };
+  const { observed, findings, options } = context;
+  findings.problems.push(...unplaceable);
+  const selected = stack.vms.filter((vm) => context.isSelected(vm.address) && vm.fields.node !== NODE_NOT_CHOSEN);
   const toMake = selected.filter(({ address }) => needsCreation(context, address));
   const claiming = lostVms(stack.name, toMake, observed).filter(
     (each) => !options.strictClaims || matchesExactly(each),
@@ -53,7 +61,13 @@ export function planVms(context: PlanContext): KindPlan {
       continue;
     }
     const plan = planOne(vm, context);
-    if (plan) resources.push({ ...plan, provides: [machineToken(vm.address)], uses: usesOf(vm, plan.steps, observed) });
+    if (plan)
+      resources.push({
+        ...plan,
+        change: withPlace(plan.change, vm, stack, chosen),
+        provides: [machineToken(vm.address)],
+        uses: usesOf(vm, plan.steps, observed),
+      });
   }
   checkRoom(observed, findings);
   findings.problems.push(...context.ids.problems());
@@ -66,13 +80,63 @@ export function planVms(context: PlanContext): KindPlan {
   return {
     resources: [...inRolls(resources, { stack, observed, replace: options.replace }), ...removed],
     problems: addresses.found.filter(isError),
+    stack,
     warnings: [
+      ...roomWarning(selected, chosen, observed),
       ...warningsOf(selected, context),
       ...lockWarnings(resources, selected, observed),
       ...addresses.found.filter((each) => !isError(each)),
     ],
     checked: addresses.checked,
   };
+}
+
+/** Node, zone and, where this plan chose the node, why. */
+function withPlace(
+  change: Change,
+  { address, placement }: ResolvedVm,
+  stack: ResolvedStack,
+  chosen: ReadonlyMap<string, Choice>,
+): Change {
+  const zone = zonesByNode(stack).get(change.node);
+  const [choice, isListed] = [
+    chosen.get(address),
+    placement?.nodes === 'all' || placement?.nodes.includes(change.node),
+  ];
+  const place = zone === undefined ? change.node : `${change.node} (zone ${zone})`;
+  const notes = choice
+    ? [`placed on ${place}: ${choice.reason}`]
+    : placement && !isListed
+      ? [`on ${change.node}, which "nodes" does not name; an existing VM stays where it is`]
+      : [];
+  return {
+    ...change,
+    ...(zone !== undefined && { zone }),
+    ...(choice && { placement: choice.reason }),
+    ...(notes.length > 0 && { notes: [...(change.notes ?? []), ...notes] }),
+  };
+}
+
+/** Nodes were compared without their memory: the choice may overcommit them. */
+function roomWarning(
+  vms: readonly ResolvedVm[],
+  chosen: ReadonlyMap<string, Choice>,
+  { nodes }: Observed,
+): Diagnostic[] {
+  const [first] = vms.filter(({ address }) => chosen.has(address));
+  const unread = [...nodes].filter(([, { online, memory }]) => online && !memory).map(([name]) => name);
+  if (!first || unread.length === 0) return [];
+  const needs = 'Sys.Audit on /nodes';
+  return [
+    {
+      severity: 'warning',
+      code: 'NOT_CHECKED',
+      summary: 'Not checked',
+      detail: `The free memory and cores of ${unread.join(', ')} could not be compared: the token needs ${needs}.`,
+      where: whereOf(first, 'nodes'),
+      facts: { needs },
+    },
+  ];
 }
 
 /** Looks at the addresses that VMs get by this plan, and at no others: a conflict that exists already is the doctor's. */

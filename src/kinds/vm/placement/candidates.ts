@@ -1,0 +1,13 @@
+/** Which nodes a VM may be on before its node is chosen. */
+import type { Observed } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { byName } from './ledger.ts';
+
+/** In `fields.node` until the plan has chosen: no node can have this name. */
+export const NODE_NOT_CHOSEN = '(not chosen yet)';
+
+/** Its node, or those that the plan chooses among. */
+export function candidatesOf({ fields, placement }: ResolvedVm, nodes: Pick<Observed['nodes'], 'keys'>): string[] {
+  if (!placement || fields.node !== NODE_NOT_CHOSEN) return [fields.node];
+  return placement.nodes === 'all' ? [...nodes.keys()].sort(byName) : [...placement.nodes];
+}
