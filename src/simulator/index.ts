@@ -59,9 +59,23 @@ export function defaultWorld(options: { readonly now?: Instant } = {}): World {
   return buildWorld(DEFAULT_WORLD, { now: options.now ?? VIRTUAL_START, file: 'default' });
 }
 
+/** For other tools: they open SSH to the address that the API reports, and must not leave this machine because of us. */
+function recordedOnLoopback(options: { readonly now?: Instant } = {}): World {
+  const nodes = Object.entries(RECORDED_WORLD.nodes).map(([name, node], index) => {
+    const address = `127.10.0.1${index + 1}`;
+    const bridges = Object.entries(node.bridges ?? {}).map(([id, bridge]) => [
+      id,
+      bridge.cidr === undefined ? bridge : { ...bridge, cidr: `${address}/24` },
+    ]);
+    return [name, { ...node, address, bridges: Object.fromEntries(bridges) }] as const;
+  });
+  const file = { ...RECORDED_WORLD, nodes: Object.fromEntries(nodes) };
+  return buildWorld(file, { now: options.now ?? VIRTUAL_START, file: 'recorded' });
+}
+
 const BUILT_IN_WORLDS: ReadonlyMap<string, typeof defaultWorld> = new Map([
   ['default', defaultWorld],
-  ['recorded', recordedWorld],
+  ['recorded', recordedOnLoopback],
   ['bare', bareWorld],
   ['bare-cluster', bareClusterWorld],
 ]);

@@ -160,11 +160,12 @@ export function addressesOf(
       if (known.some(({ vmid }) => vmid === vm.vmid)) continue;
       holders.set(key, [...known, { ...name, source, network: networkOfNic(slot, values) }]);
     }
-    if (claims.length > 0 || reported.has(vm.vmid)) continue;
+    if (reported.has(vm.vmid)) continue;
+    // It may hold addresses beside those of ipconfig, or instead of them.
     const seed = heldSeed(values);
     if (seed)
       unread.push({ ...name, why: `has its addresses in ${seed.file}, which Proxmox does not let anyone read` });
-    else silent.push(name);
+    else if (claims.length === 0) silent.push(name);
   }
   return { holders, silent };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import { createSimulator } from '../core/simulator.ts';
-import { builtInWorld } from '../index.ts';
+import { builtInWorld, builtInWorldNames } from '../index.ts';
 import { buildWorld } from './build-world.ts';
 import { DEFAULT_WORLD } from './default-world.ts';
 
@@ -38,7 +38,7 @@ function start() {
   return { clock, simulator, ask, finish };
 }
 
-it.each(['default', 'bare', 'bare-cluster'])('reports only loopback addresses for the nodes of "%s"', (name) => {
+it.each(builtInWorldNames())('reports only loopback addresses for the nodes of "%s"', (name) => {
   const world = builtInWorld(name, { now: 0 });
   const addresses = [...(world?.nodes.values() ?? [])].flatMap(({ address, bridges }) => [
     address,

@@ -52,6 +52,18 @@ describe('a plan that gives a VM an address', () => {
     expect(warnings(end)).toEqual([expect.stringContaining('different networks (vmbr0 and vmbr0, VLAN 30)')]);
   });
 
+  it('names a guest whose addresses may be on an ISO of another stack, also beside its ipconfig', async () => {
+    for (const ipconfig0 of [undefined, 'ip=10.0.0.8/24']) {
+      const scene = sceneWith({
+        ide2: 'local:iso/proxwright-other-0123.iso,media=cdrom',
+        ...(ipconfig0 !== undefined && { ipconfig0 }),
+      });
+      expect(warnings(await scene.plan(stack('10.0.0.9')))).toEqual([
+        expect.stringMatching(/not compared with all guests: 403 \(others-403\) has its addresses in /),
+      ]);
+    }
+  });
+
   it('says how many VMs it was compared with, and which say nothing', async () => {
     const end = await sceneWith({ ipconfig0: 'ip=10.0.0.8/24' }).plan(stack('10.0.0.9'));
     expect(end).toMatchObject({
