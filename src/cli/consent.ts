@@ -1,5 +1,5 @@
 /** The user's consent: a question at a terminal, or --yes. */
-import { canceled, ProxwrightError } from '../base/errors.ts';
+import { canceled, type ErrorInit, ProxwrightError } from '../base/errors.ts';
 import type { CommandDeps } from './command.ts';
 
 export const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
@@ -18,7 +18,7 @@ export async function requireConsent(
 
 export function needsYes(
   command: string,
-  hint = `Check the plan first: proxwright plan. Then: proxwright ${command} --yes`,
+  hint: ErrorInit['hint'] = `Check the plan first: proxwright plan. Then: proxwright ${command} --yes`,
 ): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_VALUE',

@@ -126,7 +126,10 @@ function doubtAbout({ doubt, endsInMs }: LockHolder): string {
 async function requireId({ owner, endsInMs }: LockHolder, options: UnlockOptions, deps: CommandDeps): Promise<void> {
   if (options.yes && endsInMs === undefined) return;
   if (!deps.canAsk)
-    throw needsYes('state unlock', `If you are sure that it is dead: proxwright state unlock --id ${owner.runId}`);
+    throw needsYes(
+      'state unlock',
+      advice`If you are sure that it is dead: ${command('state unlock', '--id', owner.runId)}`,
+    );
   const question = `If it is alive, two runs would change the same VMs. Type the id of the lock, ${owner.runId}, to remove it: `;
   if ((await deps.ask(question))?.trim() !== owner.runId) throw canceled('Nothing was changed.');
 }

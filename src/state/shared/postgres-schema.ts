@@ -39,7 +39,7 @@ interface Queries {
 /** Creates or updates the tables; call it inside a transaction. Returns the version that the database has then. */
 export async function migrate(connection: Queries, schema: string): Promise<number> {
   // Two first runs may come at the same time; the lock ends with the transaction.
-  await connection.query('select pg_advisory_xact_lock(hashtext($1))', [`proxwright ${schema}`]);
+  await connection.query('select pg_advisory_xact_lock(hashtext($1))', [`migrate ${schema}`]);
   await connection.query(`create schema if not exists ${schema}`);
   await connection.query(
     `create table if not exists ${schema}.migrations (version int primary key, applied_at timestamptz not null default clock_timestamp())`,
