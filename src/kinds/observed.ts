@@ -34,6 +34,8 @@ export interface Observed {
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
   readonly ha?: Readable<ReadonlyMap<number, HaResource>>;
+  /** Directory mappings; read only where a VM shares a directory. */
+  readonly directories?: DirectoryMappings;
   /** What is needed to create mappings; read only if the stack names a device without one. */
   readonly pciMaking?: PciMaking;
   /** Guests that may be lost VMs of this stack, by id: each has the name or id of a VM that the plan creates. */
@@ -72,6 +74,16 @@ export interface ImageSite {
   readonly isShared: boolean;
   /** The file in the storage; its value is undefined if there is none. */
   readonly file: Readable<{ readonly sizeBytes: number | undefined; readonly ctime: number | undefined } | undefined>;
+}
+
+/** What the cluster says about one name: the nodes that have the directory, or undefined if there is no such mapping. */
+export type DirectoryNodes = ReadonlySet<string> | undefined;
+
+export interface DirectoryMappings {
+  /** Mappings that the token sees. */
+  readonly names: readonly string[];
+  /** By the names that VMs use. */
+  readonly used: ReadonlyMap<string, Readable<DirectoryNodes>>;
 }
 
 export interface PciMaking {

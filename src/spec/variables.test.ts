@@ -8,10 +8,10 @@ stack: s
 variables:
   v: { ${declaration} }
 vms:
-  web: { name: web, node: pve1, clone: { template: debian }, extra: { args: "\${var.v}" } }
+  web: { name: web, node: pve1, clone: { template: debian }, extra: { vmstatestorage: "\${var.v}" } }
 `;
 const extraValue = (declaration: string, inputs: VariableInputs) =>
-  stackOf(stack(declaration), inputs).vms[0]?.fields.extra?.args;
+  stackOf(stack(declaration), inputs).vms[0]?.fields.extra?.vmstatestorage;
 
 describe('values', () => {
   it('come from --var before --var-file before the environment before the default', () => {

@@ -21,7 +21,7 @@ const COMPUTED = /^(all_disks|all_nics|macs|addresses|primary_address|restart_pe
 
 /** The simulated host has no such device plugged in. */
 function startable(fields: VmFields): VmFields {
-  const { usb, pci, extra, boot, ...rest } = fields;
+  const { usb, pci, extra, kvm, boot, ...rest } = fields;
   const devices = boot?.filter((device) => !/^(usb|hostpci)/.test(device)) ?? [];
   return { ...rest, power: 'running', ...(devices.length > 0 && { boot: devices }) };
 }

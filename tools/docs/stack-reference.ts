@@ -111,7 +111,13 @@ function defaultOf({ schema, facts }: FieldRow): string {
 
 function meaningOf({ facts }: FieldRow): string {
   const examples = (facts.examples ?? []).map((example) => `\`${String(example)}\``).join(', ');
-  return examples === '' ? facts.description : `${facts.description} Example: ${examples}`;
+  const sentences = [
+    facts.description,
+    facts.since === undefined ? '' : `Since Proxmox VE ${facts.since}.`,
+    facts.rootOnly ? 'Only root@pam, logged in with a password, can set it.' : '',
+    examples === '' ? '' : `Example: ${examples}`,
+  ];
+  return sentences.filter((sentence) => sentence !== '').join(' ');
 }
 
 const jsonOf = (schema: z.core.$ZodType): Schema =>

@@ -16,11 +16,14 @@ import {
   EFI_ROWS,
   isModelledKey,
   NIC_ROWS,
+  NUMA_ROWS,
   PCI_ROWS,
   partOf,
   rowAt,
+  rowsOfKey,
   TPM_ROWS,
   USB_ROWS,
+  VIRTIOFS_ROWS,
   VM_ROWS,
   type WireRow,
 } from '../../kinds/vm/fields/rows.ts';
@@ -45,7 +48,7 @@ export interface ImportedFields {
 
 /** Proxmox's internal values, identity, and what cannot be read back. */
 const NOT_SETTINGS =
-  /^(smbios1|vmgenid|meta|digest|lock|template|parent|snaptime|snapstate|vmstate|runningmachine|runningcpu|running-nets-host-mtu|cipassword|cicustom|unused\d+)$/;
+  /^(smbios1|vmgenid|meta|digest|lock|template|parent|snaptime|snapstate|vmstate|runningmachine|runningcpu|running-nets-host-mtu|cipassword|unused\d+)$/;
 
 /** `ha`: its HA resource, if it has one. */
 export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedFields {
@@ -64,6 +67,7 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   }
   for (const [key, text] of values) {
     readSlot(tree, key, text);
+    leftOut.push(...partsWithoutField(key, text));
     if (key === 'cipassword') leftOut.push('cloud_init.password: it cannot be read back');
     if (isModelledKey(key) || NOT_SETTINGS.test(key)) continue;
     put(tree, `extra.${key}`, wordsOfText('raw', text, key));
@@ -73,6 +77,19 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   if (ha) tree.ha = writtenHa(ha);
   return settled(tree, observed, leftOut);
 }
+
+/** Sub-keys of Proxmox that no field sets: they stay as they are, whatever changes beside them. */
+function partsWithoutField(key: string, text: string): string[] {
+  const rows = rowsOfKey(key);
+  if (rows.length === 0 || rows.some(({ part, words }) => part === undefined && words !== 'removal')) return [];
+  const isKnown = (part: string) => rows.some((row) => row.part === part) || NOT_PARTS.has(part);
+  return [...propertyOf(key, text).entries].flatMap(([part, value]) =>
+    isKnown(part) ? [] : [`${key}: ${part}=${value} (no field sets it; it stays as it is)`],
+  );
+}
+
+/** What a drive is, and what Proxmox derives: uuid and encoding of the SMBIOS table, the kind of a drive. */
+const NOT_PARTS = new Set(['media', 'size', 'format', 'file', 'uuid', 'base64']);
 
 function readRows(
   tree: Tree,
@@ -119,6 +136,8 @@ function readDrive(tree: Tree, drive: Drive, text: string): void {
 function readSlot(tree: Tree, key: string, text: string): void {
   if (/^net\d+$/.test(key)) readRows(tree, NIC_ROWS, () => text, `nics.${key}`, key);
   else if (/^usb\d+$/.test(key)) readRows(tree, USB_ROWS, () => text, `usb.${key}`, key);
+  else if (/^numa\d$/.test(key)) readRows(tree, NUMA_ROWS, () => text, `numa_nodes.${key}`, key);
+  else if (/^virtiofs\d$/.test(key)) readRows(tree, VIRTIOFS_ROWS, () => text, `virtiofs.${key}`, key);
   else if (/^serial\d+$/.test(key)) put(tree, `serial.${key}`, text);
   else if (/^hostpci\d+$/.test(key)) {
     readRows(tree, PCI_ROWS, () => text, `pci.${key}`, key);

@@ -4,6 +4,8 @@
  * configuration, the moment a change takes effect, the drives that have the field, and secrecy.
  */
 import { z } from 'zod';
+import { invariant } from '../../base/errors.ts';
+import type { ReleaseNumber } from '../../base/release.ts';
 import { parseByteSize, parseDuration } from '../../base/units.ts';
 import type { WordKind } from './words.ts';
 
@@ -46,7 +48,7 @@ export interface FieldFacts {
   readonly description: string;
   /**
    * Where Proxmox keeps the value: a key, or a key and a sub-key of its property string. A key with slots is named without
-   * its number (`net`); `drive` stands for a slot on any bus.
+   * its number (`net`, or `numa[n]` where `numa` is a key as well); `drive` stands for a slot on any bus.
    */
   readonly wire?: readonly [key: string, part?: string];
   /** How the value is written there; by the type of the field unless it says otherwise. */
@@ -58,6 +60,10 @@ export interface FieldFacts {
   readonly on?: 'disk' | 'cdrom';
   /** The buses that have the option; all by default. */
   readonly buses?: readonly DriveBus[];
+  /** The first release of Proxmox VE that has it; every supported one by default. A plan for an older one is refused. */
+  readonly since?: ReleaseNumber;
+  /** Proxmox lets only root@pam, logged in with a password, set it. A test compares this with the privileges of its key. */
+  readonly rootOnly?: true;
   /** The value, or what it refers to, never appears in plans, states, journals and logs. */
   readonly secret?: true;
   readonly examples?: readonly unknown[];
@@ -76,6 +82,7 @@ export const fieldFacts = {
 
 /** One row of a field table. */
 export function field<Schema extends z.ZodType>(schema: Schema, facts: FieldFacts): Schema {
+  invariant(!registry.has(schema), `Two fields share one schema, the second is: ${facts.description}`);
   registry.add(schema, facts);
   return schema;
 }

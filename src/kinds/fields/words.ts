@@ -83,6 +83,35 @@ export const WORDS = {
     },
     toWords: unlessAbsent((text) => (/^\d+$/.test(text) ? printSeconds(Number(text)) : text)),
   },
+  /** A duration that Proxmox counts in milliseconds. */
+  milliseconds: {
+    toText: (value) => durationText(value, 1),
+    toWords: unlessAbsent((text) => (/^\d+$/.test(text) ? printMilliseconds(Number(text)) : text)),
+  },
+  /** A duration that Proxmox counts in seconds, with a fraction. */
+  'decimal-seconds': {
+    toText: (value) => durationText(value, 1000),
+    toWords: unlessAbsent((text) =>
+      /^\d+(\.\d+)?$/.test(text) ? printMilliseconds(Math.round(Number(text) * 1000)) : text,
+    ),
+  },
+  /** A number, or a word instead of it. */
+  'number-or-text': { toText: plain, toWords: unlessAbsent(numberOrText) },
+  /** A word; false where there is none. */
+  'text-or-false': {
+    toText: (value) => (value === false ? undefined : plain(value)),
+    toWords: (text) => (text === undefined || text === '' ? false : text),
+  },
+  /** Text that Proxmox keeps in base64, because the grammar of property strings has no quoting. */
+  base64: {
+    toText: (value) => (plain(value) === undefined ? undefined : Buffer.from(String(value)).toString('base64')),
+    toWords: unlessAbsent((text) => Buffer.from(text, 'base64').toString()),
+  },
+  /** Proxmox counts mebibytes, or takes what fits. */
+  'page-size': {
+    toText: (value) => (value === '2MiB' ? '2' : value === '1GiB' ? '1024' : plain(value)),
+    toWords: unlessAbsent((text) => (text === 'any' ? text : sizeOfMebibytes(text))),
+  },
   /** A number of its own sort: false where there is none. */
   'number-or-false': {
     toText: (value) => (typeof value === 'number' ? printDecimal(value) : undefined),
@@ -168,6 +197,15 @@ function mebibytes(value: unknown): string | undefined {
 
 function sizeOfMebibytes(text: string): string {
   return /^\d+$/.test(text) ? (Number(text) === 0 ? '0B' : printByteSize(Number(text) * MIB)) : text;
+}
+
+function durationText(value: unknown, unitMs: number): string | undefined {
+  const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+  return ms === undefined ? undefined : printDecimal(ms / unitMs);
+}
+
+function printMilliseconds(ms: number): string {
+  return ms % 1000 === 0 ? printSeconds(ms / 1000) : `${ms}ms`;
 }
 
 function printSeconds(seconds: number): string {

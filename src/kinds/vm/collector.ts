@@ -75,6 +75,9 @@ export function fileValue(value: unknown, words: WordKind): unknown {
       return printByteSize(value);
     case 'seconds':
       return wordsOfText('seconds', String(value / 1000), '');
+    case 'milliseconds':
+    case 'decimal-seconds':
+      return wordsOfText('milliseconds', String(value), '');
     default:
       return value;
   }

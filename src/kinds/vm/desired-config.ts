@@ -13,11 +13,13 @@ import {
   DRIVE_ROWS,
   EFI_ROWS,
   NIC_ROWS,
+  NUMA_ROWS,
   PCI_ROWS,
   partOf,
   rowAt,
   TPM_ROWS,
   USB_ROWS,
+  VIRTIOFS_ROWS,
   VM_ROWS,
   VOLUME_ROWS,
   WIRE_ROWS,
@@ -225,8 +227,15 @@ function desireDevices(desired: Collector, fields: VmFields, context: DesiredCon
     const row = mapped === undefined ? address : { ...mapping, name: address.name };
     desired.bind(slot, { device: mapped ?? device.device }, row, path);
   }
-  for (const [slot, device] of Object.entries(fields.usb ?? {})) {
-    for (const row of USB_ROWS) desired.bind(slot, device, row, `usb.${slot}`);
+  const plainSlots = [
+    ['usb', fields.usb, USB_ROWS],
+    ['numa_nodes', fields.numa_nodes, NUMA_ROWS],
+    ['virtiofs', fields.virtiofs, VIRTIOFS_ROWS],
+  ] as const;
+  for (const [block, slots, rows] of plainSlots) {
+    for (const [slot, device] of Object.entries(slots ?? {})) {
+      for (const row of rows) desired.bind(slot, device, row, `${block}.${slot}`);
+    }
   }
   for (const [slot, value] of Object.entries(fields.serial ?? {})) {
     desired.whole(slot, { path: `serial.${slot}`, value, words: rowAt('serial').words });

@@ -34,6 +34,7 @@ import { namesNewPlaces } from './plan/new-places.ts';
 import { PlannedIds } from './plan/planned-ids.ts';
 import { givesCpuModel, isCustomModel } from './plan/processors.ts';
 import type { VmRecord } from './record.ts';
+import { observeDirectories } from './shared-directories.ts';
 
 /** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
 export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
@@ -50,18 +51,22 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   const asked = new AskedPermissions(pve, signal);
   const seesAll = () => asked.seesAllVms();
   const toCheck = nodesToCheck(toMake, stack, vms, nodes);
-  const [templates, storages, bridges, ha, ids, pools, cpuModels, claimants, begun, neighbours] = await Promise.all([
-    readTemplates(pve, referencesOf(toMake, stack), guests, signal),
-    readPerNode(toCheck, (node) => context.storages(node)),
-    readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
-    observeHa(pve, stack, signal),
-    readIds(context, toMake, seesAll),
-    readPools(context, toMake),
-    readCpuModels(context, toMake, vms),
-    readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
-    readClaimants(pve, beingMade(state, guests), signal),
-    needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal, seesAll }) : undefined,
-  ]);
+  const [templates, storages, bridges, ha, directories, ids, pools, cpuModels, claimants, begun, neighbours] =
+    await Promise.all([
+      readTemplates(pve, referencesOf(toMake, stack), guests, signal),
+      readPerNode(toCheck, (node) => context.storages(node)),
+      readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
+      observeHa(pve, stack, signal),
+      observeDirectories(context, machinesOf(stack)),
+      readIds(context, toMake, seesAll),
+      readPools(context, toMake),
+      readCpuModels(context, toMake, vms),
+      readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
+      readClaimants(pve, beingMade(state, guests), signal),
+      needsNeighbours(context, toMake, vms)
+        ? readNeighbours({ pve, state, nodes, guests, signal, seesAll })
+        : undefined,
+    ]);
   const present = [...vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
   const locks = await observeLocks({ pve, signal }, [...present, ...claimants.values(), ...begun.values()]);
   const permissions = await asked.answer;
@@ -71,6 +76,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     storages,
     bridges,
     ...ha,
+    ...directories,
     ...ids,
     pools,
     ...(cpuModels && { cpuModels }),

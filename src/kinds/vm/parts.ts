@@ -4,18 +4,33 @@ import {
   canonicalProperty,
   compareConfigValue,
   formatOfKey,
+  fromWireBoolean,
   type PropertyFormat,
   PropertyValue,
   parseProperty,
   printProperty,
+  SMBIOS1_FORMAT,
 } from '../../pve/wire/index.ts';
 import type { SubKeys } from './desired.ts';
 
 /** The value of a property key; text that cannot be parsed counts as empty. */
 export function propertyOf(key: string, text: string | undefined): PropertyValue {
   const parsed = parseProperty(formatOf(key), text ?? '');
-  return parsed.ok ? parsed.value : new PropertyValue();
+  const value = parsed.ok ? parsed.value : new PropertyValue();
+  return key === 'smbios1' ? inBase64(value) : value;
 }
+
+/** Proxmox takes the texts of the SMBIOS table plain or in base64, all of them the same way; here they are in base64. */
+function inBase64(value: PropertyValue): PropertyValue {
+  const isPlain = !fromWireBoolean(value.get('base64') ?? '0');
+  return SMBIOS_TEXTS.reduce((result, part) => {
+    const text = value.get(part);
+    if (text === undefined) return result;
+    return result.with(part, isPlain ? Buffer.from(text).toString('base64') : text).with('base64', '1');
+  }, value.without('base64'));
+}
+
+const SMBIOS_TEXTS = [...SMBIOS1_FORMAT.keys.keys()].filter((part) => part !== 'uuid' && part !== 'base64');
 
 /** NIC slot → MAC address, of a VM's configuration. */
 export function macsOf(values: ReadonlyMap<string, string>): Record<string, string> {
@@ -29,7 +44,8 @@ export function macsOf(values: ReadonlyMap<string, string>): Record<string, stri
 }
 
 export function printPropertyOf(key: string, value: PropertyValue): string {
-  return printProperty(formatOf(key), value);
+  const hasTexts = key === 'smbios1' && SMBIOS_TEXTS.some((part) => value.get(part) !== undefined);
+  return printProperty(formatOf(key), hasTexts ? value.with('base64', '1') : value);
 }
 
 /** The actual value with the desired sub-keys; one that already means the same keeps its spelling. */

@@ -64,9 +64,13 @@ export function configureWrites(
   return writes.filter((write) => Object.keys(write.set).length > 0 || write.delete.length > 0);
 }
 
-/** The parameters of a new VM that is not a clone. */
+/**
+ * The parameters of a new VM that is not a clone. Proxmox generates the uuid of a VM only if the request has no `smbios1`:
+ * its texts are written once the VM exists.
+ */
 export function creationValues(desired: Iterable<DesiredValue>): Readonly<Record<string, string | Secret>> {
   const values = [...desired].flatMap((value) => {
+    if (value.key === 'smbios1') return [];
     const change = changeOf(value, undefined);
     return typeof change === 'string' ? [] : [[value.key, change.text] as const];
   });

@@ -75,6 +75,12 @@ describe('the attributes of a VM', () => {
       'efi.storage',
       'tpm.storage',
       'agent.enabled',
+      'audio.device',
+      'numa_nodes.cpus',
+      'numa_nodes.memory',
+      'amd_sev.type',
+      'intel_tdx.type',
+      'virtiofs.mapping',
     ]);
     expect(new Set(everyAttribute(attributes).map(([, { given }]) => given))).toEqual(
       new Set(['required', 'optional-computed']),

@@ -91,6 +91,8 @@ function describe(shape: Shape, { neverRuns }: Wording, keywords: readonly strin
     shape.kind === 'leaf' ? allowed(shape) : undefined,
     keywords.length > 0 ? `Also: ${listed(keywords.map((word) => `"${word}"`))}.` : undefined,
     exampleOf(facts),
+    facts?.since === undefined ? undefined : `Since Proxmox VE ${facts.since}.`,
+    facts?.rootOnly ? 'Only `root@pam`, logged in with a password, can set it.' : undefined,
     defaultOf(shape),
     facts && !neverRuns ? effectSentence(facts.effect) : undefined,
     facts?.wire === undefined ? undefined : `Proxmox key: \`${facts.wire.join('.')}\`.`,

@@ -164,6 +164,11 @@ export class Mappings {
     return this.#api.get(apiPath`/cluster/mapping/usb`, mappingsSchema, { ...params }, options);
   }
 
+  /** Directories of the nodes, which VMs share. Proxmox VE has them since 8.4. */
+  dir(params: { readonly 'check-node'?: string | undefined } = {}, options?: CallOptions): Promise<DeviceMapping[]> {
+    return this.#api.get(apiPath`/cluster/mapping/dir`, mappingsSchema, { ...params }, options);
+  }
+
   createPci(
     params: {
       readonly id: string;

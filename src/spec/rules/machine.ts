@@ -2,8 +2,10 @@
 import { didYouMean } from '../../base/closest.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { printByteSize } from '../../base/units.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
+import { desiredConfig } from '../../kinds/vm/desired-config.ts';
 import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../../kinds/vm/fields/rows.ts';
-import { slotsThatStay, type VmRule } from './rule.ts';
+import { slotsThatStay, type Violation, type VmRule } from './rule.ts';
 
 /** Proxmox: "balloon value too large (must be smaller than assigned memory)". */
 export const balloonFitsMemory: VmRule = {
@@ -154,21 +156,24 @@ const NOT_CONFIGURATION = new Set([
 /** They identify a VM. */
 const IDENTITY = new Set(['smbios1', 'vmgenid']);
 
+/** Keys that had no field at first: files that set them raw keep working, with a warning that names the field. */
+const FIELD_CAME_LATER =
+  /^(acpi|affinity|allow-ksm|amd-sev|args|audio0|cicustom|hookscript|hugepages|intel-tdx|keephugepages|keyboard|kvm|localtime|migrate_(downtime|speed)|numa[0-7]|spice_enhancements|tdf|virtiofs[0-9]|watchdog)$/;
+
 export const extraKeysAreFree: VmRule = {
   reads: ['extra'],
   *check(vm) {
     for (const key of Object.keys(vm.fields.extra ?? {})) {
       const path = `extra.${key}`;
-      if (isModelledKey(key)) {
-        const [row] = rowsOfKey(key);
+      if (IDENTITY.has(key)) {
         yield {
           vm,
           path,
-          detail: `"${key}" has its own field, so it cannot be set as a raw key.`,
-          ...(row && { hint: `Use ${row.path.split('.')[0]}.` }),
+          detail: `"${key}" is part of the VM’s identity, which only Proxmox sets.`,
+          ...(key === 'smbios1' && { hint: 'Its texts are in "smbios".' }),
         };
-      } else if (IDENTITY.has(key)) {
-        yield { vm, path, detail: `"${key}" is part of the VM’s identity, which only Proxmox sets.` };
+      } else if (isModelledKey(key)) {
+        yield* modelledKey(vm, key);
       } else if (NOT_CONFIGURATION.has(key) || /^unused\d+$/.test(key)) {
         yield { vm, path, detail: `"${key}" is not a setting of a VM’s configuration.` };
       } else if (!CONFIG_KEYS.has(key)) {
@@ -178,3 +183,23 @@ export const extraKeysAreFree: VmRule = {
     }
   },
 };
+
+function* modelledKey(vm: ResolvedVm, key: string): Iterable<Violation> {
+  const fields = rowsOfKey(key).map((row) => row.path.replace('*', key));
+  const named = desiredConfig({ ...vm.fields, extra: undefined }, {}).get(key)?.fields[0]?.path;
+  const hint = fields.length > 3 ? `Use ${fields[0]?.split('.')[0]}.` : `Use ${fields.join(', ')}.`;
+  const path = `extra.${key}`;
+  if (named !== undefined) {
+    yield { vm, path, detail: `"${key}" is set twice: here, and by "${named}".`, hint: 'Remove it from "extra".' };
+  } else if (FIELD_CAME_LATER.test(key)) {
+    yield {
+      vm,
+      path,
+      detail: `"${key}" has its own field by now; the raw key still works.`,
+      hint,
+      severity: 'warning',
+    };
+  } else {
+    yield { vm, path, detail: `"${key}" has its own field, so it cannot be set as a raw key.`, hint };
+  }
+}

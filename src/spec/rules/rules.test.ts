@@ -211,7 +211,7 @@ const cloned: readonly Case[] = [
   ['a raw key that has a field', 'extra: { memory: 1024 }', '"memory" has its own field'],
   ['a raw key of the identity', 'extra: { smbios1: x }', 'is part of the VM’s identity'],
   ['a raw key that steers a request', 'extra: { skiplock: 1 }', 'is not a setting of a VM’s configuration'],
-  ['a raw key', 'extra: { kvm: 0 }', null],
+  ['a raw key', 'extra: { reboot: 0 }', null],
   ['a tag with a blank', 'tags: [a, "b c"]', '"tags.1" is "b c": a tag has letters'],
   ['a malformed PCI address', 'pci: { hostpci0: { device: "1:0" } }', 'a PCI address looks like 0000:01:00'],
   [

@@ -33,15 +33,16 @@ const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
 const rows = fieldRows(vmFieldsSchema).filter(
   ({ path, facts }) =>
     // Groups are of a server that is older than this world.
-    facts.wire !== undefined || path === 'extra' || (isHaPath(path) && path !== 'ha.group'),
+    // What only root may set is tried row by row.
+    (facts.wire !== undefined && !facts.rootOnly) || path === 'extra' || (isHaPath(path) && path !== 'ha.group'),
 );
 /** Paths with slots replaced by `*`, as the table names them. */
 const rowPath = (path: string) =>
-  path.replace(/^(disks|nics|pci|usb)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
+  path.replace(/^(disks|nics|pci|usb|virtiofs|numa_nodes)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
 
 /** The simulated host has no such device plugged in, and without KVM not every processor can be started. */
 function startable(fields: VmFields): VmFields {
-  const { usb, pci, extra, boot, ...rest } = fields;
+  const { usb, pci, extra, kvm, boot, ...rest } = fields;
   const devices = boot?.filter((device) => !/^(usb|hostpci)/.test(device)) ?? [];
   return { ...rest, power: 'running', ...(devices.length > 0 && { boot: devices }) };
 }

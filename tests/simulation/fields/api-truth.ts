@@ -1,13 +1,17 @@
 /**
- * What Proxmox itself says about the key behind a field row: whether key and sub-key exist on each bus, what the server assumes
- * without them, and whether it masks the value. None of it is read from the rows, so a wrong row is found.
+ * What Proxmox itself says about the key behind a field row: whether key and sub-key exist on each bus and since which
+ * release, what the server assumes without them, which values it knows, and whether it masks the value. None of it is read from the rows, so a wrong row is found.
  */
 import { z } from 'zod';
+import { isSince } from '../../../src/base/release.ts';
 import type { FieldRow } from '../../../src/kinds/fields/field-table.ts';
 import { wordsOfText } from '../../../src/kinds/fields/words.ts';
 import { WIRE_ROWS, type WireRow } from '../../../src/kinds/vm/fields/rows.ts';
+import { type ConfigSubject, writeNeeds } from '../../../src/kinds/vm/privileges/config.ts';
+import { privilegeRules } from '../../../src/kinds/vm/privileges/rules.ts';
 import { describeConfigKey, formatOfKey } from '../../../src/pve/wire/index.ts';
 import { API_FACTS } from '../../../src/simulator/schema/api-facts.generated.ts';
+import { apiOf } from '../../../src/simulator/schema/api-of-release.ts';
 import type { ParamSchema } from '../../../src/simulator/schema/types.ts';
 import { findParamSchema } from '../../../src/simulator/schema/types.ts';
 
@@ -16,7 +20,9 @@ const BUSES = ['ide', 'sata', 'scsi', 'virtio'] as const;
 /** Sub-keys that a CD drive has a use for. The schema does not say; QEMU gets the others for disks only, or ignores them. */
 const CD_DRIVE_PARTS = ['file', 'cache', 'aio', 'backup', 'serial'];
 
-const PARAMS = API_FACTS['PUT /nodes/{node}/qemu/{vmid}/config']?.params ?? {};
+const UPDATE = 'PUT /nodes/{node}/qemu/{vmid}/config';
+const PARAMS = API_FACTS[UPDATE]?.params ?? {};
+const RELEASES = ['8.0', '8.1', '8.2', '8.3', '8.4', '9.0', '9.1', '9.2'] as const;
 
 /** Everything that is wrong with a row by these facts. */
 export function factProblems(row: WireRow, schema: FieldRow['schema']): string[] {
@@ -26,13 +32,16 @@ export function factProblems(row: WireRow, schema: FieldRow['schema']): string[]
     ...driveProblems(row),
     ...defaultProblems(row, schema),
     ...secrecyProblems(row, schema),
+    ...releaseProblems(row),
+    ...privilegeProblems(row),
+    ...enumProblems(row, schema),
   ];
 }
 
 /** Concrete keys of a row: one for each bus of a drive. */
 function keysOf({ family, facts }: WireRow): string[] {
   if (family === 'drive') return (facts.buses ?? BUSES).map((bus) => `${bus}0`);
-  return [describeConfigKey(family) ? family : `${family}0`];
+  return [describeConfigKey(family) ? family : `${family.replace('[n]', '')}0`];
 }
 
 function keyProblems(row: WireRow): string[] {
@@ -88,6 +97,60 @@ function defaultText(key: string, part: string | undefined): string | undefined 
     part === undefined ? param : typeof param?.format === 'object' ? param.format[part] : undefined;
   return schema?.default === undefined ? undefined : String(schema.default);
 }
+
+/** Formats that the server registers by name are the same in all our facts: rows say more than those can. */
+function releaseProblems(row: WireRow): string[] {
+  const [key = ''] = keysOf(row);
+  const { path, part, facts } = row;
+  const aliases = [...(formatOfKey(key)?.aliases ?? [])].flatMap(([alias, name]) => (name === part ? [alias] : []));
+  const has = (params: typeof PARAMS) => {
+    const schema = findParamSchema(params, key);
+    if (schema === undefined || part === undefined || typeof schema.format !== 'object') return schema !== undefined;
+    return [part, ...aliases].some((name) => name in (schema.format as object));
+  };
+  const isNamed = typeof findParamSchema(PARAMS, key)?.format === 'string';
+  const first = RELEASES.find((release) => has(apiOf(release)[UPDATE]?.params ?? {}));
+  const stated = facts.since ?? '8.0';
+  if (first === stated || (isNamed && first !== undefined && isSince(stated, first))) return [];
+  return [`${path}: Proxmox has it since ${first}, the row says ${stated}`];
+}
+
+/** Whether a token can set the field at all. */
+function privilegeProblems(row: WireRow): string[] {
+  const [key = ''] = keysOf(row);
+  const { path, part, facts } = row;
+  const text = SOME_TEXTS[row.family] ?? (part === undefined ? 'x' : `${part}=x`);
+  const set = { [key]: part === 'romfile' ? 'mapping=card,romfile=x' : text };
+  const subject: ConfigSubject = {
+    vmid: 101,
+    paths: [{ path: '/vms/101' }],
+    rules: privilegeRules({ version: '9.2.11' }),
+  };
+  const needs = writeNeeds(subject, { set, delete: [], destroysVolumes: false, touchesDrives: false }, new Map());
+  const isRootOnly = needs.some(({ kind }) => kind === 'root');
+  return isRootOnly === (facts.rootOnly ?? false) ? [] : [`${path}: whether only root may set it is wrong`];
+}
+
+/** Values that a token may write, where not every value is. */
+const SOME_TEXTS: Readonly<Record<string, string | undefined>> = {
+  drive: 'tank:vm-101-disk-0',
+  hostpci: 'mapping=card',
+  serial: 'socket',
+  usb: 'spice',
+};
+
+/** A field that lists its values has all those that Proxmox has. */
+function enumProblems(row: WireRow, schema: FieldRow['schema']): string[] {
+  const [key = ''] = keysOf(row);
+  const param = findParamSchema(PARAMS, key);
+  const own = row.part === undefined ? param : typeof param?.format === 'object' ? param.format[row.part] : undefined;
+  const words = (own?.enum ?? []).map((text) => wordsOfText(row.words, String(text), key));
+  const missing = words.filter((word) => !z.safeParse(schema, word).success && !isLeftOut(row.path, word));
+  return missing.map((word) => `${row.path}: Proxmox also has ${word}`);
+}
+
+/** Formats that no disk should get today. */
+const isLeftOut = (path: string, word: unknown) => path === 'disks.*.format' && /^(qcow|qed|cloop)$/.test(String(word));
 
 /** Whether a field says where a value is found instead of the value; `extra` takes any name. */
 export function isReference(schema: FieldRow['schema']): boolean {

@@ -11,6 +11,7 @@ import { desiredValue, shownValue } from '../../../src/kinds/vm/diff/shown.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
 import type { WireRow } from '../../../src/kinds/vm/fields/rows.ts';
 import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
+import { passwordCredentials } from '../../../src/pve/index.ts';
 import { byDepth } from '../../support/depth.ts';
 import { driftWorld, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
 import { failuresOf } from '../engine/support/invariants.ts';
@@ -27,6 +28,7 @@ const HOTPLUG_SETTINGS = ALL_HOTPLUG_SETTINGS.slice(0, byDepth(1, ALL_HOTPLUG_SE
 const ENOUGH = 1;
 const MOST_OF_A_KIND = 4;
 
+const ROOT = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
 const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
 
 /** Long enough for a guest to boot: without one, nothing can be unplugged. */
@@ -41,11 +43,15 @@ interface Sample {
   readonly inherited: ReadonlyMap<string, string>;
 }
 
-const SAMPLES: readonly Sample[] = TEMPLATES.flatMap((around) =>
-  fc
-    .sample(vmFieldsArbitrary(around), { numRuns: 250, seed: 21 })
-    .map((fields, index) => ({ fields, inherited: around.values, index })),
-).sort((a, b) => a.index - b.index);
+const samples = (asRoot: boolean): readonly Sample[] =>
+  TEMPLATES.flatMap((around) =>
+    fc
+      .sample(vmFieldsArbitrary({ ...around, asRoot }), { numRuns: 250, seed: 21 })
+      .map((fields, index) => ({ fields, inherited: around.values, index })),
+  ).sort((a, b) => a.index - b.index);
+
+/** What a token may write, and what only root may. */
+const SAMPLES = { token: samples(false), root: samples(true) };
 
 /** One field of a VM, changed. */
 interface Change {
@@ -86,7 +92,7 @@ interface Trial {
 
 async function tried(row: WireRow, { path, before, after }: Change): Promise<Trial> {
   const obstacle = (...obstacles: string[]): Trial => ({ problems: [], obstacles, isConclusive: false });
-  const scene = new Scene({ world: driftWorld, seed: path });
+  const scene = new Scene({ world: driftWorld, seed: path, ...(row.facts.rootOnly && { credentials: ROOT }) });
   const first = await scene.apply(stackOf(before));
   const vm = scene.world.vms.get(401);
   if (first.kind !== 'ended' || !vm?.process) return obstacle('it does not start', ...failuresOf(first));
@@ -110,7 +116,7 @@ async function tried(row: WireRow, { path, before, after }: Change): Promise<Tri
     isConclusive: true,
     problems: [
       ...(actual === difference.effect ? [] : [`${path} is ${actual}, and the plan said ${difference.effect}`]),
-      ...(row.family === 'drive' || key.startsWith(row.family) ? [] : [`${path} is in ${key}`]),
+      ...(row.family === 'drive' || key.startsWith(row.family.replace('[n]', '')) ? [] : [`${path} is in ${key}`]),
       ...readProblems(after, path, key, text),
       ...(written.some((each) => each.includes(GUEST_PASSWORD)) ? [`${path} shows the secret`] : []),
     ],
@@ -151,17 +157,23 @@ function withSetting({ path, before, after }: Change, setting: Partial<VmFields>
 
 /** From one value to another, from none to one, and of a device that the template lacks, from no device to one. */
 function changesOf(row: WireRow): Change[] {
-  const all = SAMPLES.flatMap((sample) =>
+  const all = SAMPLES[row.facts.rootOnly ? 'root' : 'token'].flatMap((sample) =>
     concretePaths(sample.fields, row.path).map((path) => {
       const fields = reduced(sample.fields, path);
       return { path, value: valueAt(fields, path), fields, isNew: !sample.inherited.has(path.split('.')[1] ?? '') };
     }),
   );
-  // Every value once before any comes again, and long ones first: a list of one element does not show its separator.
+  // Every value once before any comes again, long ones first: a list of one element does not show its separator. Then every slot.
   const isFirst = (each: (typeof all)[number]) =>
     all.find(({ value }) => isDeepStrictEqual(value, each.value)) === each;
+  const isFirstInSlot = (each: (typeof all)[number]) => all.find(({ path }) => path === each.path) === each;
   const length = ({ value }: { value: unknown }) => JSON.stringify(value).length;
-  const cases = [...all.filter(isFirst).sort((a, b) => length(b) - length(a)), ...all.filter((each) => !isFirst(each))];
+  const others = all.filter((each) => !isFirst(each));
+  const cases = [
+    ...all.filter(isFirst).sort((a, b) => length(b) - length(a)),
+    ...others.filter(isFirstInSlot),
+    ...others.filter((each) => !isFirstInSlot(each)),
+  ];
   const changes = cases.map(({ path, value, fields, isNew }): Change[] => {
     const other = cases.find((each) => each.path === path && !isDeepStrictEqual(each.value, value));
     const owner = path.split('.').slice(0, -1).join('.');
@@ -183,17 +195,27 @@ function concretePaths(fields: VmFields, path: string): string[] {
   return all.filter((each) => valueAt(fields, each) !== undefined);
 }
 
+const SLOT_BLOCKS = ['disks', 'nics', 'pci', 'usb', 'virtiofs'];
+/** Fields without which a block is refused, or means nothing. */
+const COMPANIONS: Readonly<Record<string, readonly (keyof VmFields)[] | undefined>> = {
+  efi: ['bios'],
+  machine_options: ['machine'],
+  numa_nodes: ['cpu', 'memory'],
+  rng_limit: ['rng'],
+};
+
 /** The VM with nothing in it but what belongs to the field, running. */
 function reduced(fields: VmFields, path: string): VmFields {
   const [block = '', slot = ''] = path.split('.');
-  const { name, node, clone, guest, ownership, restart, bios } = fields;
+  const { name, node, clone, guest, ownership, restart } = fields;
   const part = valueAt(fields, block);
-  const own = ['disks', 'nics', 'pci', 'usb'].includes(block) ? { [slot]: valueAt(fields, `${block}.${slot}`) } : part;
+  const own = SLOT_BLOCKS.includes(block) ? { [slot]: valueAt(fields, `${block}.${slot}`) } : part;
   const devices = block === 'boot' ? { disks: fields.disks, nics: fields.nics } : {};
   // The simulated host has no device to pass through, so a VM that boots from one does not start.
   const startable = block === 'boot' ? fields.boot?.filter((device) => !/^(usb|hostpci)/.test(device)) : undefined;
   const kept = { ...devices, name, node, clone, guest, ownership, restart, power: 'running' } as const;
-  return { ...kept, ...(block === 'efi' && { bios }), [block]: startable ?? own } as VmFields; // a part of a valid VM
+  const companions = Object.fromEntries((COMPANIONS[block] ?? []).map((name) => [name, fields[name]]));
+  return { ...kept, ...companions, [block]: startable ?? own } as VmFields; // a part of a valid VM
 }
 
 function withValue(fields: VmFields, path: string, value: unknown): VmFields {

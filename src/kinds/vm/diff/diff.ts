@@ -245,10 +245,14 @@ function unmanagedPaths(desired: DesiredConfig, recorded: Recorded): string[] {
   const removed = [...managed]
     .filter((path) => path.endsWith('.remove'))
     .map((path) => path.slice(0, -'remove'.length));
-  return Object.entries(recorded ?? {})
-    .filter(([path, value]) => !managed.has(path) && value !== null && !path.endsWith('.remove'))
-    .map(([path]) => path)
-    .filter((path) => !removed.some((owner) => path.startsWith(owner)));
+  return (
+    Object.entries(recorded ?? {})
+      .filter(([path, value]) => !managed.has(path) && value !== null && !path.endsWith('.remove'))
+      .map(([path]) => path)
+      // A raw key that its field sets by now is managed.
+      .filter((path) => !desired.has(/^extra\.(.+)/.exec(path)?.[1] ?? ''))
+      .filter((path) => !removed.some((owner) => path.startsWith(owner)))
+  );
 }
 
 export interface ComparedField {

@@ -70,13 +70,10 @@ const WHOLE_KEY_RULES: Readonly<
 };
 
 /** Keys that only `extra` can set and that nothing in the running machine depends on; the others wait for a restart. */
-const LIVE_KEYS_WITHOUT_FIELD = /^(hookscript|shares|lock|migrate_\w+|vmstatestorage|cicustom)$/;
+const LIVE_KEYS_WITHOUT_FIELD = /^(shares|lock|vmstatestorage)$/;
 
-/** Sub-keys without a field that wait for a restart, of keys whose other sub-keys without a field do not. */
-const COLD_PARTS_WITHOUT_FIELD: Readonly<Record<string, readonly string[] | undefined>> = {
-  drive: ['product', 'queues', 'vendor'],
-  net: [],
-};
+/** Keys whose sub-keys without a field do not wait for a restart; elsewhere such a sub-key changes as its siblings do. */
+const LIVE_WITHOUT_FIELD: ReadonlySet<string | undefined> = new Set(['drive', 'net']);
 
 /** The sub-keys that differ. The server compares texts: a default written out differs from an absent one. */
 function changedParts({ key, before, after }: KeyChange, rows: readonly WireRow[]): (string | undefined)[] {
@@ -89,9 +86,7 @@ function changedParts({ key, before, after }: KeyChange, rows: readonly WireRow[
 function isPartLive(change: KeyChange, rows: readonly WireRow[], part: string | undefined): boolean {
   const own = rows.filter((row) => row.part === part && row.words !== 'removal');
   if (own.length > 0) return own.every((row) => isRowLive(row, change, part));
-  const cold = COLD_PARTS_WITHOUT_FIELD[rows[0]?.family ?? ''];
-  // Elsewhere such a sub-key changes as its siblings do.
-  return cold ? !cold.includes(part ?? '') : rows.every((row) => isRowLive(row, change, part));
+  return LIVE_WITHOUT_FIELD.has(rows[0]?.family) || rows.every((row) => isRowLive(row, change, part));
 }
 
 function isRowLive({ facts: { effect } }: WireRow, change: KeyChange, part: string | undefined): boolean {

@@ -69,7 +69,7 @@ describe('the text to write', () => {
   });
 
   it('keeps the identity of the VM when the rest of smbios1 is given', () => {
-    const text = mergedText('smbios1', { kind: 'value', text: 'product=cnVuYw==,base64=1' }, 'uuid=1-2');
+    const text = mergedText('smbios1', property({ product: 'cnVuYw==' }), 'uuid=1-2');
     expect(text).toBe('base64=1,product=cnVuYw==,uuid=1-2');
   });
 

@@ -26,12 +26,20 @@ export type Mergeable = Exclude<DesiredKey, { readonly kind: 'secret' }>;
 export function mergedText(key: string, desired: Mergeable, actual: string | undefined): string | undefined {
   switch (desired.kind) {
     case 'value':
-      return key === 'smbios1' ? keepingUuid(desired.text, actual) : desired.text;
-    case 'property':
+      return desired.text;
+    case 'property': {
+      const merged = mergedParts(key, desired.set, propertyOf(key, actual ?? desired.base ?? ''));
+      // A new device is written even if all of it is what Proxmox assumes.
+      const isNew = actual === undefined && isDevice(key);
+      const parts = isNew ? Object.entries(desired.set) : [];
       return spelled(
         key,
-        printPropertyOf(key, mergedParts(key, desired.set, propertyOf(key, actual ?? desired.base ?? ''))),
+        printPropertyOf(
+          key,
+          parts.reduce((value, [part, text]) => value.with(part, text), merged),
+        ),
       );
+    }
     case 'notes':
       return mergedNotes(desired, actual);
     case 'disk':
@@ -130,16 +138,12 @@ function hasLine({ line = '' }: DesiredNotes, actual = ''): boolean {
   return found === line || found === withoutLineage(line) || withoutLineage(found) === line;
 }
 
-/** The uuid is the VM's identity: a value without one must not remove it. */
-function keepingUuid(text: string, actual: string | undefined): string {
-  const desired = propertyOf('smbios1', text);
-  const uuid = propertyOf('smbios1', actual).get('uuid');
-  return desired.get('uuid') !== undefined || uuid === undefined
-    ? text
-    : printPropertyOf('smbios1', desired.with('uuid', uuid));
-}
-
-/** Proxmox VE 8 accepts only the older name of this option, 9 accepts both. */
+/**
+ * What Proxmox would refuse, or know by another name: VE 8 has only the older name of an option of the agent, VE 9 has both;
+ * and the width of addresses goes with the IOMMU.
+ */
 function spelled(key: string, text: string): string {
-  return key === 'agent' ? text.replace(/(^|,)freeze-fs=/, '$1freeze-fs-on-backup=') : text;
+  if (key === 'agent') return text.replace(/(^|,)freeze-fs=/, '$1freeze-fs-on-backup=');
+  const machine = key === 'machine' ? propertyOf(key, text) : undefined;
+  return machine && machine.get('viommu') === undefined ? printPropertyOf(key, machine.without('aw-bits')) : text;
 }

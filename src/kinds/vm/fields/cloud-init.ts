@@ -1,6 +1,6 @@
 /** Cloud-init settings, and references to secrets. */
 import { z } from 'zod';
-import { field, singleLine, word } from '../../fields/field.ts';
+import { field, singleLine, volumeName, word } from '../../fields/field.ts';
 import { hotplugDisk } from './effects.ts';
 
 /** A reference to a secret, never the secret itself. */
@@ -37,6 +37,16 @@ export const documentReference = z.union(
   },
 );
 export type DocumentReference = z.output<typeof documentReference>;
+
+/** A file on the node that replaces what Proxmox would write. */
+function snippet(description: string, part: string) {
+  return field(volumeName().optional(), {
+    description,
+    wire: ['cicustom', part],
+    effect: 'live',
+    examples: [`local:snippets/${part}.yaml`],
+  });
+}
 
 export const cloudInitFields = z
   .strictObject({
@@ -99,6 +109,17 @@ export const cloudInitFields = z
       wire: ['citype'],
       effect: 'live',
     }),
+    snippets: z
+      .strictObject({
+        user: snippet('User-data, instead of user, password, ssh_keys and upgrade.', 'user'),
+        network: snippet('Network configuration, instead of the addresses of the cards.', 'network'),
+        meta: snippet('Meta-data.', 'meta'),
+        vendor: snippet('Vendor-data, which user-data overrides.', 'vendor'),
+      })
+      .describe(
+        'Files that an administrator put on a storage for snippets: Proxmox’s API cannot upload them. Proxwright uploads those of user_data, network_data and meta_data itself.',
+      )
+      .optional(),
     user_data: field(documentReference.optional(), {
       description:
         'Custom user-data: cloud-config, a script, or a Talos machine configuration. The guest gets it on an ISO image that Proxwright uploads, instead of Proxmox’s drive; it takes precedence over the other fields.',

@@ -3,6 +3,17 @@ import { z } from 'zod';
 import { field, word } from '../../fields/field.ts';
 import { hotplugUsbDevice } from './effects.ts';
 
+/** An id that the guest sees instead of the device's own. */
+function shownId(description: string, part: string) {
+  return field(
+    z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{4}$/, 'an id is 0x and four hexadecimal digits, for example 0x10de')
+      .optional(),
+    { description, wire: ['hostpci', part], effect: 'restart' },
+  );
+}
+
 export const pciDeviceFields = z.strictObject({
   mapping: field(word().optional(), {
     description: 'Name of a PCI mapping.',
@@ -45,11 +56,27 @@ export const pciDeviceFields = z.strictObject({
     effect: 'restart',
     serverDefault: 'true',
   }),
+  rom_file: field(word().optional(), {
+    description: 'File below /usr/share/kvm on the node with another option ROM.',
+    wire: ['hostpci', 'romfile'],
+    effect: 'restart',
+    rootOnly: true,
+  }),
   mdev: field(word().optional(), {
     description: 'Type of a mediated device.',
     wire: ['hostpci', 'mdev'],
     effect: 'restart',
   }),
+  legacy_igd: field(z.boolean().optional(), {
+    description: 'Pass an integrated Intel graphics card in legacy mode, as the primary card (machine pc, vga none).',
+    wire: ['hostpci', 'legacy-igd'],
+    effect: 'restart',
+    serverDefault: 'false',
+  }),
+  vendor_id: shownId('Vendor id that the guest sees.', 'vendor-id'),
+  device_id: shownId('Device id that the guest sees.', 'device-id'),
+  sub_vendor_id: shownId('Subsystem vendor id that the guest sees.', 'sub-vendor-id'),
+  sub_device_id: shownId('Subsystem device id that the guest sees.', 'sub-device-id'),
 });
 
 export const usbDeviceFields = z.strictObject({

@@ -1,42 +1,90 @@
 /** Disks and CD drives of a VM, by slot. */
 import { z } from 'zod';
-import { byteSize, type DriveBus, field, volumeName, word } from '../../fields/field.ts';
+import { byteSize, type DriveBus, duration, field, volumeName, word } from '../../fields/field.ts';
 import { hotplugDisk } from './effects.ts';
 
 const SLOT = /^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$/;
 
-const positive = z.number().positive();
-
 const QUEUED: readonly DriveBus[] = ['scsi', 'virtio'];
+
+const positive = z.number().positive();
+const wholeSeconds = duration().pipe(z.number().positive().multipleOf(1000, 'Proxmox counts whole seconds here'));
+
+/** Text by which a SCSI disk identifies itself. */
+function inquiryText(most: number) {
+  return z
+    .string()
+    .max(most)
+    .regex(/^[A-Za-z0-9_-]+$/, 'it has letters, digits, _ and -')
+    .optional();
+}
+
+type Direction = '' | '_rd' | '_wr';
+
+/** What Proxmox does not allow beside a limit: the limits of the other kind, each with its burst. */
+function rivals(unit: 'mbps' | 'iops', direction: Direction): string[] {
+  const others: readonly Direction[] = direction === '' ? ['_rd', '_wr'] : [''];
+  const lengths = unit === 'mbps' ? 'bps' : 'iops';
+  return others.flatMap((other) => [`${unit}${other}`, `${unit}${other}_max`, `${lengths}${other}_max_length`]);
+}
+
+function throughput(description: string, direction: Direction) {
+  return field(positive.optional(), {
+    description,
+    wire: ['drive', `mbps${direction}`],
+    excludes: rivals('mbps', direction),
+    effect: 'live',
+    on: 'disk',
+  });
+}
+
+function operations(description: string, direction: Direction) {
+  return field(positive.int().optional(), {
+    description,
+    wire: ['drive', `iops${direction}`],
+    excludes: rivals('iops', direction),
+    effect: 'live',
+    on: 'disk',
+  });
+}
+
+function burst(description: string, part: string) {
+  const schema = part.startsWith('iops') ? positive.int() : positive;
+  return field(schema.optional(), { description, wire: ['drive', part], effect: 'live', on: 'disk' });
+}
+
+function burstLength(part: string) {
+  return field(wholeSeconds.optional(), {
+    description: 'How long such a burst may last.',
+    wire: ['drive', part],
+    words: 'seconds',
+    effect: 'live',
+    on: 'disk',
+  });
+}
 
 const limits = z
   .strictObject({
-    read_mbps: field(positive.optional(), {
-      description: 'Read limit in MB/s.',
-      wire: ['drive', 'mbps_rd'],
-      effect: 'live',
-      on: 'disk',
-    }),
-    write_mbps: field(positive.optional(), {
-      description: 'Write limit in MB/s.',
-      wire: ['drive', 'mbps_wr'],
-      effect: 'live',
-      on: 'disk',
-    }),
-    read_iops: field(positive.int().optional(), {
-      description: 'Read operations per second.',
-      wire: ['drive', 'iops_rd'],
-      effect: 'live',
-      on: 'disk',
-    }),
-    write_iops: field(positive.int().optional(), {
-      description: 'Write operations per second.',
-      wire: ['drive', 'iops_wr'],
-      effect: 'live',
-      on: 'disk',
-    }),
+    mbps: throughput('Limit of reads and writes together, in MB/s.', ''),
+    mbps_burst: burst('MB/s that a burst of reads and writes may reach.', 'mbps_max'),
+    mbps_burst_length: burstLength('bps_max_length'),
+    read_mbps: throughput('Read limit in MB/s.', '_rd'),
+    read_mbps_burst: burst('MB/s that a burst of reads may reach.', 'mbps_rd_max'),
+    read_mbps_burst_length: burstLength('bps_rd_max_length'),
+    write_mbps: throughput('Write limit in MB/s.', '_wr'),
+    write_mbps_burst: burst('MB/s that a burst of writes may reach.', 'mbps_wr_max'),
+    write_mbps_burst_length: burstLength('bps_wr_max_length'),
+    iops: operations('Operations per second, reads and writes together.', ''),
+    iops_burst: burst('Operations per second that a burst of reads and writes may reach.', 'iops_max'),
+    iops_burst_length: burstLength('iops_max_length'),
+    read_iops: operations('Read operations per second.', '_rd'),
+    read_iops_burst: burst('Operations per second that a burst of reads may reach.', 'iops_rd_max'),
+    read_iops_burst_length: burstLength('iops_rd_max_length'),
+    write_iops: operations('Write operations per second.', '_wr'),
+    write_iops_burst: burst('Operations per second that a burst of writes may reach.', 'iops_wr_max'),
+    write_iops_burst_length: burstLength('iops_wr_max_length'),
   })
-  .describe('Throughput limits.');
+  .describe('Throughput limits, with the bursts that they allow.');
 
 export const diskFieldsSchema = z.strictObject({
   size: field(byteSize().optional(), {
@@ -145,6 +193,68 @@ export const diskFieldsSchema = z.strictObject({
       .optional(),
     { description: 'Serial number the guest sees.', wire: ['drive', 'serial'], effect: 'live' },
   ),
+  wwn: field(
+    z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{16}$/, 'a world wide name is 0x and 16 hexadecimal digits')
+      .optional(),
+    {
+      description: 'World wide name that the guest sees.',
+      wire: ['drive', 'wwn'],
+      effect: 'live',
+      on: 'disk',
+      buses: ['ide', 'sata', 'scsi'],
+    },
+  ),
+  vendor: field(inquiryText(8), {
+    description: 'Vendor that the guest sees, up to 8 characters.',
+    wire: ['drive', 'vendor'],
+    effect: 'restart',
+    on: 'disk',
+    buses: ['scsi'],
+    since: '8.2',
+  }),
+  product: field(inquiryText(16), {
+    description: 'Product that the guest sees, up to 16 characters.',
+    wire: ['drive', 'product'],
+    effect: 'restart',
+    on: 'disk',
+    buses: ['scsi'],
+    since: '8.2',
+  }),
+  queues: field(z.number().int().min(2).optional(), {
+    description: 'Queues of the disk, with the controller virtio-scsi-single.',
+    wire: ['drive', 'queues'],
+    effect: 'restart',
+    on: 'disk',
+    buses: ['scsi'],
+  }),
+  read_error: field(z.enum(['ignore', 'report', 'stop']).optional(), {
+    description: 'What a failed read does: nothing, tell the guest, or pause the VM.',
+    wire: ['drive', 'rerror'],
+    effect: 'live',
+    on: 'disk',
+  }),
+  write_error: field(z.enum(['enospc', 'ignore', 'report', 'stop']).optional(), {
+    description: 'What a failed write does; enospc pauses the VM if space is short and otherwise tells the guest.',
+    wire: ['drive', 'werror'],
+    effect: 'live',
+    on: 'disk',
+  }),
+  shared: field(z.boolean().optional(), {
+    description: 'The volume is on every node although its storage is local, so a migration does not copy it.',
+    wire: ['drive', 'shared'],
+    effect: 'live',
+    on: 'disk',
+    serverDefault: 'false',
+  }),
+  snapshot: field(z.boolean().optional(), {
+    description: 'Throw away what the guest writes when the VM stops. It is not a snapshot of the VM.',
+    wire: ['drive', 'snapshot'],
+    effect: 'live',
+    on: 'disk',
+    serverDefault: 'false',
+  }),
   limits: limits.optional(),
   keep: field(z.boolean().optional(), {
     description:

@@ -37,6 +37,54 @@ export const cpuFields = z
       words: 'list',
       effect: 'restart',
     }),
+    hidden: field(z.boolean().optional(), {
+      description: 'Hide from the guest that it runs on KVM.',
+      wire: ['cpu', 'hidden'],
+      effect: 'restart',
+      serverDefault: 'false',
+    }),
+    hv_vendor_id: field(
+      z
+        .string()
+        .regex(/^[a-zA-Z0-9]{1,12}$/, 'a Hyper-V vendor id has 1 to 12 letters and digits')
+        .optional(),
+      {
+        description: 'Hyper-V vendor id, which some drivers of Windows guests look for.',
+        wire: ['cpu', 'hv-vendor-id'],
+        effect: 'restart',
+      },
+    ),
+    phys_bits: field(z.union([z.number().int().min(8).max(64), z.enum(['host'])]).optional(), {
+      description: 'Physical address bits that the guest is told; host takes those of the host.',
+      wire: ['cpu', 'phys-bits'],
+      words: 'number-or-text',
+      effect: 'restart',
+    }),
+    guest_phys_bits: field(z.number().int().min(32).max(64).optional(), {
+      description: 'Physical address bits that the guest can use.',
+      wire: ['cpu', 'guest-phys-bits'],
+      effect: 'restart',
+      since: '9.1',
+    }),
+    level: field(z.number().int().min(0).max(4_294_967_295).optional(), {
+      description: 'Highest basic CPUID leaf that the guest can ask for.',
+      wire: ['cpu', 'level'],
+      effect: 'restart',
+      since: '9.2',
+    }),
+    affinity: field(
+      z
+        .string()
+        .regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/, 'CPUs of the host are written as in 0,5,8-11')
+        .optional(),
+      {
+        description: 'CPUs of the host that the VM may run on.',
+        wire: ['affinity'],
+        effect: 'restart',
+        rootOnly: true,
+        examples: ['0,5,8-11'],
+      },
+    ),
     limit: field(z.number().min(0).max(128).optional(), {
       description: 'Limit of CPU time, in CPUs; 0 for none.',
       wire: ['cpulimit'],

@@ -11,7 +11,9 @@ import { diskSlots } from './disks.ts';
 import { hotplug, unlessBalloonSwitches, unlessCpuOrMemory } from './effects.ts';
 import { haFields } from './ha.ts';
 import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware.ts';
+import { memoryFields } from './memory.ts';
 import { nicSlots } from './nics.ts';
+import { platformFields } from './platform.ts';
 import { readyFields } from './ready.ts';
 import { updateFields } from './update.ts';
 
@@ -218,11 +220,18 @@ export const vmFieldsSchema = z.strictObject({
         words: 'mebibytes',
         effect: 'restart',
       }),
+      clipboard: field(z.union([z.literal(false), z.enum(['vnc'])]).optional(), {
+        description: 'Share the clipboard with a VNC console, in place of SPICE; false for none.',
+        wire: ['vga', 'clipboard'],
+        words: 'text-or-false',
+        effect: 'restart',
+        since: '8.1',
+      }),
     })
     .describe('Graphics.')
     .optional(),
-  rng: field(z.enum(['/dev/urandom', '/dev/random']).optional(), {
-    description: 'Source of a virtual random number generator.',
+  rng: field(z.enum(['/dev/urandom', '/dev/random', '/dev/hwrng']).optional(), {
+    description: 'Source of a virtual random number generator. /dev/hwrng needs Mapping.Use on /mapping/hwrng.',
     wire: ['rng0', 'source'],
     effect: 'restart',
   }),
@@ -246,6 +255,8 @@ export const vmFieldsSchema = z.strictObject({
     effect: 'live',
     serverDefault: 'false',
   }),
+  ...platformFields,
+  ...memoryFields,
   ha: haFields.optional(),
   power: field(z.enum(['running', 'stopped']).default('running'), {
     description: 'State after creation; later only a change in the file takes effect.',

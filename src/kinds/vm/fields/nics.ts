@@ -1,5 +1,6 @@
 /** Network cards of a VM, by slot, with the addresses cloud-init gives them. */
 import { z } from 'zod';
+import { NIC_MODELS } from '../../../pve/wire/index.ts';
 import { field, word } from '../../fields/field.ts';
 import { hotplug } from './effects.ts';
 
@@ -45,7 +46,7 @@ const ipv6 = z
   .describe('IPv6 address that cloud-init gives the card.');
 
 export const nicFieldsSchema = z.strictObject({
-  model: field(z.enum(['virtio', 'e1000', 'e1000e', 'rtl8139', 'vmxnet3']).optional(), {
+  model: field(z.enum(NIC_MODELS).optional(), {
     description: 'Card that the guest sees; virtio for a new one.',
     wire: ['net', 'model'],
     effect: hotplug('network'),

@@ -3,6 +3,7 @@
  * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows.
  */
 import { invariant } from '../../../base/errors.ts';
+import { compareReleases, type ReleaseNumber } from '../../../base/release.ts';
 import { allConfigKeys, describeConfigKey } from '../../../pve/wire/index.ts';
 import type { FieldFacts } from '../../fields/field.ts';
 import { type FieldRow, fieldRows } from '../../fields/field-table.ts';
@@ -17,7 +18,7 @@ export interface WireRow {
   readonly owner: string;
   /** Below its owner: `limits.read_mbps`. */
   readonly name: string;
-  /** Proxmox's key without the number of a slot; `drive` for a slot on any bus. */
+  /** Proxmox's key without the number of a slot; `drive` for a slot on any bus, `numa[n]` beside a key `numa`. */
   readonly family: string;
   /** Sub-key of a property string; undefined where the field is the whole value. */
   readonly part: string | undefined;
@@ -88,6 +89,8 @@ export const TPM_ROWS = plainRows('tpm');
 export const NIC_ROWS = plainRows('nics.*', 'net');
 export const PCI_ROWS = plainRows('pci.*');
 export const USB_ROWS = plainRows('usb.*');
+export const NUMA_ROWS = plainRows('numa_nodes.*');
+export const VIRTIOFS_ROWS = plainRows('virtiofs.*');
 
 export function rowAt(path: string): WireRow {
   const row = WIRE_ROWS.find((each) => each.path === path);
@@ -101,10 +104,12 @@ export function partOf(row: WireRow): string {
   return row.part;
 }
 
-/** Whether Proxmox numbers the keys of this name: `net`, but not `numa`, which is a key of its own as well. */
+/** Whether Proxmox numbers the keys of this name: `net`, `numa[n]`, but not `numa`, which is a key of its own. */
 function isSlotFamily(family: string): boolean {
   return (
-    family === 'drive' || (describeConfigKey(family) === undefined && describeConfigKey(`${family}0`) !== undefined)
+    family === 'drive' ||
+    family.endsWith('[n]') ||
+    (describeConfigKey(family) === undefined && describeConfigKey(`${family}0`) !== undefined)
   );
 }
 
@@ -116,6 +121,7 @@ export function rowsOfKey(key: string): readonly WireRow[] {
 function familyOf(key: string): string {
   if (ROWS_BY_FAMILY.has(key)) return key;
   const stem = key.replace(/\d+$/, '');
+  if (stem !== key && ROWS_BY_FAMILY.has(`${stem}[n]`)) return `${stem}[n]`;
   const family = /^(ide|sata|scsi|virtio)$/.test(stem) ? 'drive' : stem;
   return isSlotFamily(family) ? family : key;
 }
@@ -133,6 +139,13 @@ export const CONFIG_KEYS: ReadonlySet<string> = new Set(allConfigKeys());
 /** Whether a key has a field of its own, so that `extra` must not name it. */
 export function isModelledKey(key: string): boolean {
   return rowsOfKey(key).length > 0;
+}
+
+/** The release that brought a sub-key, or a whole key where `part` is undefined; undefined if every release has it. */
+export function sinceOf(key: string, part: string | undefined): ReleaseNumber | undefined {
+  const rows = rowsOfKey(key).filter((row) => part === undefined || row.part === part);
+  const releases = rows.map(({ facts }) => facts.since);
+  return releases.includes(undefined) ? undefined : releases.sort((a, b) => compareReleases(a ?? '', b ?? ''))[0];
 }
 
 /** The field whose secret value is sent under this key. */

@@ -20,9 +20,11 @@ import { drivesOf } from '../disks.ts';
 import { halfMadeText, unlockHint } from '../lock.ts';
 import { isHalfMade } from '../observed.ts';
 import { ownDocuments } from '../seed/fields.ts';
+import { missingDirectories } from '../shared-directories.ts';
 import { whereOf } from '../where.ts';
 import { nothingToBootFrom } from './boot-source.ts';
 import { processorProblems } from './processors.ts';
+import { refusedValues } from './value-checks.ts';
 
 /** A VM that the plan creates or changes, and what it starts from. */
 export interface CheckSubject {
@@ -47,6 +49,7 @@ export function checkVm(subject: CheckSubject, observed: Observed, findings: Fin
   const bootless = subject.creating ? nothingToBootFrom(vm) : undefined;
   if (bootless) findings.problems.push(bootless);
   checkPlace(subject, observed, findings);
+  findings.problems.push(...refusedValues(vm, subject.base, observed));
   if (subject.base) checkBootOrder(vm, subject.base, findings);
   checkHaGroup(vm, observed, findings);
   if (subject.creating) checkPool(vm, observed, findings);
@@ -59,6 +62,7 @@ export function checkPlace(subject: CheckSubject, observed: Observed, findings: 
   checkBridges(vm, observed, findings);
   checkMappings(vm, observed, findings);
   findings.problems.push(...unmappedDevices(vm, observed), ...processorProblems(subject, observed));
+  findings.problems.push(...missingDirectories(vm, observed));
 }
 
 /** Proxmox answers a missing pool with a missing privilege. */
@@ -141,8 +145,10 @@ interface StorageUse {
   readonly path: string;
   readonly storage: string;
   readonly format?: string | undefined;
-  readonly content: 'images' | 'iso';
+  readonly content: 'images' | 'iso' | 'snippets';
 }
+
+const CONTENT_NAMES = { images: 'disk images', iso: 'ISO images', snippets: 'snippets' } as const;
 
 function storageUses({ vm, creating }: CheckSubject): StorageUse[] {
   const { clone, disks = {}, efi, tpm, cloud_init: cloudInit } = vm.fields;
@@ -160,6 +166,10 @@ function storageUses({ vm, creating }: CheckSubject): StorageUse[] {
   if (cloudInit?.storage !== undefined) {
     const content = ownDocuments(cloudInit).length > 0 ? 'iso' : 'images';
     uses.push({ path: 'cloud_init.storage', storage: cloudInit.storage, content });
+  }
+  for (const [kind, volume] of Object.entries(cloudInit?.snippets ?? {})) {
+    const [storage] = volume?.split(':') ?? [];
+    if (storage !== undefined) uses.push({ path: `cloud_init.snippets.${kind}`, storage, content: 'snippets' });
   }
   add('efi.storage', efi?.storage);
   add('tpm.storage', tpm?.storage);
@@ -209,7 +219,7 @@ function storageProblem(
     return new ProxwrightError({
       code: 'BAD_VALUE',
       where,
-      detail: `Storage "${use.storage}" does not hold ${use.content === 'images' ? 'disk images' : 'ISO images'}; its content types are ${[...row.content].join(', ')}.`,
+      detail: `Storage "${use.storage}" does not hold ${CONTENT_NAMES[use.content]}; its content types are ${[...row.content].join(', ')}.`,
       hint: 'Choose another storage, or add the content type to it.',
     }).diagnostic;
   }

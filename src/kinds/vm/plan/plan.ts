@@ -12,6 +12,7 @@ import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
 import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
+import { unreadDirectories } from '../shared-directories.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import {
@@ -275,5 +276,8 @@ function uncheckedOf(vm: ResolvedVm, context: PlanContext): Unchecked[] {
     look('pool', `Whether pool "${pool}" exists`, observed.pools?.get(pool));
   }
   if (cpu?.type !== undefined) look('cpu.type', `Whether CPU model "${cpu.type}" exists`, uncheckedModel(vm, observed));
+  for (const { path, mapping, ...read } of unreadDirectories(vm, observed)) {
+    look(path, `The directory mapping "${mapping}"`, read);
+  }
   return found;
 }

@@ -6,12 +6,24 @@ import { type Drive, drivesOf } from '../disks.ts';
 import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';
 
-type Devices = Pick<VmFieldsInput, 'pci' | 'usb' | 'serial' | 'vga'>;
+type Devices = Pick<VmFieldsInput, 'pci' | 'usb' | 'serial' | 'vga' | 'virtiofs'>;
 
-export function deviceFields({ pciMappings, usbMappings }: Surroundings): fc.Arbitrary<Devices> {
+export function deviceFields({ pciMappings, usbMappings, dirMappings, asRoot }: Surroundings): fc.Arbitrary<Devices> {
   const flag = fc.boolean();
+  const id = fc.constantFrom('0x10de', '0x1AF4');
   const traits = fc.record(
-    { pcie: flag, primary_gpu: flag, rom_bar: flag, mdev: fc.constant('nvidia-11') },
+    {
+      pcie: flag,
+      primary_gpu: flag,
+      rom_bar: flag,
+      mdev: fc.constant('nvidia-11'),
+      legacy_igd: flag,
+      vendor_id: id,
+      device_id: id,
+      sub_vendor_id: id,
+      sub_device_id: id,
+      ...(asRoot && { rom_file: fc.constantFrom('vbios.bin', 'other.rom') }),
+    },
     { requiredKeys: [] },
   );
   const pci =
@@ -32,21 +44,40 @@ export function deviceFields({ pciMappings, usbMappings }: Surroundings): fc.Arb
     { nil: undefined },
   );
   const serial = fc.option(fc.constant({ serial0: 'socket' as const }), { nil: undefined });
+  const type = fc.constantFrom('std' as const, 'qxl' as const, 'virtio' as const);
+  const clipboard = fc.constantFrom(false as const, 'vnc' as const);
+  const memory = fc.constantFrom('16MiB', '32MiB');
+  // A template's card may have no screen, and then no clipboard either.
   const vga = fc.option(
-    fc.record(
-      {
-        type: fc.constantFrom('std' as const, 'qxl' as const, 'virtio' as const),
-        memory: fc.constantFrom('16MiB', '32MiB'),
-      },
-      { requiredKeys: [] },
+    fc.oneof(
+      fc.record({ type, memory }, { requiredKeys: [] }),
+      fc.record({ type, memory, clipboard }, { requiredKeys: ['type'] }),
     ),
     { nil: undefined },
   );
-  return fc.tuple(pci, usb, serial, vga).map(([pciSlots, usbSlots, ports, graphics]) => ({
+  const share = fc.record(
+    {
+      mapping: fc.constantFrom(...dirMappings),
+      cache: fc.constantFrom('auto' as const, 'never' as const),
+      direct_io: flag,
+      expose_xattr: flag,
+      expose_acl: flag,
+    },
+    { requiredKeys: ['mapping'] },
+  );
+  const shares =
+    dirMappings.length === 0
+      ? fc.constant(undefined)
+      : fc.option(
+          share.map((virtiofs2) => ({ virtiofs2 })),
+          { nil: undefined },
+        );
+  return fc.tuple(pci, usb, serial, vga, shares).map(([pciSlots, usbSlots, ports, graphics, directories]) => ({
     ...(pciSlots && { pci: pciSlots }),
     ...(usbSlots && { usb: usbSlots }),
     ...(ports && { serial: ports }),
     ...(graphics && { vga: graphics }),
+    ...(directories && { virtiofs: directories }),
   }));
 }
 
@@ -94,7 +125,7 @@ function nic(
   const flag = fc.boolean();
   const card = fc.record(
     {
-      model: fc.constantFrom('virtio' as const, 'e1000' as const, 'vmxnet3' as const),
+      model: fc.constantFrom('virtio' as const, 'e1000' as const, 'vmxnet3' as const, 'ne2k_pci' as const),
       mac: fc.constantFrom('BC:24:11:aa:00:0', 'bc:24:11:AB:00:0').map((start) => `${start}${index}`),
       bridge,
       vlan: fc.oneof(fc.constant(false as const), fc.integer({ min: 1, max: 4094 })),
@@ -187,16 +218,38 @@ function options(slot: string): fc.Arbitrary<DiskInput> {
       backup: flag,
       replicate: flag,
       serial: fc.constantFrom('SN-1', 'disk_2.x'),
-      limits: fc.record(
-        {
-          read_mbps: fc.constantFrom(100, 0.5),
-          write_mbps: fc.constantFrom(50, 12.25),
-          read_iops: fc.integer({ min: 1, max: 5000 }),
-          write_iops: fc.integer({ min: 1, max: 5000 }),
-        },
-        { requiredKeys: [] },
-      ),
+      ...(!slot.startsWith('virtio') && { wwn: fc.constantFrom('0x5000c500a0b1c2d3', '0x5000C500A0B1C2D4') }),
+      ...(slot.startsWith('scsi') && {
+        vendor: fc.constantFrom('ACME', 'Other-1'),
+        product: fc.constantFrom('Disk_9000', 'X'),
+        queues: fc.integer({ min: 2, max: 8 }),
+      }),
+      read_error: fc.constantFrom('ignore' as const, 'report' as const, 'stop' as const),
+      write_error: fc.constantFrom('enospc' as const, 'report' as const),
+      shared: flag,
+      snapshot: flag,
+      limits: diskLimits,
     },
     { requiredKeys: [] },
   ) as fc.Arbitrary<DiskInput>; // left out, never undefined
+}
+
+/** Limits for both directions or one for each, and bursts only above a limit: Proxmox refuses anything else. */
+const diskLimits: fc.Arbitrary<NonNullable<DiskInput['limits']>> = fc
+  .tuple(limitsOf('mbps', fc.constantFrom(100, 0.5, 12.25)), limitsOf('iops', fc.integer({ min: 1, max: 5000 })))
+  .map(([mbps, iops]) => ({ ...mbps, ...iops }));
+
+function limitsOf(unit: 'mbps' | 'iops', limit: fc.Arbitrary<number>): fc.Arbitrary<Record<string, number | string>> {
+  const burst = fc.option(fc.tuple(fc.constantFrom(1, 2), fc.option(fc.constantFrom('1s', '90s'))));
+  const limited = (name: string) =>
+    fc.tuple(limit, burst).map(([value, more]) => ({
+      [name]: value,
+      ...(more && { [`${name}_burst`]: value * more[0] }),
+      ...(more?.[1] && { [`${name}_burst_length`]: more[1] }),
+    }));
+  const none = fc.constant({});
+  const each = fc
+    .tuple(fc.oneof(none, limited(`read_${unit}`)), fc.oneof(none, limited(`write_${unit}`)))
+    .map(([read, write]) => ({ ...read, ...write }));
+  return fc.oneof({ weight: 2, arbitrary: each }, { weight: 1, arbitrary: limited(unit) });
 }

@@ -18,22 +18,25 @@ export function vmFieldsArbitrary(surroundings: Surroundings): fc.Arbitrary<VmFi
   return fc
     .tuple(
       machineFields(surroundings),
-      computing(),
+      computing(surroundings),
       people(),
+      platform(surroundings),
       diskSlots(surroundings),
       nicSlots(surroundings),
       deviceFields(surroundings),
       cloudInit(surroundings),
     )
-    .chain(([machine, compute, person, disks, nics, devices, cloud]) => {
+    .chain(([machine, compute, person, board, disks, nics, devices, cloud]) => {
       const input: VmFieldsInput = {
         name: 'generated',
         node: surroundings.node,
         ...(surroundings.template !== undefined && { clone: { template: surroundings.template } }),
         ...person,
         ...compute,
+        ...board,
         ...machine,
-        ...devices,
+        // Windows does not mount a directory with access control lists.
+        ...(machine.os_type === 'win11' ? { ...devices, virtiofs: {} } : devices),
         ...(cloud && { cloud_init: cloud }),
         ...(Object.keys(disks).length > 0 && { disks }),
         ...(Object.keys(nics).length > 0 && { nics }),
@@ -81,7 +84,63 @@ function people() {
   });
 }
 
-function computing() {
+/** The virtual board, and devices that few VMs need. */
+function platform({ asRoot, snippets }: Surroundings) {
+  const text = fc.constantFrom('ACME, Inc.', 'Größe = 1; "x"', 'A1');
+  const flag = fc.boolean();
+  const byAnyone = some({
+    smbios: some({ serial: text, manufacturer: text, product: text, version: text, sku: text, family: text }),
+    acpi: flag,
+    kvm: flag,
+    local_time: flag,
+    time_drift_fix: flag,
+    keyboard: fc.constantFrom('de' as const, 'en-us' as const),
+    allow_ksm: flag,
+    watchdog: some({
+      model: fc.constantFrom('i6300esb' as const, 'ib700' as const),
+      action: fc.constantFrom('reset' as const, 'poweroff' as const),
+    }),
+    audio: fc.record(
+      {
+        device: fc.constantFrom('ich9-intel-hda' as const, 'AC97' as const),
+        driver: fc.constantFrom('spice' as const, 'none' as const),
+      },
+      { requiredKeys: ['device'] },
+    ),
+    migration: some({
+      max_downtime: fc.constantFrom('100ms', '2s', '1500ms'),
+      speed_mbps: fc.constantFrom(0, 250),
+    }),
+  });
+  const byRoot = some({
+    spice: some({ folder_sharing: flag, video_streaming: fc.constantFrom('off' as const, 'filter' as const) }),
+    hugepages: some({ size: fc.constantFrom('any' as const, '2MiB' as const, '1GiB' as const), keep: flag }),
+    amd_sev: fc.record(
+      {
+        type: fc.constantFrom('std' as const, 'es' as const, 'snp' as const),
+        no_debug: flag,
+        no_key_sharing: flag,
+        kernel_hashes: flag,
+        allow_smt: flag,
+      },
+      { requiredKeys: ['type'] },
+    ),
+    intel_tdx: fc.record(
+      {
+        type: fc.constant('tdx' as const),
+        attestation: flag,
+        vsock_cid: fc.constantFrom(2, 7),
+        vsock_port: fc.constantFrom(4050, 5000),
+      },
+      { requiredKeys: ['type'] },
+    ),
+    args: fc.constantFrom('-no-reboot', '-name a,debug-threads=on'),
+    ...(snippets.length > 0 && { hook_script: fc.constantFrom(...snippets) }),
+  });
+  return asRoot ? fc.tuple(byAnyone, byRoot).map(([all, more]) => ({ ...all, ...more })) : byAnyone;
+}
+
+function computing({ asRoot }: Surroundings) {
   return fc
     .tuple(
       some({
@@ -89,22 +148,44 @@ function computing() {
         sockets: fc.integer({ min: 1, max: 2 }),
         type: fc.constantFrom('host', 'x86-64-v2-AES', 'kvm64'),
         flags: fc.subarray(['+aes', '-pcid', '+pdpe1gb']),
+        hidden: fc.boolean(),
+        hv_vendor_id: fc.constantFrom('proxmox', 'Other1'),
+        phys_bits: fc.constantFrom(40, 'host' as const),
+        guest_phys_bits: fc.constantFrom(39, 48),
+        level: fc.constantFrom(30, 0),
+        ...(asRoot && { affinity: fc.constantFrom('0', '0,2-3') }),
         limit: fc.constantFrom(0, 1.5, 4),
         units: fc.integer({ min: 1, max: 10_000 }),
         numa: fc.boolean(),
       }),
       fc.boolean(),
       fc.option(fc.integer({ min: 2, max: 32 }), { nil: undefined }),
+      fc.option(fc.tuple(fc.boolean(), fc.constantFrom('bind' as const, 'interleave' as const)), { nil: undefined }),
       fc.option(fc.constantFrom(false as const, '1GiB', '512MiB'), { nil: undefined }),
       fc.option(fc.subarray(['network', 'disk', 'usb', 'cpu', 'cloudinit'] as const), { nil: undefined }),
     )
-    .map(([cpu, limitsCpus, memoryGiB, balloon, hotplug]) => ({
-      ...((Object.keys(cpu).length > 0 || limitsCpus) && { cpu: limitsCpus ? { ...cpu, vcpus: 1 } : cpu }),
+    .map(([drawn, limitsCpus, memoryGiB, layout, balloon, hotplug]) => {
+      const nodes = layout && memoryGiB !== undefined ? numaNodes(memoryGiB, ...layout) : undefined;
+      const cpu = { ...drawn, ...(limitsCpus && { vcpus: 1 }), ...(nodes && { numa: true, cores: 2 }) };
+      return { cpu, memoryGiB, nodes, balloon, hotplug };
+    })
+    .map(({ cpu, memoryGiB, nodes, balloon, hotplug }) => ({
+      ...(Object.keys(cpu).length > 0 && { cpu }),
+      ...(nodes && { numa_nodes: nodes }),
       ...(memoryGiB !== undefined && { memory: printByteSize(memoryGiB * GIB) }),
       // The server refuses a balloon above the memory, so it comes only with one that is large enough.
       ...(balloon !== undefined && (balloon === false || memoryGiB !== undefined) && { balloon }),
       ...(hotplug && { hotplug: [...hotplug] }),
     }));
+}
+
+/** Together they have the memory of the VM, and its CPUs. */
+function numaNodes(memoryGiB: number, isBound: boolean, policy: 'bind' | 'interleave') {
+  const host = isBound && { host_nodes: ['0'], policy };
+  return {
+    numa0: { cpus: ['0'], memory: '1GiB', ...host },
+    numa1: { cpus: ['1-1'], memory: `${memoryGiB - 1}GiB`, ...host },
+  };
 }
 
 function machineFields({ values, storages }: Surroundings) {
@@ -125,14 +206,29 @@ function machineFields({ values, storages }: Surroundings) {
         os_type: os,
         scsi_controller: fc.constantFrom('virtio-scsi-single' as const, 'virtio-scsi-pci' as const, 'lsi' as const),
         tablet: fc.boolean(),
-        rng: fc.constantFrom('/dev/urandom' as const, '/dev/random' as const),
-        extra: fc.dictionary(fc.constantFrom('acpi', 'kvm', 'localtime'), fc.boolean(), { maxKeys: 3 }),
+        extra: fc.dictionary(fc.constantFrom('reboot', 'autostart', 'freeze'), fc.boolean(), { maxKeys: 3 }),
       }),
+      fc.option(
+        fc.tuple(
+          fc.constantFrom('/dev/urandom' as const, '/dev/random' as const, '/dev/hwrng' as const),
+          some({ max_bytes: fc.constantFrom(0, 512), period: fc.constantFrom('1s', '250ms') }),
+        ),
+        { nil: undefined },
+      ),
+      fc.option(
+        fc.tuple(
+          fc.constantFrom(false as const, 'intel' as const, 'virtio' as const),
+          some({ s3: fc.boolean(), s4: fc.boolean(), address_bits: fc.constantFrom(39, 48) }),
+        ),
+        { nil: undefined },
+      ),
       fc.option(fc.tuple(fc.constantFrom('seabios' as const, 'ovmf' as const), efi), { nil: undefined }),
       fc.option(tpm, { nil: undefined }),
     )
-    .map(([machine, firmware, state]) => ({
+    .map(([machine, random, board, firmware, state]) => ({
       ...machine,
+      ...(random && { rng: random[0], rng_limit: random[1] }),
+      ...(board && machineOptions(...board)),
       ...(firmware && { bios: firmware[0] }),
       // One that the template has is what it is; a new one needs the firmware that reads it.
       ...(firmware?.[0] === 'ovmf' && !values.has('efidisk0') && { efi: firmware[1] }),
@@ -140,7 +236,16 @@ function machineFields({ values, storages }: Surroundings) {
     }));
 }
 
-function cloudInit({ values, storages }: Surroundings) {
+/** Only q35 has Intel's IOMMU, and only an IOMMU has a width. */
+function machineOptions(
+  viommu: false | 'intel' | 'virtio',
+  { address_bits: bits, ...states }: { readonly s3?: boolean; readonly s4?: boolean; readonly address_bits?: number },
+) {
+  const options = { viommu, ...states, ...(viommu !== false && bits !== undefined && { address_bits: bits }) };
+  return { machine_options: options, ...(viommu === 'intel' && { machine: 'q35' }) };
+}
+
+function cloudInit({ values, storages, snippets }: Surroundings) {
   const hasDrive = drivesOf(values).some((drive) => drive.kind === 'cloud-init');
   const isFree = (slot: string) => !values.has(slot);
   // sata4 and sata5 are left to us by the generator of disks.
@@ -158,6 +263,14 @@ function cloudInit({ values, storages }: Surroundings) {
       }),
       upgrade: fc.boolean(),
       type: fc.constantFrom('nocloud' as const, 'configdrive2' as const),
+      ...(snippets.length > 0 && {
+        snippets: some({
+          user: fc.constantFrom(...snippets),
+          network: fc.constantFrom(...snippets),
+          meta: fc.constantFrom(...snippets),
+          vendor: fc.constantFrom(...snippets),
+        }),
+      }),
     },
     { requiredKeys: hasDrive ? [] : ['storage', 'slot'] },
   );

@@ -14,6 +14,11 @@ export interface Surroundings {
   readonly bridges: readonly { readonly name: string; readonly vlanAware: boolean }[];
   readonly pciMappings: readonly string[];
   readonly usbMappings: readonly string[];
+  readonly dirMappings: readonly string[];
+  /** Files for cloud-init and hooks that the node has. */
+  readonly snippets: readonly string[];
+  /** Whether the VM is written by root@pam itself, who may set more than any token. */
+  readonly asRoot: boolean;
 }
 
 /** A template as people have them: disks on two buses, cards with and without VLAN, a CD drive, sub-keys we do not model. */
@@ -24,6 +29,7 @@ export const RICH_TEMPLATE: Surroundings = {
     ['agent', 'enabled=1,freeze-fs-on-backup=0'],
     ['boot', 'order=scsi0;net0'],
     ['cores', '2'],
+    ['audio0', 'device=AC97'],
     ['cpu', 'x86-64-v2-AES,hidden=1'],
     [
       'description',
@@ -37,10 +43,10 @@ export const RICH_TEMPLATE: Surroundings = {
     ['net0', 'virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=0,host-tunnel=1'],
     ['net1', 'e1000=bc:24:11:00:00:02,bridge=vmbr1,tag=5,trunks=10;20'],
     ['ostype', 'l26'],
-    ['scsi0', 'local:101/vm-101-disk-0.qcow2,discard=on,iothread=1,size=3G,werror=report'],
+    ['scsi0', 'local:101/vm-101-disk-0.qcow2,discard=on,iothread=1,mbps_rd=7,scsiblock=0,size=3G,werror=report'],
     ['scsi1', 'tank:vm-101-disk-1,backup=0,size=8G'],
     ['scsihw', 'virtio-scsi-single'],
-    ['smbios1', 'uuid=11111111-2222-4333-8444-555555555555'],
+    ['smbios1', 'family=plain,uuid=11111111-2222-4333-8444-555555555555'],
     ['startup', 'order=3'],
     ['tags', 'linux;base'],
     ['vga', 'qxl,clipboard=vnc'],
@@ -59,6 +65,9 @@ export const RICH_TEMPLATE: Surroundings = {
   ],
   pciMappings: ['gpu'],
   usbMappings: ['stick'],
+  dirMappings: ['media', 'backup'],
+  snippets: ['local:snippets/user.yaml', 'local:snippets/other.yaml'],
+  asRoot: true,
 };
 
 /** A VM made from nothing. */

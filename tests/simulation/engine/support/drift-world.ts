@@ -33,12 +33,21 @@ const RICH_CONFIG = {
   vmgenid: '60bdcd00-1150-4902-9bfa-000000009002',
 };
 
+const SNIPPETS = ['snippets/user.yaml', 'snippets/other.yaml'];
+
 const { storages = {}, vms = {}, mappings = {} } = LAB_WORLD;
 
 export const DRIFT_WORLD: WorldFile = {
   ...LAB_WORLD,
   storages: {
     ...storages,
+    local: {
+      ...storages.local,
+      volumes: [
+        ...(storages.local?.volumes ?? []),
+        ...SNIPPETS.map((name) => ({ name, node: 'pve1', size: '1K', used: '1K', data: '1K' })),
+      ],
+    },
     nfs: {
       ...storages.nfs,
       volumes: [
@@ -62,6 +71,7 @@ export const DRIFT_WORLD: WorldFile = {
       card: { map: ['id=10de:2204,iommugroup=14,node=pve1,path=0000:01:00,subsystem-id=1458:403b'] },
     },
     usb: { stick: { map: ['id=1234:5678,node=pve1'] } },
+    dir: { media: { map: ['node=pve1,path=/mnt'] }, backup: { map: ['node=pve1,path=/var/lib/vz'] } },
   },
 };
 
@@ -83,6 +93,9 @@ const AROUND: Omit<Surroundings, 'template' | 'values'> = {
   ],
   pciMappings: ['gpu'],
   usbMappings: ['stick'],
+  dirMappings: ['media', 'backup'],
+  snippets: SNIPPETS.map((name) => `local:${name}`),
+  asRoot: false,
 };
 
 const valuesOf = (vmid: number) =>
