@@ -33,6 +33,7 @@ import { possibleClaimants } from './plan/lost-vms.ts';
 import { namesNewPlaces } from './plan/new-places.ts';
 import { PlannedIds } from './plan/planned-ids.ts';
 import { givesCpuModel, isCustomModel } from './plan/processors.ts';
+import { followsTemplate } from './plan/template-change.ts';
 import type { VmRecord } from './record.ts';
 import { observeDirectories } from './shared-directories.ts';
 
@@ -44,7 +45,10 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   const vms = await readKnown(pve, known, guests, running, signal);
   // An existing VM whose node the plan chose stays where it is.
   const stack = withKnownNodes(context.stack, state, { vms });
-  const rebuilt = [...replace, ...templatesToBuild(stack, state, secrets)];
+  const built = [...replace, ...templatesToBuild(stack, state, secrets)];
+  const isRebuilt = (address: Address) => built.some((selector) => covers(selector, address));
+  const followers = stack.vms.filter((vm) => followsTemplate(vm, { stack, state, guests, isRebuilt }));
+  const rebuilt = [...built, ...followers.map(({ address }) => address)];
   const toMake = machinesOf(stack).filter(
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );

@@ -69,7 +69,7 @@ describe('a plan says what it will not change', () => {
       [
         'none',
         expect.stringMatching(
-          /^made from template ubuntu-24\.04 \(9000\); the file now means talos.*--replace vm\.web/,
+          /^made from template ubuntu-24\.04 \(9000\); the template is now talos.*--replace vm\.web/,
         ),
       ],
     ]);

@@ -9,7 +9,7 @@ import type { VmObserved } from '../observed.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
 import { LockWatch } from './locked.ts';
-import { forgetObserved, inRounds, lookIfThere, type RoundEnd, sendToOurs } from './look.ts';
+import { forgetObserved, inRounds, knownVm, lookIfThere, type RoundEnd, sendToOurs } from './look.ts';
 import { isRunning, switchOff } from './power.ts';
 import { removeAllSeeds } from './seed.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
@@ -41,7 +41,9 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
     if (runs && stop === 'refuse') throw stillRunning(context, vm);
     await releaseFromHa(context, vm);
     if (runs && stop !== 'refuse') {
-      await context.intend({ vmid: vm.vmid, node: vm.node, stop, sentAt: context.clock.now() });
+      // A run that dies before the deletion leaves a VM that is off because of us: the next apply starts it or replaces it.
+      const { power: _, ...lastApplied } = knownVm(context).lastApplied;
+      await context.intend({ vmid: vm.vmid, node: vm.node, stop, sentAt: context.clock.now() }, { lastApplied });
       await switchOff(context, vm, stop);
       // Time has passed since the last read.
       return 'again';

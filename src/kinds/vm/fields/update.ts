@@ -28,6 +28,11 @@ export const updateFields = z
         'stop (the default) leaves the other members as they are once one has failed; continue changes them as well.',
       effect: 'none',
     }),
+    replace: field(z.enum(['never', 'when_template_changes']).optional(), {
+      description:
+        'when_template_changes replaces a member, with its disks, once clone.template means another template than the member was made from. never is the default: the plan says which members are behind.',
+      effect: 'none',
+    }),
   })
   .describe('How the group changes while it runs. `rollout.update` sets it for all groups.');
 

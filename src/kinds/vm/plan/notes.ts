@@ -8,6 +8,7 @@ import type { ResolvedVm } from '../../stack.ts';
 import type { VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import type { VmPlanInput } from './desired-vm.ts';
+import { templatesNamed } from './template-change.ts';
 
 export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): string[] {
   return [...templateNote(vm, recorded, observed), ...idNote(vm, actual), ...poolNote(vm, actual, observed)];
@@ -21,16 +22,14 @@ export function withNotes(notes: readonly string[]): Pick<Change, 'notes'> {
 function templateNote({ address, fields }: ResolvedVm, { source }: VmRecord, { guests }: Observed): string[] {
   const reference = fields.clone?.template;
   if (reference === undefined || !source) return [];
-  const candidates = [...guests.values()].filter(({ vmid, name, template, type }) =>
-    typeof reference === 'number' ? vmid === reference : template && type === 'qemu' && name === reference,
-  );
+  const candidates = templatesNamed(reference, guests, fields.node);
   if (candidates.some(({ vmid }) => vmid === source.vmid)) return [];
   // Not listed yet, or hidden: then only the name can tell.
   if (candidates.length === 0 && (reference === source.reference || reference === source.vmid)) return [];
   const [now] = candidates;
   const next = now ? `${now.name ?? reference} (${now.vmid})` : String(reference);
   return [
-    `made from template ${source.reference} (${source.vmid}); the file now means ${next}. The VM stays as it is. To follow, replace it (--replace ${address}), which destroys its disks`,
+    `made from template ${source.reference} (${source.vmid}); the template is now ${next}. The VM stays as it is. To follow, replace it (--replace ${address}), which destroys its disks, or let its group follow (update.replace: when_template_changes)`,
   ];
 }
 

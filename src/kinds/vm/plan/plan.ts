@@ -1,4 +1,5 @@
 /** The plan of the VMs of a stack: one change per VM, what each VM uses, and the VMs that left the file. Pure. */
+import { type Address, covers } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { Change } from '../../change.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
@@ -34,11 +35,12 @@ import { formerAddress } from './moves.ts';
 import { uncheckedModel } from './processors.ts';
 import { destroyed, removedMachines } from './removal.ts';
 import { inRolls } from './roll.ts';
+import { followsTemplate, rebuiltTemplates } from './template-change.ts';
 import { planVm } from './verdict.ts';
 
 export function planVms(unplaced: PlanContext): KindPlan {
   const { stack, chosen, problems: unplaceable } = placeVms(unplaced);
-  const context = { ...unplaced, stack };
+  const context = withTemplateChanges({ ...unplaced, stack });
   const { observed, findings, options } = context;
   findings.problems.push(...unplaceable);
   const selected = stack.vms.filter((vm) => context.isSelected(vm.address) && vm.fields.node !== NODE_NOT_CHOSEN);
@@ -138,6 +140,13 @@ function roomWarning(
       facts: { needs },
     },
   ];
+/** Also VMs that follow their template count as replaced. */
+function withTemplateChanges(context: PlanContext): PlanContext {
+  const { stack, state, observed } = context;
+  const rebuilt = rebuiltTemplates(context);
+  const outdated = { stack, state, guests: observed.guests, isRebuilt: (address: Address) => rebuilt.has(address) };
+  const followers = new Set(stack.vms.filter((vm) => followsTemplate(vm, outdated)).map(({ address }) => address));
+  return { ...context, isReplaced: (address) => context.isReplaced(address) || followers.has(address) };
 }
 
 /** Looks at the addresses that VMs get by this plan, and at no others: a conflict that exists already is the doctor's. */
@@ -211,11 +220,17 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     ...made.change,
     kind: 'replace' as const,
     vmid: recorded.vmid,
-    reason: `It is replaced, because you asked for it.${newId(made.change.vmid, recorded.vmid)}`,
+    reason: `${replaceReason(vm, context)}${newId(made.change.vmid, recorded.vmid)}`,
     ...destroyed(context.observed.vms.get(vm.address)),
   };
   const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
   return renamed(vm, context, { change, steps: precededBy(destroy, made.steps) });
+}
+
+function replaceReason({ address, fields }: ResolvedVm, { options: { replace = [] }, state }: PlanContext): string {
+  if (replace.some((selector) => covers(selector, address))) return 'It is replaced, because you asked for it.';
+  const { source } = state.vms[address] ?? {};
+  return `It is replaced, because it was made from ${source?.vmid}, and the template ${fields.clone?.template} is another one now.`;
 }
 
 function newId(planned: number | undefined, before: number): string {

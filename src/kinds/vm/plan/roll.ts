@@ -16,12 +16,13 @@ const TAKES_DOWN: ReadonlySet<string> = new Set(['vm.restart', 'vm.stop', 'vm.de
 type Update = { readonly [Name in keyof UpdateFields]-?: NonNullable<UpdateFields[Name]> };
 
 /** How the group of a VM changes. */
-function updateOf({ fields }: ResolvedVm, rollout: Rollout): Update {
+export function updateOf({ fields }: ResolvedVm, rollout: Rollout): Update {
   const written = { ...rollout.update, ...fields.update };
   return {
     max_unavailable: written.max_unavailable ?? 1,
     pause: written.pause ?? 0,
     on_failure: written.on_failure ?? 'stop',
+    replace: written.replace ?? 'never',
   };
 }
 
