@@ -54,7 +54,10 @@ describe('VMs that are restarted by one process', () => {
   const NAMES = ['web-1', 'web-2', 'web-3'];
 
   /** The largest number of them that did not answer at the same time, by the world's own clock. */
-  async function mostDown(disturb: (bench: VmBench) => void = () => {}) {
+  async function mostDown(
+    disturb: (bench: VmBench) => void = () => {},
+    handling: (name: string) => Record<string, unknown> = () => ({}),
+  ) {
     const bench = new VmBench();
     return bench.run(async () => {
       const made = NAMES.map(() => new ToyHost(bench.process().resource));
@@ -70,7 +73,8 @@ describe('VMs that are restarted by one process', () => {
         made.map(({ instance }, index) => {
           const host = new ToyHost(process.resource);
           host.instance = instance;
-          return host.apply(config(NAMES[index] ?? '', '3GiB'));
+          const name = NAMES[index] ?? '';
+          return host.apply({ ...config(name, '3GiB'), ...handling(name) });
         }),
       );
       return {
@@ -83,6 +87,22 @@ describe('VMs that are restarted by one process', () => {
 
   it('are down one at a time, each when the one before is ready again', async () => {
     expect(await mostDown()).toMatchObject({ most: 1, restarts: ['OK', 'OK', 'OK'] });
+  });
+
+  it('are down together as far as max_unavailable of their group allows', async () => {
+    const end = await mostDown(undefined, () => ({ update_group: 'web', max_unavailable: 2 }));
+    expect(end).toMatchObject({ most: 2, restarts: ['OK', 'OK', 'OK'] });
+  });
+
+  it('do not wait for VMs of another group', async () => {
+    const end = await mostDown(undefined, (name) => ({ update_group: name === 'web-1' ? 'a' : 'b' }));
+    expect(end).toMatchObject({ most: 2, restarts: ['OK', 'OK', 'OK'] });
+  });
+
+  it('are refused with a limit that is no count', async () => {
+    const end = await mostDown(undefined, () => ({ max_unavailable: 0 }));
+    expect(end.restarts).toEqual([]);
+    expect(end.codes).toContain('BAD_VALUE');
   });
 
   it('stay as they are once one of them did not become ready', async () => {
