@@ -129,3 +129,15 @@ function isOnSharedStorage(template: VmObserved, node: string, observed: Observe
     return shared.has(value.split(':')[0] ?? '');
   });
 }
+
+/** Guests that the file may mean. On local storage every node has its own, so those of the node of the VM come first. */
+export function templatesNamed(
+  reference: string | number,
+  guests: ReadonlyMap<number, GuestRow>,
+  node: string,
+): GuestRow[] {
+  const named = [...guests.values()].filter(({ vmid, name, template, type }) =>
+    typeof reference === 'number' ? vmid === reference : template && type === 'qemu' && name === reference,
+  );
+  return [...named.filter((guest) => guest.node === node), ...named.filter((guest) => guest.node !== node)];
+}

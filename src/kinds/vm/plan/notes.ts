@@ -7,8 +7,8 @@ import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
+import { templatesNamed } from './choose-template.ts';
 import type { VmPlanInput } from './desired-vm.ts';
-import { templatesNamed } from './template-change.ts';
 
 export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): string[] {
   return [...templateNote(vm, recorded, observed), ...idNote(vm, actual), ...poolNote(vm, actual, observed)];

@@ -5,6 +5,7 @@ import type { GuestRow } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import { neededTemplates } from '../../template/in-stack.ts';
+import { templatesNamed } from './choose-template.ts';
 import { updateOf } from './roll.ts';
 
 interface TemplateContext {
@@ -38,16 +39,4 @@ function isBehind(vm: ResolvedVm, { stack, state, guests, isRebuilt }: TemplateC
   if (own.length > 0) return origin === undefined || isRebuilt(origin.address);
   const candidates = templatesNamed(reference, guests, vm.fields.node);
   return candidates.length > 0 && !candidates.some(({ vmid }) => vmid === source.vmid);
-}
-
-/** Guests that the file may mean. On local storage every node has its own, so those of the node of the VM come first. */
-export function templatesNamed(
-  reference: string | number,
-  guests: ReadonlyMap<number, GuestRow>,
-  node: string,
-): GuestRow[] {
-  const named = [...guests.values()].filter(({ vmid, name, template, type }) =>
-    typeof reference === 'number' ? vmid === reference : template && type === 'qemu' && name === reference,
-  );
-  return [...named.filter((guest) => guest.node === node), ...named.filter((guest) => guest.node !== node)];
 }
