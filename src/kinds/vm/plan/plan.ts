@@ -140,6 +140,8 @@ function roomWarning(
       facts: { needs },
     },
   ];
+}
+
 /** Also VMs that follow their template count as replaced. */
 function withTemplateChanges(context: PlanContext): PlanContext {
   const { stack, state, observed } = context;
