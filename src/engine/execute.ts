@@ -201,7 +201,7 @@ function stoppedRoll(address: Address, by: Address, { again }: Outage): Diagnost
     code: 'ROLL_STOPPED',
     where: { address },
     detail: `${by} did not become ready, so ${address} was not taken down and stays as it is.`,
-    hint: advice`Repair ${by}, then continue with the members that are left: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
+    hint: advice`Repair ${by}, then continue: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
   }).diagnostic;
 }
 

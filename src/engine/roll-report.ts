@@ -11,7 +11,7 @@ export interface RollReport {
   readonly failed: readonly Address[];
   /** Members that were not touched. */
   readonly unchanged: readonly Address[];
-  /** Arguments of the apply that continues. */
+  /** Arguments of the apply that continues. It replaces no member a second time: one that was begun is only completed. */
   readonly again: readonly string[];
 }
 
@@ -22,14 +22,15 @@ export function unfinishedRolls(
 ): readonly RollReport[] {
   const reports = rolls.map(({ group, waves, again }): RollReport => {
     const members = waves.flat();
+    const unchanged = members.filter((address) => (outcomes.get(address) ?? 'skipped') === 'skipped');
     const having = (...wanted: readonly ResourceOutcome[]) =>
       members.filter((address) => wanted.includes(outcomes.get(address) ?? 'skipped'));
     return {
       group,
       changed: having('done'),
       failed: having('failed', 'notReady', 'canceled'),
-      unchanged: having('skipped'),
-      again,
+      unchanged,
+      again: unchanged.flatMap((address) => again[address] ?? []),
     };
   });
   return reports.filter(({ failed, unchanged, changed }) => {

@@ -95,23 +95,26 @@ export interface Plan {
 }
 
 /** How the members of a group take turns. */
-export interface Roll extends Outage {
+export interface Roll extends Omit<Outage, 'again'> {
+  /** For each member, the arguments of an apply that changes it in the same way. */
+  readonly again: Readonly<Record<Address, readonly string[]>>;
   /** Members that go down together, in this order. The next one goes down as soon as one of those before is ready again. */
   readonly waves: readonly (readonly Address[])[];
 }
 
 export function rollsOf(steps: readonly Step[]): Roll[] {
-  const groups = new Map<string, { readonly outage: Outage; readonly members: Address[] }>();
+  const groups = new Map<string, { readonly outage: Outage; readonly members: Map<Address, readonly string[]> }>();
   for (const { outage, address } of steps) {
     if (!outage) continue;
     const known = groups.get(outage.group);
-    if (known) known.members.push(address);
-    else groups.set(outage.group, { outage, members: [address] });
+    if (known) known.members.set(address, outage.again);
+    else groups.set(outage.group, { outage, members: new Map([[address, outage.again]]) });
   }
   return [...groups.values()].map(({ outage, members }) => ({
     ...outage,
-    waves: Array.from({ length: Math.ceil(members.length / outage.atMost) }, (_, wave) =>
-      members.slice(wave * outage.atMost, (wave + 1) * outage.atMost),
+    again: Object.fromEntries(members),
+    waves: Array.from({ length: Math.ceil(members.size / outage.atMost) }, (_, wave) =>
+      [...members.keys()].slice(wave * outage.atMost, (wave + 1) * outage.atMost),
     ),
   }));
 }

@@ -32,7 +32,7 @@ export interface Outage {
   readonly pauseMs: number;
   /** What happens to the other members once one has failed. */
   readonly onFailure: 'stop' | 'continue';
-  /** Arguments of the apply that continues a roll that stopped. */
+  /** Arguments of an apply that changes this member in the same way; a replacement that was asked for has to be asked for again. */
   readonly again: readonly string[];
 }
 

@@ -2,7 +2,7 @@
  * Which VMs a plan makes unavailable, and in which order. Members of a group take turns: the next one goes down when one of
  * those before is ready again, and none goes down while a member that this plan creates or starts is not up yet. Pure.
  */
-import type { Address } from '../../../base/address.ts';
+import { type Address, covers } from '../../../base/address.ts';
 import type { ResourcePlan } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedStack, ResolvedVm, Rollout } from '../../stack.ts';
@@ -88,7 +88,7 @@ function outageOf(vm: ResolvedVm, { stack, replace = [] }: RollContext): Outage 
     size,
     pauseMs: update.pause,
     onFailure: update.on_failure,
-    again: replace.flatMap((selector) => ['--replace', selector]),
+    again: replace.some((selector) => covers(selector, vm.address)) ? ['--replace', vm.address] : [],
   };
 }
 
