@@ -2,9 +2,10 @@
  * The managers of high availability. The cluster's manager (CRM) compares in rounds what is requested with what it knows and
  * gives orders; the agent of each node (LRM) carries them out. `rounds.ts` decides when.
  *
- * Only healthy nodes are simulated: no fencing, no relocation, no load balancing; rules are stored and move nothing.
+ * Only healthy nodes are simulated: no fencing, no load balancing; what is moved was asked for, and rules move nothing.
  */
 import type { Runtime } from '../core/runtime.ts';
+import { migrateVm } from '../vm/migration.ts';
 import { shutdownVm, startVm, stopVm } from '../vm/power.ts';
 import { isPaused } from '../vm/suspend.ts';
 import type { World } from '../world/world.ts';
@@ -21,7 +22,9 @@ export function managerRound(world: World): void {
   }
   for (const command of commands.splice(0)) {
     const service = services.get(command.sid);
-    if (service) service.stopRequested = command;
+    if (!service) continue;
+    if ('seconds' in command) service.stopRequested = command;
+    else beginMigration(world, service, command.target);
   }
   for (const service of services.values()) {
     for (let before: ServiceState | undefined; before !== service.state; ) {
@@ -29,6 +32,14 @@ export function managerRound(world: World): void {
       advance(world, service);
     }
   }
+}
+
+/** Rule [source HA Manager.pm next_state_started, next_state_stopped]: only to a node that is online, and only from rest. */
+function beginMigration(world: World, service: HaService, target: string): void {
+  const isAtRest = service.state === 'started' || service.state === 'stopped';
+  if (!isAtRest || target === service.node || !world.nodes.get(target)?.online) return;
+  enter(service, 'migrate');
+  service.target = target;
 }
 
 function addService(world: World, sid: string, requested: RequestedState): void {
@@ -67,6 +78,13 @@ function advance(world: World, service: HaService): void {
       return;
     case 'request_stop':
       if (service.result) enter(service, service.result === 'success' ? 'stopped' : 'error');
+      return;
+    case 'migrate':
+      if (!service.result) return;
+      // Rule [source HA Manager.pm next_state_migrate_relocate]: a failure leaves it where it was.
+      if (service.result === 'success') service.node = service.target ?? service.node;
+      service.target = undefined;
+      enter(service, 'started');
       return;
     case 'error':
       // Rule [source HA Manager.pm next_state_error]: only disabling leads out of it.
@@ -145,6 +163,7 @@ function isServiceSettled(world: World, service: HaService): boolean {
       return requested !== 'disabled';
     case 'request_start':
     case 'request_stop':
+    case 'migrate':
       return false;
   }
 }
@@ -184,6 +203,7 @@ async function carryOut(runtime: Runtime, service: HaService): Promise<HaService
   if (state === 'error') return 'success';
   // Rule [source HA LRM.pm exec_resource_agent]: what is no longer configured is left alone.
   if (!runtime.world.ha.resources.has(service.sid)) return 'error';
+  if (state === 'migrate') return (await migrate(runtime, service)) ? 'success' : 'error';
   const wantsRunning = state === 'started';
   if (isUp(runtime, service) !== wantsRunning) await (wantsRunning ? start : stop)(runtime, service);
   const isDone = isUp(runtime, service) === wantsRunning;
@@ -221,4 +241,13 @@ async function stop(runtime: Runtime, { node, vmid, stopSeconds }: HaService): P
     end(runtime, { node, vmid, task, force: true, ...(isHard ? {} : { timeoutSeconds }) }),
   );
   await runtime.tasks.ended(upid);
+}
+
+/** Rule [source HA Resources/PVEVM.pm migrate]: local disks are not taken along; it has moved if the old node has it no more. */
+async function migrate(runtime: Runtime, { node, vmid, target = node }: HaService): Promise<boolean> {
+  const upid = runtime.tasks.fork(node, 'qmigrate', String(vmid), TASK_OWNER, (task) =>
+    migrateVm(runtime, { node, vmid, target, task, withLocalDisks: false, targetStorageOf: (storage) => storage }),
+  );
+  await runtime.tasks.ended(upid);
+  return runtime.world.vms.get(vmid)?.node === target;
 }

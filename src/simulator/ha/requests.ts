@@ -25,6 +25,15 @@ export async function requestHaStop(runtime: Runtime, { vmid, task }: PowerReque
   wakeHa(runtime);
 }
 
+/** Rule [source QS API2/Qemu.pm migrate_vm]: the request is filed, and the manager moves the VM when it has read it. */
+export async function requestHaMigration(runtime: Runtime, { vmid, task }: PowerRequest, target: string): Promise<void> {
+  task.log(`Requesting HA migration for VM ${vmid} to node ${target}`);
+  const sid = `vm:${vmid}`;
+  await runTool(runtime, sid, task, `migrate ${sid} ${target}`);
+  runtime.world.ha.commands.push({ sid, target });
+  wakeHa(runtime);
+}
+
 /** Rule [recorded ha-create]: what is in error can be neither started nor stopped. */
 async function runTool(runtime: Runtime, sid: string, task: Task, command: string): Promise<void> {
   await task.sleep(TOOL_MS);

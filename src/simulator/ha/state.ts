@@ -11,7 +11,7 @@ export interface HaState {
   /** The manager's view, which is what `hastate` shows. */
   readonly services: Map<string, HaService>;
   /** Commands that no round has processed yet. */
-  readonly commands: StopCommand[];
+  readonly commands: HaCommand[];
   /** The rounds of the cluster's manager; undefined until it had something to do for the first time. */
   manager: Rounds | undefined;
   /** The rounds of the nodes' managers. */
@@ -43,12 +43,13 @@ export interface ResourceAffinityRule extends RuleBase {
 
 export type HaRule = NodeAffinityRule | ResourceAffinityRule;
 
-export type ServiceState = 'request_start' | 'started' | 'request_stop' | 'stopped' | 'error';
+export type ServiceState = 'request_start' | 'started' | 'request_stop' | 'stopped' | 'migrate' | 'error';
 
 export interface HaService {
   readonly sid: string;
   readonly vmid: number;
-  readonly node: string;
+  /** Where the manager believes it is. */
+  node: string;
   state: ServiceState;
   /** What the node was told and did; a new number is a new order. */
   order: number;
@@ -65,6 +66,15 @@ export interface HaService {
   working: number | undefined;
   /** Asked for by a command that has been read. */
   stopRequested: StopCommand | undefined;
+  /** Of a migration: the node it goes to. */
+  target?: string | undefined;
+}
+
+export type HaCommand = StopCommand | MigrateCommand;
+
+interface MigrateCommand {
+  readonly sid: string;
+  readonly target: string;
 }
 
 export interface StopCommand {

@@ -1,5 +1,5 @@
 /**
- * /cluster/ha: high availability. Resources and what their managers do are simulated; fencing and moving are not. Rules
+ * /cluster/ha: high availability. Resources and what their managers do are simulated; fencing is not. Rules
  * have a file of their own, `ha-rules.ts`. Groups, which 9.0 replaced by rules, are stored for older releases and have no effect.
  */
 import { createHash } from 'node:crypto';
@@ -251,6 +251,7 @@ function verboseState(
       return requested === 'disabled' ? 'clearing error flag' : 'error';
     case 'request_start':
     case 'request_stop':
+    case 'migrate':
       return service.state;
   }
 }

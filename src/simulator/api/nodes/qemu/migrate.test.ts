@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { wakeHa } from '../../../ha/rounds.ts';
 import type { RawParams } from '../../../schema/types.ts';
 import { volumesOf } from '../../../storage/catalogue.ts';
 import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
@@ -80,5 +81,23 @@ describe('migrating a VM', () => {
     expect(record?.exitStatus).toBe('migration aborted');
     expect(record?.log.join('\n')).toContain('without with-local-disks option');
     expect((await migrate({ vmid: 500, target: 'pve2', online: 1, 'with-local-disks': 1 }))?.exitStatus).toBe('OK');
+  });
+
+  it('files a request for a VM under HA, which the manager carries out without its local disks', async () => {
+    const { bench, world, migrate } = twoNodes();
+    bench.addVm(500, { memory: '64', kvm: '0' });
+    bench.addVm(501, { memory: '64', kvm: '0', scsi0: DEBIAN_DISK });
+    for (const vmid of [500, 501]) world.ha.resources.set(`vm:${vmid}`, new Map());
+    wakeHa(bench.runtime);
+    await bench.clock.advance(40_000);
+    for (const vmid of [500, 501]) {
+      const filed = await migrate({ vmid, target: 'pve2', online: 1, 'with-local-disks': 1 });
+      expect(filed).toMatchObject({ type: 'hamigrate', exitStatus: 'OK' });
+      expect(world.vms.get(vmid)?.node).toBe('pve1');
+    }
+    await bench.clock.advance(60_000);
+    expect([500, 501].map((vmid) => world.vms.get(vmid)?.node)).toEqual(['pve2', 'pve1']);
+    expect([500, 501].map((vmid) => world.ha.services.get(`vm:${vmid}`)?.state)).toEqual(['started', 'started']);
+    expect(world.vms.get(500)?.process).toBeDefined();
   });
 });

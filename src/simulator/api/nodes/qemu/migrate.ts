@@ -2,8 +2,9 @@
 import { parseSize, splitList, splitProperty } from '../../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { mappingsOnNode, storageOfFile } from '../../../guests/launch.ts';
+import { requestHaMigration } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
-import { ApiFault, dieFault, paramFault } from '../../../http/response.ts';
+import { dieFault, paramFault } from '../../../http/response.ts';
 import { checkStorageEnabled, isOnNode } from '../../../storage/volumes.ts';
 import { checkLock, loadVm } from '../../../vm/config-file.ts';
 import { type Drive, drivesOf } from '../../../vm/drive.ts';
@@ -117,8 +118,6 @@ function migrate(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/migrate'>): string
   const vmid = params.vmid;
   const vm = loadVm(world, call.node, vmid);
   checkLock(vm);
-  // The HA manager would move it, which is not simulated.
-  if (isHaManaged(world, vmid)) throw new ApiFault(501, 'migration of HA resources is not simulated');
   if (vm.process && !params.online) throw dieFault("can't migrate running VM without --online");
   const storageMap = storageMapOf(params.targetstorage);
   if (storageMap) requireTargetStorages(call, vm, storageMap, target);
@@ -128,6 +127,10 @@ function migrate(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/migrate'>): string
     if (storageId === undefined) continue;
     const storage = checkStorageEnabled(world, storageId, call.node);
     checkStorageEnabled(world, storage.shared ? storageId : targetOf(storageId), target);
+  }
+  if (isHaManaged(world, vmid)) {
+    const { node } = call;
+    return call.fork('hamigrate', String(vmid), (task) => requestHaMigration(runtime, { node, vmid, task }, target));
   }
   return call.fork('qmigrate', String(vmid), (task) =>
     migrateVm(runtime, {
