@@ -66,14 +66,14 @@ export class RunLimits {
   }
 
   async #copy<T>(
-    { node, storages, isCreation }: Extract<Occupancy, { kind: 'copy' }>,
+    { nodes, storages, isCreation }: Extract<Occupancy, { kind: 'copy' }>,
     work: () => Promise<T>,
     signal: AbortSignal,
   ): Promise<T> {
     const { clonesPerNode, clonesPerStorage } = this.#rollout.limits;
     // Always in the same order, so that two copies never wait for each other.
     const limiters = [
-      limiterOf(this.#nodes, node, clonesPerNode),
+      ...[...nodes].sort().map((node) => limiterOf(this.#nodes, node, clonesPerNode)),
       ...[...storages].sort().map((storage) => limiterOf(this.#storages, storage, clonesPerStorage)),
     ];
     const enter = limiters.reduceRight<() => Promise<T>>(

@@ -22,6 +22,8 @@ export interface ObserveInput {
   readonly neighbours?: ObserveContext['neighbours'] | undefined;
   /** Whether the plan chooses IDs that the file leaves open; it does by default. */
   readonly chooseIds?: boolean | undefined;
+  /** Whether VMs are to be moved: then the storages and bridges of all nodes, and HA resources, are read. */
+  readonly relocates?: boolean | undefined;
   /** Guests from a list that does not lag. */
   readonly listed?: readonly GuestRow[] | undefined;
 }
@@ -35,6 +37,7 @@ export async function observe({
   secrets = NO_SECRETS,
   neighbours = 'as-needed',
   chooseIds = true,
+  relocates = false,
   listed = [],
 }: ObserveInput): Promise<Observed> {
   const version = await pve.authenticate({ signal });
@@ -53,6 +56,7 @@ export async function observe({
     secrets,
     neighbours,
     choosesIds: chooseIds,
+    relocates,
     nodes,
     guests,
     storages: (node: string) => {

@@ -7,7 +7,17 @@ import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { type Change, PLAN_VERSION, type Plan, type PlannedWith, rollsOf } from '../kinds/change.ts';
 import { fingerprint, vmFingerprint } from '../kinds/fingerprint.ts';
-import type { DestroyContext, Kind, KindPlan, PlanContext, PlanOptions, ResourcePlan, Secrets } from '../kinds/kind.ts';
+import type {
+  DestroyContext,
+  Kind,
+  KindPlan,
+  PlanContext,
+  PlanOptions,
+  RelocateContext,
+  RelocateOptions,
+  ResourcePlan,
+  Secrets,
+} from '../kinds/kind.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { DESTROYED_BY_DEFAULT, KINDS, kindOfAddress, PLANNING_ORDER } from '../kinds/registry.ts';
@@ -132,6 +142,28 @@ export function planDestroy(input: DestroyInput): PlanResult {
   const resources = plans.flatMap((plan) => plan.resources);
   const warnings = plans.flatMap((plan) => plan.warnings);
   return { ok: true, plan: planOf({ ...input }, resources, foundationsLast(plans), warnings), stack };
+}
+
+export interface RelocateInput extends RelocateOptions {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly observed: Observed;
+  readonly secrets: Secrets;
+  readonly now: Instant;
+}
+
+/** The plan that moves VMs to other nodes, whatever else the file says. Pure. */
+export function planRelocation(input: RelocateInput): PlanResult {
+  const { stack, only = [] } = input;
+  const isSelected = (address: Address) => only.length === 0 || only.some((selector) => covers(selector, address));
+  const context: RelocateContext = { ...input, state: withMoves(stack, input.state), isSelected };
+  const plans = KINDS.flatMap((kind) => kind.planRelocation?.(context) ?? []);
+  const problems = plans.flatMap((plan) => plan.problems);
+  if (problems.length > 0) return { ok: false, problems };
+  const resources = plans.flatMap((plan) => plan.resources);
+  const checked = plans.flatMap((plan) => plan.checked ?? []);
+  const plan = planOf(input, resources, linked(resources), plans.flatMap(({ warnings }) => warnings));
+  return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }) } };
 }
 
 /** What is built on something goes before it: linked clones before their template, and both before its image. */

@@ -13,6 +13,7 @@ import type { PortProbe } from '../base/transport.ts';
 import { isEmpty, type Plan } from '../kinds/change.ts';
 import { fingerprint } from '../kinds/fingerprint.ts';
 import type { ImageSources } from '../kinds/image/steps.ts';
+import type { RelocateOptions } from '../kinds/kind.ts';
 import type { GuestRow, Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { actionNamed, KINDS } from '../kinds/registry.ts';
@@ -32,7 +33,7 @@ import { evidenceOf } from './evidence/record.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
 import type { RunLimits } from './limits.ts';
 import { observe } from './observe.ts';
-import { type DestroyInput, fingerprintsOf, type PlanResult, planDestroy, planStack } from './plan.ts';
+import { type DestroyInput, fingerprintsOf, type PlanResult, planDestroy, planRelocation, planStack } from './plan.ts';
 import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
 import { type RunListener, RunMemory } from './run-memory.ts';
@@ -190,6 +191,14 @@ export class Session {
     this.#observed = observed;
     const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
     return this.#permitted(result, options.checkPrivileges);
+  }
+
+  /** Moves VMs to other nodes, whatever else the file says. */
+  async planRelocation(options: RelocateOptions): Promise<PlanResult> {
+    const { stack, pve, signal, clock, secrets } = this.#input;
+    const observed = await observe({ pve, stack, state: this.state, signal, secrets, relocates: true, ...NOTHING_NEW });
+    this.#observed = observed;
+    return this.#permitted(planRelocation({ stack, state: this.state, observed, secrets, now: clock.now(), ...options }));
   }
 
   /** What a plan needs and what the token has; also for a plan that was made earlier. */

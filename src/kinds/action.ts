@@ -102,10 +102,11 @@ export interface Settled {
 
 /** What a step occupies while it runs; the engine limits how many steps occupy the same thing at once. */
 export type Occupancy =
-  /** Copies bytes between storages of a node; creations are also spaced by a pause. */
+  /** Copies bytes between storages of a node, or from node to node; creations are also spaced by a pause. */
   | {
       readonly kind: 'copy';
-      readonly node: string;
+      /** Each of them counts it. */
+      readonly nodes: readonly string[];
       readonly storages: readonly string[];
       readonly isCreation: boolean;
     }

@@ -57,6 +57,8 @@ export interface OutsideChange {
   readonly path: 'power' | 'node';
   readonly applied: string;
   readonly actual: string;
+  /** Of a node: the command of Proxwright that moved the VM there; then nobody else did. */
+  readonly by?: 'drain' | 'rebalance';
 }
 
 /** `vm.web (memory, cpu.cores)`, for each VM that runs with old values until it is restarted. */

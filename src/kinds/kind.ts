@@ -32,6 +32,8 @@ export interface Kind {
   plan(context: PlanContext): KindPlan;
   /** What `destroy` does to its resources. Pure. */
   planDestroy(context: DestroyContext): KindPlan;
+  /** Moves to other nodes that were asked for, whatever the file says; absent for a kind that is on no node. Pure. */
+  planRelocation?(context: RelocateContext): KindPlan;
   /** Resources that an interrupted run may have created although no open step says so, with the action that settles them. */
   unsettled(state: StackState): readonly { readonly address: string; readonly action: string }[];
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
@@ -67,6 +69,8 @@ export interface ObserveContext {
   readonly neighbours: 'as-needed' | 'always' | 'never';
   /** Whether the plan chooses the IDs of machines to be made. */
   readonly choosesIds: boolean;
+  /** Whether VMs are to be moved: what every node offers has to be read, whatever the file says. */
+  readonly relocates: boolean;
   /** The storages of a node; read once, whichever kinds ask. */
   storages(node: string): Promise<Readable<readonly StorageRow[]>>;
 }
@@ -122,6 +126,27 @@ export interface DestroyContext {
   readonly running: 'shutdown' | 'stop' | 'refuse';
   /** Names of VMs whose kept disks may be destroyed. */
   readonly destroyData: readonly string[];
+  isSelected(address: Address): boolean;
+}
+
+/** Empty a node, or bring the VMs back within the rules for their places. */
+export type Relocation = { readonly kind: 'drain'; readonly node: string } | { readonly kind: 'rebalance' };
+
+export interface RelocateOptions {
+  readonly relocation: Relocation;
+  /** Addresses or groups; empty means everything. */
+  readonly only?: readonly string[];
+  /** Takes the local disks of the VMs that move. */
+  readonly targetStorage?: string | undefined;
+  /** Shut down, move and start VMs that cannot move while they run, also where the file says `restart: never`. */
+  readonly allowRestart?: boolean;
+}
+
+export interface RelocateContext extends RelocateOptions {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly observed: Observed;
+  readonly secrets: Secrets;
   isSelected(address: Address): boolean;
 }
 

@@ -137,7 +137,10 @@ function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): string {
   return `${slot}: ${volume}${sizeBytes === undefined ? '' : ` (${printByteSize(sizeBytes)})`}`;
 }
 
-function outsideLine({ path, applied, actual }: OutsideChange): string {
+function outsideLine({ path, applied, actual, by }: OutsideChange): string {
+  if (by !== undefined) {
+    return `it is on ${actual} because of ${by}; the file says ${applied}. An apply leaves it so. To move it back: proxwright rebalance`;
+  }
   const what = path === 'power' ? `it is ${actual}` : `it is on ${actual} now`;
   return `${what}, changed outside Proxwright; the last apply left it ${path === 'power' ? applied : `on ${applied}`}. An apply leaves it so.`;
 }

@@ -6,6 +6,7 @@ import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe.ts';
 import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
+import { planRelocation } from './relocate/plan.ts';
 import { needsOfMachines } from './privileges/needs.ts';
 
 export const vmKind: Kind = {
@@ -21,6 +22,7 @@ export const vmKind: Kind = {
     })),
   observe: observeMachines,
   plan: planVms,
+  planRelocation,
   planDestroy: (context) => destroyMachines(context, ['vm']),
   unsettled: ({ vms }) =>
     Object.entries(vms).flatMap(([address, { phase }]) =>

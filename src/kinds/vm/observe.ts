@@ -24,7 +24,7 @@ import { outdatedTemplates, type Secrets } from '../template/recipe.ts';
 import { templateKey } from '../template/reference.ts';
 import { observeLocks } from './lock.ts';
 import { AskedPermissions, readNeighbours } from './neighbours.ts';
-import { observeHa } from './observe-ha.ts';
+import { observeHa, readHa } from './observe-ha.ts';
 import { effectiveValues, readVm, type VmObserved } from './observed.ts';
 import { candidatesOf } from './placement/candidates.ts';
 import { withKnownNodes } from './placement/place.ts';
@@ -54,13 +54,13 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   );
   const asked = new AskedPermissions(pve, signal);
   const seesAll = () => asked.seesAllVms();
-  const toCheck = nodesToCheck(toMake, stack, vms, nodes);
+  const toCheck = context.relocates ? online(nodes) : nodesToCheck(toMake, stack, vms, nodes);
   const [templates, storages, bridges, ha, directories, ids, pools, cpuModels, claimants, begun, neighbours] =
     await Promise.all([
       readTemplates(pve, referencesOf(toMake, stack), guests, signal),
       readPerNode(toCheck, (node) => context.storages(node)),
       readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
-      observeHa(pve, stack, signal),
+      context.relocates ? readHa(pve, signal).then((read) => ({ ha: read })) : observeHa(pve, stack, signal),
       observeDirectories(context, machinesOf(stack)),
       readIds(context, toMake, seesAll),
       readPools(context, toMake),
@@ -296,6 +296,10 @@ function nodesToCheck(
   });
   const names = new Set([...toMake, ...moving].flatMap((vm) => candidatesOf(vm, nodes)));
   return [...names].filter((name) => nodes.get(name)?.online);
+}
+
+function online(nodes: ReadonlyMap<string, { online: boolean }>): string[] {
+  return [...nodes].flatMap(([name, node]) => (node.online ? [name] : []));
 }
 
 async function readPerNode<Value>(

@@ -55,6 +55,8 @@ const facts = {
   /** The template it was cloned from: the file's name or id of it, and its id. */
   source: z.strictObject({ reference: z.union([z.string(), z.number()]), vmid: z.number().int() }).optional(),
   template: template.optional(),
+  /** The last move that a command asked for, whatever the file says; meant if the VM is on `to`. */
+  moved: z.strictObject({ from: z.string(), to: z.string(), by: z.enum(['drain', 'rebalance']) }).optional(),
   /** The one in the VM's drive, and the digest of its content. */
   seed: z.strictObject({ ...seedPlace, digest: z.string() }).optional(),
   /** Earlier ones of this VM that may still exist. */

@@ -1,6 +1,7 @@
 /** The steps of a VM: the input of each action, as plain JSON data. */
 import type { Address } from '../../base/address.ts';
 import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
+import type { Relocation } from '../kind.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
 import type { HaFields } from './fields/ha.ts';
 import type { VmFields } from './fields/index.ts';
@@ -122,6 +123,12 @@ export interface DestroyInput {
 
 export interface MigrateInput {
   readonly target: string;
+  /** The node it is on; for the concurrency limits. */
+  readonly from?: string;
+  /** Takes its local disks; by default those go to storages of the same name. */
+  readonly storage?: string;
+  /** Not because the file says so, but because a command asked for it: recorded, so that later plans can tell. */
+  readonly because?: Relocation['kind'];
 }
 
 export interface HaInput {

@@ -21,5 +21,5 @@ export const FILE_ACTIONS: { readonly [Name in FileActionName]: ActionDefinition
 
 /** A transfer shares the limits of clones without being a creation. */
 function transferTo({ node, storage }: FilePlace): Occupancy {
-  return { kind: 'copy', node, storages: [storage], isCreation: false };
+  return { kind: 'copy', nodes: [node], storages: [storage], isCreation: false };
 }

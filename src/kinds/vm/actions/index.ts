@@ -26,7 +26,7 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
     settle: settleChange,
     occupies: ({ node, from, storage }) => ({
       kind: 'copy',
-      node,
+      nodes: [node],
       storages: [...new Set([from, storage])],
       isCreation: false,
     }),
@@ -42,6 +42,12 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
     label: 'migrate',
     run: migrateVm,
     settle: settleChange,
+    occupies: ({ from, target }) => ({
+      kind: 'copy',
+      nodes: from === undefined ? [target] : [from, target],
+      storages: [],
+      isCreation: false,
+    }),
     describe: ({ target }) => `the VM moves to ${target}`,
   },
   'vm.ha': { label: 'ha', run: manageHa, settle: settleChange },
@@ -53,7 +59,7 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
 function occupiedByClone({ source, storage, storages = [] }: CloneInput): Occupancy {
   return {
     kind: 'copy',
-    node: source.node,
+    nodes: [source.node],
     storages: storage === undefined ? storages : [storage],
     isCreation: true,
   };

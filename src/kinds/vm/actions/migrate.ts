@@ -1,4 +1,4 @@
-/** `vm.migrate`: moves a VM, running or stopped, with its local disks to the node that the stack names. */
+/** `vm.migrate`: moves a VM, running or stopped, with its local disks to another node. */
 import { ProxwrightError } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -10,14 +10,17 @@ import { runTask } from './tasks.ts';
 
 const HA_POLL_MS = 2_000;
 
-export const migrateVm: Action<MigrateInput> = (context, { target }) =>
+export const migrateVm: Action<MigrateInput> = (context, { target, storage, because }) =>
   inRounds(context, `migrate to ${target}`, async () => {
     // The read finds the VM on any node, and records the node.
     const vm = await look(context);
     const { node, vmid } = vm;
     if (node === target) return 'done';
     const online = await isRunning(context, vm);
-    await context.intend({ vmid, node, target, sentAt: context.clock.now() });
+    await context.intend(
+      { vmid, node, target, sentAt: context.clock.now() },
+      because && { moved: { from: node, to: target, by: because } },
+    );
     context.progress(`migrate to ${target}`);
     const result = await runTask(context, {
       what: `migration to ${target}`,
@@ -27,7 +30,10 @@ export const migrateVm: Action<MigrateInput> = (context, { target }) =>
       timeoutMs: context.timeouts.cloneMs,
       send: () =>
         sendToOurs(context, vm, (options) =>
-          context.pve.node(node).vm(vmid).migrate({ target, online, 'with-local-disks': true }, options),
+          context.pve
+            .node(node)
+            .vm(vmid)
+            .migrate({ target, online, 'with-local-disks': true, ...(storage && { targetstorage: storage }) }, options),
         ),
     });
     forgetObserved(context);

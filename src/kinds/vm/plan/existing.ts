@@ -1,6 +1,6 @@
 /** The plan of an existing VM that is ours: its differences, the steps for them, and changes that need a restart. Pure. */
 import { compareConfigValue } from '../../../pve/wire/index.ts';
-import type { Change } from '../../change.ts';
+import type { Change, OutsideChange } from '../../change.ts';
 import { textOfWords } from '../../fields/words.ts';
 import type { Observed, ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -190,10 +190,15 @@ function outsideChanges(
   const now = { power: actual.running ? 'running' : 'stopped', node: actual.node };
   const outside = [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) =>
     (applied === fields[path] || (placement && path === 'node' && typeof applied === 'string')) && applied !== now[path]
-      ? [{ path, applied: String(applied), actual: now[path] }]
+      ? [{ path, applied: String(applied), actual: now[path], ...(path === 'node' && movedBy(recorded, actual)) }]
       : [],
   );
   return outside.length > 0 && !isUnfinished(recorded) ? { outside } : {};
+}
+
+/** A command moved it there, and nobody since. */
+function movedBy({ moved }: VmRecord, { node }: VmObserved): Pick<OutsideChange, 'by'> {
+  return moved?.to === node ? { by: moved.by } : {};
 }
 
 /** Drives that the file removes, with their volumes. */
@@ -228,7 +233,7 @@ function existingSteps(
   };
   const last = recorded.lastApplied;
   const unfinished = recorded.phase !== 'complete';
-  if (migrates(vm, recorded, actual)) add(vmStep(address, 'vm.migrate', { target: fields.node }));
+  if (migrates(vm, recorded, actual)) add(vmStep(address, 'vm.migrate', { target: fields.node, from: actual.node }));
   // Moving comes before growing: the old storage may have no room for more, and there is less to copy.
   for (const step of moveSteps(vm, moves, (move) => !actual.running || !move.isOffline)) add(step);
   const isOffForNow = actual.running && moves.some(({ isOffline }) => isOffline);

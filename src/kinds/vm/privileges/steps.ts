@@ -146,7 +146,16 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     after: (_, { vm }) => ({ paths: [ANY_VM], vm: emptyVm(vm.vmid, vm.node) }),
   },
   'vm.migrate': {
-    needs: (_, { paths }) => [look(paths), need('VM.Migrate', paths, { field: 'node' })],
+    needs: ({ storage }, { paths }) => [
+      look(paths),
+      need('VM.Migrate', paths, { field: 'node' }),
+      ...(storage === undefined
+        ? []
+        : [
+            need('VM.Config.Disk', paths, { field: 'node' }),
+            need('Datastore.AllocateSpace', on(`/storage/${storage}`), { field: 'node' }),
+          ]),
+    ],
   },
 };
 

@@ -1,0 +1,95 @@
+/** The steps that move one VM, and what a plan says about them. Pure. */
+import { printByteSize } from '../../../base/units.ts';
+import { type Change, UNDETAILED } from '../../change.ts';
+import type { RelocateContext, ResourcePlan } from '../../kind.ts';
+import type { Step } from '../../step.ts';
+import { stillAppliedHa } from '../ha.ts';
+import { packDesired } from '../packed.ts';
+import { applied, readyStep } from '../plan/desired-vm.ts';
+import { vmStep } from '../steps.ts';
+import { copiedVolumes, isManagedByHa } from './obstacles.ts';
+import { desiredOf, isLeftStopped, isPinned, type Resident } from './residents.ts';
+
+export interface MoveRequest {
+  readonly target: string;
+  /** One sentence. */
+  readonly why: string;
+  /** Why this node: `41GiB free, fewest of this group`. */
+  readonly choice: string;
+}
+
+export function moveOf(
+  resident: Resident,
+  { target, why, choice }: MoveRequest,
+  context: RelocateContext,
+): ResourcePlan {
+  const { address, vm, restarts } = resident;
+  const { relocation, targetStorage } = context;
+  const migrate = vmStep(address, 'vm.migrate', {
+    target,
+    from: vm.node,
+    because: relocation.kind,
+    ...(targetStorage !== undefined && { storage: targetStorage }),
+  });
+  const stop = vmStep(address, 'vm.stop', { how: 'shutdown' });
+  const steps = restarts ? inAndOut(resident, [...(vm.running ? [stop] : []), migrate], context) : [migrate];
+  const notes = [
+    `${target}: ${choice}`,
+    howItMoves(resident),
+    ...copies(resident, target, context),
+    ...fileNote(resident, target),
+  ];
+  return { change: { ...changeOf(resident, why), restarts: restarts && vm.running, notes }, steps: chained(steps) };
+}
+
+/** An earlier run ended between the stop and the start of a VM that has moved already. */
+export function restartOf(resident: Resident, context: RelocateContext): ResourcePlan[] {
+  const { vm, desired, recorded } = resident;
+  if (!isLeftStopped(vm, desired, recorded) || !context.isSelected(resident.address)) return [];
+  const change = changeOf(resident, 'An earlier run shut it down to move it; it is started again.');
+  return [{ change, steps: chained(inAndOut(resident, [], context)) }];
+}
+
+function changeOf({ address, name, vm }: Resident, reason: string): Change {
+  return { address, kind: 'update', name, node: vm.node, vmid: vm.vmid, reason, ...UNDETAILED };
+}
+
+/** Compared first: until the end no power state is recorded, so that a later run starts the VM if this one cannot. */
+function inAndOut(resident: Resident, steps: readonly Step[], context: RelocateContext): Step[] {
+  const { address, desired: vm, recorded } = resident;
+  if (!vm) return [...steps];
+  const desired = desiredOf(vm, recorded, resident.vm, context);
+  const kept = stillAppliedHa(vm.fields.ha, recorded.lastApplied);
+  return [
+    vmStep(address, 'vm.verify', {
+      desired: packDesired(desired.values()),
+      applied: { ...applied(vm, desired), ...kept },
+    }),
+    ...steps,
+    vmStep(address, 'vm.start', { mayBeUnderWay: true }),
+    readyStep(vm, context.stack.rollout.timeouts.readyMs),
+  ];
+}
+
+function chained(steps: readonly Step[]): Step[] {
+  return steps.map((step, index) => ({ ...step, needs: steps.slice(index - 1, index).map(({ id }) => id) }));
+}
+
+function howItMoves(resident: Resident): string {
+  if (resident.restarts) return 'it is shut down, moved and started';
+  if (isManagedByHa(resident)) return 'the HA manager moves it';
+  return resident.vm.running ? 'it moves while it runs' : 'it is stopped and stays stopped';
+}
+
+function copies(resident: Resident, target: string, { observed, targetStorage }: RelocateContext): string[] {
+  const copied = [...copiedVolumes(resident, observed, targetStorage)];
+  const parts = copied.map(([storage, bytes]) => (bytes > 0 ? `${printByteSize(bytes)} to ${storage}` : storage));
+  return parts.length > 0 ? [`local disks are copied to ${target}: ${parts.join(', ')}`] : [];
+}
+
+/** The file is not changed by a move, and an apply does not follow `node` unless the file changes it. */
+function fileNote(resident: Resident, target: string): string[] {
+  const [node] = resident.nodes;
+  if (!isPinned(resident) || node === undefined || node === target) return [];
+  return [`the file says node: ${node}; an apply leaves the VM on ${target}, and proxwright rebalance moves it back`];
+}

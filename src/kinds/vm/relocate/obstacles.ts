@@ -1,0 +1,206 @@
+/**
+ * What keeps a VM on its node: devices of the node, media in local storage, disks that Proxmox cannot copy, locks. Each
+ * obstacle is known before anything moves, and comes with the line of the file and a way out. Pure.
+ */
+import { advice, type Hint, setting } from '../../../base/hint.ts';
+import type { HaResource } from '../../../pve/index.ts';
+import { fromWireBoolean, splitProperty } from '../../../pve/wire/index.ts';
+import type { Observed, StorageRow } from '../../observed.ts';
+import { type Drive, drivesOf, parseDrive } from '../disks.ts';
+import { taskName, unlockHint } from '../lock.ts';
+import type { VmObserved } from '../observed.ts';
+import { propertyOf } from '../parts.ts';
+
+/** A VM of the stack, and what decides how it can be moved. */
+export interface Mover {
+  readonly vm: VmObserved;
+  readonly ha: HaResource | undefined;
+}
+
+export interface Obstacle {
+  /** Field of the file that it comes from; empty for the whole VM. */
+  readonly path: string;
+  /** Completes "VM 101 on pve1 …". */
+  readonly what: string;
+  readonly hint: Hint | string;
+  /** It is none while the VM is stopped. */
+  readonly isLiveOnly?: true;
+}
+
+export function obstaclesOf(mover: Mover, observed: Observed): Obstacle[] {
+  return [
+    ...lockObstacle(mover.vm, observed),
+    ...deviceObstacles(mover.vm),
+    ...driveObstacles(mover, observed),
+    ...highAvailabilityObstacle(mover, observed),
+  ];
+}
+
+/** Whether the HA manager moves it; what is ignored is not managed. */
+export function isManagedByHa({ ha }: Pick<Mover, 'ha'>): boolean {
+  return ha !== undefined && ha.state !== 'ignored';
+}
+
+/** The lock of a migration is waited for: it may be ours, of a run that was interrupted. */
+function lockObstacle({ vmid, lock }: VmObserved, { locks }: Observed): Obstacle[] {
+  if (lock === undefined || lock === 'migrate') return [];
+  const held = locks.get(vmid);
+  const by = held?.holder.kind === 'task' ? ` by ${taskName(held.holder.task)}` : '';
+  const hint = (held && unlockHint(held)) || 'Wait until the task has ended, then run the command again.';
+  return [{ path: '', what: `is locked (${lock})${by}.`, hint }];
+}
+
+/** Rule [source QS QemuMigrate/Helpers.pm check_local_resources]: sockets are created again on the target. */
+function deviceObstacles({ current }: VmObserved): Obstacle[] {
+  return [...current].flatMap(([key, text]): Obstacle[] => {
+    const kind = /^(hostpci|usb|serial|parallel|virtiofs)\d+$/.exec(key)?.[1];
+    if (kind === undefined || /^(socket|spice)/.test(text)) return [];
+    const path = fieldOf(key);
+    if (mappingOf(key, text) === undefined) {
+      return [
+        {
+          path,
+          what: `uses ${key}, a device of its node${kind === 'hostpci' ? ' (PCI passthrough)' : ''}: ${text}.`,
+          hint:
+            kind === 'hostpci' || kind === 'usb'
+              ? `Use a mapping that names the device of every node, or remove ${key} from the VM before you move it.`
+              : `Remove ${key} from the VM before you move it.`,
+        },
+      ];
+    }
+    return [
+      {
+        path,
+        what: `uses ${key}, and Proxmox does not move a running VM with a device of its node.`,
+        hint: LIVE_HINT,
+        isLiveOnly: true,
+      },
+    ];
+  });
+}
+
+const LIVE_HINT = advice`Let Proxwright shut it down, move it and start it again: add --allow-restart, or write ${setting('restart', 'when_needed')}.`;
+
+/** Entry of a resource mapping that a device uses, if it does. */
+export function mappingOf(key: string, text: string): string | undefined {
+  return /^(hostpci|usb)\d+$/.test(key) ? splitProperty(text).find((part) => part.key === 'mapping')?.value : undefined;
+}
+
+/** The field of a stack file for a key of the configuration. */
+function fieldOf(key: string): string {
+  if (key.startsWith('hostpci')) return `pci.${key}`;
+  return key.startsWith('usb') ? `usb.${key}` : '';
+}
+
+/** A drive, and the storage of the VM's node that it is on; undefined for an empty drive or an unknown storage. */
+export interface StoredDrive {
+  readonly drive: Drive;
+  readonly storage: string;
+  readonly isShared: boolean;
+}
+
+/** Also unused volumes: Proxmox takes them along. */
+export function storedDrives({ vm }: Pick<Mover, 'vm'>, observed: Observed): StoredDrive[] {
+  const unused = [...vm.current].filter(([key]) => /^unused\d+$/.test(key)).map(([key, text]) => parseDrive(key, text));
+  const rows = observed.storages.get(vm.node);
+  return [...drivesOf(vm.current), ...unused].flatMap((drive) => {
+    const { volume, value } = drive;
+    const storage = volume && 'storage' in volume ? volume.storage : undefined;
+    if (storage === undefined) return [];
+    const row = rows?.ok ? rows.value.find((each) => each.storage === storage) : undefined;
+    const isShared = row?.shared === true || fromWireBoolean(value.get('shared') ?? '0') === true;
+    return [{ drive, storage, isShared }];
+  });
+}
+
+/** Rule [source QS QemuMigrate.pm scan_local_volumes]. */
+function driveObstacles(mover: Mover, observed: Observed): Obstacle[] {
+  const local = storedDrives(mover, observed).filter(({ isShared }) => !isShared);
+  const hasSnapshots = mover.vm.current.has('parent');
+  return local.flatMap(({ drive, storage }): Obstacle[] => {
+    const { key, volume, kind, file } = drive;
+    const path = `disks.${key}`;
+    if (kind === 'cdrom') {
+      return [
+        {
+          path,
+          what: `has ${file} in ${key}, and "${storage}" belongs to its node alone.`,
+          hint: advice`Put the file on a storage that all nodes share, or empty the drive: ${setting(`disks.${key}.iso`, 'none')}`,
+        },
+      ];
+    }
+    if (volume?.kind === 'image' && volume.base) {
+      return [
+        {
+          path,
+          what: `is a linked clone: ${key} (${file}) rests on ${volume.base.name}, which stays on this node.`,
+          hint: `Copy the disk to a storage that all nodes share, which makes it independent: qm disk move ${mover.vm.vmid} ${key} STORAGE`,
+        },
+      ];
+    }
+    if (kind === 'disk' && hasSnapshots && !key.startsWith('unused')) {
+      return [
+        {
+          path,
+          what: `has snapshots, and Proxmox does not copy ${key} (${file}) with its snapshots while the VM runs.`,
+          hint: advice`Delete the snapshots first. ${LIVE_HINT}`,
+          isLiveOnly: true,
+        },
+      ];
+    }
+    return [];
+  });
+}
+
+/** Rule [source HA Resources/PVEVM.pm migrate]: the HA manager does not ask for local disks to be copied. */
+function highAvailabilityObstacle(mover: Mover, observed: Observed): Obstacle[] {
+  if (!isManagedByHa(mover)) return [];
+  const local = storedDrives(mover, observed).filter(
+    ({ drive: { kind, key }, isShared }) => !isShared && kind === 'disk' && !key.startsWith('unused'),
+  );
+  const [first] = local;
+  if (!first) return [];
+  const slots = local.map(({ drive }) => drive.key).join(', ');
+  return [
+    {
+      path: 'ha',
+      what: `is under HA, and the HA manager does not copy local disks while a VM runs: ${slots} on "${first.storage}".`,
+      hint: advice`Move the disks to a storage that all nodes share, or take the VM out of HA for the time of the move: ${setting('ha', false)}`,
+      isLiveOnly: true,
+    },
+  ];
+}
+
+/** Local volumes by the storage they need on the target, with their sizes. */
+export function copiedVolumes(
+  mover: Mover,
+  observed: Observed,
+  targetStorage: string | undefined,
+): Map<string, number> {
+  const needed = new Map<string, number>();
+  for (const { drive, storage, isShared } of storedDrives(mover, observed)) {
+    if (isShared || drive.kind === 'cdrom') continue;
+    const target = targetStorage ?? storage;
+    needed.set(target, (needed.get(target) ?? 0) + (drive.sizeBytes ?? 0));
+  }
+  return needed;
+}
+
+/** Why this storage of a node cannot serve a VM; undefined where it can. */
+export function storageRefusal(
+  storage: string,
+  rows: readonly StorageRow[],
+  content: 'images' | 'iso',
+): string | undefined {
+  const row = rows.find((each) => each.storage === storage);
+  if (!row) return `It has no storage "${storage}" that the token may see.`;
+  if (!row.enabled || !row.active) return `Its storage "${storage}" is ${row.enabled ? 'not active' : 'disabled'}.`;
+  const what = content === 'images' ? 'disk images' : 'ISO images';
+  return row.content.has(content) ? undefined : `Its storage "${storage}" does not hold ${what}.`;
+}
+
+/** Bridges that the NICs of a VM are attached to. */
+export function bridgesOf({ current }: VmObserved): Set<string> {
+  const nics = [...current].filter(([key]) => /^net\d+$/.test(key));
+  return new Set(nics.flatMap(([key, text]) => propertyOf(key, text).get('bridge') ?? []));
+}
