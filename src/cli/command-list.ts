@@ -6,8 +6,10 @@ import type { CommandRow } from './command.ts';
 import { EXAMPLE_NAMES } from './examples.ts';
 import {
   DESTROY_DATA,
+  DRY_RUN,
   evidenceOptions,
   listed,
+  MOVING_OPTIONS,
   metrics,
   ONLY,
   OUTPUT_FORMATS,
@@ -180,6 +182,33 @@ Examples:
       DESTROY_DATA,
     ],
     load: async () => (await import('./commands/destroy.ts')).runDestroy,
+  },
+  {
+    name: 'drain',
+    about: 'move the VMs of this stack off a node, while they run where that is possible, after confirmation',
+    arguments: [{ name: '<node>', about: 'the node to empty, before maintenance for instance' }],
+    usesStack: true,
+    options: [ONLY, ...MOVING_OPTIONS, DRY_RUN, YES],
+    help: `
+The targets are chosen by free memory and by the spread of each group. A VM that cannot move is named before anything moves.
+The file is not changed, and an apply leaves the VMs where they are.
+
+Examples:
+  proxwright drain pve1 --dry-run      show the moves, change nothing
+  proxwright drain pve1                run it again to resume after a failure or Ctrl-C
+  proxwright rebalance                 afterwards: move VMs back to the node that the file names`,
+    load: async () => (await import('./commands/relocate.ts')).runDrain,
+  },
+  {
+    name: 'rebalance',
+    about: 'move VMs to where the file wants them, with as few moves as possible, after confirmation',
+    usesStack: true,
+    options: [ONLY, ...MOVING_OPTIONS, DRY_RUN, YES],
+    help: `
+Examples:
+  proxwright rebalance --dry-run       show the moves, change nothing
+  proxwright rebalance --only vm.worker`,
+    load: async () => (await import('./commands/relocate.ts')).runRebalance,
   },
   {
     name: 'image',

@@ -50,6 +50,17 @@ export const DESTROY_DATA: OptionRow = {
   repeatable: true,
 };
 
+export const DRY_RUN: OptionRow = { flags: '--dry-run', about: 'show the plan, and change nothing' };
+
+/** What a move to another node may do. */
+export const MOVING_OPTIONS: readonly OptionRow[] = [
+  { flags: '--allow-restart', about: 'shut down, move and start VMs that cannot move while they run' },
+  {
+    flags: '--target-storage <name>',
+    about: 'storage on the new node that takes local disks (default: the same name)',
+  },
+];
+
 export const PLANNING_OPTIONS: readonly OptionRow[] = [
   ONLY,
   { flags: '--allow-delete', about: 'delete VMs that are no longer in the file' },

@@ -162,7 +162,12 @@ export function planRelocation(input: RelocateInput): PlanResult {
   if (problems.length > 0) return { ok: false, problems };
   const resources = plans.flatMap((plan) => plan.resources);
   const checked = plans.flatMap((plan) => plan.checked ?? []);
-  const plan = planOf(input, resources, linked(resources), plans.flatMap(({ warnings }) => warnings));
+  const plan = planOf(
+    input,
+    resources,
+    linked(resources),
+    plans.flatMap(({ warnings }) => warnings),
+  );
   return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }) } };
 }
 

@@ -198,7 +198,9 @@ export class Session {
     const { stack, pve, signal, clock, secrets } = this.#input;
     const observed = await observe({ pve, stack, state: this.state, signal, secrets, relocates: true, ...NOTHING_NEW });
     this.#observed = observed;
-    return this.#permitted(planRelocation({ stack, state: this.state, observed, secrets, now: clock.now(), ...options }));
+    return this.#permitted(
+      planRelocation({ stack, state: this.state, observed, secrets, now: clock.now(), ...options }),
+    );
   }
 
   /** What a plan needs and what the token has; also for a plan that was made earlier. */

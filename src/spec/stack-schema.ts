@@ -187,7 +187,7 @@ export const rolloutSchema = z.strictObject({
   limits: z
     .strictObject({
       vms: ours(atLeastOne.default(10), 'Concurrent VMs that are created or changed.'),
-      clones_per_node: ours(atLeastOne.default(2), 'Concurrent clones per node.'),
+      clones_per_node: ours(atLeastOne.default(2), 'Concurrent clones and migrations per node.'),
       clones_per_storage: ours(atLeastOne.default(2), 'Concurrent clones per storage.'),
       destroys: ours(atLeastOne.default(2), 'Concurrent deletions of VMs; guests shut down before that, all at once.'),
       requests: ours(atLeastOne.max(100).default(6), 'Concurrent API requests.'),

@@ -49,7 +49,8 @@ export function driftsOf({ plan, state, observed }: Pick<PlannedStack, 'plan' | 
     const { address, name, node, outside = [] } = change;
     const recorded = state.vms[address];
     const gone = recorded !== undefined && observed.vms.get(address)?.kind === 'gone';
-    const left = outside.map((each) => ({ ...each, leftAlone: true as const }));
+    // What a command of ours moved, nobody changed outside; the plan says so.
+    const left = outside.filter(({ by }) => by === undefined).map((each) => ({ ...each, leftAlone: true as const }));
     const fields = gone ? [] : [...foreignFields(change, recorded?.lastApplied ?? {}), ...left];
     if (!gone && fields.length === 0) return [];
     return [{ address, name, vmid: recorded?.vmid ?? change.vmid, node: recorded?.node ?? node, gone, fields }];

@@ -99,7 +99,7 @@ export async function tryPlan(
 }
 
 /** For a plan that is only shown, a missing privilege is a warning; apply refuses it. */
-async function privilegeWarnings(
+export async function privilegeWarnings(
   pve: Pve,
   plan: Plan,
   stack: ResolvedStack,

@@ -17,7 +17,9 @@ import type { Timeline } from './timeline.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 export interface Conclusion {
-  readonly command: 'apply' | 'destroy';
+  readonly command: 'apply' | 'destroy' | 'drain' | 'rebalance';
+  /** What to type to resume; the command by default. */
+  readonly typed?: string;
   readonly code: ExitCode;
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   readonly problems: ReadonlyMap<string, Diagnostic>;
@@ -90,15 +92,20 @@ function describeRoll({ group, changed, failed, unchanged, again }: RollReport):
 
 const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
+const VERBS = { apply: 'Applied', destroy: 'Destroyed', drain: 'Moved', rebalance: 'Moved' } as const;
+
 /** The last message of a run. */
-function report({ command, code, outcomes, tookMs, restartPending, rolls }: Conclusion, terminal: Terminal): void {
+function report(
+  { command, typed = command, code, outcomes, tookMs, restartPending, rolls }: Conclusion,
+  terminal: Terminal,
+): void {
   for (const roll of rolls) terminal.log('warn', describeRoll(roll));
   const addresses = [...outcomes.keys()];
   const count = (outcome: ResourceOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
   const done = count('done');
-  const resume = `Nothing was undone; run proxwright ${command} again to resume`;
+  const resume = `Nothing was undone; run proxwright ${typed} again to resume`;
   if (code === 0) {
-    const verb = command === 'apply' ? 'Applied' : 'Destroyed';
+    const verb = VERBS[command];
     const pending = restartPending.length === 0 ? '' : ` Restart pending: ${restartPending.join(', ')}.`;
     terminal.success(`${verb}: ${countedKinds(addresses)} in ${printDuration(tookMs)}.${pending}`);
   } else if (code === EXIT_CANCELED) {

@@ -6,8 +6,8 @@ import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe.ts';
 import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
-import { planRelocation } from './relocate/plan.ts';
 import { needsOfMachines } from './privileges/needs.ts';
+import { planRelocation } from './relocate/plan.ts';
 
 export const vmKind: Kind = {
   prefixes: ['vm'],

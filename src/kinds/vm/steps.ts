@@ -1,7 +1,7 @@
 /** The steps of a VM: the input of each action, as plain JSON data. */
 import type { Address } from '../../base/address.ts';
-import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
 import type { Relocation } from '../kind.ts';
+import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
 import type { HaFields } from './fields/ha.ts';
 import type { VmFields } from './fields/index.ts';

@@ -26,7 +26,11 @@ export async function requestHaStop(runtime: Runtime, { vmid, task }: PowerReque
 }
 
 /** Rule [source QS API2/Qemu.pm migrate_vm]: the request is filed, and the manager moves the VM when it has read it. */
-export async function requestHaMigration(runtime: Runtime, { vmid, task }: PowerRequest, target: string): Promise<void> {
+export async function requestHaMigration(
+  runtime: Runtime,
+  { vmid, task }: PowerRequest,
+  target: string,
+): Promise<void> {
   task.log(`Requesting HA migration for VM ${vmid} to node ${target}`);
   const sid = `vm:${vmid}`;
   await runTool(runtime, sid, task, `migrate ${sid} ${target}`);

@@ -92,7 +92,7 @@ const isNotWorse = (a: readonly number[], b: readonly number[]) => {
   return index < 0 || (a[index] ?? 0) < (b[index] ?? 0);
 };
 
-const after = ({ vms }: Scene, moves: ReturnType<typeof fewestMoves>['moves']) =>
+const assigned = ({ vms }: Scene, moves: ReturnType<typeof fewestMoves>['moves']) =>
   vms.map(({ vm, node }) => moves.findLast(({ address }) => address === vm.address)?.to ?? node);
 
 /** Every assignment that fewer moves than this lead to, each of a VM that has not moved, to a node that it fits on by then. */
@@ -139,7 +139,7 @@ describe('rebalancing', () => {
   it('is done after one run: the second one moves nothing', () => {
     forAll({ nodes: 5, members: 6 }, 400, (scene) => {
       const { moves, isPartial } = fewestMoves(scene.vms, scene.estate);
-      const nodes = after(scene, moves);
+      const nodes = assigned(scene, moves);
       const moved = scene.vms.map(({ vm }, index) => ({ vm, node: nodes[index] ?? '' }));
       if (!isPartial) expect(fewestMoves(moved, scene.estate).moves).toEqual([]);
       expect(new Set(moves.map(({ address }) => address)).size).toBe(moves.length);
@@ -147,10 +147,10 @@ describe('rebalancing', () => {
   });
 
   it('reaches what it reaches with the fewest moves', () => {
-    forAll({ nodes: 3, members: 3 }, Number(process.env.RUNS ?? 600), (scene) => {
+    forAll({ nodes: 3, members: 3 }, 600, (scene) => {
       const { moves } = fewestMoves(scene.vms, scene.estate);
       if (moves.length === 0) return;
-      const reached = scoreOf(scene, after(scene, moves));
+      const reached = scoreOf(scene, assigned(scene, moves));
       for (const nodes of fewer(scene, moves.length)) {
         if (isNotWorse(scoreOf(scene, nodes), reached)) {
           throw new Error(`${moves.length} moves, but ${nodes} is as good: ${scoreOf(scene, nodes)} and ${reached}`);
@@ -166,7 +166,7 @@ describe('rebalancing', () => {
         scene.vms.map(({ node }) => node),
       );
       const { moves } = fewestMoves(scene.vms, scene.estate);
-      if (moves.length > 0) expect(isNotWorse(before, scoreOf(scene, after(scene, moves)))).toBe(false);
+      if (moves.length > 0) expect(isNotWorse(before, scoreOf(scene, assigned(scene, moves)))).toBe(false);
     });
   });
 });

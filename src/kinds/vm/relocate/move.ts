@@ -7,7 +7,7 @@ import { stillAppliedHa } from '../ha.ts';
 import { packDesired } from '../packed.ts';
 import { applied, readyStep } from '../plan/desired-vm.ts';
 import { vmStep } from '../steps.ts';
-import { copiedVolumes, isManagedByHa } from './obstacles.ts';
+import { copiedVolumes, isManagedByHa, storedDrives } from './obstacles.ts';
 import { desiredOf, isLeftStopped, isPinned, type Resident } from './residents.ts';
 
 export interface MoveRequest {
@@ -31,12 +31,13 @@ export function moveOf(
     because: relocation.kind,
     ...(targetStorage !== undefined && { storage: targetStorage }),
   });
-  const stop = vmStep(address, 'vm.stop', { how: 'shutdown' });
+  const stop = vmStep(address, 'vm.stop', { how: 'shutdown', forNow: true });
   const steps = restarts ? inAndOut(resident, [...(vm.running ? [stop] : []), migrate], context) : [migrate];
   const notes = [
     `${target}: ${choice}`,
     howItMoves(resident),
     ...copies(resident, target, context),
+    ...storageNotes(resident, context),
     ...fileNote(resident, target),
   ];
   return { change: { ...changeOf(resident, why), restarts: restarts && vm.running, notes }, steps: chained(steps) };
@@ -85,6 +86,17 @@ function copies(resident: Resident, target: string, { observed, targetStorage }:
   const copied = [...copiedVolumes(resident, observed, targetStorage)];
   const parts = copied.map(([storage, bytes]) => (bytes > 0 ? `${printByteSize(bytes)} to ${storage}` : storage));
   return parts.length > 0 ? [`local disks are copied to ${target}: ${parts.join(', ')}`] : [];
+}
+
+/** A disk that the file places on a storage, and that goes to another one. */
+function storageNotes(resident: Resident, { observed, targetStorage }: RelocateContext): string[] {
+  if (targetStorage === undefined) return [];
+  const disks = resident.desired?.fields.disks ?? {};
+  return storedDrives(resident, observed).flatMap(({ drive: { key }, isShared }) => {
+    const storage = isShared ? undefined : disks[key]?.storage;
+    if (storage === undefined || storage === targetStorage) return [];
+    return [`the file says disks.${key}.storage: ${storage}; write ${targetStorage} there before the next apply`];
+  });
 }
 
 /** The file is not changed by a move, and an apply does not follow `node` unless the file changes it. */

@@ -134,7 +134,7 @@ function driveObstacles(mover: Mover, observed: Observed): Obstacle[] {
         {
           path,
           what: `is a linked clone: ${key} (${file}) rests on ${volume.base.name}, which stays on this node.`,
-          hint: `Copy the disk to a storage that all nodes share, which makes it independent: qm disk move ${mover.vm.vmid} ${key} STORAGE`,
+          hint: advice`Move the disk to a storage that all nodes share, which makes it independent: ${setting(`disks.${key}.storage`, '…')}`,
         },
       ];
     }
@@ -165,7 +165,7 @@ function highAvailabilityObstacle(mover: Mover, observed: Observed): Obstacle[] 
     {
       path: 'ha',
       what: `is under HA, and the HA manager does not copy local disks while a VM runs: ${slots} on "${first.storage}".`,
-      hint: advice`Move the disks to a storage that all nodes share, or take the VM out of HA for the time of the move: ${setting('ha', false)}`,
+      hint: advice`Move the disks to a storage that all nodes share (${setting(`disks.${first.drive.key}.storage`, '…')}), or take the VM out of HA for the time of the move: ${setting('ha', false)}`,
       isLiveOnly: true,
     },
   ];

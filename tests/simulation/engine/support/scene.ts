@@ -18,6 +18,7 @@ import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import type { Plan } from '../../../../src/kinds/change.ts';
 import type { ImageSources } from '../../../../src/kinds/image/steps.ts';
+import type { RelocateOptions } from '../../../../src/kinds/kind.ts';
 import { machinesOf } from '../../../../src/kinds/machines.ts';
 import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
@@ -167,6 +168,16 @@ export class Scene {
     return this.#run(text, 'destroy', async (session) => {
       const planned = await session.planDestroy({ running: 'stop', ...options });
       if (!planned.ok) return { kind: 'refused', problems: planned.problems };
+      return { kind: 'ended', plan: planned.plan, result: await session.execute(planned.plan) };
+    });
+  }
+
+  /** Moves VMs to other nodes. */
+  relocate(text: string | ResolvedStack, options: RelocateOptions): Promise<RunEnd> {
+    return this.#run(text, options.relocation.kind, async (session) => {
+      const planned = await session.planRelocation(options);
+      if (!planned.ok) return { kind: 'refused', problems: planned.problems };
+      if (planned.plan.steps.length === 0) return { kind: 'ended', plan: planned.plan, result: undefined };
       return { kind: 'ended', plan: planned.plan, result: await session.execute(planned.plan) };
     });
   }
