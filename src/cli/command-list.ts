@@ -18,6 +18,7 @@ import {
   SHELLS,
   YES,
 } from './options.ts';
+import { STATE_COMMAND } from './state-command.ts';
 
 export const PROGRAM = {
   name: 'proxwright',
@@ -276,87 +277,7 @@ Examples:
     options: [{ flags: '--accept-identity', about: 'accept a VM whose uuid has changed, after a restore from backup' }],
     load: async () => (await import('./commands/import.ts')).runImport,
   },
-  {
-    name: 'state',
-    about: 'what Proxwright has recorded about the VMs: show, correct, back up, rebuild',
-    commands: [
-      {
-        name: 'list',
-        about: 'list the VMs',
-        usesStack: true,
-        load: async () => (await import('./commands/state.ts')).runStateList,
-      },
-      {
-        name: 'show',
-        about: 'show one VM: identity, addresses, last applied values; secrets as digests',
-        arguments: [{ name: '<address>' }],
-        usesStack: true,
-        load: async () => (await import('./commands/state.ts')).runStateShow,
-      },
-      {
-        name: 'mv',
-        about: 'change the address of a VM, after you renamed a group',
-        arguments: [{ name: '<from>' }, { name: '<to>' }],
-        usesStack: true,
-        load: async () => (await import('./commands/state.ts')).runStateMove,
-      },
-      {
-        name: 'forget',
-        about: 'remove a VM from the state; the VM itself stays',
-        arguments: [{ name: '<address>' }],
-        usesStack: true,
-        options: [YES, { flags: '--release', about: 'also remove the ownership line from its notes' }],
-        load: async () => (await import('./commands/state.ts')).runStateForget,
-      },
-      {
-        name: 'backup',
-        about: 'save a named copy of the state, which is never removed automatically',
-        arguments: [{ name: '[name]', about: 'name of the copy (default: the current time)' }],
-        usesStack: true,
-        options: [{ flags: '--out <file>', about: 'write it to a file instead, for instance on another disk' }],
-        load: async () => (await import('./commands/state-backup.ts')).runStateBackup,
-      },
-      {
-        name: 'restore',
-        about: 'restore a backup and compare it with the cluster, before and after; without a name, list the backups',
-        arguments: [{ name: '[name]', about: 'a backup, or a file' }],
-        usesStack: true,
-        options: [YES],
-        load: async () => (await import('./commands/state-backup.ts')).runStateRestore,
-      },
-      {
-        name: 'recover',
-        about: "rebuild a lost state from the ownership lines in the VMs' notes",
-        usesStack: true,
-        options: [YES],
-        load: async () => (await import('./commands/state-recover.ts')).runStateRecover,
-      },
-      {
-        name: 'migrate',
-        about: 'move the state to another store: copy, verify, and stop copies that use the old one',
-        usesStack: true,
-        options: [
-          YES,
-          {
-            flags: '--to <address>',
-            about: 'local, postgres://user@host/database, s3://bucket/prefix or https://host/path',
-          },
-        ],
-        load: async () => (await import('./commands/state-migrate.ts')).runStateMigrate,
-      },
-      {
-        name: 'unlock',
-        about: 'remove the lock of a dead run, and say whose it was',
-        usesStack: true,
-        options: [
-          YES,
-          { flags: '--id <run>', about: 'remove exactly the lock of this run, without a question' },
-          { flags: '--force', about: 'even if its process is alive on this machine' },
-        ],
-        load: async () => (await import('./commands/state.ts')).runStateUnlock,
-      },
-    ],
-  },
+  STATE_COMMAND,
   {
     name: 'runs',
     about: 'list earlier runs: when, which command, how it ended, how long it took',
