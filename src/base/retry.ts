@@ -85,7 +85,7 @@ export const RETRIES = {
   /** A statement or request to the server of a shared store; every one of them may be repeated. Shorter than a lease. */
   store: {
     name: 'store',
-    counts: () => true,
+    counts: (error) => !isCanceled(error),
     attempts: UNBOUNDED,
     firstMs: 200,
     maxMs: 3_000,

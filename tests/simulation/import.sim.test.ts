@@ -86,7 +86,7 @@ vms:
           },
         },
         cloud_init: { storage: 'local-lvm', slot: 'ide2' },
-        extra: { localtime: true },
+        local_time: true,
         power: 'stopped',
       });
       const pasted = stackOf(stringify({ vms: { web: found.written } }));

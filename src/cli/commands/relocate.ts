@@ -41,7 +41,7 @@ async function relocate(
   const request: RelocateOptions = { relocation, only, allowRestart, targetStorage };
   const typed = relocation.kind === 'drain' ? `drain ${relocation.node}` : 'rebalance';
   if (!options.yes && !options.dryRun && !outerDeps.canAsk) {
-    throw needsYes(typed, `Check the plan first: proxwright ${typed} --dry-run. Then: proxwright ${typed} --yes`);
+    throw needsYes(typed, `Check the plan first, with --dry-run. Then, with --yes: ${typed}`);
   }
   const opened = await openStack(options, outerDeps);
   if (options.dryRun) return show(request, opened, outerDeps);

@@ -240,14 +240,6 @@ describe('the text to write for a key as a whole', () => {
     expect(mergedText('description', notes(undefined), undefined)).toBe('');
   });
 
-  it('has the uuid of the file, or the one it had, or none', () => {
-    const withUuid = { kind: 'value', text: 'uuid=3-4' } as const;
-    expect(mergedText('smbios1', withUuid, 'uuid=1-2')).toBe('uuid=3-4');
-    const without = { kind: 'value', text: 'family=x' } as const;
-    expect(mergedText('smbios1', without, undefined)).toBe('family=x');
-    expect(mergedText('smbios1', without, 'uuid=1-2')).toBe('family=x,uuid=1-2');
-  });
-
   it('spells freeze-fs in the older way wherever it is', () => {
     expect(mergedText('agent', property({ 'freeze-fs': '0' }), undefined)).toMatch(/(^|,)freeze-fs-on-backup=0/);
   });
