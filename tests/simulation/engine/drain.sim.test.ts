@@ -211,3 +211,37 @@ vms:
     expect(scene.carelessness).toEqual([]);
   });
 });
+
+describe('VMs that may be on several nodes', () => {
+  const SPREAD = `
+version: 1
+stack: lab
+vms:
+  web:
+    count: 4
+    name: web-\${number}
+    vmids: 401-409
+    nodes: all
+    placement: { spread: true, max_per_node: 2 }
+    clone: { template: ubuntu-24.04, mode: full }
+`;
+  // 403 is a VM of others.
+  const WEB = [401, 402, 404, 405];
+  const countOn = (scene: Scene, node: string) =>
+    placesOf(scene, WEB).filter((place) => place.split(' ')[1] === node).length;
+
+  it('leave a node that is drained, stay away without a word in the plan, and come back with rebalance', async () => {
+    const scene = new Scene({ from: await settled(SPREAD) });
+    expect(countOn(scene, 'pve2')).toBeGreaterThan(0);
+    const drained = await scene.relocate(SPREAD, drain('pve2'));
+    expect(textOf(drained)).toBe('');
+    expect(countOn(scene, 'pve2')).toBe(0);
+    await scene.clock.advance(60_000);
+    expect(await scene.plan(SPREAD)).toMatchObject({ plan: { steps: [] } });
+    const placed = placesOf(scene, WEB);
+    for (const node of ['pve1', 'pve3', 'pve4', 'pve5']) expect(countOn(scene, node), String(placed)).toBeLessThan(3);
+    expect(textOf(await scene.relocate(SPREAD, REBALANCE))).toBe('');
+    await scene.clock.advance(60_000);
+    expect(await scene.relocate(SPREAD, REBALANCE)).toMatchObject({ plan: { steps: [] } });
+  });
+});

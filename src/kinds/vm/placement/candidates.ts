@@ -7,7 +7,12 @@ import { byName } from './ledger.ts';
 export const NODE_NOT_CHOSEN = '(not chosen yet)';
 
 /** Its node, or those that the plan chooses among. */
-export function candidatesOf({ fields, placement }: ResolvedVm, nodes: Pick<Observed['nodes'], 'keys'>): string[] {
-  if (!placement || fields.node !== NODE_NOT_CHOSEN) return [fields.node];
+export function candidatesOf(vm: ResolvedVm, nodes: Pick<Observed['nodes'], 'keys'>): string[] {
+  return vm.fields.node === NODE_NOT_CHOSEN ? allowedNodes(vm, nodes) : [vm.fields.node];
+}
+
+/** Where the file lets it be, wherever it is now. */
+export function allowedNodes({ fields, placement }: ResolvedVm, nodes: Pick<Observed['nodes'], 'keys'>): string[] {
+  if (!placement) return [fields.node];
   return placement.nodes === 'all' ? [...nodes.keys()].sort(byName) : [...placement.nodes];
 }

@@ -10,7 +10,7 @@ import { notOurs, sameVm, vmName } from '../identity.ts';
 import { observedHa } from '../observe-ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { propertyOf } from '../parts.ts';
-import { candidatesOf } from '../placement/candidates.ts';
+import { allowedNodes } from '../placement/candidates.ts';
 import { DEFAULT_RULES, type PlacementVm } from '../placement/ledger.ts';
 import { withKnownNodes } from '../placement/place.ts';
 import { desiredConfigOf } from '../plan/desired-vm.ts';
@@ -121,7 +121,7 @@ function residentAt(
     ...mover,
     ...resident,
     recorded,
-    nodes: desired ? candidatesOf(desired, observed.nodes) : [vm.node],
+    nodes: desired ? allowedNodes(desired, observed.nodes) : [vm.node],
     placement: {
       address,
       group: desired?.group ?? address,
