@@ -237,7 +237,9 @@ vms:
     expect(textOf(drained)).toBe('');
     expect(countOn(scene, 'pve2')).toBe(0);
     await scene.clock.advance(60_000);
-    expect(await scene.plan(SPREAD)).toMatchObject({ plan: { steps: [] } });
+    const plan = await scene.plan(SPREAD);
+    expect(plan).toMatchObject({ plan: { steps: [] } });
+    expect(changesOf(plan).flatMap(({ outside = [] }) => outside)).toEqual([]);
     const placed = placesOf(scene, WEB);
     for (const node of ['pve1', 'pve3', 'pve4', 'pve5']) expect(countOn(scene, node), String(placed)).toBeLessThan(3);
     expect(textOf(await scene.relocate(SPREAD, REBALANCE))).toBe('');

@@ -188,11 +188,16 @@ function outsideChanges(
 ): Pick<Change, 'outside'> {
   const { power, node } = recorded.lastApplied;
   const now = { power: actual.running ? 'running' : 'stopped', node: actual.node };
-  const outside = [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) =>
-    (applied === fields[path] || (placement && path === 'node' && typeof applied === 'string')) && applied !== now[path]
-      ? [{ path, applied: String(applied), actual: now[path], ...(path === 'node' && movedBy(recorded, actual)) }]
-      : [],
-  );
+  const by = movedBy(recorded, actual);
+  // Where the file leaves the node open, a move of ours contradicts nothing.
+  const isExpected = placement !== undefined && by.by !== undefined;
+  const outside = [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) => {
+    if (path === 'node' && isExpected) return [];
+    const isStill = applied === fields[path] || (placement && path === 'node' && typeof applied === 'string');
+    return isStill && applied !== now[path]
+      ? [{ path, applied: String(applied), actual: now[path], ...(path === 'node' && by) }]
+      : [];
+  });
   return outside.length > 0 && !isUnfinished(recorded) ? { outside } : {};
 }
 
