@@ -159,14 +159,31 @@ describe('vm.restart', () => {
 });
 
 describe('vm.destroy', () => {
-  it('removes a stopped VM with everything', async () => {
+  const deletes = (bench: Bench) =>
+    bench.requests.filter(({ method }) => method === 'DELETE').map(({ target }) => target.split('?')[1]);
+
+  it('removes a stopped VM with its disks, and no volume that only carries its id', async () => {
     const bench = await ready();
+    await bench.run('vm.verify', { desired: [], applied: { memory: '2GiB' } });
     bench.requests.length = 0;
+    const volumes = [...(bench.world.storages.get('local-lvm')?.volumes.values() ?? [])][0];
+    const [disk] = [...(volumes?.values() ?? [])].filter(({ vmid }) => vmid === 101);
+    if (!disk) throw new Error('The VM has no disk.');
+    volumes?.set('vm-101-disk-9', { ...disk, name: 'vm-101-disk-9' });
     await bench.run('vm.destroy', { stop: 'refuse' });
     expect(bench.world.vms.has(101)).toBe(false);
-    expect(bench.requests.at(-1)?.target).toBeDefined();
-    const destroy = bench.requests.find(({ method }) => method === 'DELETE');
-    expect(destroy?.target).toContain('purge=1&destroy-unreferenced-disks=1');
+    expect(deletes(bench)).toEqual(['purge=1']);
+    expect([...(volumes?.values() ?? [])].filter(({ vmid }) => vmid === 101)).toMatchObject([
+      { name: 'vm-101-disk-9' },
+    ]);
+  });
+
+  it('removes what is left of a creation that never finished, wherever it is', async () => {
+    const bench = new Bench();
+    await bench.run('vm.clone', { ...CLONE, source: { node: 'pve1', vmid: 9000 } });
+    bench.requests.length = 0;
+    await bench.run('vm.destroy', { stop: 'refuse' });
+    expect(deletes(bench)).toEqual(['purge=1&destroy-unreferenced-disks=1']);
   });
 
   it('is content with a VM that is gone', async () => {

@@ -6,6 +6,7 @@ import type { Action, ActionContext } from '../../action.ts';
 import { drivesOf } from '../disks.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
+import { isCreationUnfinished } from '../record.ts';
 import type { DestroyInput } from '../steps.ts';
 import { releaseFromHa } from './ha.ts';
 import { LockWatch } from './locked.ts';
@@ -54,8 +55,13 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
   });
 }
 
+/**
+ * With the disks of its configuration. Volumes that only carry its id are in no plan, so they stay, except those of a creation
+ * that never finished: what a failed clone left behind is ours.
+ */
 async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   const { node, vmid } = vm;
+  const leftovers = isCreationUnfinished(knownVm(context)) && { 'destroy-unreferenced-disks': true };
   await context.intend({ vmid, node, destroy: true, sentAt: context.clock.now() });
   context.progress('destroy');
   const result = await runTask(context, {
@@ -68,7 +74,10 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
     send: () =>
       sendToOurs(context, vm, (options, observed) => {
         refuseProtected(context, observed);
-        return context.pve.node(node).vm(vmid).destroy({ purge: true, 'destroy-unreferenced-disks': true }, options);
+        return context.pve
+          .node(node)
+          .vm(vmid)
+          .destroy({ purge: true, ...leftovers }, options);
       }),
   });
   if (result?.outcome === 'warnings') nameVolumes(context, vm);
