@@ -68,6 +68,8 @@ function differencesIn(end: RunEnd): (readonly [string, string])[] {
   return end.plan.changes.flatMap(({ differences }) => differences.map(({ path, by }) => [path, by] as const));
 }
 
+const SNIPPETS = ['local:snippets/user.yaml', 'local:snippets/other.yaml'];
+const PCI_IDS = ['0x8086', '0x10de'];
 /** Values a server would take, for sub-keys that do not take just any text. */
 const PLAUSIBLE: Readonly<Record<string, readonly string[]>> = {
   cputype: ['max', 'qemu64'],
@@ -83,6 +85,26 @@ const PLAUSIBLE: Readonly<Record<string, readonly string[]>> = {
   type: ['q35', 'pc'],
   mapping: ['gpu', 'card'],
   memory: ['64'],
+  'phys-bits': ['40', '41'],
+  'guest-phys-bits': ['40', '41'],
+  'aw-bits': ['40', '41'],
+  wwn: ['0x5000c500aaaabbbb'],
+  queues: ['3', '4'],
+  bps_max_length: ['41'],
+  bps_rd_max_length: ['41'],
+  bps_wr_max_length: ['41'],
+  iops_max_length: ['41'],
+  iops_rd_max_length: ['41'],
+  iops_wr_max_length: ['41'],
+  user: SNIPPETS,
+  network: SNIPPETS,
+  meta: SNIPPETS,
+  vendor: SNIPPETS,
+  'vendor-id': PCI_IDS,
+  'device-id': PCI_IDS,
+  'sub-vendor-id': PCI_IDS,
+  'sub-device-id': PCI_IDS,
+  dirid: ['media', 'backup'],
 };
 /** The same for keys that are one value. */
 const PLAUSIBLE_TEXTS: readonly (readonly [RegExp, string])[] = [
