@@ -57,7 +57,7 @@ export interface OutsideChange {
   readonly path: 'power' | 'node';
   readonly applied: string;
   readonly actual: string;
-  /** Of a node: the command of Proxwright that moved the VM there; then nobody else did. */
+  /** Of a node: the command of Proxwright that moved the VM there, if it was one. */
   readonly by?: 'drain' | 'rebalance';
 }
 

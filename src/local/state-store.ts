@@ -190,7 +190,7 @@ async function openHttp(spec: HttpSpec, given: Secret | undefined, deps: StoreDe
 const at = (address: string) => ({ address });
 
 function timing({ clock, random }: StoreDeps) {
-  // The uptime of the system goes on while it is suspended; ticks do not.
+  // The uptime of the system also counts while it is suspended; ticks do not.
   return { clock, random, awake: () => Math.floor(uptime() * 1000) };
 }
 

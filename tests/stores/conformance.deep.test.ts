@@ -62,7 +62,7 @@ for (const kind of [POSTGRES, S3]) {
       await Promise.all([lock.release(), other.release()]);
     });
 
-    it('goes on after a restart of its server', async () => {
+    it('continues after a restart of its server', async () => {
       const store = await create();
       const lock = await store.lock(owner('one'));
       await store.append('runs/1.jsonl', 'before');

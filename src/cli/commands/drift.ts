@@ -49,7 +49,7 @@ export function driftsOf({ plan, state, observed }: Pick<PlannedStack, 'plan' | 
     const { address, name, node, outside = [] } = change;
     const recorded = state.vms[address];
     const gone = recorded !== undefined && observed.vms.get(address)?.kind === 'gone';
-    // What a command of ours moved, nobody changed outside; the plan says so.
+    // A move by a command of ours is no change made outside; the plan says so.
     const left = outside.filter(({ by }) => by === undefined).map((each) => ({ ...each, leftAlone: true as const }));
     const fields = gone ? [] : [...foreignFields(change, recorded?.lastApplied ?? {}), ...left];
     if (!gone && fields.length === 0) return [];

@@ -91,7 +91,7 @@ describe('a lease', () => {
       place.isCut = true;
       await clock.sleep(70_000);
       place.isCut = false;
-      // The run that was cut off cannot renew what has ended, unless nobody took it: here another run is faster.
+      // The run that was cut off cannot renew what has ended, unless no other run took it: here one is faster.
       const next = await leases().take(owner('two'));
       expect(next).toMatchObject({ epoch: held.epoch + 1, takenOverFrom: owner('one') });
       await clock.sleep(2_000);

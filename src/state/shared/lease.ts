@@ -55,7 +55,7 @@ export interface LeasePlace {
 export interface LeaseDeps {
   readonly place: LeasePlace;
   readonly clock: Clock;
-  /** Like the ticks of the clock, but goes on while the machine is suspended. */
+  /** Like the ticks of the clock, but also counts while the machine is suspended. */
   readonly awake?: () => Ticks;
   readonly ttlMs?: number;
   /** What this machine knows of processes. */
@@ -107,7 +107,7 @@ export class Leases {
     return kept && this.#holderOf(kept);
   }
 
-  /** The epoch goes on counting: what the run still writes is refused. */
+  /** The epoch still grows: what the run still writes is refused. */
   async unlock(evenOf: LockOwner | undefined): Promise<LockOwner | undefined> {
     const { place } = this.#deps;
     for (;;) {

@@ -204,7 +204,7 @@ export class PostgresStore implements StateStore {
 
   /**
    * A statement that takes effect only while the lease is held; it selects from `held`, and its parameters begin at $3. A
-   * command that holds no lease, as one that only saves a copy, writes whoever holds it.
+   * command that holds no lease, as one that only saves a copy, writes in spite of the lease of another run.
    */
   async #fenced(statement: string, values: readonly unknown[]): Promise<void> {
     const epoch = this.#held?.epoch;

@@ -51,9 +51,9 @@ export function differs(context: FileContext, place: FilePlace, why: string, cau
   });
 }
 
-/** Nothing here recommends it: whoever reads it must know what would be lost. */
+/** Nothing here recommends it: a reader must know what would be lost. */
 export function replacing(address: Address, volid: string): Hint {
-  return advice`${command('apply', '--replace', address)} would delete ${volid}, whoever made it, and transfer the declared file in its place.`;
+  return advice`${command('apply', '--replace', address)} would delete ${volid} even if another stack made it, and transfer the declared file in its place.`;
 }
 
 function noSpaceHint({ storage, node }: FilePlace, way: Transfer['way']): string {

@@ -201,7 +201,7 @@ function outsideChanges(
   return outside.length > 0 && !isUnfinished(recorded) ? { outside } : {};
 }
 
-/** A command moved it there, and nobody since. */
+/** Set if a command of ours moved it there, and it has stayed there. */
 function movedBy({ moved }: VmRecord, { node }: VmObserved): Pick<OutsideChange, 'by'> {
   return moved?.to === node ? { by: moved.by } : {};
 }

@@ -136,7 +136,7 @@ function rebalanced(residents: readonly Resident[], context: RelocateContext): K
     const resident = byAddress.get(move.address);
     return resident ? moveOf(resident, requestOf(move, resident), context) : [];
   });
-  // Whoever leaves a node makes the room for whoever comes after.
+  // A VM that leaves a node makes room for those that come after.
   const ordered = resources.map((plan, index) => {
     const to = moves[index]?.to;
     const before = resources.slice(0, index).filter((_, other) => moves[other]?.from === to);
