@@ -51,6 +51,19 @@ describe('a request', () => {
     expect(transport.requests[2]?.body).toBe('command=%2Fbin%2Fecho&command=a%20b');
   });
 
+  it('that changes something is not sent once its run may change nothing; a read still is', async () => {
+    const { clock, pve, transport } = testClient(() => ok({ release: '9.2', version: '9.2.11', repoid: 'x' }));
+    await clock.run(async () => {
+      await pve.authenticate();
+      const before = transport.requests.length;
+      pve.fence.guardedBy(throwing(new Error('the lock is lost')));
+      await expect(pve.node('pve1').vm(101).config.put({ boot: 'order=scsi0' })).rejects.toThrow('the lock is lost');
+      expect(transport.requests).toHaveLength(before);
+      await pve.nodes().catch(() => undefined);
+      expect(transport.requests).toHaveLength(before + 1);
+    });
+  });
+
   it('percent-encodes the components of its path', async () => {
     const { clock, pve, transport } = testClient(() => ok(null));
     await clock.run(() => pve.node('pve1').storage('local').content.delete('local:iso/a b.iso'));

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { safeJson } from '../../base/safe-text.ts';
+import { parseJson, safeJson } from '../../base/safe-text.ts';
 import { PLAN_VERSION, type Plan } from '../../kinds/change.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { checksumOf, sealed } from '../../state/seal.ts';
@@ -83,12 +83,4 @@ export function parsePlan(text: string, file: string, stack: string): Plan {
     });
   }
   return parsed.data as unknown as Plan; // its shape has been checked; its steps are as `plan` wrote them unless the file was edited
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

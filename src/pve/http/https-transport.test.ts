@@ -56,6 +56,22 @@ async function failureOf(sending: Promise<unknown>): Promise<TransportFailure> {
 }
 
 describe('an exchange', () => {
+  it('sends nothing, on a new connection or an open one, if it is stopped right before', async () => {
+    const server = await serve((_message, response) => response.end('{}'));
+    const transport = connect(server.port);
+    const stopped = () =>
+      transport.send(GET, {
+        beforeSend: () => {
+          throw new Error('too late');
+        },
+      });
+    await expect(stopped()).rejects.toThrow('too late');
+    await transport.send(GET);
+    await expect(stopped()).rejects.toThrow('too late');
+    await transport.send(GET);
+    expect(server.requests).toHaveLength(2);
+  });
+
   it('passes on status, reason phrase, headers and body', async () => {
     const server = await serve((_, response) => {
       response.writeHead(500, 'VM is locked (clone)', { 'content-type': 'application/json', 'x-a': ['1', '2'] });

@@ -3,8 +3,7 @@
  * Every write of a run is one statement that also reads the lease, locked against a change: it takes effect only while the
  * lease has the epoch of that run.
  *
- * It depends on nothing that lives in a session of the server, so it works through a pooler in session mode and in
- * transaction mode.
+ * It depends on nothing that lives in a session of the server, so that a pooler may stand between them.
  */
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { invariant } from '../../base/errors.ts';
