@@ -24,7 +24,7 @@ export interface ObserveInput {
   readonly chooseIds?: boolean | undefined;
   /** Whether VMs are to be moved: then the storages and bridges of all nodes, and HA resources, are read. */
   readonly relocates?: boolean | undefined;
-  /** Guests from a list that does not lag. */
+  /** Guests from a list that does not lag with names. */
   readonly listed?: readonly GuestRow[] | undefined;
 }
 
@@ -89,9 +89,12 @@ function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> {
   return { ...Object.assign({}, ...parts), storages };
 }
 
-/** The list of the cluster lags: a VM that was just made is not in it, or without its name. */
+/**
+ * The list of the cluster has every guest, but lags with its name and flags. The other list may be older than that, so it
+ * brings no guest back.
+ */
 function completed(guests: ReadonlyMap<number, GuestRow>, listed: readonly GuestRow[]): ReadonlyMap<number, GuestRow> {
-  const fresher = listed.filter(({ vmid, name }) => guests.get(vmid)?.name !== name);
+  const fresher = listed.filter(({ vmid, name }) => guests.has(vmid) && guests.get(vmid)?.name !== name);
   if (fresher.length === 0) return guests;
   return new Map([...guests, ...fresher.map((row) => [row.vmid, { ...guests.get(row.vmid), ...row }] as const)]);
 }

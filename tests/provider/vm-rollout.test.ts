@@ -42,6 +42,26 @@ describe('many VMs in one process', () => {
   });
 });
 
+describe('VMs that are destroyed and made again by one process', () => {
+  it('have the ids they had, also those that were still there when the first one was made', async () => {
+    const bench = new VmBench();
+    const configs = [600, 601, 602].map((vmid) => ({ ...SMALL, name: `web-${vmid}`, vmid, power: 'stopped' }));
+    await bench.run(async () => {
+      const { resource: first } = bench.process();
+      const { resource } = bench.process();
+      const hosts = configs.map(() => new ToyHost(first));
+      await Promise.all(hosts.map((host, index) => make(host, configs[index] ?? SMALL)));
+      for (const [index, { instance }] of hosts.entries()) {
+        const host = new ToyHost(resource);
+        host.instance = instance;
+        expect(codes((await host.apply(null)).diagnostics)).toEqual([]);
+        await make(host, configs[index] ?? SMALL);
+      }
+    });
+    expect([...bench.world.vms.values()].map(({ vmid }) => vmid)).toEqual(expect.arrayContaining([600, 601, 602]));
+  });
+});
+
 describe('VMs that are restarted by one process', () => {
   const config = (name: string, memory: string) => ({
     ...SMALL,

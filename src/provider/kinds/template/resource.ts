@@ -206,11 +206,13 @@ async function destroyVersion(
   address: Address,
   version: VmRecord,
 ): Promise<readonly ProviderDiagnostic[]> {
-  await known.leftovers(deps).settle(version, deps.signal);
+  const leftovers = known.leftovers(deps);
+  await leftovers.settle(version, deps.signal);
   const work = { desired: EMPTY_STACK, recorded: { vms: { [address]: version } }, secrets: new Map(), timeouts };
   const { problems } = await runEngine(deps, work, TEMPLATE, (session) =>
     session.planDestroy({ running: 'stop', all: true }),
   );
+  if (problems.length === 0) leftovers.noteDestroyed(version.vmid);
   return problems;
 }
 

@@ -114,6 +114,7 @@ class Leftovers {
   readonly #deps: Deps;
   readonly #tasks: EarlierTasks;
   #settled: Promise<readonly ListedVm[]> | undefined;
+  readonly #destroyed = new Set<number>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -134,12 +135,17 @@ class Leftovers {
   }
 
   /** All VMs, after the creations of earlier processes had ended and before this process started any. */
-  list(signal: AbortSignal): Promise<readonly ListedVm[]> {
+  async list(signal: AbortSignal): Promise<readonly ListedVm[]> {
     this.#settled ??= this.#settleCreations();
     this.#settled.catch(() => {
       this.#settled = undefined;
     });
-    return orCanceled(this.#settled, signal);
+    return (await orCanceled(this.#settled, signal)).filter(({ vmid }) => !this.#destroyed.has(vmid));
+  }
+
+  /** This process destroyed it; what has its id from now on is another VM. */
+  noteDestroyed(vmid: number): void {
+    this.#destroyed.add(vmid);
   }
 
   /** Before anything else happens to an existing VM: waits for tasks on it, and says which they were. */

@@ -191,11 +191,14 @@ async function update(
 async function destroy(known: KnownVms, deps: Deps, prior: Held<VmPrivate>): Promise<Applied<VmPrivate>> {
   const { vm, timeouts } = desiredVm(prior.state, true);
   const recorded = recordedVm(prior.state, prior.kept);
-  await known.leftovers(deps).settle(recorded, deps.signal);
+  const leftovers = known.leftovers(deps);
+  await leftovers.settle(recorded, deps.signal);
   const running = prior.state.stop_on_destroy === true ? 'stop' : 'shutdown';
   const work = workOn({ vm, timeouts, recorded, secrets: NO_SECRETS });
   const { problems } = await runEngine(deps, work, VM, (session) => session.planDestroy({ running }));
-  return problems.length > 0 ? { diagnostics: problems } : { now: null, diagnostics: [] };
+  if (problems.length > 0) return { diagnostics: problems };
+  leftovers.noteDestroyed(recorded.vmid);
+  return { now: null, diagnostics: [] };
 }
 
 interface AppliedVm {
