@@ -39,8 +39,8 @@ const AREAS: Readonly<Record<string, Area>> = {
     tests: ['src/state/*.test.ts'],
   },
   diff: {
-    mutate: ['src/kinds/vm/{diff/*,parts,disks}.ts'],
-    tests: ['src/kinds/vm/diff/*.test.ts', 'src/kinds/vm/{parts,disks}.test.ts'],
+    mutate: ['src/kinds/vm/{diff/*,config/parts,config/disks}.ts'],
+    tests: ['src/kinds/vm/diff/*.test.ts', 'src/kinds/vm/config/{parts,disks}.test.ts'],
   },
 };
 

@@ -4,7 +4,7 @@
  */
 
 import { redact, type Secret } from './secret.ts';
-import { shellWord } from './shell.ts';
+import { shellWord } from './text/shell.ts';
 
 /** A field with its value, or the field alone. `…` stands for a value that only the reader knows. */
 export interface Setting {

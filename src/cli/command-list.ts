@@ -121,7 +121,7 @@ Examples:
   proxwright permissions --lifecycle | ssh root@pve1 sh
   proxwright permissions --lifecycle --pve 9.2 --for 'deploy@pve!proxwright'    before you have a token
   PROXMOX_VE_ADMIN_TOKEN='root@pam!admin=…' proxwright permissions --lifecycle --apply --name lab`,
-    load: async () => (await import('./commands/permissions.ts')).runPermissions,
+    load: async () => (await import('./commands/permissions/permissions.ts')).runPermissions,
   },
   {
     name: 'plan',
@@ -275,7 +275,7 @@ Examples:
     ],
     usesStack: true,
     options: [{ flags: '--accept-identity', about: 'accept a VM whose uuid has changed, after a restore from backup' }],
-    load: async () => (await import('./commands/import.ts')).runImport,
+    load: async () => (await import('./commands/import/import.ts')).runImport,
   },
   STATE_COMMAND,
   {
@@ -326,7 +326,7 @@ Examples:
     name: 'demo',
     about: 'watch it work: a simulated cluster, five VMs, from the first plan to an empty second one',
     options: [{ flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '10' }],
-    load: async () => (await import('./commands/demo.ts')).runDemo,
+    load: async () => (await import('./commands/demo/demo.ts')).runDemo,
   },
   {
     name: 'completion',

@@ -1,7 +1,7 @@
 /** The examples that `init` copies. Their files are in `examples/` of this package; here is what the files cannot say. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { closest } from '../base/closest.ts';
+import { closest } from '../base/text/closest.ts';
 import { badOption } from './command.ts';
 import { exampleDirectory } from './package.ts';
 

@@ -23,8 +23,8 @@ import { conclusionOf } from './stack/run.ts';
 import { createTerminal } from './terminal.ts';
 import { testDeps } from './testing/deps.ts';
 import { applyView } from './views/apply.ts';
-import { lineView } from './views/run-view.ts';
-import { Timeline } from './views/timeline.ts';
+import { lineView } from './views/run/run-view.ts';
+import { Timeline } from './views/run/timeline.ts';
 
 const STACK = `version: 1
 stack: golden

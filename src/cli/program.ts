@@ -1,6 +1,6 @@
 /** Builds the command line from the list of commands. A command's own code is loaded when it runs. */
 import { Command } from 'commander';
-import { visibleText } from '../base/safe-text.ts';
+import { visibleText } from '../base/text/safe-text.ts';
 import type { CommandDeps, CommandRow, ExitCode, GlobalOptions, OptionRow } from './command.ts';
 import { COMMANDS, PROGRAM } from './command-list.ts';
 import { optionsOf } from './options.ts';

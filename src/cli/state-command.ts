@@ -10,21 +10,21 @@ export const STATE_COMMAND: CommandRow = {
       name: 'list',
       about: 'list the VMs',
       usesStack: true,
-      load: async () => (await import('./commands/state.ts')).runStateList,
+      load: async () => (await import('./commands/state/state.ts')).runStateList,
     },
     {
       name: 'show',
       about: 'show one VM: identity, addresses, last applied values; secrets as digests',
       arguments: [{ name: '<address>' }],
       usesStack: true,
-      load: async () => (await import('./commands/state.ts')).runStateShow,
+      load: async () => (await import('./commands/state/state.ts')).runStateShow,
     },
     {
       name: 'mv',
       about: 'change the address of a VM, after you renamed a group',
       arguments: [{ name: '<from>' }, { name: '<to>' }],
       usesStack: true,
-      load: async () => (await import('./commands/state.ts')).runStateMove,
+      load: async () => (await import('./commands/state/state.ts')).runStateMove,
     },
     {
       name: 'forget',
@@ -32,7 +32,7 @@ export const STATE_COMMAND: CommandRow = {
       arguments: [{ name: '<address>' }],
       usesStack: true,
       options: [YES, { flags: '--release', about: 'also remove the ownership line from its notes' }],
-      load: async () => (await import('./commands/state.ts')).runStateForget,
+      load: async () => (await import('./commands/state/state.ts')).runStateForget,
     },
     {
       name: 'backup',
@@ -40,7 +40,7 @@ export const STATE_COMMAND: CommandRow = {
       arguments: [{ name: '[name]', about: 'name of the copy (default: the current time)' }],
       usesStack: true,
       options: [{ flags: '--out <file>', about: 'write it to a file instead, for instance on another disk' }],
-      load: async () => (await import('./commands/state-backup.ts')).runStateBackup,
+      load: async () => (await import('./commands/state/backup.ts')).runStateBackup,
     },
     {
       name: 'restore',
@@ -48,14 +48,14 @@ export const STATE_COMMAND: CommandRow = {
       arguments: [{ name: '[name]', about: 'a backup, or a file' }],
       usesStack: true,
       options: [YES],
-      load: async () => (await import('./commands/state-backup.ts')).runStateRestore,
+      load: async () => (await import('./commands/state/backup.ts')).runStateRestore,
     },
     {
       name: 'recover',
       about: "rebuild a lost state from the ownership lines in the VMs' notes",
       usesStack: true,
       options: [YES],
-      load: async () => (await import('./commands/state-recover.ts')).runStateRecover,
+      load: async () => (await import('./commands/state/recover.ts')).runStateRecover,
     },
     {
       name: 'migrate',
@@ -68,7 +68,7 @@ export const STATE_COMMAND: CommandRow = {
           about: 'local, postgres://user@host/database, s3://bucket/prefix or https://host/path',
         },
       ],
-      load: async () => (await import('./commands/state-migrate.ts')).runStateMigrate,
+      load: async () => (await import('./commands/state/migrate.ts')).runStateMigrate,
     },
     {
       name: 'unlock',
@@ -79,7 +79,7 @@ export const STATE_COMMAND: CommandRow = {
         { flags: '--id <run>', about: 'remove exactly the lock of this run, without a question' },
         { flags: '--force', about: 'even if its process is alive on this machine' },
       ],
-      load: async () => (await import('./commands/state.ts')).runStateUnlock,
+      load: async () => (await import('./commands/state/state.ts')).runStateUnlock,
     },
   ],
 };

@@ -8,8 +8,8 @@ import type { Clock } from '../base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
-import { safeJson, visibleText } from '../base/safe-text.ts';
 import type { KnownSecrets } from '../base/secret.ts';
+import { safeJson, visibleText } from '../base/text/safe-text.ts';
 import { coloured, type Output } from './views/paint.ts';
 
 export type { Output };

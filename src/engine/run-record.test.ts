@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../base/address.ts';
-import { runMetrics } from '../cli/views/run-metrics.ts';
+import { runMetrics } from '../cli/views/run/run-metrics.ts';
 import { JOURNAL_FORMAT, type ResourceOutcome, type RunEvent } from '../state/events.ts';
 import { describeRun, momentsOf, nameOfStep, RunFold } from './run-record.ts';
 

@@ -18,7 +18,7 @@ import type { GuestRow, Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { actionNamed, KINDS } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
-import type { ResolvedSecret } from '../kinds/vm/desired-config.ts';
+import type { ResolvedSecret } from '../kinds/vm/config/desired-config.ts';
 import { secretPathOf } from '../kinds/vm/fields/rows.ts';
 import { IdReservations } from '../kinds/vm/ids.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';

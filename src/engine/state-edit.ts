@@ -4,10 +4,10 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import { closest } from '../base/closest.ts';
 import { hasCode, ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import type { Random } from '../base/random.ts';
+import { closest } from '../base/text/closest.ts';
 import { emptyState, type StackState } from '../kinds/recorded.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
 import { openSteps } from '../state/events.ts';

@@ -5,8 +5,8 @@
 import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import type { Outage, Step } from './step.ts';
+import type { DestroyedVolume } from './vm/config/disks.ts';
 import type { Difference } from './vm/diff/diff.ts';
-import type { DestroyedVolume } from './vm/disks.ts';
 
 export const PLAN_VERSION = 1;
 

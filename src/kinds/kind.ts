@@ -13,8 +13,8 @@ import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { StackState } from './recorded.ts';
 import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
-import type { ResolvedSecret } from './vm/desired-config.ts';
-import type { Findings } from './vm/plan/checks.ts';
+import type { ResolvedSecret } from './vm/config/desired-config.ts';
+import type { Findings } from './vm/plan/checks/checks.ts';
 import type { PlannedIds } from './vm/plan/planned-ids.ts';
 import type { Cause, Need } from './vm/privileges/need.ts';
 

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
-import { parseJson } from '../base/safe-text.ts';
 import { type KnownSecrets, Secret } from '../base/secret.ts';
+import { parseJson } from '../base/text/safe-text.ts';
 import type { AwsKeys, CredentialSource } from '../state/shared/s3-bucket.ts';
 
 export interface CredentialDeps {

@@ -17,8 +17,8 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
-import { Findings } from './findings.ts';
 import { describeKind, type Entry, type Located, type LocatedMap, scalar, unknownAt } from './located.ts';
+import { Findings } from './problems/findings.ts';
 import { syntaxProblems } from './syntax.ts';
 
 export interface LoadedStack {

@@ -3,7 +3,7 @@
  * merging, ranges) keeps the positions, so a complaint about the result can still point at the line that caused it.
  */
 import type { Where } from '../base/diagnostics.ts';
-import { quotedText } from '../base/exact-text.ts';
+import { quotedText } from '../base/text/exact-text.ts';
 
 export type ScalarValue = string | number | boolean | null;
 

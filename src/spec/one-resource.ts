@@ -3,13 +3,13 @@ import { type Address, parseAddress } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { invariant } from '../base/errors.ts';
 import type { ResolvedImage, ResolvedTemplate, ResolvedVm } from '../kinds/stack.ts';
-import { Findings } from './findings.ts';
-import { readImages } from './images.ts';
 import { emptyMap, type Located, type LocatedMap, withEntry } from './located.ts';
+import { Findings } from './problems/findings.ts';
 import { checkRules } from './rules/index.ts';
 import { inheriting } from './rules/rule.ts';
-import { readTemplate } from './templates.ts';
-import { parseMember, UNRELATED } from './vm.ts';
+import { readImages } from './sections/images.ts';
+import { readTemplate } from './sections/templates.ts';
+import { parseMember, UNRELATED } from './sections/vm.ts';
 
 export interface OneVm {
   /** As far as it could be read. */

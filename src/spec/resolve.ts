@@ -1,28 +1,35 @@
 /** Resolves a loaded file to a stack, and collects every problem. */
 
 import type { Address } from '../base/address.ts';
-import { didYouMean } from '../base/closest.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import { advice, setting } from '../base/hint.ts';
 import type { Secret } from '../base/secret.ts';
+import { didYouMean } from '../base/text/closest.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
-import { replaceImages } from './disk-images.ts';
-import { evaluate, type Scope } from './expressions.ts';
-import { Findings } from './findings.ts';
-import { expandGroup, type Group, type GroupContext, MAX_VMS, type Member } from './groups.ts';
-import { type Images, noteUser, readImages, resolvedImages } from './images.ts';
-import { checkShape } from './issues.ts';
 import type { LoadedStack } from './load.ts';
 import { describeKind, type Entry, type LocatedMap, quote } from './located.ts';
-import { reportUnusedOverrides, resolveAfter, resolveFormerly } from './order.ts';
-import { checkApart, readZones } from './placement.ts';
+import { Findings } from './problems/findings.ts';
+import { checkShape } from './problems/issues.ts';
 import { checkRules } from './rules/index.ts';
-import { namedParts, readConnection, readDefaults, readOutputs, readRollout, readStateSection } from './sections.ts';
+import { replaceImages } from './sections/disk-images.ts';
+import { expandGroup, type Group, type GroupContext, MAX_VMS, type Member } from './sections/groups.ts';
+import { type Images, noteUser, readImages, resolvedImages } from './sections/images.ts';
+import { reportUnusedOverrides, resolveAfter, resolveFormerly } from './sections/order.ts';
+import { checkApart, readZones } from './sections/placement.ts';
+import {
+  namedParts,
+  readConnection,
+  readDefaults,
+  readOutputs,
+  readRollout,
+  readStateSection,
+} from './sections/sections.ts';
+import { readTemplates } from './sections/templates.ts';
+import { type Candidate, parseMember, UNRELATED } from './sections/vm.ts';
 import { groupNameSchema, stackFileSchema, stackNameSchema } from './stack-schema.ts';
-import { readTemplates } from './templates.ts';
-import type { VariableInputs } from './variable-values.ts';
-import { readVariables } from './variables.ts';
-import { type Candidate, parseMember, UNRELATED } from './vm.ts';
+import { evaluate, type Scope } from './variables/expressions.ts';
+import type { VariableInputs } from './variables/values.ts';
+import { readVariables } from './variables/variables.ts';
 
 const GROUP_NAMES = { schema: groupNameSchema, word: 'group' };
 

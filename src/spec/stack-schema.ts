@@ -12,7 +12,7 @@ import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
 import { updateFields } from '../kinds/vm/fields/update.ts';
-import { ELEMENT_TYPES, VARIABLE_TYPES } from './variable-types.ts';
+import { ELEMENT_TYPES, VARIABLE_TYPES } from './variables/types.ts';
 
 /** A field that changes nothing on the server. */
 const ours = <Schema extends z.ZodType>(schema: Schema, description: string, more: Partial<FieldFacts> = {}): Schema =>

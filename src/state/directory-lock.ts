@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { parseJson } from '../base/safe-text.ts';
+import { parseJson } from '../base/text/safe-text.ts';
 import { codeOf, guarded, makeDirectory, makeFile, syncDirectory, temporaryIn, unusable } from './local-files.ts';
 import { assertMayUnlock, INTERRUPTED_OWNER, lockedBy, UNREADABLE_OWNER } from './lock-refusal.ts';
 import { factsOf, lifeOf, processSchema } from './process-life.ts';

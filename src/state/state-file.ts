@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
-import { parseJson, safeJson } from '../base/safe-text.ts';
+import { parseJson, safeJson } from '../base/text/safe-text.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
 import { checksumOf, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';

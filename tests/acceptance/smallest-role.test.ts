@@ -16,7 +16,7 @@ import { Grants } from '../../src/engine/privileges/grants.ts';
 import { printPath, type Requirement } from '../../src/engine/privileges/requirement.ts';
 import { type RoleOptions, type RoleSet, smallestRoles } from '../../src/engine/privileges/roles.ts';
 import { emptyState } from '../../src/kinds/recorded.ts';
-import { propertyOf } from '../../src/kinds/vm/parts.ts';
+import { propertyOf } from '../../src/kinds/vm/config/parts.ts';
 import type { Pve } from '../../src/pve/index.ts';
 import { Account } from './account.ts';
 import { leftovers, removeLeftovers } from './engine/leftovers.ts';

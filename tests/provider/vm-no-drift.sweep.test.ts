@@ -1,7 +1,7 @@
 /** What holds for the engine holds behind Terraform's door: no false drift, no missed drift, over all fields. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { desiredConfig } from '../../src/kinds/vm/desired-config.ts';
+import { desiredConfig } from '../../src/kinds/vm/config/desired-config.ts';
 import type { VmFields } from '../../src/kinds/vm/fields/index.ts';
 import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { foreignChanges } from '../../src/kinds/vm/testing/foreign-changes.ts';

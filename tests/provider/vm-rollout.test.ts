@@ -1,7 +1,7 @@
 /** Many VMs in one process keep the pace of the provider, waits end when they should, and Ctrl-C leaves the truth. */
 import { describe, expect, it } from 'vitest';
 import { guestState } from '../../src/simulator/guests/guest.ts';
-import { rolloutOf } from '../../src/spec/sections.ts';
+import { rolloutOf } from '../../src/spec/sections/sections.ts';
 import { rolloutSchema } from '../../src/spec/stack-schema.ts';
 import { codes, make, SMALL, told, withMade } from './support/small-vms.ts';
 import { hasErrors, ToyHost } from './support/toy-host.ts';

@@ -1,6 +1,7 @@
 /** `proxwright image ensure` and `proxwright template ensure`: an apply of these alone, with the images they need. */
-import { closest } from '../../base/closest.ts';
+
 import { ProxwrightError } from '../../base/errors.ts';
+import { closest } from '../../base/text/closest.ts';
 import type { ResolvedStack } from '../../spec/index.ts';
 import type { CommandDeps, ExitCode } from '../command.ts';
 import { openStack } from '../stack/open.ts';

@@ -1,15 +1,15 @@
 /** `proxwright runs`: what earlier runs did, how long it took, and what failed; also as metrics. */
 import { rename, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { closest } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
+import { closest } from '../../base/text/closest.ts';
 import { describeRun, type RunRecord } from '../../engine/run-record.ts';
 import { listRuns, readRun, readRuns } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
 import { openStack } from '../stack/open.ts';
-import { runMetrics } from '../views/run-metrics.ts';
+import { runMetrics } from '../views/run/run-metrics.ts';
 import { runsView } from '../views/runs.ts';
 import { unwritable } from '../write-file.ts';
 

@@ -3,7 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
-import { visibleText } from '../../base/safe-text.ts';
+import { visibleText } from '../../base/text/safe-text.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { describeRun } from '../../engine/run-record.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
-import { safeJson, visibleText } from '../../base/safe-text.ts';
+import { safeJson, visibleText } from '../../base/text/safe-text.ts';
 import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES, type VmEvidence } from '../../engine/evidence/record.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
 import type { Plan } from '../../kinds/change.ts';

@@ -8,8 +8,8 @@ import { AlreadyShown, type CommandDeps, type ExitCode, type StackOptions } from
 import { findingsFor } from '../commands/doctor.ts';
 import { type OpenedStack, openReadStack, readStack } from '../stack/open.ts';
 import { hasChanges } from '../stack/planning.ts';
-import { countedKinds } from '../views/counted-kinds.ts';
 import { readyWords } from '../views/doctor.ts';
+import { countedKinds } from '../views/run/counted-kinds.ts';
 import { type Verification, verifyView } from '../views/verify.ts';
 import type { StageEnd } from './gate.ts';
 import type { Proof } from './proof.ts';

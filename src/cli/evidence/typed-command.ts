@@ -1,5 +1,5 @@
 /** A command as it can be typed again: its options in a fixed order, without the values of variables. */
-import { shellWord } from '../../base/shell.ts';
+import { shellWord } from '../../base/text/shell.ts';
 import type { PlanningOptions } from '../commands/plan.ts';
 
 export interface TypedOptions extends PlanningOptions {

@@ -14,7 +14,7 @@ import {
 } from '../commands/apply-steps.ts';
 import { hasChanges, requirePlan } from '../stack/planning.ts';
 import { withStackRun } from '../stack/run.ts';
-import { partOf } from '../views/counted-kinds.ts';
+import { partOf } from '../views/run/counted-kinds.ts';
 import { draftIncident, type Failure } from './incident-file.ts';
 import { Proof } from './proof.ts';
 import { judged, passDoctor, passValidate, requireHealth } from './stages.ts';

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { shellWord } from '../../base/shell.ts';
+import { shellWord } from '../../base/text/shell.ts';
 import { parseDuration } from '../../base/units.ts';
 import { secretsIn } from '../../local/environment.ts';
 import { openStateStore, type StoreDeps } from '../../local/state-store.ts';

@@ -2,7 +2,7 @@
 import { describeRun } from '../../engine/run-record.ts';
 import { listRuns, readRun } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
-import { durationsOf, type KnownDurations } from '../views/timeline.ts';
+import { durationsOf, type KnownDurations } from '../views/run/timeline.ts';
 
 const RUNS_LOOKED_AT = 5;
 

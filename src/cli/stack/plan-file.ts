@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { parseJson, safeJson } from '../../base/safe-text.ts';
+import { parseJson, safeJson } from '../../base/text/safe-text.ts';
 import { PLAN_VERSION, type Plan } from '../../kinds/change.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import { checksumOf, sealed } from '../../state/seal.ts';

@@ -10,10 +10,10 @@ import type { StackState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Terminal } from '../terminal.ts';
-import { countedKinds, partOf } from './counted-kinds.ts';
 import { renderPlan } from './plan.ts';
-import { renderSummary } from './summary.ts';
-import type { Timeline } from './timeline.ts';
+import { countedKinds, partOf } from './run/counted-kinds.ts';
+import { renderSummary } from './run/summary.ts';
+import type { Timeline } from './run/timeline.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 export interface Conclusion {

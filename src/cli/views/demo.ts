@@ -6,13 +6,13 @@ import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import { renderFindings } from './doctor.ts';
-import { createLiveArea } from './live.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { renderPlan, renderTotals } from './plan.ts';
-import { jsonView, lineView, liveView, type RunView } from './run-view.ts';
-import { terminalAbove } from './screen.ts';
+import { createLiveArea } from './run/live.ts';
+import { jsonView, lineView, liveView, type RunView } from './run/run-view.ts';
+import { terminalAbove } from './run/screen.ts';
+import { Timeline } from './run/timeline.ts';
 import { renderTable } from './table.ts';
-import { Timeline } from './timeline.ts';
 import { chooseView, type HumanScreen } from './view.ts';
 
 export interface DemoCheck {

@@ -1,7 +1,7 @@
 /** What the stream of a view offers: colours or none, and a width to keep to. */
 import { inspect } from 'node:util';
 import { randomHex, systemRandom } from '../../base/random.ts';
-import { visibleLine, visibleText } from '../../base/safe-text.ts';
+import { visibleLine, visibleText } from '../../base/text/safe-text.ts';
 
 /** The part of a stream that a terminal uses. */
 export interface Output {

@@ -6,7 +6,7 @@ import type { Observed, Readable, TemplateCandidate } from '../../kinds/observed
 import type { PciHardware } from '../../kinds/pci-mapping/mapping.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
-import { drivesOf } from '../../kinds/vm/disks.ts';
+import { drivesOf } from '../../kinds/vm/config/disks.ts';
 import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choose-template.ts';
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';

@@ -4,7 +4,7 @@
  */
 
 import { type Diagnostic, factsOf, formatWhere } from '../../base/diagnostics.ts';
-import { shellWord } from '../../base/shell.ts';
+import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';

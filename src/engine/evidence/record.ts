@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { type Change, type ChangeKind, type OutsideChange, type Plan, pendingRestarts } from '../../kinds/change.ts';
 import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../../kinds/vm/ha.ts';
-import { comparableHa, observedHa } from '../../kinds/vm/observe-ha.ts';
+import { comparableHa, observedHa } from '../../kinds/vm/observe/ha.ts';
 import { effectiveValues } from '../../kinds/vm/observed.ts';
 import { desiredConfigOf } from '../../kinds/vm/plan/desired-vm.ts';
 import type { ResourceOutcome } from '../../state/events.ts';

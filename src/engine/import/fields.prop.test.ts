@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import type { DesiredConfig, DesiredEntry, DesiredField } from '../../kinds/vm/desired.ts';
-import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import type { DesiredConfig, DesiredEntry, DesiredField } from '../../kinds/vm/config/desired.ts';
+import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
+import { propertyOf } from '../../kinds/vm/config/parts.ts';
+import { configureWrites, resizesNeeded } from '../../kinds/vm/config/writes.ts';
 import { diffVm } from '../../kinds/vm/diff/diff.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { propertyOf } from '../../kinds/vm/parts.ts';
 import { vmFieldsArbitrary } from '../../kinds/vm/testing/arbitrary-vm.ts';
 import { afterResize, afterWrite, observedVm } from '../../kinds/vm/testing/server.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../../kinds/vm/testing/surroundings.ts';
-import { configureWrites, resizesNeeded } from '../../kinds/vm/writes.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
 import { fieldsOfVm } from './fields.ts';
 

@@ -7,9 +7,10 @@ import { vmAddress } from '../../base/address.ts';
 import { invariant } from '../../base/errors.ts';
 import { wordsOfText } from '../../kinds/fields/words.ts';
 import { bareVm } from '../../kinds/vm/bare-vm.ts';
-import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
+import { type Drive, diskPartText, drivesOf } from '../../kinds/vm/config/disks.ts';
+import { propertyOf } from '../../kinds/vm/config/parts.ts';
 import { diffVm } from '../../kinds/vm/diff/diff.ts';
-import { type Drive, diskPartText, drivesOf } from '../../kinds/vm/disks.ts';
 import { type VmFields, vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import {
   DRIVE_ROWS,
@@ -30,8 +31,7 @@ import {
 import { writtenHa } from '../../kinds/vm/ha.ts';
 import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
 import { stripOwnership } from '../../kinds/vm/ownership.ts';
-import { propertyOf } from '../../kinds/vm/parts.ts';
-import { heldSeed } from '../../kinds/vm/plan/seed-place.ts';
+import { heldSeed } from '../../kinds/vm/seed/seed-place.ts';
 import type { HaResource } from '../../pve/index.ts';
 import { violationsOf } from '../../spec/rules/index.ts';
 

@@ -14,7 +14,7 @@ import type { Difference } from '../../kinds/vm/diff/diff.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
 import { halfMadeRefusal } from '../../kinds/vm/lock.ts';
-import { readHa } from '../../kinds/vm/observe-ha.ts';
+import { readHa } from '../../kinds/vm/observe/ha.ts';
 import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../../kinds/vm/ownership.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';

@@ -1,10 +1,10 @@
 /** The outputs of a stack, computed from the file and the state. Pure. */
 
 import type { Address } from '../../base/address.ts';
-import { closest } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
+import { closest } from '../../base/text/closest.ts';
 import { type StackState, vmRecordOf } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';

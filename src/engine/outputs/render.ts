@@ -4,8 +4,8 @@
  */
 
 import { stringify } from 'yaml';
-import { safeJson } from '../../base/safe-text.ts';
-import { shellQuoted } from '../../base/shell.ts';
+import { safeJson } from '../../base/text/safe-text.ts';
+import { shellQuoted } from '../../base/text/shell.ts';
 import { DEPRECATED_OUTPUTS, type OutputName } from './contract.ts';
 import { talosScript } from './hand-over/talos.ts';
 import { isControlPlane, type NicView, type StackOutputs, type VmView } from './outputs.ts';

@@ -15,7 +15,7 @@ import { emptyState } from '../../kinds/recorded.ts';
 import type { ResolvedImage, ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { neededTemplates } from '../../kinds/template/in-stack.ts';
 import { templateKey } from '../../kinds/template/reference.ts';
-import type { ResolvedSecret } from '../../kinds/vm/desired-config.ts';
+import type { ResolvedSecret } from '../../kinds/vm/config/desired-config.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { candidatesOf } from '../../kinds/vm/placement/candidates.ts';

@@ -1,5 +1,5 @@
 /** Grants roles: as `pveum` commands for an administrator, or through the API with an administrator's token. */
-import { shellQuoted } from '../../base/shell.ts';
+import { shellQuoted } from '../../base/text/shell.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { AclEntry, CallOptions } from '../../pve/index.ts';
 import type { RoleSet } from './roles.ts';

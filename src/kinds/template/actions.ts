@@ -12,9 +12,9 @@ import { findVm, forgetObserved, inRounds, knownVm, look, patiently, sendToOurs 
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { settleChange } from '../vm/actions/settle.ts';
 import { runTask } from '../vm/actions/tasks.ts';
+import { propertyOf } from '../vm/config/parts.ts';
 import { notOurs, sameVm, vmName } from '../vm/identity.ts';
 import { effectiveValues, type VmObserved } from '../vm/observed.ts';
-import { propertyOf } from '../vm/parts.ts';
 import type { TemplateRecord } from '../vm/record.ts';
 import { templateFaults } from './health.ts';
 import type {

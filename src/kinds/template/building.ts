@@ -2,14 +2,14 @@
 
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
-import type { DesiredConfig } from '../vm/desired.ts';
+import type { DesiredConfig } from '../vm/config/desired.ts';
+import { type PackedEntry, packDesired } from '../vm/config/packed.ts';
 import type { VmFields } from '../vm/fields/index.ts';
-import { type PackedEntry, packDesired } from '../vm/packed.ts';
 import { desiredSizes } from '../vm/plan/creation.ts';
 import { applied, secretKeys, seedStep } from '../vm/plan/desired-vm.ts';
-import { seedSlot } from '../vm/plan/seed-place.ts';
 import type { TemplateRecord } from '../vm/record.ts';
 import { ownDocuments } from '../vm/seed/fields.ts';
+import { seedSlot } from '../vm/seed/seed-place.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';
 import type { TemplateGuest } from './health.ts';
 import { type RetireInput, templateStep } from './steps.ts';

@@ -2,14 +2,14 @@
 
 import type { TemplateCandidate } from '../observed.ts';
 import type { ResolvedTemplate } from '../stack.ts';
-import type { DesiredConfig } from '../vm/desired.ts';
-import { parseDrive } from '../vm/disks.ts';
+import type { DesiredConfig } from '../vm/config/desired.ts';
+import { parseDrive } from '../vm/config/disks.ts';
+import { packDesired } from '../vm/config/packed.ts';
+import { printPropertyOf } from '../vm/config/parts.ts';
+import { configureWrites } from '../vm/config/writes.ts';
 import type { VmObserved } from '../vm/observed.ts';
-import { packDesired } from '../vm/packed.ts';
-import { printPropertyOf } from '../vm/parts.ts';
 import { desiredSizes } from '../vm/plan/creation.ts';
 import { desiredValuesOf, type Owner, written } from '../vm/privileges/forecast.ts';
-import { configureWrites } from '../vm/writes.ts';
 
 /** With all desired values: without the installation medium, with disks of their final size. */
 export function finished(vm: VmObserved, desired: DesiredConfig, owner: Owner): VmObserved {

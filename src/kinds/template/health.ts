@@ -1,9 +1,9 @@
 /** What a template must have before it counts as finished, because its clones inherit every fault. Pure. */
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { fromWireBoolean, parseBootOrder } from '../../pve/wire/index.ts';
-import { drivesOf, findCloudInitDrive, isFixedDrive } from '../vm/disks.ts';
+import { drivesOf, findCloudInitDrive, isFixedDrive } from '../vm/config/disks.ts';
+import { propertyOf } from '../vm/config/parts.ts';
 import type { VmFields } from '../vm/fields/index.ts';
-import { propertyOf } from '../vm/parts.ts';
 
 export interface TemplateFault {
   /** One sentence. */

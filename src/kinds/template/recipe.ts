@@ -6,7 +6,7 @@ import type { Address } from '../../base/address.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { imageVolid } from '../image/file.ts';
 import type { ResolvedStack, ResolvedTemplate } from '../stack.ts';
-import type { ResolvedSecret } from '../vm/desired-config.ts';
+import type { ResolvedSecret } from '../vm/config/desired-config.ts';
 
 /** Enough to tell recipes apart, and short enough for a line in the notes. */
 const DIGITS = 16;

@@ -3,7 +3,7 @@
 import type { Kind } from '../kind.ts';
 import { VM_ACTIONS } from './actions/index.ts';
 import { shownFields } from './fields/secrets.ts';
-import { observeMachines } from './observe.ts';
+import { observeMachines } from './observe/observe.ts';
 import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
 import { needsOfMachines } from './privileges/needs.ts';

@@ -4,8 +4,8 @@ import { ProxwrightError } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { PendingEntry } from '../../pve/index.ts';
 import { fromWireBoolean } from '../../pve/wire/index.ts';
-import { isDriveKey, parseDrive } from './disks.ts';
-import { printPropertyOf, propertyOf } from './parts.ts';
+import { isDriveKey, parseDrive } from './config/disks.ts';
+import { printPropertyOf, propertyOf } from './config/parts.ts';
 
 export interface VmObserved {
   readonly vmid: number;

@@ -3,9 +3,9 @@ import type { Address } from '../../base/address.ts';
 import type { Relocation } from '../kind.ts';
 import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
+import type { PackedEntry } from './config/packed.ts';
 import type { HaFields } from './fields/ha.ts';
 import type { VmFields } from './fields/index.ts';
-import type { PackedEntry } from './packed.ts';
 import type { ReadyChecks } from './ready/checks.ts';
 
 /** Which id a new VM may have: this one, one of these, or (if neither is given) any free one. */

@@ -4,19 +4,19 @@ import { Secret } from '../../base/secret.ts';
 import { canonicalProperty, formatOfKey } from '../../pve/wire/index.ts';
 import { spellingOf } from '../../pve/wire/testing/arbitraries.ts';
 import { fieldRows } from '../fields/field-table.ts';
-import { appliedValues, type DesiredConfig } from './desired.ts';
-import { desiredConfig } from './desired-config.ts';
+import { appliedValues, type DesiredConfig } from './config/desired.ts';
+import { desiredConfig } from './config/desired-config.ts';
+import { isDriveKey, parseDrive } from './config/disks.ts';
+import { propertyOf } from './config/parts.ts';
+import { configureWrites, creationValues, resizesNeeded } from './config/writes.ts';
 import { diffVm, verifyVm } from './diff/diff.ts';
 import { isSatisfied, mergedText } from './diff/merge.ts';
-import { isDriveKey, parseDrive } from './disks.ts';
 import { vmFieldsSchema } from './fields/index.ts';
 import { printOwnership } from './ownership.ts';
-import { propertyOf } from './parts.ts';
 import { vmFieldsArbitrary } from './testing/arbitrary-vm.ts';
 import { foreignChanges } from './testing/foreign-changes.ts';
 import { afterResize, afterWrite, asksForVolume, observedVm } from './testing/server.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
-import { configureWrites, creationValues, resizesNeeded } from './writes.ts';
 
 const RUNS = 150;
 const CONTEXT = {

@@ -2,8 +2,8 @@
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
-import { Findings } from '../../spec/findings.ts';
-import { checkShape } from '../../spec/issues.ts';
+import { Findings } from '../../spec/problems/findings.ts';
+import { checkShape } from '../../spec/problems/issues.ts';
 import type { CtyObject } from '../cty/value.ts';
 import type { Attribute, Attributes, AttributeType } from '../schema/model.ts';
 import { groupShape } from '../schema/shape.ts';

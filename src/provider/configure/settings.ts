@@ -4,7 +4,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
 import type { Rollout } from '../../kinds/stack.ts';
 import { caTrust, parseToken } from '../../pve/index.ts';
-import { retryProblem, rolloutOf } from '../../spec/sections.ts';
+import { retryProblem, rolloutOf } from '../../spec/sections/sections.ts';
 import { rolloutSchema } from '../../spec/stack-schema.ts';
 import type { CtyObject } from '../cty/value.ts';
 import { badValue, readArguments } from './arguments.ts';

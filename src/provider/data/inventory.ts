@@ -3,8 +3,8 @@
  * client that shares its answers, so that each list is read once for all of them.
  */
 
-import { didYouMean } from '../../base/closest.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { didYouMean } from '../../base/text/closest.ts';
 import type { NodeEntry, Permissions, Pve } from '../../pve/index.ts';
 import { parseTags } from '../../pve/index.ts';
 

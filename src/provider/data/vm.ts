@@ -1,7 +1,7 @@
 /** `proxwright_vm`: one VM, whether or not Proxwright created it. */
 import { z } from 'zod';
-import { didYouMean } from '../../base/closest.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
+import { didYouMean } from '../../base/text/closest.ts';
 import { readVm } from '../../kinds/vm/observed.ts';
 import { noVisibleVms } from '../../kinds/vm/plan/choose-template.ts';
 import { computed } from '../schema/model.ts';

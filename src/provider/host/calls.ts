@@ -15,8 +15,8 @@ import {
 } from '@bufbuild/protobuf';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
-import { visibleText } from '../../base/safe-text.ts';
 import type { KnownSecrets } from '../../base/secret.ts';
+import { visibleText } from '../../base/text/safe-text.ts';
 import type { Provider } from '../provider.ts';
 import type { Method } from './grpc-server.ts';
 import { type DiagnosticMessage, diagnosticMessage, diagnosticOfThrown } from './messages.ts';

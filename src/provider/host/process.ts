@@ -3,8 +3,8 @@
  * end that leaves no files, and a crash that the user gets to see.
  */
 import { writeSync } from 'node:fs';
-import { visibleText } from '../../base/safe-text.ts';
 import type { KnownSecrets } from '../../base/secret.ts';
+import { visibleText } from '../../base/text/safe-text.ts';
 
 const STDOUT = 1;
 const STDERR = 2;

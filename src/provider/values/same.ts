@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { DesiredEntry, DesiredField } from '../../kinds/vm/desired.ts';
-import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import type { DesiredEntry, DesiredField } from '../../kinds/vm/config/desired.ts';
+import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
 import { isFieldSatisfied, mergedText } from '../../kinds/vm/diff/merge.ts';
 import type { VmFields } from '../../kinds/vm/fields/index.ts';
 import { type CtyValue, isObject, isWhollyKnown } from '../cty/value.ts';

@@ -6,7 +6,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { redact, type Secret } from '../../base/secret.ts';
-import { shellQuoted } from '../../base/shell.ts';
+import { shellQuoted } from '../../base/text/shell.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
 import { PRINT_FINGERPRINT } from '../http/endpoint.ts';
 import { findPhrase, type Phrase } from './phrases.ts';

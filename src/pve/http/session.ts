@@ -9,7 +9,7 @@ import { type Clock, orCanceled, type Ticks } from '../../base/clock.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { Secret } from '../../base/secret.ts';
-import { shellWord } from '../../base/shell.ts';
+import { shellWord } from '../../base/text/shell.ts';
 import { type Answer, decodeAnswer } from '../answer.ts';
 import { type PveVersion, versionSchema } from '../api/shapes.ts';
 import { whereOf } from '../errors/failures.ts';

@@ -20,7 +20,7 @@
 import { splitList, splitProperty } from '../../pve/wire/index.ts';
 import type { Call } from '../core/call.ts';
 import { dieFault, permFault } from '../http/response.ts';
-import { isDriveKey, parseDrive } from '../vm/drive.ts';
+import { isDriveKey, parseDrive } from '../vm/disks/drive.ts';
 import { isServerSince } from '../world/releases.ts';
 import { checkVmPermission } from './checks.ts';
 

@@ -14,7 +14,7 @@ import {
   trySplitVolid,
 } from '../storage/names.ts';
 import { storageConfig } from '../storage/volumes.ts';
-import { type Drive, drivesOf, newVolumeOf, parseDrive } from '../vm/drive.ts';
+import { type Drive, drivesOf, newVolumeOf, parseDrive } from '../vm/disks/drive.ts';
 import { isServerSince } from '../world/releases.ts';
 import type { ContentType, World } from '../world/world.ts';
 

@@ -3,7 +3,7 @@
  * can be read and not changed. Rule [observed 9.2.11]: the answers of a host right after its installation.
  */
 import type { Call, Routes } from '../core/call.ts';
-import { loadVm } from '../vm/config-file.ts';
+import { loadVm } from '../vm/config/config-file.ts';
 import { indexOf } from './indexes.ts';
 
 const none = () => [];

@@ -3,7 +3,7 @@ import type { Call } from '../core/call.ts';
 import type { Task } from '../core/tasks.ts';
 import { isHaManaged } from '../ha/resources.ts';
 import { ApiFault } from '../http/response.ts';
-import { isTemplate } from '../vm/config-file.ts';
+import { isTemplate } from '../vm/config/config-file.ts';
 import type { Vm, World } from '../world/world.ts';
 
 export interface GuestFilter {

@@ -4,7 +4,7 @@ import type { Runtime } from '../core/runtime.ts';
 import type { RawParams } from '../schema/types.ts';
 import { asyncRefusalOf, grant, testCall, testRuntime } from '../testing/access.ts';
 import { answerOf } from '../testing/answer.ts';
-import { createVm, emptyDraft, writtenConfig } from '../vm/config-file.ts';
+import { createVm, emptyDraft, writtenConfig } from '../vm/config/config-file.ts';
 
 let runtime: Runtime;
 const USER = 'who@pve';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ResourceView } from '../api/cluster/resources.ts';
 import { TestBench } from '../testing/bench.ts';
-import { draftOf, saveConfig } from '../vm/config-file.ts';
+import { draftOf, saveConfig } from '../vm/config/config-file.ts';
 import type { Vm } from '../world/world.ts';
 import { observeStatistics } from './statistics.ts';
 

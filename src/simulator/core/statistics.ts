@@ -6,7 +6,7 @@
 import type { Instant } from '../../base/clock.ts';
 import { type Random, randomInteger } from '../../base/random.ts';
 import { type StorageSpace, storageSpace } from '../storage/space.ts';
-import { cpuCount, usedBytes, vmStatus } from '../vm/status.ts';
+import { cpuCount, usedBytes, vmStatus } from '../vm/power/status.ts';
 import type { SimNode, Vm, World } from '../world/world.ts';
 import type { Runtime } from './runtime.ts';
 

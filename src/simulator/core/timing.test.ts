@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import { type Method, TransportFailure, type WireResponse } from '../../base/transport.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
-import { vmLockName } from '../vm/locking.ts';
+import { vmLockName } from '../vm/config/locking.ts';
 import { buildWorld } from '../world/build-world.ts';
 import { DEFAULT_WORLD } from '../world/default-world.ts';
 import { createSimulator } from './simulator.ts';

@@ -7,8 +7,9 @@
  * `when` is a number (the n-th match), `/n` (every n-th), `n%` (by chance) or a duration (at most once in it). The pattern
  * is the end of a path; for tasks it is their type.
  */
-import { closest } from '../../base/closest.ts';
+
 import { ProxwrightError } from '../../base/errors.ts';
+import { closest } from '../../base/text/closest.ts';
 import { ALL_FAULT_KINDS, type FaultRule, faultRuleSchema, isTaskKind } from './rule.ts';
 
 const FORM =

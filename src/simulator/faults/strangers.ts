@@ -6,9 +6,9 @@
 import { USER_CONFIG_LOCK } from '../access/user-config.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { withStorageLock } from '../storage/space.ts';
-import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../vm/config-file.ts';
-import type { ConfigDraft } from '../vm/config-text.ts';
-import { vmLockName, withVmLock } from '../vm/locking.ts';
+import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../vm/config/config-file.ts';
+import type { ConfigDraft } from '../vm/config/config-text.ts';
+import { vmLockName, withVmLock } from '../vm/config/locking.ts';
 import type { Vm } from '../world/world.ts';
 
 /** Keys that take effect at once even while the VM runs; the others would wait in [PENDING]. */

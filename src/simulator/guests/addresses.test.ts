@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEBIAN_DISK, TestBench } from '../testing/bench.ts';
-import { startVm } from '../vm/power.ts';
+import { startVm } from '../vm/power/power.ts';
 import type { Vm } from '../world/world.ts';
 import { guestInterfaces, isPortOpen, linkLocalAddress } from './addresses.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Instant } from '../../base/clock.ts';
 import { formatOfKey, parseProperty } from '../../pve/wire/index.ts';
-import { cloudInitDriveKey } from '../vm/config-file.ts';
+import { cloudInitDriveKey } from '../vm/config/config-file.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 
 export interface GuestState {

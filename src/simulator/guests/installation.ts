@@ -5,7 +5,7 @@
 import type { Runtime } from '../core/runtime.ts';
 import { setUsedBytes } from '../storage/catalogue.ts';
 import { findVolume } from '../storage/volumes.ts';
-import { drivesByBus } from '../vm/drive.ts';
+import { drivesByBus } from '../vm/disks/drive.ts';
 import type { Installation, QemuProcess, Vm, Volume } from '../world/world.ts';
 
 const paused = new WeakMap<QemuProcess, () => void>();

@@ -8,7 +8,7 @@ import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
 import { isHostDirectory } from '../storage/places.ts';
 import { checkStorageEnabled, findVolume } from '../storage/volumes.ts';
-import { defaultBootOrder, drivesByBus, drivesOf, parseDrive } from '../vm/drive.ts';
+import { defaultBootOrder, drivesByBus, drivesOf, parseDrive } from '../vm/disks/drive.ts';
 import { assertMachineVersion } from '../vm/machine.ts';
 import type { GuestProfile, MappingKind, PciDevice, SimNode, Vm, World } from '../world/world.ts';
 import { emulationWarnings } from './emulation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readDisc } from '../storage/iso9660.ts';
+import { readDisc } from '../storage/files/iso9660.ts';
 import { isoImage } from '../testing/storage.ts';
 import { type Seed, seedNetworkOf, seedOf } from './seed.ts';
 

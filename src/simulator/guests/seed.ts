@@ -3,7 +3,7 @@
  * behaviour, not Proxmox's: cloud-init and Talos read the same files, and Talos also takes its machine configuration.
  */
 import { parseAllDocuments } from 'yaml';
-import type { Disc } from '../storage/iso9660.ts';
+import type { Disc } from '../storage/files/iso9660.ts';
 
 export interface Seed {
   readonly hostName: string | undefined;

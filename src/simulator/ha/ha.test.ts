@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TestBench } from '../testing/bench.ts';
-import { stopVm } from '../vm/power.ts';
+import { stopVm } from '../vm/power/power.ts';
 import type { Vm } from '../world/world.ts';
 import { requestHaStart, requestHaStop } from './requests.ts';
 import { wakeHa } from './rounds.ts';

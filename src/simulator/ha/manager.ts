@@ -6,8 +6,8 @@
  */
 import type { Runtime } from '../core/runtime.ts';
 import { migrateVm } from '../vm/migration.ts';
-import { shutdownVm, startVm, stopVm } from '../vm/power.ts';
-import { isPaused } from '../vm/suspend.ts';
+import { shutdownVm, startVm, stopVm } from '../vm/power/power.ts';
+import { isPaused } from '../vm/power/suspend.ts';
 import type { World } from '../world/world.ts';
 import { limitOf, type RequestedState, requestedState } from './resources.ts';
 import type { HaService, ServiceState } from './state.ts';

@@ -2,7 +2,7 @@
 import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';
-import type { PowerRequest } from '../vm/suspend.ts';
+import type { PowerRequest } from '../vm/power/suspend.ts';
 import { wakeHa } from './rounds.ts';
 
 /** Rule [recorded ha-power]: the tool needs a second or more. */

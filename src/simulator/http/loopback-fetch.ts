@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { type IncomingMessage, request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import type { OutsideAnswer } from '../core/runtime.ts';
-import { inspectImage } from '../storage/files.ts';
+import { inspectImage } from '../storage/files/files.ts';
 import type { Compression, RemoteFile, World } from '../world/world.ts';
 
 const ALGORITHMS = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'];

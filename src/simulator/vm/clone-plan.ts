@@ -9,9 +9,9 @@ import { hasFeature } from '../storage/features.ts';
 import { checkStorageEnabled } from '../storage/volumes.ts';
 import { isServerSince } from '../world/releases.ts';
 import type { VmConfigFile, VolumeFormat } from '../world/world.ts';
-import { checkLock, isTemplate, loadVm } from './config-file.ts';
-import { isDriveKey, isNetKey, isUnusedKey } from './config-keys.ts';
-import { type Drive, isPlainCdrom, parseDrive } from './drive.ts';
+import { checkLock, isTemplate, loadVm } from './config/config-file.ts';
+import { isDriveKey, isNetKey, isUnusedKey } from './config/config-keys.ts';
+import { type Drive, isPlainCdrom, parseDrive } from './disks/drive.ts';
 import { printNicWithNewMac } from './machine.ts';
 
 export interface CloneRequest {

@@ -12,11 +12,11 @@ import { volumePath } from '../storage/paths.ts';
 import { activateStorage } from '../storage/space.ts';
 import { findVolume, imageFormat, parseVolumeName, splitVolid, storageConfig } from '../storage/volumes.ts';
 import type { Vm } from '../world/world.ts';
-import { CLOUD_INIT_SIZE_BYTES } from './clone-disk.ts';
-import { cloudInitDriveKey, draftOf, saveConfig } from './config-file.ts';
-import { isNetKey } from './config-keys.ts';
-import type { ConfigDraft } from './config-text.ts';
-import { type Drive, drivesOf } from './drive.ts';
+import { cloudInitDriveKey, draftOf, saveConfig } from './config/config-file.ts';
+import { isNetKey } from './config/config-keys.ts';
+import type { ConfigDraft } from './config/config-text.ts';
+import { CLOUD_INIT_SIZE_BYTES } from './disks/clone-disk.ts';
+import { type Drive, drivesOf } from './disks/drive.ts';
 import { isWindows, parseNic } from './machine.ts';
 
 type Config = ReadonlyMap<string, string>;

@@ -6,9 +6,9 @@ import { dieFault } from '../http/response.ts';
 import { addVolume, removeVolume, volumesOf } from '../storage/catalogue.ts';
 import { findVolume, isBaseInUse, parseVolumeName, storageConfig, volidOf } from '../storage/volumes.ts';
 import type { Vm, Volume } from '../world/world.ts';
-import { checkLock, draftOf, loadVm, saveConfig } from './config-file.ts';
-import { type Drive, drivesOf, printDrive, withOptions } from './drive.ts';
-import { withVmLock } from './locking.ts';
+import { checkLock, draftOf, loadVm, saveConfig } from './config/config-file.ts';
+import { withVmLock } from './config/locking.ts';
+import { type Drive, drivesOf, printDrive, withOptions } from './disks/drive.ts';
 
 export interface MigrationRequest {
   readonly node: string;

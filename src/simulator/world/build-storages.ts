@@ -8,7 +8,7 @@ import { parseSize } from '../../pve/wire/index.ts';
 import { addVolume } from '../storage/catalogue.ts';
 import { type ParsedVolumeName, parseVolumeName } from '../storage/names.ts';
 import { imageFormat } from '../storage/volumes.ts';
-import { drivesOf } from '../vm/drive.ts';
+import { drivesOf } from '../vm/disks/drive.ts';
 import type { Checksums, FileContents, GuestProfile, RemoteFile, Storage, Vm, Volume, VolumeFormat } from './world.ts';
 import type { CompleteWorldFile } from './world-file.ts';
 

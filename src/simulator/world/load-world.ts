@@ -1,7 +1,7 @@
 /** From the text of a world file to a `World`; every complaint names the line it is about. */
 import type { Instant } from '../../base/clock.ts';
-import { closest } from '../../base/closest.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
+import { closest } from '../../base/text/closest.ts';
 import { type Position, parseYaml, type YamlSource } from '../yaml-source.ts';
 import { buildWorld } from './build-world.ts';
 import type { World } from './world.ts';

@@ -5,7 +5,7 @@
 import type { Instant } from '../../base/clock.ts';
 import type { Seed } from '../guests/seed.ts';
 import type { HaState } from '../ha/state.ts';
-import type { Disc } from '../storage/iso9660.ts';
+import type { Disc } from '../storage/files/iso9660.ts';
 
 export interface World {
   readonly version: PveVersion;

@@ -1,11 +1,11 @@
 /** All rules, and how they are run. */
 
 import type { OutputsSpec, ResolvedVm } from '../../kinds/stack.ts';
-import type { Findings } from '../findings.ts';
-import type { Images } from '../images.ts';
 import type { Path } from '../located.ts';
-import type { TemplateCandidate } from '../templates.ts';
-import type { Candidate } from '../vm.ts';
+import type { Findings } from '../problems/findings.ts';
+import type { Images } from '../sections/images.ts';
+import type { TemplateCandidate } from '../sections/templates.ts';
+import type { Candidate } from '../sections/vm.ts';
 import {
   cloudInitNeedsDrive,
   cloudInitSlotIsFree,

@@ -1,9 +1,10 @@
 /** Rules for the virtual machine as a whole: sizes, boot order, firmware, and raw keys. */
-import { didYouMean } from '../../base/closest.ts';
+
 import { advice, setting } from '../../base/hint.ts';
+import { didYouMean } from '../../base/text/closest.ts';
 import { printByteSize } from '../../base/units.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
-import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
 import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../../kinds/vm/fields/rows.ts';
 import { slotsThatStay, type Violation, type VmRule } from './rule.ts';
 

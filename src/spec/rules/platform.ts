@@ -2,7 +2,7 @@
 import { advice, setting } from '../../base/hint.ts';
 import { printByteSize } from '../../base/units.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
-import { desiredConfig } from '../../kinds/vm/desired-config.ts';
+import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
 import { mergedText } from '../../kinds/vm/diff/merge.ts';
 import type { DiskFields } from '../../kinds/vm/fields/disks.ts';
 import { ownDocuments } from '../../kinds/vm/seed/fields.ts';

@@ -3,7 +3,7 @@ import { formatDiagnostic } from '../../base/diagnostics.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { loadStack } from '../load.ts';
 import { type Resolution, resolveStack } from '../resolve.ts';
-import type { VariableInputs } from '../variable-values.ts';
+import type { VariableInputs } from '../variables/values.ts';
 
 export function resolveText(text: string, inputs: VariableInputs = {}): Resolution {
   return resolveStack(loadStack(text, 'stack.yaml'), inputs);

@@ -7,7 +7,7 @@
  */
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { invariant } from '../../base/errors.ts';
-import { parseJson } from '../../base/safe-text.ts';
+import { parseJson } from '../../base/text/safe-text.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
 import { type HeldLease, type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
 import { migrate, SCHEMA_VERSION } from './postgres-schema.ts';

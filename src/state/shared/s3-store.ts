@@ -13,7 +13,7 @@
 import { z } from 'zod';
 import { invariant, ProxwrightError } from '../../base/errors.ts';
 import { type Random, randomHex } from '../../base/random.ts';
-import { parseJson } from '../../base/safe-text.ts';
+import { parseJson } from '../../base/text/safe-text.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
 import { type HeldLease, type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
 import { storeDamaged, storeTooNew } from './retried.ts';

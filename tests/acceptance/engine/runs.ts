@@ -12,9 +12,9 @@ import type { Requirement } from '../../../src/engine/privileges/requirement.ts'
 import { Session } from '../../../src/engine/session.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
 import { machinesOf } from '../../../src/kinds/machines.ts';
-import type { ResolvedSecret } from '../../../src/kinds/vm/desired-config.ts';
+import type { ResolvedSecret } from '../../../src/kinds/vm/config/desired-config.ts';
+import { secretDigest } from '../../../src/kinds/vm/config/secret-values.ts';
 import { secretFieldsOf } from '../../../src/kinds/vm/fields/secrets.ts';
-import { secretDigest } from '../../../src/kinds/vm/secret-values.ts';
 import { createImageSources } from '../../../src/local/image-sources.ts';
 import { tcpPortProbe } from '../../../src/local/port-probe.ts';
 import type { Pve } from '../../../src/pve/index.ts';

@@ -4,7 +4,7 @@
  * up. Nothing is created here.
  */
 import { hasCode } from '../../../src/base/errors.ts';
-import { drivesOf, findCloudInitDrive } from '../../../src/kinds/vm/disks.ts';
+import { drivesOf, findCloudInitDrive } from '../../../src/kinds/vm/config/disks.ts';
 import type { Pve } from '../../../src/pve/index.ts';
 
 const PREFIX = 'PROXWRIGHT_ACCEPTANCE_';

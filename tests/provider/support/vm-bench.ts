@@ -24,7 +24,7 @@ import {
   type World,
 } from '../../../src/simulator/index.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
-import { rolloutOf } from '../../../src/spec/sections.ts';
+import { rolloutOf } from '../../../src/spec/sections/sections.ts';
 import { rolloutSchema } from '../../../src/spec/stack-schema.ts';
 import { labWorld } from '../../simulation/engine/support/lab-world.ts';
 import { MortalProcess } from '../../simulation/engine/support/mortal-process.ts';

@@ -2,8 +2,9 @@
  * What must hold in the world whatever happened to provider processes: what was asked for is there once and finished, what
  * belongs to others is as it was, and nothing is left behind.
  */
+
+import { macsOf } from '../../../src/kinds/vm/config/parts.ts';
 import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
-import { macsOf } from '../../../src/kinds/vm/parts.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 import { overlapping } from '../../simulation/engine/support/invariants.ts';
 import { STRANGERS } from '../../simulation/engine/support/lab-world.ts';

@@ -10,9 +10,9 @@ import { DEFAULT_RETRY, type RetryPolicy, retryWhileBusy } from '../../../src/ba
 import { Secret } from '../../../src/base/secret.ts';
 import type { ActionContext, ActionTimeouts, LastObserved, OpenAct } from '../../../src/kinds/action.ts';
 import { VM_ACTIONS } from '../../../src/kinds/vm/actions/index.ts';
-import type { DesiredDisk, DesiredKey } from '../../../src/kinds/vm/desired.ts';
+import type { DesiredDisk, DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
+import { type PackedEntry, packDesired } from '../../../src/kinds/vm/config/packed.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
-import { type PackedEntry, packDesired } from '../../../src/kinds/vm/packed.ts';
 import { GuestSigns } from '../../../src/kinds/vm/ready/signs.ts';
 import type { VmRecord } from '../../../src/kinds/vm/record.ts';
 import type { VmActionName, VmInputs } from '../../../src/kinds/vm/steps.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
+import type { DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
 import { Bench, CLONE, NOTES, PASSWORD, WEB, wishes } from './bench.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DesiredKey } from '../../../src/kinds/vm/desired.ts';
+import type { DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
 import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
 import { Bench, NOTES, PASSWORD, WEB, wishes } from './bench.ts';
 

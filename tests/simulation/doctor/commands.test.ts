@@ -10,7 +10,7 @@ import type { ExitCode } from '../../../src/cli/command.ts';
 import { AlreadyShown } from '../../../src/cli/command.ts';
 import { runApply } from '../../../src/cli/commands/apply.ts';
 import { runDoctor } from '../../../src/cli/commands/doctor.ts';
-import { runPermissions } from '../../../src/cli/commands/permissions.ts';
+import { runPermissions } from '../../../src/cli/commands/permissions/permissions.ts';
 import { runPlan } from '../../../src/cli/commands/plan.ts';
 import { testDeps } from '../../../src/cli/testing/deps.ts';
 import {

@@ -3,7 +3,7 @@
  * is refused by the plan, with the line; what stands beside a field survives, and raw keys of older files keep working.
  */
 import { describe, expect, it } from 'vitest';
-import { propertyOf } from '../../../src/kinds/vm/parts.ts';
+import { propertyOf } from '../../../src/kinds/vm/config/parts.ts';
 import { parseToken, passwordCredentials } from '../../../src/pve/index.ts';
 import { buildWorld, type WorldFile } from '../../../src/simulator/index.ts';
 import { worldOf } from '../pve8/support/worlds.ts';

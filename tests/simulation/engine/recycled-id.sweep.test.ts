@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Transport } from '../../../src/base/transport.ts';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import type { Vm, World } from '../../../src/simulator/world/world.ts';
 import { byDepth, pointsOf } from '../../support/depth.ts';
 import { lineOf } from './support/carelessness.ts';

@@ -1,7 +1,7 @@
 /** Groups that follow their template: members are replaced in turns once the name means another template. */
 import { describe, expect, it } from 'vitest';
 import { guestState } from '../../../src/simulator/guests/guest.ts';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { pointsOf } from '../../support/depth.ts';
 import { beforehand, complaintsAfter, failuresOf } from './support/invariants.ts';
 import { STRANGERS } from './support/lab-world.ts';

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../../../src/base/diagnostics.ts';
 import { parseToken } from '../../../src/pve/index.ts';
 import { lockVm } from '../../../src/simulator/faults/strangers.ts';
 import { grant } from '../../../src/simulator/testing/access.ts';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { recallState } from '../../../src/state/recall.ts';
 import { labWorld, visit, WEAK } from '../doctor/support/clinic.ts';
 import { type RunEnd, Scene } from './support/scene.ts';

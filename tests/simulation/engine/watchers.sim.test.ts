@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { WireRequest } from '../../../src/base/transport.ts';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import type { TaskRecord } from '../../../src/simulator/world/world.ts';
 import { carelessnessIn, type Exchange } from './support/carelessness.ts';
 import { beforehand, failuresOf, worldComplaints } from './support/invariants.ts';

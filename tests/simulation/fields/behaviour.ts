@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { valueAt } from '../../../src/kinds/fields/field-table.ts';
-import { desiredConfig } from '../../../src/kinds/vm/desired-config.ts';
+import { desiredConfig } from '../../../src/kinds/vm/config/desired-config.ts';
 import { isFieldSatisfied } from '../../../src/kinds/vm/diff/merge.ts';
 import { desiredValue, shownValue } from '../../../src/kinds/vm/diff/shown.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';

@@ -4,7 +4,7 @@ import { recoverState } from '../../../src/engine/import/recover.ts';
 import { emptyState } from '../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { seededRandom } from '../../../src/simulator/index.ts';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { writeState } from '../../../src/state/state-file.ts';
 import { codesOf, failuresOf } from '../engine/support/invariants.ts';
 import { type RunEnd, resolved, Scene, type Snapshot, TOKEN_SECRET } from '../engine/support/scene.ts';

@@ -1,6 +1,6 @@
 /** Whole lives of VMs on every release that differs: made, changed, changed by others, made again, moved, destroyed. */
 import { describe, expect, it } from 'vitest';
-import { draftOf, saveConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { beforehand, complaintsAfter, complaintsAfterDestroy, failuresOf } from '../engine/support/invariants.ts';
 import { Scene } from '../engine/support/scene.ts';
 import { FIVE_VMS, FIVE_VMS_CHANGED, MIXED, MIXED_CHANGED } from '../engine/support/stacks.ts';

@@ -15,7 +15,7 @@ import {
   seededRandom,
   VirtualClock,
 } from '../../../src/simulator/index.ts';
-import { draftOf, writtenConfig } from '../../../src/simulator/vm/config-file.ts';
+import { draftOf, writtenConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
 import { MemoryStore } from '../../../src/state/memory-store.ts';
 import { readState } from '../../../src/state/state-file.ts';

@@ -4,7 +4,7 @@ import { counted } from '../../../base/units.ts';
 import type { Observed } from '../../../kinds/observed.ts';
 import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../kinds/pci-mapping/mapping.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
-import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { type Load, loadOf } from '../../../kinds/vm/placement/load.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import type { VmEntry } from '../../../pve/index.ts';

@@ -2,7 +2,7 @@
 
 import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
-import { shellWord } from '../../../base/shell.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import { counted, printDuration } from '../../../base/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { PRINT_FINGERPRINT } from '../../../pve/http/endpoint.ts';

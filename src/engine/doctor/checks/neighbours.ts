@@ -10,7 +10,7 @@ import {
   baseOf,
   comparedWith,
   notCompared,
-} from '../../../kinds/vm/plan/addresses.ts';
+} from '../../../kinds/vm/plan/checks/addresses.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';

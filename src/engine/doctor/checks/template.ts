@@ -5,8 +5,8 @@
 
 import type { TemplateCandidate } from '../../../kinds/observed.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
-import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../kinds/vm/disks.ts';
-import { propertyOf } from '../../../kinds/vm/parts.ts';
+import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../kinds/vm/config/disks.ts';
+import { propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { readyChecks } from '../../../kinds/vm/ready/checks.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';

@@ -2,7 +2,7 @@
 import { formatDiagnostic } from '../../../base/diagnostics.ts';
 import type { Neighbours, Observed, StorageRow, TemplateCandidate } from '../../../kinds/observed.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
-import { addressesOf } from '../../../kinds/vm/neighbours.ts';
+import { addressesOf } from '../../../kinds/vm/observe/neighbours.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { emptyVm } from '../../../kinds/vm/privileges/forecast.ts';
 import type { Vmid } from '../../../pve/index.ts';

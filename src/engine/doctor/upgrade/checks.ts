@@ -4,8 +4,8 @@
  */
 
 import type { Instant } from '../../../base/clock.ts';
-import { shellWord } from '../../../base/shell.ts';
-import { drivesOf } from '../../../kinds/vm/disks.ts';
+import { shellWord } from '../../../base/text/shell.ts';
+import { drivesOf } from '../../../kinds/vm/config/disks.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import {
   BEHAVIOURS,

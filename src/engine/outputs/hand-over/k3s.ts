@@ -3,7 +3,7 @@
  * client of the person who runs it; Proxwright itself never connects to guests.
  */
 import { advice, setting } from '../../../base/hint.ts';
-import { commentText, shellQuoted } from '../../../base/shell.ts';
+import { commentText, shellQuoted } from '../../../base/text/shell.ts';
 import type { StackOutputs, VmView } from '../outputs.ts';
 import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
 

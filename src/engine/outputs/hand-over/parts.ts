@@ -4,7 +4,7 @@
  */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Hint } from '../../../base/hint.ts';
-import { commentText, shellQuoted } from '../../../base/shell.ts';
+import { commentText, shellQuoted } from '../../../base/text/shell.ts';
 import { CONTRACT_VERSION } from '../contract.ts';
 import type { StackOutputs, VmView } from '../outputs.ts';
 

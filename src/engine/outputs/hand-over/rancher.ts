@@ -3,7 +3,7 @@
  * are for clusters that Rancher creates; Rancher shows the command to run on each of them.
  */
 
-import { shellQuoted } from '../../../base/shell.ts';
+import { shellQuoted } from '../../../base/text/shell.ts';
 import type { StackOutputs } from '../outputs.ts';
 import { k3sParts, noServers, targetOf, targetPart } from './k3s.ts';
 import { addressOf, addressPart, arrayPart, scriptOf } from './parts.ts';

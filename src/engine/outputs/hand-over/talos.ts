@@ -3,7 +3,7 @@
  * role, bootstraps once, and fetches the kubeconfig. talosctl generates the secrets in a folder of the user.
  */
 
-import { shellQuoted } from '../../../base/shell.ts';
+import { shellQuoted } from '../../../base/text/shell.ts';
 import { isControlPlane, type StackOutputs } from '../outputs.ts';
 import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
-import { shellWord } from '../../../base/shell.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
 import { isSameFile } from '../record.ts';

@@ -4,20 +4,20 @@
  * VM back and compares everything; only then is it complete and may be started.
  */
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
-import { exactText } from '../../../base/exact-text.ts';
+import { exactText } from '../../../base/text/exact-text.ts';
 import { printByteSize } from '../../../base/units.ts';
 import { type FormParams, isConnectionLost, isOutcomeUnknown, printSize } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
-import type { DesiredValue } from '../desired.ts';
+import type { DesiredValue } from '../config/desired.ts';
+import { isDriveKey, parseDrive } from '../config/disks.ts';
+import { unpackDesired } from '../config/packed.ts';
+import { macsOf } from '../config/parts.ts';
+import { type ConfigWrite, configureWrites } from '../config/writes.ts';
 import { actualOf, mergedText, unsatisfied } from '../diff/merge.ts';
-import { isDriveKey, parseDrive } from '../disks.ts';
 import { vmName } from '../identity.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { withoutLineage } from '../ownership.ts';
-import { unpackDesired } from '../packed.ts';
-import { macsOf } from '../parts.ts';
 import type { ConfigureInput, ResizeInput, VerifyInput } from '../steps.ts';
-import { type ConfigWrite, configureWrites } from '../writes.ts';
 import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
 import { nameLeftSources } from './move-disk.ts';
 import { isTaskUnended, runTask } from './tasks.ts';

@@ -3,7 +3,7 @@ import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import { fromWireBoolean } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
-import { drivesOf } from '../disks.ts';
+import { drivesOf } from '../config/disks.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { isCreationUnfinished } from '../record.ts';

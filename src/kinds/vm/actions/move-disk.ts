@@ -4,10 +4,10 @@
  */
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import type { Action, ActionContext } from '../../action.ts';
-import { formatOfVolume, parseDrive, storageOf } from '../disks.ts';
+import { formatOfVolume, parseDrive, storageOf } from '../config/disks.ts';
+import { printPropertyOf, propertyOf } from '../config/parts.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
-import { printPropertyOf, propertyOf } from '../parts.ts';
 import type { MoveDiskInput } from '../steps.ts';
 import { forgetObserved, inRounds, lastLook, patiently } from './look.ts';
 import { runTask } from './tasks.ts';

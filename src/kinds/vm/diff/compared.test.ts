@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { desiredConfig } from '../desired-config.ts';
+import { desiredConfig } from '../config/desired-config.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
 import { observedVm } from '../testing/server.ts';
 import { comparedFields } from './diff.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../base/secret.ts';
-import { appliedValues, type DesiredConfig, type DesiredField } from '../desired.ts';
-import { type DesiredContext, desiredConfig } from '../desired-config.ts';
+import { appliedValues, type DesiredConfig, type DesiredField } from '../config/desired.ts';
+import { type DesiredContext, desiredConfig } from '../config/desired-config.ts';
+import { secretDigest } from '../config/secret-values.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
-import { secretDigest } from '../secret-values.ts';
 import { observedVm } from '../testing/server.ts';
 import { diffVm, verifyVm } from './diff.ts';
 

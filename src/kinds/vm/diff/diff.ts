@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { byCodeUnit } from '../../../pve/wire/index.ts';
-import type { DesiredConfig, DesiredEntry, DesiredField } from '../desired.ts';
-import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../disks.ts';
+import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
+import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../config/disks.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
 import { actualOf, isFieldSatisfied, isSatisfied, mergedText } from './merge.ts';

@@ -7,10 +7,10 @@
 import { fromWireBoolean, parseBootOrder } from '../../../pve/wire/index.ts';
 import type { FieldChange } from '../../fields/field.ts';
 import { hotplugFeatures } from '../../fields/words.ts';
-import { isDriveKey, isFixedDrive, parseDrive } from '../disks.ts';
+import { isDriveKey, isFixedDrive, parseDrive } from '../config/disks.ts';
+import { propertyOf } from '../config/parts.ts';
 import { hotplugDisk } from '../fields/effects.ts';
 import { rowsOfKey, type WireRow } from '../fields/rows.ts';
-import { propertyOf } from '../parts.ts';
 
 export interface KeyChange {
   readonly key: string;

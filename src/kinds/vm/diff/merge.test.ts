@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { DesiredEntry, DesiredField, DesiredKey } from '../desired.ts';
+import type { DesiredEntry, DesiredField, DesiredKey } from '../config/desired.ts';
 import { actualOf, isDevice, isFieldSatisfied, isSatisfied, mergedText, unsatisfied } from './merge.ts';
 
 const property = (set: Record<string, string | undefined>, base?: string): DesiredKey & { kind: 'property' } => ({

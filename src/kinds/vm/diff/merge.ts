@@ -5,7 +5,7 @@
  */
 import { assertNever } from '../../../base/errors.ts';
 import { compareConfigValue, describeConfigKey, equalDescription } from '../../../pve/wire/index.ts';
-import type { DesiredEntry, DesiredField, DesiredKey, DesiredValue } from '../desired.ts';
+import type { DesiredEntry, DesiredField, DesiredKey, DesiredValue } from '../config/desired.ts';
 import {
   findCloudInitDrive,
   isCdromPartSatisfied,
@@ -15,9 +15,9 @@ import {
   mergedCdrom,
   mergedDisk,
   parseDrive,
-} from '../disks.ts';
+} from '../config/disks.ts';
+import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from '../config/parts.ts';
 import { appendOwnership, ownershipLines, stripOwnership, withoutLineage } from '../ownership.ts';
-import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from '../parts.ts';
 
 /** Everything but secrets, whose values are only ever sent. */
 export type Mergeable = Exclude<DesiredKey, { readonly kind: 'secret' }>;

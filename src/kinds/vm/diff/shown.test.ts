@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../../base/secret.ts';
-import type { DesiredField, DesiredKey } from '../desired.ts';
+import type { DesiredField, DesiredKey } from '../config/desired.ts';
 import { desiredValue, MASK, shownValue } from './shown.ts';
 
 const LINE = 'proxwright: stack=k address=vm.web vmid=101 uuid=3-4';

@@ -2,10 +2,10 @@
 
 import { describeConfigKey } from '../../../pve/wire/index.ts';
 import { wordsOfText } from '../../fields/words.ts';
-import type { DesiredEntry, DesiredField } from '../desired.ts';
-import { diskPartText } from '../disks.ts';
+import type { DesiredEntry, DesiredField } from '../config/desired.ts';
+import { diskPartText } from '../config/disks.ts';
+import { defaultOfPart, propertyOf } from '../config/parts.ts';
 import { ownershipLines, stripOwnership } from '../ownership.ts';
-import { defaultOfPart, propertyOf } from '../parts.ts';
 import { isDevice } from './merge.ts';
 
 export const MASK = '•••';

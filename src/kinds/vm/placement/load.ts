@@ -1,6 +1,7 @@
 /** What a VM takes of its node while it runs. */
+
+import { propertyOf } from '../config/parts.ts';
 import type { VmFields } from '../fields/index.ts';
-import { propertyOf } from '../parts.ts';
 
 const MIB = 1024 ** 2;
 /** Proxmox's default. */

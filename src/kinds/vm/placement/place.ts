@@ -2,15 +2,16 @@
  * The nodes of a stack's VMs: those that exist stay, one whose creation was begun keeps its node, and the plan chooses for
  * the others among the nodes that can really take them. Pure.
  */
-import { closest } from '../../../base/closest.ts';
+
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { closest } from '../../../base/text/closest.ts';
 import { counted } from '../../../base/units.ts';
 import type { PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
-import { checkPlace, countNeeds, type Findings, isThin } from '../plan/checks.ts';
+import { checkPlace, countNeeds, type Findings, isThin } from '../plan/checks/checks.ts';
 import { chooseTemplate } from '../plan/choose-template.ts';
 import { whereOf } from '../where.ts';
 import { candidatesOf, NODE_NOT_CHOSEN } from './candidates.ts';

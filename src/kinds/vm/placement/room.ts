@@ -2,7 +2,7 @@
 import type { Observed } from '../../observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import { effectiveValues } from '../observed.ts';
-import { baseOf } from '../plan/addresses.ts';
+import { baseOf } from '../plan/checks/addresses.ts';
 import { NODE_NOT_CHOSEN } from './candidates.ts';
 import type { PlacementNode } from './ledger.ts';
 import { type Load, loadOf } from './load.ts';

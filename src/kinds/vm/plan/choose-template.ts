@@ -1,8 +1,9 @@
 /** Finds the template that `clone.template` names, or says why there is none. */
-import { closest } from '../../../base/closest.ts';
+
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, type Hint, type HintPart, setting } from '../../../base/hint.ts';
+import { closest } from '../../../base/text/closest.ts';
 import type { GuestRow, Observed, TemplateCandidate } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { templateKey } from '../../template/reference.ts';

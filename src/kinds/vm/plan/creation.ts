@@ -2,17 +2,17 @@
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import type { DesiredConfig } from '../desired.ts';
+import type { DesiredConfig } from '../config/desired.ts';
+import { drivesOf } from '../config/disks.ts';
+import { inheritedDevices } from '../config/inherited.ts';
+import { packDesired, withoutSeed } from '../config/packed.ts';
+import { printPropertyOf } from '../config/parts.ts';
 import { type Difference, diffVm } from '../diff/diff.ts';
-import { drivesOf } from '../disks.ts';
 import { diffHa } from '../ha.ts';
-import { inheritedDevices } from '../inherited.ts';
 import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
-import { packDesired, withoutSeed } from '../packed.ts';
-import { printPropertyOf } from '../parts.ts';
 import { type CloneInput, type IdChoice, vmStep } from '../steps.ts';
-import { checkVm, type Findings, hasNode } from './checks.ts';
+import { checkVm, type Findings, hasNode } from './checks/checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
 import {
   applied,

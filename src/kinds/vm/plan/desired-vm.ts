@@ -8,17 +8,17 @@ import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import { appliedValues, type DesiredConfig, type DesiredEntry } from '../desired.ts';
-import { desiredConfig, type ResolvedSecret } from '../desired-config.ts';
+import { appliedValues, type DesiredConfig, type DesiredEntry } from '../config/desired.ts';
+import { desiredConfig, type ResolvedSecret } from '../config/desired-config.ts';
 import type { Difference } from '../diff/diff.ts';
 import { printOwnership } from '../ownership.ts';
 import { readyChecks } from '../ready/checks.ts';
 import type { VmRecord } from '../record.ts';
 import { seedFieldsOf } from '../seed/fields.ts';
+import { seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import type { PlannedIds } from './planned-ids.ts';
-import { seedPlace } from './seed-place.ts';
 
 export interface VmPlanInput {
   readonly stackName: string;

@@ -6,12 +6,12 @@ import { printByteSize } from '../../../base/units.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import type { DesiredConfig, DesiredEntry } from '../desired.ts';
+import type { DesiredConfig, DesiredEntry } from '../config/desired.ts';
+import { type Drive, findCloudInitDrive, movesOnlyOffline, parseDrive, storageOf } from '../config/disks.ts';
 import type { Difference } from '../diff/diff.ts';
 import { actualOf } from '../diff/merge.ts';
-import { type Drive, findCloudInitDrive, movesOnlyOffline, parseDrive, storageOf } from '../disks.ts';
 import { type MoveDiskInput, vmStep } from '../steps.ts';
-import { type Findings, isThin, needRoom } from './checks.ts';
+import { type Findings, isThin, needRoom } from './checks/checks.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
 export interface DiskMove extends MoveDiskInput {

@@ -6,19 +6,19 @@ import type { Observed, ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { heldVolumes } from '../actions/seed.ts';
-import type { DesiredConfig, DesiredEntry } from '../desired.ts';
+import type { DesiredConfig, DesiredEntry } from '../config/desired.ts';
+import { volumesOf } from '../config/disks.ts';
+import { inheritedDevices } from '../config/inherited.ts';
+import { packDesired, withoutSeed } from '../config/packed.ts';
+import { isPartSatisfied, propertyOf } from '../config/parts.ts';
+import { resizesAfterMaking, resizesNeeded } from '../config/writes.ts';
 import { type Difference, diffVm, type Recorded } from '../diff/diff.ts';
-import { volumesOf } from '../disks.ts';
 import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha.ts';
-import { inheritedDevices } from '../inherited.ts';
-import { comparableHa, observedHa } from '../observe-ha.ts';
+import { comparableHa, observedHa } from '../observe/ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
-import { packDesired, withoutSeed } from '../packed.ts';
-import { isPartSatisfied, propertyOf } from '../parts.ts';
 import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { type StopInput, vmStep } from '../steps.ts';
-import { resizesAfterMaking, resizesNeeded } from '../writes.ts';
-import { checkVm, type Findings } from './checks.ts';
+import { checkVm, type Findings } from './checks/checks.ts';
 import {
   applied,
   desiredConfigOf,

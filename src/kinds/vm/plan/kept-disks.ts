@@ -9,7 +9,7 @@ import { advice, command, setting } from '../../../base/hint.ts';
 import { printByteSize } from '../../../base/units.ts';
 import type { ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
-import { type DestroyedVolume, volumesOf } from '../disks.ts';
+import { type DestroyedVolume, volumesOf } from '../config/disks.ts';
 import { effectiveValues } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import { whereOf } from '../where.ts';

@@ -8,12 +8,12 @@ import { mappingsUsed } from '../../pci-mapping/plan.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { neededTemplates, templateToken } from '../../template/in-stack.ts';
-import type { ResolvedSecret } from '../desired-config.ts';
+import type { ResolvedSecret } from '../config/desired-config.ts';
+import { unreadDirectories } from '../observe/shared-directories.ts';
 import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
 import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
-import { unreadDirectories } from '../shared-directories.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import {
@@ -23,16 +23,16 @@ import {
   comparedWith,
   newAddresses,
   notComparedWarning,
-} from './addresses.ts';
-import { checkRoom, checkVm } from './checks.ts';
+} from './checks/addresses.ts';
+import { checkRoom, checkVm } from './checks/checks.ts';
+import { forkedVms, forkProblem } from './checks/forks.ts';
+import { halfMadeProblem, halfMadeVms, lockWarnings } from './checks/locks.ts';
+import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
+import { uncheckedModel } from './checks/processors.ts';
 import type { VmPlan } from './desired-vm.ts';
-import { forkedVms, forkProblem } from './forks.ts';
 import { keptProblem, keptVolumes } from './kept-disks.ts';
-import { halfMadeProblem, halfMadeVms, lockWarnings } from './locks.ts';
-import { lostProblem, lostVms, matchesExactly } from './lost-vms.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
-import { uncheckedModel } from './processors.ts';
 import { destroyed, removedMachines } from './removal.ts';
 import { inRolls } from './roll.ts';
 import { followsTemplate, rebuiltTemplates } from './template-change.ts';

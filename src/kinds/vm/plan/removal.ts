@@ -10,14 +10,14 @@ import type { ObservedVm } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import { volumesOf } from '../disks.ts';
+import { volumesOf } from '../config/disks.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import { effectiveValues } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
-import { forkedVms, forkProblem } from './forks.ts';
+import { forkedVms, forkProblem } from './checks/forks.ts';
+import { lostProblem, lostVms } from './checks/lost-vms.ts';
 import { keptProblem, keptVolumes } from './kept-disks.ts';
-import { lostProblem, lostVms } from './lost-vms.ts';
 import { formerAddress } from './moves.ts';
 import { waitOrder } from './wait-order.ts';
 

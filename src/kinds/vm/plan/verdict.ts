@@ -6,7 +6,7 @@ import type { ResolvedVm } from '../../stack.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import type { VmRecord } from '../record.ts';
 import { whereOf } from '../where.ts';
-import type { Findings } from './checks.ts';
+import type { Findings } from './checks/checks.ts';
 import { planCreation } from './creation.ts';
 import type { VmPlan, VmPlanInput } from './desired-vm.ts';
 

@@ -1,8 +1,8 @@
 /** What writing a configuration needs, key by key: for an existing VM, a new one, and a clone. */
 import type { Secret } from '../../../base/secret.ts';
 import { splitList } from '../../../pve/wire/index.ts';
-import { isDriveKey } from '../disks.ts';
-import type { ConfigWrite } from '../writes.ts';
+import { isDriveKey } from '../config/disks.ts';
+import type { ConfigWrite } from '../config/writes.ts';
 import {
   bridgeNeeds,
   copyNeeds,

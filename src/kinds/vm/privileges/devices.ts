@@ -1,7 +1,7 @@
 /** What drives, NICs, host devices and CPU models need: on the VM, on storages, on networks and on mappings. */
 import { parseVolume, storageOfVolume } from '../../../pve/wire/index.ts';
-import { type Drive, drivesOf, parseDrive } from '../disks.ts';
-import { propertyOf } from '../parts.ts';
+import { type Drive, drivesOf, parseDrive } from '../config/disks.ts';
+import { propertyOf } from '../config/parts.ts';
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules, rootOnly } from './need.ts';
 
 const ALLOCATE = 'Datastore.AllocateSpace';

@@ -4,7 +4,7 @@ import type { Where } from '../../../base/diagnostics.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
 import type { ResolvedVm } from '../../stack.ts';
-import { desiredConfig } from '../desired-config.ts';
+import { desiredConfig } from '../config/desired-config.ts';
 import { whereOf } from '../where.ts';
 import type { Cause } from './need.ts';
 

@@ -3,14 +3,14 @@
  * enough to know what the next step will write; nothing is ever written from it.
  */
 import { Secret } from '../../../base/secret.ts';
-import type { DesiredValue } from '../desired.ts';
-import { isDriveKey, parseDrive } from '../disks.ts';
+import type { DesiredValue } from '../config/desired.ts';
+import { isDriveKey, parseDrive } from '../config/disks.ts';
+import { type PackedEntry, unpackDesired } from '../config/packed.ts';
+import { printPropertyOf, propertyOf } from '../config/parts.ts';
+import { type ConfigWrite, creationValues } from '../config/writes.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
-import { type PackedEntry, unpackDesired } from '../packed.ts';
-import { printPropertyOf, propertyOf } from '../parts.ts';
 import type { CloneInput } from '../steps.ts';
-import { type ConfigWrite, creationValues } from '../writes.ts';
 import type { AclPath, OneOf } from './need.ts';
 
 export interface VmForecast {

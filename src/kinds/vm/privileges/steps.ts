@@ -2,10 +2,10 @@
  * What each step of a VM needs. The map is total: the compiler refuses a new action until it says what it needs. Each step
  * is judged on the VM as the steps before it will have left it.
  */
-import { parseDrive } from '../disks.ts';
+import { parseDrive } from '../config/disks.ts';
+import { type ConfigWrite, configureWrites, creationValues } from '../config/writes.ts';
 import { effectiveValues } from '../observed.ts';
 import type { ConfigureInput, VmActionName, VmInputs } from '../steps.ts';
-import { type ConfigWrite, configureWrites, creationValues } from '../writes.ts';
 import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
 import {

@@ -6,10 +6,10 @@ import { advice, type Hint, setting } from '../../../base/hint.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import { fromWireBoolean, splitProperty } from '../../../pve/wire/index.ts';
 import type { Observed, StorageRow } from '../../observed.ts';
-import { type Drive, drivesOf, parseDrive } from '../disks.ts';
+import { type Drive, drivesOf, parseDrive } from '../config/disks.ts';
+import { propertyOf } from '../config/parts.ts';
 import { taskName, unlockHint } from '../lock.ts';
 import type { VmObserved } from '../observed.ts';
-import { propertyOf } from '../parts.ts';
 
 /** A VM of the stack, and what decides how it can be moved. */
 export interface Mover {

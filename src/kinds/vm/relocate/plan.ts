@@ -2,9 +2,10 @@
  * `drain` and `rebalance` as plans: which VMs of the stack move, where to and why, how each of them moves, and what
  * prevents it. Nothing but moves: what else the file says waits for an apply. Pure.
  */
-import { closest } from '../../../base/closest.ts';
+
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { closest } from '../../../base/text/closest.ts';
 import { counted } from '../../../base/units.ts';
 import type { KindPlan, RelocateContext, ResourcePlan } from '../../kind.ts';
 import { NOTHING_PLANNED } from '../../kind.ts';

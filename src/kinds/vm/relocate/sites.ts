@@ -5,7 +5,7 @@ import type { GuestRow, Observed } from '../../observed.ts';
 import { mappedPaths } from '../../pci-mapping/mapping.ts';
 import type { Estate, PlacementNode, Site } from '../placement/ledger.ts';
 import { zonesByNode } from '../placement/room.ts';
-import { isThin } from '../plan/checks.ts';
+import { isThin } from '../plan/checks/checks.ts';
 import { bridgesOf, copiedVolumes, type Mover, mappingOf, storageRefusal, storedDrives } from './obstacles.ts';
 
 interface SiteOptions {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { printByteSize } from '../../../base/units.ts';
-import { type Drive, drivesOf } from '../disks.ts';
+import { type Drive, drivesOf } from '../config/disks.ts';
 import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';
 

@@ -5,7 +5,7 @@
 
 import fc from 'fast-check';
 import { printByteSize } from '../../../base/units.ts';
-import { drivesOf } from '../disks.ts';
+import { drivesOf } from '../config/disks.ts';
 import { type HaFields, haFields } from '../fields/ha.ts';
 import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
 import { appliedHa } from '../ha.ts';

@@ -3,10 +3,10 @@
  * field. For tests that no drift is missed.
  */
 import { canonicalProperty, compareConfigValue, describeConfigKey, formatOfKey } from '../../../pve/wire/index.ts';
-import type { DesiredConfig, DesiredEntry, DesiredField } from '../desired.ts';
-import { findCloudInitDrive } from '../disks.ts';
+import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
+import { findCloudInitDrive } from '../config/disks.ts';
+import { printPropertyOf, propertyOf } from '../config/parts.ts';
 import { appendOwnership, stripOwnership } from '../ownership.ts';
-import { printPropertyOf, propertyOf } from '../parts.ts';
 
 export interface ForeignChange {
   readonly path: string;

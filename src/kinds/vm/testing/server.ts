@@ -13,10 +13,10 @@ import {
   printSize,
   printTags,
 } from '../../../pve/wire/index.ts';
-import { isDriveKey, parseDrive } from '../disks.ts';
+import { isDriveKey, parseDrive } from '../config/disks.ts';
+import { printPropertyOf, propertyOf } from '../config/parts.ts';
+import type { ConfigWrite, Resize } from '../config/writes.ts';
 import type { VmObserved } from '../observed.ts';
-import { printPropertyOf, propertyOf } from '../parts.ts';
-import type { ConfigWrite, Resize } from '../writes.ts';
 
 type Values = ReadonlyMap<string, string>;
 

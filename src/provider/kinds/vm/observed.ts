@@ -2,15 +2,15 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import { fieldsOfVm, type Observed, observe } from '../../../engine/index.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { findCloudInitDrive } from '../../../kinds/vm/config/disks.ts';
+import { macsOf } from '../../../kinds/vm/config/parts.ts';
 import { diffVm } from '../../../kinds/vm/diff/diff.ts';
-import { findCloudInitDrive } from '../../../kinds/vm/disks.ts';
 import type { VmFields } from '../../../kinds/vm/fields/index.ts';
 import { writtenHa } from '../../../kinds/vm/ha.ts';
 import { notOurs, sameVm } from '../../../kinds/vm/identity.ts';
 import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
-import { observedHa } from '../../../kinds/vm/observe-ha.ts';
+import { observedHa } from '../../../kinds/vm/observe/ha.ts';
 import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
-import { macsOf } from '../../../kinds/vm/parts.ts';
 import { desiredConfigOf } from '../../../kinds/vm/plan/desired-vm.ts';
 import { haDifferences } from '../../../kinds/vm/plan/existing.ts';
 import { managedNic, staticAddresses } from '../../../kinds/vm/ready/checks.ts';

@@ -4,10 +4,10 @@
  */
 import { RunMemory, runStep } from '../../../engine/index.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
+import type { PackedEntry } from '../../../kinds/vm/config/packed.ts';
+import { macsOf } from '../../../kinds/vm/config/parts.ts';
 import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { findOwnership } from '../../../kinds/vm/ownership.ts';
-import type { PackedEntry } from '../../../kinds/vm/packed.ts';
-import { macsOf } from '../../../kinds/vm/parts.ts';
 import { managedNic } from '../../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';

@@ -1,8 +1,8 @@
 /** The schema of `proxwright_vm`: the field table of a VM, what only a host's configuration has, and what the server fills in. */
 import { printByteSize } from '../../../base/units.ts';
-import { drivesOf } from '../../../kinds/vm/disks.ts';
+import { drivesOf } from '../../../kinds/vm/config/disks.ts';
+import { macsOf, propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { effectiveValues, type VmObserved } from '../../../kinds/vm/observed.ts';
-import { macsOf, propertyOf } from '../../../kinds/vm/parts.ts';
 import { storageOfVolume } from '../../../pve/index.ts';
 import type { Subject } from '../../adapter/outcome.ts';
 import { type TimeoutWords, timeoutsAttribute } from '../../adapter/timeouts.ts';

@@ -3,7 +3,7 @@ import type { Call, CallTo, Routes } from '../../core/call.ts';
 import type { Task } from '../../core/tasks.ts';
 import { dieFault } from '../../http/response.ts';
 import type { RawParams } from '../../schema/types.ts';
-import { isPaused } from '../../vm/suspend.ts';
+import { isPaused } from '../../vm/power/suspend.ts';
 import type { Vm } from '../../world/world.ts';
 import { configuredWorkers, refusalText, runBatches, selectGuests, startupOf } from '../guest-batches.ts';
 import { indexOf } from '../indexes.ts';

@@ -4,7 +4,13 @@
  */
 import { randomInteger, seededRandom } from '../../../../src/base/random.ts';
 import { FAULT_KINDS } from '../../../../src/simulator/index.ts';
-import { createVm, draftOf, emptyDraft, saveConfig, writtenConfig } from '../../../../src/simulator/vm/config-file.ts';
+import {
+  createVm,
+  draftOf,
+  emptyDraft,
+  saveConfig,
+  writtenConfig,
+} from '../../../../src/simulator/vm/config/config-file.ts';
 import { lineOf } from './carelessness.ts';
 import { cell, isPossible, SCENARIOS } from './cells.ts';
 import { beforehand, codesOf, complaintsAfter, failuresOf } from './invariants.ts';

@@ -1,6 +1,6 @@
 /** What somebody with a shell on the host does to a VM. */
 import { ApiFault } from '../../../../src/simulator/http/response.ts';
-import { draftOf, saveConfig } from '../../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../../src/simulator/vm/config/config-file.ts';
 import type { Vm } from '../../../../src/simulator/world/world.ts';
 
 /** Another client edits the file; what the server could not even read is no such edit. */

@@ -6,8 +6,8 @@
 
 import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
+import { propertyOf } from '../../../../src/kinds/vm/config/parts.ts';
 import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';
-import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
 import { OTHER_USER } from '../../../../src/simulator/faults/strangers.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
 import { readRuns } from '../../../../src/state/journal.ts';

@@ -22,7 +22,7 @@ import type { RelocateOptions } from '../../../../src/kinds/kind.ts';
 import { machinesOf } from '../../../../src/kinds/machines.ts';
 import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
-import type { ResolvedSecret } from '../../../../src/kinds/vm/desired-config.ts';
+import type { ResolvedSecret } from '../../../../src/kinds/vm/config/desired-config.ts';
 import { type SecretField, secretFieldsOf } from '../../../../src/kinds/vm/fields/secrets.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';

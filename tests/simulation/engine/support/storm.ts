@@ -4,7 +4,7 @@
  */
 import { passwordCredentials } from '../../../../src/pve/index.ts';
 import { type Strike, seededRandom } from '../../../../src/simulator/index.ts';
-import { draftOf, saveConfig } from '../../../../src/simulator/vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../../src/simulator/vm/config/config-file.ts';
 import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy } from './invariants.ts';
 import { type RunEnd, Scene, type SceneOptions } from './scene.ts';
 import { shrink } from './shrink.ts';

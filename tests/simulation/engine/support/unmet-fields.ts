@@ -2,12 +2,12 @@
 import { type Address, kindOf } from '../../../../src/base/address.ts';
 import { machinesOf } from '../../../../src/kinds/machines.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../../src/kinds/stack.ts';
-import { desiredConfig, type ResolvedSecret } from '../../../../src/kinds/vm/desired-config.ts';
+import { desiredConfig, type ResolvedSecret } from '../../../../src/kinds/vm/config/desired-config.ts';
+import { propertyOf } from '../../../../src/kinds/vm/config/parts.ts';
 import { actualOf, unsatisfied } from '../../../../src/kinds/vm/diff/merge.ts';
 import { effectiveValues, observedOf } from '../../../../src/kinds/vm/observed.ts';
 import { printOwnership } from '../../../../src/kinds/vm/ownership.ts';
-import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
-import { seedPlace } from '../../../../src/kinds/vm/plan/seed-place.ts';
+import { seedPlace } from '../../../../src/kinds/vm/seed/seed-place.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
 import type { Unmet } from './carelessness.ts';
 

@@ -9,7 +9,7 @@ import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import { guestOf } from '../../../../src/kinds/template/building.ts';
 import { type TemplateGuest, templateFaults } from '../../../../src/kinds/template/health.ts';
-import { propertyOf } from '../../../../src/kinds/vm/parts.ts';
+import { propertyOf } from '../../../../src/kinds/vm/config/parts.ts';
 import type { Vm, World } from '../../../../src/simulator/world/world.ts';
 import { failuresOf, overlapping } from '../../engine/support/invariants.ts';
 import { orphans, volumesOf } from '../../engine/support/picture.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RawParams } from '../../../schema/types.ts';
 import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
-import { draftOf, saveConfig } from '../../../vm/config-file.ts';
-import { startVm } from '../../../vm/power.ts';
+import { draftOf, saveConfig } from '../../../vm/config/config-file.ts';
+import { startVm } from '../../../vm/power/power.ts';
 
 const BASE = '/nodes/{node}/qemu/{vmid}/agent';
 const DEBIAN = { memory: '64', kvm: '0', agent: '1', boot: 'order=scsi0', scsi0: DEBIAN_DISK, name: 'web' };

@@ -4,9 +4,9 @@ import { type AgentSession, agentCommand, executionStatus, startExecution } from
 import { agentUpAt, guestState } from '../../../guests/guest.ts';
 import { readGuestFile, writeGuestFile } from '../../../guests/programs.ts';
 import { ApiFault, dieFault } from '../../../http/response.ts';
-import { loadVm } from '../../../vm/config-file.ts';
-import { AGENT_PING_WAIT_MS, pressPowerButton } from '../../../vm/power.ts';
-import { suspendProcess } from '../../../vm/suspend.ts';
+import { loadVm } from '../../../vm/config/config-file.ts';
+import { AGENT_PING_WAIT_MS, pressPowerButton } from '../../../vm/power/power.ts';
+import { suspendProcess } from '../../../vm/power/suspend.ts';
 import type { Vm } from '../../../world/world.ts';
 import { indexOf } from '../../indexes.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RawParams } from '../../../schema/types.ts';
 import { ConfigBench } from '../../../testing/bench.ts';
-import { draftOf, saveConfig } from '../../../vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../vm/config/config-file.ts';
 
 const cloned = (bench: ConfigBench, params: RawParams = {}) =>
   bench.performed('POST /nodes/{node}/qemu/{vmid}/clone', { vmid: 700, newid: 710, ...params });

@@ -5,8 +5,8 @@ import { splitList } from '../../../schema/perl-text.ts';
 import { activateStorage } from '../../../storage/space.ts';
 import { findVolume, parseVolumeName, splitVolid } from '../../../storage/volumes.ts';
 import { type DumpType, dumpCloudInit, hasCloudInitDrive, regenerateCloudInit } from '../../../vm/cloudinit.ts';
-import { checkLock, loadVm, wireValue } from '../../../vm/config-file.ts';
-import { withVmLock } from '../../../vm/locking.ts';
+import { checkLock, loadVm, wireValue } from '../../../vm/config/config-file.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
 import type { Vm } from '../../../world/world.ts';
 
 /** Rule [source QS API2/Qemu.pm $cloudinitoptions]: addresses are not among the keys shown. */

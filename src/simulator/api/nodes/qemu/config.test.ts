@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigBench } from '../../../testing/bench.ts';
-import { loadVm } from '../../../vm/config-file.ts';
+import { loadVm } from '../../../vm/config/config-file.ts';
 
 const DISK = 'local:700/vm-700-disk-0.raw';
 

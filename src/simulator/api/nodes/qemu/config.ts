@@ -9,13 +9,13 @@ import { dieFault, paramFault } from '../../../http/response.ts';
 import { isFalse, splitList } from '../../../schema/perl-text.ts';
 import type { ParamTexts } from '../../../schema/validate.ts';
 import { findVolume, parseVolumeName, splitVolid, storageConfig } from '../../../storage/volumes.ts';
-import { effectiveConfig, loadVm, wireValue } from '../../../vm/config-file.ts';
-import { isConfigKey, isNetKey } from '../../../vm/config-keys.ts';
-import { checkDriveParams, resolveCdromAlias } from '../../../vm/drive-params.ts';
+import { effectiveConfig, loadVm, wireValue } from '../../../vm/config/config-file.ts';
+import { isConfigKey, isNetKey } from '../../../vm/config/config-keys.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
+import { checkDriveParams, resolveCdromAlias } from '../../../vm/disks/drive-params.ts';
 import { errorText } from '../../../vm/error-text.ts';
-import { withVmLock } from '../../../vm/locking.ts';
 import { assertSshKeys, clampCpuUnits, printNicWithMac } from '../../../vm/machine.ts';
-import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update.ts';
+import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update/update.ts';
 import { isServerSince } from '../../../world/releases.ts';
 
 /** Parameters that steer the call instead of being configuration. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigBench } from '../../../testing/bench.ts';
-import { draftOf, saveConfig } from '../../../vm/config-file.ts';
+import { draftOf, saveConfig } from '../../../vm/config/config-file.ts';
 
 const ROUTE = 'DELETE /nodes/{node}/qemu/{vmid}';
 const destroyed = (bench: ConfigBench, params: Record<string, number> = {}) =>

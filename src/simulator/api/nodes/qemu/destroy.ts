@@ -8,12 +8,19 @@ import { removeHaResource } from '../../../ha/rules.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { freeVolume } from '../../../storage/allocate.ts';
 import { isBaseInUse, volidOf, volumesOf } from '../../../storage/volumes.ts';
-import { checkLock, checkProtection, emptyDraft, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
-import { isUnusedKey } from '../../../vm/config-keys.ts';
-import { type Drive, drivesByBus, drivesOf, isPlainCdrom, makeDrive } from '../../../vm/drive.ts';
+import {
+  checkLock,
+  checkProtection,
+  emptyDraft,
+  isTemplate,
+  loadVm,
+  saveConfig,
+} from '../../../vm/config/config-file.ts';
+import { isUnusedKey } from '../../../vm/config/config-keys.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
+import { type Drive, drivesByBus, drivesOf, isPlainCdrom, makeDrive } from '../../../vm/disks/drive.ts';
 import { errorText } from '../../../vm/error-text.ts';
-import { withVmLock } from '../../../vm/locking.ts';
-import { volumeOwner } from '../../../vm/pending.ts';
+import { volumeOwner } from '../../../vm/update/pending.ts';
 import type { Vm, VmConfigFile } from '../../../world/world.ts';
 
 type DestroyCall = CallTo<'DELETE /nodes/{node}/qemu/{vmid}'>;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { allocateVolume } from '../../../storage/allocate.ts';
 import { findVolume, volidOf } from '../../../storage/volumes.ts';
 import { TestBench } from '../../../testing/bench.ts';
-import { startVm } from '../../../vm/power.ts';
+import { startVm } from '../../../vm/power/power.ts';
 import type { Vm } from '../../../world/world.ts';
 
 const VM_PATH = '/nodes/{node}/qemu/{vmid}';

@@ -16,14 +16,14 @@ import {
   splitVolid,
   storageConfig,
 } from '../../../storage/volumes.ts';
-import { cloneDisk } from '../../../vm/clone-disk.ts';
-import { checkLock, digestFault, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
-import { isUnusedKey } from '../../../vm/config-keys.ts';
-import type { ConfigDraft } from '../../../vm/config-text.ts';
-import { type Drive, isPlainCdrom, parseDrive, printDrive, withOptions } from '../../../vm/drive.ts';
-import { withVmLock } from '../../../vm/locking.ts';
-import { addUnused, isInUse } from '../../../vm/pending.ts';
-import { checkedReassignment, type ReassignRequest, runReassignment } from '../../../vm/reassign.ts';
+import { checkLock, digestFault, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config/config-file.ts';
+import { isUnusedKey } from '../../../vm/config/config-keys.ts';
+import type { ConfigDraft } from '../../../vm/config/config-text.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
+import { cloneDisk } from '../../../vm/disks/clone-disk.ts';
+import { type Drive, isPlainCdrom, parseDrive, printDrive, withOptions } from '../../../vm/disks/drive.ts';
+import { checkedReassignment, type ReassignRequest, runReassignment } from '../../../vm/disks/reassign.ts';
+import { addUnused, isInUse } from '../../../vm/update/pending.ts';
 import type { Vm, Volume, VolumeFormat } from '../../../world/world.ts';
 import { baseOf } from './template.ts';
 

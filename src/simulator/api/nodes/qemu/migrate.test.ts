@@ -3,7 +3,7 @@ import { wakeHa } from '../../../ha/rounds.ts';
 import type { RawParams } from '../../../schema/types.ts';
 import { volumesOf } from '../../../storage/catalogue.ts';
 import { DEBIAN_DISK, TestBench } from '../../../testing/bench.ts';
-import { startVm } from '../../../vm/power.ts';
+import { startVm } from '../../../vm/power/power.ts';
 import type { SimNode } from '../../../world/world.ts';
 
 const PATH = '/nodes/{node}/qemu/{vmid}/migrate';

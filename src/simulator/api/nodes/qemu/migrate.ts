@@ -6,8 +6,8 @@ import { requestHaMigration } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { checkStorageEnabled, isOnNode } from '../../../storage/volumes.ts';
-import { checkLock, loadVm } from '../../../vm/config-file.ts';
-import { type Drive, drivesOf } from '../../../vm/drive.ts';
+import { checkLock, loadVm } from '../../../vm/config/config-file.ts';
+import { type Drive, drivesOf } from '../../../vm/disks/drive.ts';
 import { migrateVm } from '../../../vm/migration.ts';
 import type { MappingKind, Vm } from '../../../world/world.ts';
 

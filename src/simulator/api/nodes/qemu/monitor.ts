@@ -1,8 +1,8 @@
 /** Endpoints of a VM that are hardly simulated: …/monitor, …/sendkey and …/rrddata only refuse. */
 import type { CallTo, Routes } from '../../../core/call.ts';
 import { dieFault, notSimulated } from '../../../http/response.ts';
-import { loadVm } from '../../../vm/config-file.ts';
-import { withVmLock } from '../../../vm/locking.ts';
+import { loadVm } from '../../../vm/config/config-file.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
 import { isServerSince } from '../../../world/releases.ts';
 
 const HARMLESS_COMMANDS = new Set(['info', 'help', '?']);

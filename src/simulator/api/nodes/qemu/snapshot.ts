@@ -2,12 +2,12 @@
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
-import { checkLock, draftOf, loadVm, saveConfig, wireValue } from '../../../vm/config-file.ts';
-import { withVmLock } from '../../../vm/locking.ts';
-import { startVm } from '../../../vm/power.ts';
-import { rollbackSnapshot } from '../../../vm/rollback.ts';
-import { assertSavable, type SnapshotJob } from '../../../vm/snapshot-steps.ts';
-import { createSnapshot, deleteSnapshot } from '../../../vm/snapshots.ts';
+import { checkLock, draftOf, loadVm, saveConfig, wireValue } from '../../../vm/config/config-file.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
+import { startVm } from '../../../vm/power/power.ts';
+import { rollbackSnapshot } from '../../../vm/snapshots/rollback.ts';
+import { createSnapshot, deleteSnapshot } from '../../../vm/snapshots/snapshots.ts';
+import { assertSavable, type SnapshotJob } from '../../../vm/snapshots/steps.ts';
 
 interface SnapshotEntry {
   readonly name: string;

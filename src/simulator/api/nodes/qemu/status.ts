@@ -3,12 +3,12 @@ import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { requestHaStart, requestHaStop } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
-import { assertVmExists, findVm, loadVm } from '../../../vm/config-file.ts';
-import { hibernateVm } from '../../../vm/hibernate.ts';
-import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from '../../../vm/power.ts';
-import { stateStorage } from '../../../vm/snapshot-steps.ts';
-import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/status.ts';
-import { isPaused, type PowerRequest, pauseVm, resumeVm } from '../../../vm/suspend.ts';
+import { assertVmExists, findVm, loadVm } from '../../../vm/config/config-file.ts';
+import { hibernateVm } from '../../../vm/power/hibernate.ts';
+import { rebootVm, resetVm, shutdownVm, startVm, stopVm } from '../../../vm/power/power.ts';
+import { currentVmStatus, fullVmStatus, type VmStatus, vmStatus } from '../../../vm/power/status.ts';
+import { isPaused, type PowerRequest, pauseVm, resumeVm } from '../../../vm/power/suspend.ts';
+import { stateStorage } from '../../../vm/snapshots/steps.ts';
 import type { Vm } from '../../../world/world.ts';
 import { indexOf } from '../../indexes.ts';
 

@@ -8,10 +8,10 @@ import { dieFault } from '../../../http/response.ts';
 import { convertToBase } from '../../../storage/clone.ts';
 import { hasFeature, type VolumeFeature } from '../../../storage/features.ts';
 import { storageConfig } from '../../../storage/volumes.ts';
-import { assertVmExists, checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config-file.ts';
-import { type Drive, drivesOf, printDrive, withOptions } from '../../../vm/drive.ts';
-import { withVmLock } from '../../../vm/locking.ts';
-import { orderedDrives } from '../../../vm/snapshot-steps.ts';
+import { assertVmExists, checkLock, draftOf, isTemplate, loadVm, saveConfig } from '../../../vm/config/config-file.ts';
+import { withVmLock } from '../../../vm/config/locking.ts';
+import { type Drive, drivesOf, printDrive, withOptions } from '../../../vm/disks/drive.ts';
+import { orderedDrives } from '../../../vm/snapshots/steps.ts';
 import type { Vm, World } from '../../../world/world.ts';
 
 function convert(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/template'>): string {

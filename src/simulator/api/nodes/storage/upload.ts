@@ -3,9 +3,15 @@ import type { Call, CallTo, Routes, Upload } from '../../../core/call.ts';
 import { type Task, TaskInterrupted } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
 import { addVolume, removeVolume } from '../../../storage/catalogue.ts';
-import { fileVolume, type IncomingFile, incomingFile, inspectImage, refuseFormat } from '../../../storage/files.ts';
+import {
+  fileVolume,
+  type IncomingFile,
+  incomingFile,
+  inspectImage,
+  refuseFormat,
+} from '../../../storage/files/files.ts';
+import { readDisc } from '../../../storage/files/iso9660.ts';
 import { commandFailure } from '../../../storage/image-files.ts';
-import { readDisc } from '../../../storage/iso9660.ts';
 import { activateStorage, availableBytes } from '../../../storage/space.ts';
 import { checkStorageEnabled } from '../../../storage/volumes.ts';
 import type { Storage } from '../../../world/world.ts';

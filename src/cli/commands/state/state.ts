@@ -1,0 +1,151 @@
+/** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
+import { canceled, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
+import { printDuration } from '../../../base/units.ts';
+import { removeOwnershipNote } from '../../../engine/import/take-over.ts';
+import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
+import { describeLock } from '../../../state/lock-refusal.ts';
+import { recallState } from '../../../state/recall.ts';
+import type { LockHolder, LockOwner } from '../../../state/store.ts';
+import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
+import { needsYes, requireConsent } from '../../consent.ts';
+import { connect } from '../../stack/connect.ts';
+import { type OpenedStack, openStack } from '../../stack/open.ts';
+import { editDeps } from '../../stack/run.ts';
+import { stateView } from '../../views/state.ts';
+import { requireAddress } from '../import/import.ts';
+
+export interface StateOptions extends StackOptions {
+  readonly yes?: boolean;
+}
+
+export async function runStateList(options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, deps);
+  const { state, unfinished } = await recallState(store, stack.name);
+  stateView(deps).list(state);
+  if (unfinished.length > 0) {
+    deps.terminal.log('warn', 'An earlier run is unfinished. To resume it: proxwright apply');
+  }
+  return 0;
+}
+
+export async function runStateShow(address: string, options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { stack, store } = await openStack(options, deps);
+  const { state } = await recallState(store, stack.name);
+  const file = Object.values(state.files).find((each) => each.address === address);
+  if (file) stateView(deps).image(address, file);
+  else stateView(deps).vm(address, knownVm(state, address));
+  return 0;
+}
+
+export async function runStateMove(
+  from: string,
+  to: string,
+  options: StateOptions,
+  deps: CommandDeps,
+): Promise<ExitCode> {
+  const opened = await openStack(options, deps);
+  const vm = await moveAddress(editDeps(opened, deps, 'state mv'), from, requireAddress(to));
+  stateView(deps).moved(from, to, vm);
+  const { stack, file } = opened;
+  if (!stack.vms.some(({ address }) => address === to)) {
+    deps.terminal.log('warn', `${file} does not contain ${to}. Rename it there as well, then run: proxwright plan`);
+  }
+  return 0;
+}
+
+export interface ForgetOptions extends StateOptions {
+  readonly release?: boolean;
+}
+
+export async function runStateForget(address: string, options: ForgetOptions, deps: CommandDeps): Promise<ExitCode> {
+  const opened = await openStack(options, deps);
+  const { state } = await recallState(opened.store, opened.stack.name);
+  const { vmid, name } = knownVm(state, address);
+  const effect = options.release ? 'loses its ownership line and otherwise stays as it is' : 'stays as it is';
+  const question = `Remove ${address} from the state? VM ${vmid} (${name}) ${effect}.`;
+  await requireConsent(deps, options, `state forget '${address}'`, question);
+  const released = options.release ? await forgetAndRelease(address, opened, deps) : undefined;
+  if (!options.release) await forgetAddress(editDeps(opened, deps, 'state forget'), address);
+  stateView(deps).forgotten(address, vmid, released);
+  return 0;
+}
+
+/** Returns whether there was an ownership line to remove. */
+async function forgetAndRelease(address: string, opened: OpenedStack, deps: CommandDeps): Promise<boolean> {
+  const edit = editDeps(opened, deps, 'state forget');
+  const pve = await connect(opened, deps);
+  const controller = new AbortController();
+  void deps.stopRequested().then(() => controller.abort(canceled()));
+  const note = { ...edit, pve, signal: controller.signal, log: deps.terminal, stack: opened.stack };
+  let isReleased = false;
+  try {
+    await forgetAddress(edit, address, async (memory) => {
+      isReleased = await removeOwnershipNote(note, memory, requireAddress(address));
+    });
+    return isReleased;
+  } finally {
+    await pve.close();
+  }
+}
+
+export interface UnlockOptions extends StateOptions {
+  readonly force?: boolean;
+  readonly id?: string;
+}
+
+/** Removes the lock of a dead run; that of a run that may be alive only for the id of that run, or with --force. */
+export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps): Promise<ExitCode> {
+  const { store } = await openStack(options, deps);
+  const holder = await store.holder();
+  if (!holder) {
+    stateView(deps).unlocked(undefined, false);
+    return 0;
+  }
+  const { owner, life } = holder;
+  deps.terminal.log('info', describeLock(owner));
+  if (options.id !== undefined && options.id !== owner.runId) throw otherLock(owner, options.id);
+  if (life !== 'dead' && !options.force && options.id === undefined) {
+    if (holder.endsInMs === undefined && life === 'alive') throw stillRuns(holder);
+    deps.terminal.log('warn', doubtAbout(holder));
+    await requireId(holder, options, deps);
+  }
+  await store.unlock({ evenOf: owner });
+  stateView(deps).unlocked(owner, life === 'dead');
+  return 0;
+}
+
+function doubtAbout({ doubt, endsInMs }: LockHolder): string {
+  if (endsInMs !== undefined) {
+    return `That run renewed its lock a moment ago. If it dies, the lock ends by itself within ${printDuration(endsInMs)}.`;
+  }
+  return `This machine cannot tell whether that run is still alive${doubt === undefined ? '' : `: ${doubt}`}.`;
+}
+
+/** The id, because the lock may be another one by the time of the answer. `--yes` is enough where nothing shows life. */
+async function requireId({ owner, endsInMs }: LockHolder, options: UnlockOptions, deps: CommandDeps): Promise<void> {
+  if (options.yes && endsInMs === undefined) return;
+  if (!deps.canAsk)
+    throw needsYes(
+      'state unlock',
+      advice`If you are sure that it is dead: ${command('state unlock', '--id', owner.runId)}`,
+    );
+  const question = `If it is alive, two runs would change the same VMs. Type the id of the lock, ${owner.runId}, to remove it: `;
+  if ((await deps.ask(question))?.trim() !== owner.runId) throw canceled('Nothing was changed.');
+}
+
+function otherLock(owner: LockOwner, id: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'STATE_LOCKED',
+    detail: `The lock has the id ${owner.runId}, not ${id}: another run took it meanwhile.`,
+    hint: advice`Look who it is: ${command('state unlock')}`,
+  });
+}
+
+function stillRuns({ owner }: LockHolder): ProxwrightError {
+  return new ProxwrightError({
+    code: 'STATE_LOCKED',
+    detail: `Process ${owner.pid} is alive on this machine. Without its lock, two runs would change the same VMs.`,
+    hint: advice`Wait for it, or stop it: kill ${owner.pid}. If that process is not a run of Proxwright: ${command('state unlock', '--force')}`,
+  });
+}

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { KnownSecrets, Secret } from '../../../base/secret.ts';
+import type { Activity } from '../../../engine/run-memory.ts';
+import type { RunEvent } from '../../../state/events.ts';
+import { address } from '../../testing/plans.ts';
+import { cutVisible, paintFor, plainPaint, visibleWidth } from '../paint.ts';
+import { createLiveArea } from './live.ts';
+import { renderProgress } from './progress.ts';
+import { renderSummary } from './summary.ts';
+import { Timeline } from './timeline.ts';
+
+const A = address('vm.web[1]');
+const B = address('vm.web[2]');
+const C = address('vm.worker');
+
+const time = (ms: number) => new Date(ms).toISOString();
+const step = (at: number, vm: typeof A, verb: string, status: 'started' | 'done'): RunEvent =>
+  status === 'started'
+    ? { event: 'stepStarted', at: time(at), step: `${vm}/${verb}`, address: vm, action: `vm.${verb}` }
+    : { event: 'stepDone', at: time(at), step: `${vm}/${verb}` };
+const ended = (at: number, address: typeof A, outcome: 'done' | 'failed'): RunEvent => ({
+  event: 'resourceEnded',
+  at: time(at),
+  address,
+  outcome,
+});
+
+function timelineAfter(
+  events: readonly (RunEvent | Activity)[],
+  known?: ConstructorParameters<typeof Timeline>[1],
+): Timeline {
+  const timeline = new Timeline([A, B, C], known);
+  for (const event of events) timeline.follow(event);
+  return timeline;
+}
+
+/** A is ready, B is being cloned, C waits. */
+const EVENTS: readonly (RunEvent | Activity)[] = [
+  step(0, A, 'clone', 'started'),
+  step(14_000, A, 'clone', 'done'),
+  step(14_000, B, 'clone', 'started'),
+  step(14_000, A, 'configure', 'started'),
+  step(14_500, A, 'configure', 'done'),
+  step(14_500, A, 'resize', 'started'),
+  step(15_000, A, 'resize', 'done'),
+  step(15_000, A, 'start', 'started'),
+  step(17_000, A, 'start', 'done'),
+  step(17_000, A, 'ready', 'started'),
+  { event: 'activity', at: 17_100, address: A, text: 'waiting for its guest agent', percent: undefined },
+  step(29_000, A, 'ready', 'done'),
+  ended(29_000, A, 'done'),
+];
+
+const frame = (timeline: Timeline, now: number, height = 20) =>
+  renderProgress({ timeline, startedAt: 0, now, paint: plainPaint, height });
+
+describe('the lines of a run under way', () => {
+  it('show stage, elapsed and expected time of each VM, and a total', () => {
+    expect(frame(timelineAfter(EVENTS), 20_000).join('\n')).toMatchInlineSnapshot(`
+      "  ✔ vm.web[1]  done        29s
+        ⠋ vm.web[2]  clone       6.0s of about 14s
+        · vm.worker  waiting
+        1 of 3 VMs ended, 20s elapsed"
+    `);
+  });
+
+  it('count what there is, not only VMs', () => {
+    const timeline = new Timeline([address('image.noble'), A, B]);
+    expect(frame(timeline, 1_000).at(-1)).toContain('0 of 3 (2 VMs and 1 image) ended');
+  });
+
+  it('expect by the percentage of the task where there is one', () => {
+    const copying = timelineAfter([
+      ...EVENTS,
+      { event: 'activity', at: 18_000, address: B, text: 'clone', percent: 25 },
+    ]);
+    expect(frame(copying, 18_000)[1]).toBe('  ⠋ vm.web[2]  clone       ████░░░░░░░░░░░░  25 %  4.0s of about 16s');
+  });
+
+  it('expect what earlier runs took, and nothing once that is over', () => {
+    const known = new Map([['clone', [9_000, 10_000, 11_000]]] as const);
+    const cloning = timelineAfter([step(0, A, 'clone', 'started')], known);
+    expect(frame(cloning, 5_000)[0]).toContain('5.0s of about 10s');
+    expect(frame(cloning, 12_000)[0]).toMatch(/12s$/);
+  });
+
+  it('keep those at work in sight where not all fit', () => {
+    const lines = frame(timelineAfter(EVENTS), 20_000, 3);
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toContain('vm.web[2]');
+    expect(lines[1]).toBe('  … and 2 more');
+  });
+});
+
+describe('the table at the end', () => {
+  it('shows id, node, address and the time of each stage', () => {
+    const view = {
+      address: A,
+      name: 'web-1',
+      group: 'web',
+      role: null,
+      isTalos: false,
+      status: 'complete',
+      nics: [],
+    } as const;
+    const table = renderSummary(
+      timelineAfter([...EVENTS, ended(20_000, B, 'failed')]),
+      [{ ...view, vmid: 401, node: 'pve1', ip: '10.0.0.5' }],
+      plainPaint,
+    );
+    expect(table.join('\n')).toMatchInlineSnapshot(`
+      "VM         name   id   node  address   result     clone  configure  start  ready  total
+      vm.web[1]  web-1  401  pve1  10.0.0.5  done       14s    1.0s       2.0s   12s    29s
+      vm.web[2]                              failed                                     6.0s
+      vm.worker                              not begun"
+    `);
+  });
+});
+
+describe('the block at the bottom of a terminal', () => {
+  function terminal(columns = 20) {
+    let written = '';
+    const stream = {
+      isTTY: true,
+      columns,
+      rows: 10,
+      write: (text: string) => {
+        written += text;
+      },
+    };
+    const area = createLiveArea(stream, new KnownSecrets([new Secret('hunter22')]));
+    return {
+      area,
+      taken: () => {
+        const text = written;
+        written = '';
+        return text;
+      },
+    };
+  }
+
+  it('takes the usual width where the terminal says that it has none', () => {
+    const { area, taken } = terminal(0);
+    area.draw(['something to see']);
+    expect(taken()).toContain('something to see');
+  });
+
+  it('is drawn over itself', () => {
+    const { area, taken } = terminal();
+    area.draw(['one', 'two']);
+    expect(taken()).toBe('one\ntwo\n');
+    area.draw(['three']);
+    expect(taken()).toBe('\u001b[2A\r\u001b[Jthree\n');
+  });
+
+  it('stays below whatever else is written', () => {
+    const { area, taken } = terminal();
+    area.output.write('before\n');
+    area.draw(['block']);
+    taken();
+    area.output.write('message\n');
+    expect(taken()).toBe('\u001b[1A\r\u001b[Jmessage\nblock\n');
+    area.end();
+    area.output.write('after\n');
+    expect(taken()).toBe('after\n');
+  });
+
+  it('never wraps a line, because it could not be drawn over then', () => {
+    const { area, taken } = terminal(10);
+    const red = paintFor({ write: () => {}, isTTY: true })('red', 'abcdefghijklmnop');
+    area.draw([red]);
+    expect(taken()).toBe('\u001b[31mabcdefgh\u001b[39m…\n');
+    expect(visibleWidth(cutVisible(red, 9))).toBe(9);
+  });
+
+  it('shows what a task says on one line, without control characters and secrets', () => {
+    const { area, taken } = terminal(80);
+    area.draw(['copy \u001b[2J\u009b31m of hunter22\n\rSUCCESS']);
+    expect(taken()).toBe('copy \\x1b[2J\\x9b31m of •••\\n\\x0dSUCCESS\n');
+  });
+});

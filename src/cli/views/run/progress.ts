@@ -1,0 +1,81 @@
+/** The lines of a run under way, for a terminal: one for each VM, template and image, and a total. */
+
+import type { Instant } from '../../../base/clock.ts';
+import { printDuration } from '../../../base/units.ts';
+import { type Paint, padVisible, type Style } from '../paint.ts';
+import { partOf } from './counted-kinds.ts';
+import type { RollProgress, Timeline, VmTimeline } from './timeline.ts';
+
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const SPINNER_STEP_MS = 100;
+const BAR_WIDTH = 16;
+
+const SIGNS: Readonly<
+  Record<Exclude<VmTimeline['status'], 'working'>, readonly [sign: string, style: Style, words: string]>
+> = {
+  waiting: ['·', 'dim', 'waiting'],
+  done: ['✔', 'green', 'done'],
+  failed: ['✖', 'red', 'failed'],
+  notReady: ['!', 'yellow', 'not ready'],
+  canceled: ['■', 'yellow', 'stopped'],
+  skipped: ['-', 'dim', 'not started'],
+};
+
+export interface ProgressFrame {
+  readonly timeline: Timeline;
+  readonly startedAt: Instant;
+  readonly now: Instant;
+  readonly paint: Paint;
+  /** Lines there is room for; those at work come first where not all fit. */
+  readonly height: number;
+}
+
+export function renderProgress(frame: ProgressFrame): string[] {
+  const { timeline, startedAt, now, paint, height } = frame;
+  const { vms } = timeline;
+  const width = Math.max(0, ...vms.map(({ address }) => address.length));
+  const rolls = timeline.rolls.map((roll) => paint('dim', `  ${describeRoll(roll)}`));
+  const fits = vms.length + rolls.length < height;
+  const room = Math.max(0, height - 2 - rolls.length);
+  const shown = fits ? vms : vms.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, room);
+  const lines = shown.map((vm) => renderVm(vm, width, frame));
+  const ended = vms.filter(({ endedAt }) => endedAt !== undefined).length;
+  const more = fits ? [] : [paint('dim', `  … and ${vms.length - shown.length} more`)];
+  const total = `${partOf(
+    ended,
+    vms.map(({ address }) => address),
+  )} ended, ${printDuration(now - startedAt)} elapsed`;
+  return [...lines, ...more, ...rolls, paint('bold', `  ${total}`)];
+}
+
+function describeRoll({ group, changed, members, unavailable }: RollProgress): string {
+  const now = unavailable.length === 0 ? '' : `, now ${unavailable.join(', ')}`;
+  return `${group}: ${changed} of ${members} changed and ready${now}`;
+}
+
+function urgency({ status }: VmTimeline): number {
+  if (status === 'working') return 0;
+  if (status === 'failed' || status === 'notReady') return 1;
+  return status === 'waiting' ? 2 : 3;
+}
+
+function renderVm(vm: VmTimeline, width: number, { timeline, now, paint }: ProgressFrame): string {
+  const name = padVisible(vm.address, width);
+  if (vm.status !== 'working') {
+    const [sign, style, words] = SIGNS[vm.status];
+    const took = vm.startedAt === undefined || vm.endedAt === undefined ? '' : printDuration(vm.endedAt - vm.startedAt);
+    return `  ${paint(style, sign)} ${name}  ${padVisible(paint(style, words), 10)}  ${took}`.trimEnd();
+  }
+  const sign = SPINNER[Math.floor(now / SPINNER_STEP_MS) % SPINNER.length] ?? '';
+  const elapsed = vm.stageSince === undefined ? '' : printDuration(now - vm.stageSince);
+  const expectedMs = timeline.expectedMs(vm, now);
+  const expected = expectedMs === undefined ? '' : ` of about ${printDuration(expectedMs)}`;
+  const percent = vm.percent === undefined ? '' : `${bar(vm.percent)} ${String(vm.percent).padStart(3)} %  `;
+  const text = vm.text === undefined || vm.text === vm.stage ? '' : `  ${paint('dim', vm.text)}`;
+  return `  ${paint('cyan', sign)} ${name}  ${padVisible(vm.stage ?? 'waiting', 10)}  ${percent}${elapsed}${expected}${text}`;
+}
+
+function bar(percent: number): string {
+  const full = Math.round((BAR_WIDTH * Math.min(100, Math.max(0, percent))) / 100);
+  return '█'.repeat(full) + '░'.repeat(BAR_WIDTH - full);
+}

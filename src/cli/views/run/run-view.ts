@@ -1,0 +1,146 @@
+/** Shows a run while it works: drawn on a terminal, plain lines with times elsewhere, JSON lines with --json. */
+
+import type { Clock } from '../../../base/clock.ts';
+import type { Diagnostic } from '../../../base/diagnostics.ts';
+import { isCanceled } from '../../../base/errors.ts';
+import { printDuration } from '../../../base/units.ts';
+import type { Activity, RunListener } from '../../../engine/run-memory.ts';
+import { nameOfStep } from '../../../engine/run-record.ts';
+import type { RunEvent } from '../../../state/events.ts';
+import type { Terminal } from '../../terminal.ts';
+import type { Paint } from '../paint.ts';
+import type { LiveArea } from './live.ts';
+import { renderProgress } from './progress.ts';
+import { stageOf, type Timeline } from './timeline.ts';
+
+export interface RunView {
+  readonly onEvent: RunListener;
+  /** Shows how things stand at last, and stops. */
+  end(): Promise<void>;
+}
+
+const FRAME_MS = 100;
+
+export interface LiveViewOptions {
+  readonly timeline: Timeline;
+  /** Writes above the block. */
+  readonly terminal: Terminal;
+  readonly area: LiveArea;
+  readonly paint: Paint;
+  /** The time of the run. */
+  readonly clock: Clock;
+  /** The time of whoever looks on; another one where the run's goes faster. */
+  readonly frames?: Clock;
+}
+
+export function liveView({ timeline, terminal, area, paint, clock, frames = clock }: LiveViewOptions): RunView {
+  const startTicks = clock.ticks();
+  // The time of day at tick 0, by the stamps of the run: the clock on the wall may be set meanwhile.
+  let zero = clock.now() - startTicks;
+  const stop = new AbortController();
+  const draw = () => {
+    const [startedAt, now] = [zero + startTicks, zero + clock.ticks()];
+    area.draw(renderProgress({ timeline, startedAt, now, paint, height: area.height }));
+  };
+  const drawing = (async () => {
+    while (!stop.signal.aborted) {
+      draw();
+      await frames.sleep(FRAME_MS, stop.signal);
+    }
+  })().catch((error: unknown) => {
+    if (!isCanceled(error)) throw error;
+  });
+  return {
+    onEvent: (event) => {
+      zero = new Date(event.at).getTime() - clock.ticks();
+      timeline.follow(event);
+      showProblem(event, terminal);
+    },
+    end: async () => {
+      stop.abort();
+      await drawing;
+      draw();
+      area.end();
+    },
+  };
+}
+
+export function lineView(timeline: Timeline, terminal: Terminal): RunView {
+  return {
+    onEvent: (event) => {
+      timeline.follow(event);
+      if (showProblem(event, terminal)) return;
+      const line = lineOf(event, timeline);
+      if (line !== undefined) terminal.log('info', `${new Date(event.at).toISOString()} ${line}`);
+    },
+    end: async () => {},
+  };
+}
+
+/** A failure or warning is shown in full when it happens, and not again at the end. False if the event has none. */
+function showProblem(event: RunEvent | Activity, terminal: Terminal): boolean {
+  if (event.event !== 'resourceEnded' || !event.problem) return false;
+  terminal.diagnostic(event.problem as unknown as Diagnostic); // the run recorded it as JSON
+  return event.outcome !== 'done';
+}
+
+/** Undefined for what needs no line: it is over in an instant, or only a moving picture can show it. */
+function lineOf(event: RunEvent | Activity, timeline: Timeline): string | undefined {
+  if (event.event === 'resourceEnded') {
+    const roll = timeline.rollOf(event.address);
+    const soFar = roll ? ` (${roll.group}: ${roll.changed} of ${roll.members} changed and ready)` : '';
+    return `${event.address}: ${ENDINGS[event.outcome]}${soFar}`;
+  }
+  if (event.event !== 'stepStarted' && event.event !== 'stepDone') return undefined;
+  const step = timeline.step(event.step);
+  if (!step || stageOf(step.action) === undefined) return undefined;
+  const name = `${step.address}: ${nameOfStep(step)}`;
+  return event.event === 'stepStarted' ? `${name} starts` : `${name} done after ${printDuration(step.durationMs ?? 0)}`;
+}
+
+const ENDINGS = {
+  done: 'done',
+  failed: 'failed',
+  notReady: 'not ready in time; it is kept',
+  canceled: 'stopped',
+  skipped: 'not started',
+} as const;
+
+/** The shape of these lines is stable: programs read them. */
+export function jsonView(
+  timeline: Timeline,
+  terminal: Terminal,
+  print: (object: Readonly<Record<string, unknown>>) => void,
+): RunView {
+  return {
+    onEvent: (event) => {
+      timeline.follow(event);
+      showProblem(event, terminal);
+      const line = jsonOf(event, timeline);
+      if (line) print({ type: 'progress', time: new Date(event.at).toISOString(), ...line });
+    },
+    end: async () => {},
+  };
+}
+
+function jsonOf(event: RunEvent | Activity, timeline: Timeline): Readonly<Record<string, unknown>> | undefined {
+  switch (event.event) {
+    case 'activity': {
+      const { address, text, percent } = event;
+      return { kind: 'activity', address, text, percent };
+    }
+    case 'stepStarted':
+    case 'stepDone': {
+      const step = timeline.step(event.step);
+      const status = event.event === 'stepStarted' ? 'started' : 'done';
+      return step && { kind: 'step', address: step.address, step: step.step, action: step.action, status };
+    }
+    case 'resourceEnded': {
+      const { address, outcome, problem } = event;
+      const roll = timeline.rollOf(address);
+      return { kind: 'vmEnded', address, outcome, ...(problem && { problem }), ...(roll && { roll }) };
+    }
+    default:
+      return undefined;
+  }
+}

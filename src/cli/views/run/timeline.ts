@@ -1,0 +1,160 @@
+/** A run as people watch it: the fold of its events, resource by resource, with the stage each is in and what to expect. */
+import type { Address } from '../../../base/address.ts';
+import type { Instant } from '../../../base/clock.ts';
+import type { Activity } from '../../../engine/run-memory.ts';
+import { type ResourceRecord, RunFold, type StepRecord } from '../../../engine/run-record.ts';
+import type { Label } from '../../../kinds/action.ts';
+import type { Roll } from '../../../kinds/change.ts';
+import { labelOf } from '../../../kinds/registry.ts';
+import type { RunEvent } from '../../../state/events.ts';
+
+/** Stages as people count them, in the order of the table: growing and reading back belong to the configuration. */
+export const STAGE_NAMES = [
+  'migrate',
+  'move',
+  'transfer',
+  'clone',
+  'create',
+  'configure',
+  'install',
+  'convert',
+  'start',
+  'restart',
+  'stop',
+  'ha',
+  'ready',
+  'destroy',
+] as const satisfies readonly Label[];
+export type StageName = (typeof STAGE_NAMES)[number];
+
+export interface VmTimeline {
+  readonly address: Address;
+  readonly status: ResourceRecord['status'];
+  /** Undefined while it waits for its turn. */
+  readonly stage: StageName | undefined;
+  /** What it does right now, where that says more than the stage. */
+  readonly text: string | undefined;
+  readonly percent: number | undefined;
+  readonly stageSince: Instant | undefined;
+  readonly startedAt: Instant | undefined;
+  readonly endedAt: Instant | undefined;
+  readonly durationsMs: Readonly<Partial<Record<StageName, number>>>;
+}
+
+/** How far a group has come whose members become unavailable in turns. */
+export interface RollProgress {
+  readonly group: string;
+  readonly changed: number;
+  readonly members: number;
+  /** Members that are being changed right now. */
+  readonly unavailable: readonly Address[];
+}
+
+export type KnownDurations = ReadonlyMap<StageName, readonly number[]>;
+
+export class Timeline {
+  readonly #fold = new RunFold('live');
+  readonly #addresses: readonly Address[];
+  readonly #durations: Map<StageName, number[]>;
+  readonly #rolls: readonly Roll[];
+
+  /** `known` are durations of earlier runs: what can be expected of this one. */
+  constructor(addresses: Iterable<Address>, known: KnownDurations = new Map(), rolls: readonly Roll[] = []) {
+    this.#addresses = [...new Set(addresses)];
+    this.#rolls = rolls.filter(({ waves }) => waves.length > 1);
+    this.#durations = new Map([...known].map(([stage, list]) => [stage, [...list]]));
+  }
+
+  /** The resources that are shown; others have lines in the log and no place in the picture. */
+  get vms(): readonly VmTimeline[] {
+    return this.#addresses.map((address) => describe(address, this.#fold.resource(address)));
+  }
+
+  /** Groups of which more members become unavailable than may be at once. */
+  get rolls(): readonly RollProgress[] {
+    return this.#rolls.map(({ group, waves }) => {
+      const members = waves.flat();
+      const having = (status: ResourceRecord['status']) =>
+        members.filter((address) => this.#fold.resource(address)?.status === status);
+      return { group, changed: having('done').length, members: members.length, unavailable: having('working') };
+    });
+  }
+
+  /** The roll that a resource takes part in. */
+  rollOf(address: string): RollProgress | undefined {
+    const at = this.#rolls.findIndex(({ waves }) => waves.flat().some((member) => member === address));
+    return this.rolls[at];
+  }
+
+  step(id: string): StepRecord | undefined {
+    return this.#fold.step(id);
+  }
+
+  follow(event: RunEvent | Activity): void {
+    this.#fold.follow(event);
+    if (event.event !== 'stepDone') return;
+    const step = this.#fold.step(event.step);
+    const stage = step && stageOf(step.action);
+    if (stage !== undefined) addDuration(this.#durations, stage, step?.durationMs ?? 0);
+  }
+
+  /** How long the current stage will take in all: by its own percentage, else as others of its kind did. */
+  expectedMs(vm: VmTimeline, now: Instant): number | undefined {
+    if (vm.stage === undefined || vm.stageSince === undefined) return undefined;
+    const elapsedMs = now - vm.stageSince;
+    if (vm.percent !== undefined && vm.percent >= 5) return (elapsedMs * 100) / vm.percent;
+    const usualMs = median(this.#durations.get(vm.stage) ?? []);
+    // What is late already can no longer be expected.
+    return usualMs !== undefined && usualMs > elapsedMs ? usualMs : undefined;
+  }
+}
+
+/** How long each stage of some runs took, from the start of a step to its successful end. */
+export function durationsOf(steps: readonly StepRecord[]): Map<StageName, number[]> {
+  const durations = new Map<StageName, number[]>();
+  for (const { action, outcome, durationMs = 0 } of steps) {
+    const stage = stageOf(action);
+    if (outcome === 'done' && stage !== undefined) addDuration(durations, stage, durationMs);
+  }
+  return durations;
+}
+
+function addDuration(durations: Map<StageName, number[]>, stage: StageName, ms: number): void {
+  durations.set(stage, [...(durations.get(stage) ?? []), ms]);
+}
+
+/** Undefined for steps that only change what is recorded: they are over in an instant. */
+export function stageOf(action: string): StageName | undefined {
+  const label = labelOf(action);
+  return STAGE_NAMES.find((stage) => stage === label);
+}
+
+function describe(address: Address, resource: ResourceRecord | undefined): VmTimeline {
+  const steps = resource?.steps ?? [];
+  const open = steps.find(({ outcome }) => outcome === 'open');
+  const last = open ?? steps.findLast(({ outcome }) => outcome === 'failed');
+  const durationsMs: Partial<Record<StageName, number>> = {};
+  for (const { action, outcome, durationMs = 0 } of steps) {
+    const stage = stageOf(action);
+    if (outcome === 'done' && stage !== undefined) durationsMs[stage] = (durationsMs[stage] ?? 0) + durationMs;
+  }
+  return {
+    address,
+    status: resource?.status ?? 'waiting',
+    stage: last && stageOf(last.action),
+    text: resource?.activity?.text,
+    percent: resource?.activity?.percent,
+    stageSince: instant(open?.startedAt),
+    startedAt: instant(resource?.startedAt),
+    endedAt: instant(resource?.endedAt),
+    durationsMs,
+  };
+}
+
+function instant(at: string | undefined): Instant | undefined {
+  return at === undefined ? undefined : Date.parse(at);
+}
+
+function median(values: readonly number[]): number | undefined {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+}

@@ -1,0 +1,20 @@
+/** Secret values of a VM: the digest that the state records, and what is refused before anything is created. */
+import { scryptSync } from 'node:crypto';
+import { ProxwrightError } from '../../../base/errors.ts';
+import type { Secret } from '../../../base/secret.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { userDataProblem } from '../seed/documents.ts';
+import { whereOf } from '../where.ts';
+
+const DIGEST_BYTES = 24;
+
+/** Shows that a secret changed, without revealing it. Slow on purpose, because passwords can be guessed. */
+export function secretDigest(salt: string, secret: Secret): string {
+  return `scrypt:${scryptSync(secret.reveal(), salt, DIGEST_BYTES).toString('base64url')}`;
+}
+
+/** Refuses user-data that the guest would silently ignore. `path` is the field of the value. */
+export function refuseUnread(vm: ResolvedVm, path: string, value: Secret): void {
+  const detail = path === 'cloud_init.user_data' ? userDataProblem(vm.fields.guest, value.reveal()) : undefined;
+  if (detail !== undefined) throw new ProxwrightError({ code: 'BAD_VALUE', where: whereOf(vm, path), detail });
+}

@@ -1,0 +1,105 @@
+/**
+ * Values that this server would refuse: fields of a newer release, and options that do not fit what the VM or its template
+ * has beside them. Rules of the stack file find the latter where the file says both.
+ */
+import type { Diagnostic } from '../../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../../base/errors.ts';
+import { isSince } from '../../../../base/release.ts';
+import type { PropertyValue } from '../../../../pve/wire/index.ts';
+import type { Observed } from '../../../observed.ts';
+import type { ResolvedVm } from '../../../stack.ts';
+import type { DesiredConfig } from '../../config/desired.ts';
+import { desiredConfig } from '../../config/desired-config.ts';
+import { propertyOf } from '../../config/parts.ts';
+import { mergedText } from '../../diff/merge.ts';
+import { sinceOf } from '../../fields/rows.ts';
+import { whereOf } from '../../where.ts';
+
+/** `base`: values of the template or of the VM itself; undefined when the template is unknown. */
+export function refusedValues(
+  vm: ResolvedVm,
+  base: ReadonlyMap<string, string> | undefined,
+  { version }: Observed,
+): Diagnostic[] {
+  const desired = desiredConfig(vm.fields, {});
+  return [...fieldsOfNewerReleases(vm, desired, version.version), ...(base ? misfits(vm, desired, base) : [])];
+}
+
+/** Older releases of Proxmox do not have every key and sub-key. */
+function fieldsOfNewerReleases(vm: ResolvedVm, desired: DesiredConfig, version: string): Diagnostic[] {
+  const fields = [...desired].flatMap(([key, entry]) =>
+    entry.fields.map(({ path, parts: [part] }) => ({ path, since: sinceOf(key, part) })),
+  );
+  return fields.flatMap(({ path, since }) => {
+    if (since === undefined || isSince(version, since)) return [];
+    const detail = `Proxmox VE ${version} does not have "${path}": it came with ${since}.`;
+    return [refusal(vm, path, detail, `Remove it, or update Proxmox VE to ${since} or newer.`)];
+  });
+}
+
+/** An option beside a value that it does not fit. */
+interface Misfit {
+  readonly field: string;
+  /** Completes "Proxmox would refuse it: …". */
+  readonly because: (merged: PropertyValue) => string | undefined;
+  readonly hint: string;
+}
+
+const MISFITS: Readonly<Record<string, readonly Misfit[]>> = {
+  vga: [
+    {
+      field: 'vga.clipboard',
+      because: (vga) => {
+        const type = vga.get('type') ?? 'std';
+        const isScreen = !/^(none|serial\d)$/.test(type);
+        return vga.get('clipboard') === undefined || isScreen ? undefined : `the VM has the graphics card ${type}`;
+      },
+      hint: 'Set vga.type to std, virtio or qxl, or remove vga.clipboard.',
+    },
+  ],
+  machine: [
+    {
+      field: 'machine_options.viommu',
+      because: (machine) => {
+        const type = machine.get('type') ?? 'pc';
+        const isFitting = machine.get('viommu') !== 'intel' || type.includes('q35');
+        return isFitting ? undefined : `the IOMMU of Intel needs q35, and the VM has the machine type ${type}`;
+      },
+      hint: 'Set machine to q35, or machine_options.viommu to virtio.',
+    },
+    {
+      field: 'machine_options.address_bits',
+      because: (machine) => {
+        const bits = machine.get('aw-bits');
+        if (bits === undefined || machine.get('viommu') !== 'intel' || bits === '39' || bits === '48') return undefined;
+        return `the IOMMU of Intel has 39 or 48 address bits, not ${bits}`;
+      },
+      hint: 'Set machine_options.address_bits to 39 or 48.',
+    },
+  ],
+  rng0: [
+    {
+      field: 'rng_limit',
+      because: (rng) => (rng.get('source') === undefined ? 'the VM has no random number generator' : undefined),
+      hint: 'Set rng, for example to /dev/urandom.',
+    },
+  ],
+};
+
+function misfits(vm: ResolvedVm, desired: DesiredConfig, base: ReadonlyMap<string, string>): Diagnostic[] {
+  return Object.entries(MISFITS).flatMap(([key, checks]) => {
+    const entry = desired.get(key);
+    if (entry?.desired.kind !== 'property') return [];
+    const merged = propertyOf(key, mergedText(key, entry.desired, base.get(key)));
+    return checks.flatMap(({ field, because, hint }) => {
+      const reason = because(merged);
+      // Where the file sets the other side, that is the line to change.
+      const path = entry.fields.find((each) => each.path.startsWith(field))?.path ?? entry.fields[0]?.path ?? field;
+      return reason === undefined ? [] : [refusal(vm, path, `Proxmox would refuse "${field}": ${reason}.`, hint)];
+    });
+  });
+}
+
+function refusal(vm: ResolvedVm, path: string, detail: string, hint: string): Diagnostic {
+  return new ProxwrightError({ code: 'BAD_VALUE', where: whereOf(vm, path), detail, hint }).diagnostic;
+}

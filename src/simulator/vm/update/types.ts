@@ -1,0 +1,31 @@
+/** What is asked of a configuration change, and how far it has come. */
+import type { Call } from '../../core/call.ts';
+import type { Task } from '../../core/tasks.ts';
+import type { ApplyContext } from './pending.ts';
+
+export interface UpdateRequest {
+  readonly vmid: number;
+  /** Keys to set; re-printed drives and NICs. */
+  readonly values: ReadonlyMap<string, string | null>;
+  readonly deletes: readonly string[];
+  readonly reverts: readonly string[];
+  readonly force: boolean;
+  readonly digest: string | undefined;
+  readonly skipLock: boolean;
+  /** The request as the log shows it: `-cores 2 -delete net1`. */
+  readonly summary: string;
+}
+
+/** One update under way. `revert` turns into sets and deletes once the configuration is known. */
+export interface Update {
+  readonly call: Call;
+  readonly request: UpdateRequest;
+  readonly values: Map<string, string | null>;
+  readonly deletes: string[];
+  readonly task: Task | undefined;
+  readonly context: ApplyContext;
+  /** Devices of `boot` before the update; they come and go with their drives. */
+  bootOrder: string[];
+  /** What a running VM is asked to take over at once. */
+  readonly modified: Set<string>;
+}
