@@ -7,7 +7,7 @@ import { hasCode, isCanceled, isFamily, ProxwrightError } from './errors.ts';
 import { advice, setting } from './hint.ts';
 import type { Logger } from './log.ts';
 import type { Random } from './random.ts';
-import { counted, printDuration } from './units.ts';
+import { counted, printDuration } from './values/units.ts';
 
 export interface RetryPolicy {
   readonly name: string;

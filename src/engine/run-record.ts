@@ -2,7 +2,7 @@
  * A run, told from its events: what was done to which resource, how long it took, what failed. The one fold of the journal
  * for people: the live view follows it event by event, `runs`, metrics and incident drafts read a whole journal. Pure.
  */
-import { counted, printDuration } from '../base/units.ts';
+import { counted, printDuration } from '../base/values/units.ts';
 import type { ResourceOutcome, RunEvent } from '../state/events.ts';
 import type { RunJournal } from '../state/journal.ts';
 import { firstLine } from './evidence/text.ts';

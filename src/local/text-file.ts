@@ -3,7 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { ProxwrightError } from '../base/errors.ts';
 import type { Hint } from '../base/hint.ts';
-import { printByteSize } from '../base/units.ts';
+import { printByteSize } from '../base/values/units.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'the file does not exist',

@@ -2,9 +2,9 @@
  * What the supported releases of Proxmox VE added and removed, as one table: privileges, roles, endpoints and behaviours. A
  * release that is newer than all known ones counts as the newest.
  */
-import { compareReleases, isSince, minorRelease, type ReleaseNumber } from '../base/release.ts';
+import { compareReleases, isSince, minorRelease, type ReleaseNumber } from '../base/values/release.ts';
 
-export type { ReleaseNumber } from '../base/release.ts';
+export type { ReleaseNumber } from '../base/values/release.ts';
 
 export const OLDEST_RELEASE: ReleaseNumber = '8.0';
 export const NEWEST_RELEASE: ReleaseNumber = '9.2';

@@ -9,7 +9,7 @@ import { advice, setting } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import { RETRIES } from '../base/retry.ts';
 import { TransportFailure } from '../base/transport.ts';
-import { printDuration } from '../base/units.ts';
+import { printDuration } from '../base/values/units.ts';
 
 export interface ReachDeps {
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { printByteSize } from '../base/units.ts';
+import { printByteSize } from '../base/values/units.ts';
 import type { ResolvedStack, ResolvedTemplate } from '../kinds/stack.ts';
 import { EXAMPLE } from './testing/example.ts';
 import { resolveText, stackOf } from './testing/resolving.ts';

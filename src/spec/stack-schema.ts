@@ -5,8 +5,8 @@
 
 import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
-import { parseIp } from '../base/ip-address.ts';
-import { parseByteSize } from '../base/units.ts';
+import { parseIp } from '../base/values/ip-address.ts';
+import { parseByteSize } from '../base/values/units.ts';
 import { byteSize, duration, type FieldFacts, field } from '../kinds/fields/field.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';

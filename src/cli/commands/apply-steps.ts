@@ -1,7 +1,7 @@
 /** The steps of an apply, with or without `--verify`: make the plan, show it, ask, execute it, write output files. */
 
 import { canceled, isCanceled } from '../../base/errors.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import type { Change, Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';

@@ -1,7 +1,7 @@
 /** `proxwright destroy`: destroys what this stack owns and nothing else; asks for the stack's name first. */
 import { kindOf } from '../../base/address.ts';
 import { canceled } from '../../base/errors.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { needsYes } from '../consent.ts';

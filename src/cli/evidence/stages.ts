@@ -1,6 +1,6 @@
 /** Stages that `apply --verify` and `verify` share: the file, the cluster, and the judgement of a plan that must be empty. */
 
-import { counted, inNumber } from '../../base/units.ts';
+import { counted, inNumber } from '../../base/values/units.ts';
 import { type CheckName, isHealthy } from '../../engine/doctor/finding.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { pendingRestarts } from '../../kinds/change.ts';

@@ -1,5 +1,5 @@
 /** `apply --verify`: an apply that passes the gate (validate, doctor, plan, apply, last plan) and leaves evidence of it. */
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import { isEmpty, type Plan } from '../../kinds/change.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import {

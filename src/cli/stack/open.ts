@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
 import { shellWord } from '../../base/text/shell.ts';
-import { parseDuration } from '../../base/units.ts';
+import { parseDuration } from '../../base/values/units.ts';
 import { secretsIn } from '../../local/environment.ts';
 import { openStateStore, type StoreDeps } from '../../local/state-store.ts';
 import { readTextFile } from '../../local/text-file.ts';

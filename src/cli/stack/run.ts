@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Address } from '../../base/address.ts';
 import { canceled, hasCode, ProxwrightError } from '../../base/errors.ts';
 import { randomHex } from '../../base/random.ts';
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { unfinishedRolls } from '../../engine/roll-report.ts';

@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { OWN_LANGUAGE } from '../../base/hint.ts';
-import { counted, inNumber, printDuration } from '../../base/units.ts';
+import { counted, inNumber, printDuration } from '../../base/values/units.ts';
 import type { VmView } from '../../engine/outputs/outputs.ts';
 import type { RollReport } from '../../engine/roll-report.ts';
 import type { Plan } from '../../kinds/change.ts';

@@ -1,6 +1,6 @@
 /** How the demo looks: in colour and motion on a terminal, as plain lines elsewhere, as JSON lines with --json. */
 import type { Clock } from '../../base/clock.ts';
-import { counted, printDuration } from '../../base/units.ts';
+import { counted, printDuration } from '../../base/values/units.ts';
 import type { Finding } from '../../engine/doctor/finding.ts';
 import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Plan } from '../../kinds/change.ts';

@@ -1,6 +1,6 @@
 /** Drift: the value that the last apply left in a field, and the value it has now. */
 import type { Address } from '../../base/address.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import { type Paint, padVisible } from './paint.ts';
 import { printValue } from './plan.ts';
 import { chooseView, type ViewDeps } from './view.ts';

@@ -1,5 +1,5 @@
 /** Roles and ACL entries: for people a script for an administrator, with comments; for programs the report. */
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { Holder, RoleChange } from '../../engine/privileges/pveum.ts';
 import type { Because, Requirement } from '../../engine/privileges/requirement.ts';
 import type { PlanNeeds } from '../../engine/privileges/requirements.ts';

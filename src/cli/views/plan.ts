@@ -1,7 +1,7 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
 import { exactText, quotedText } from '../../base/text/exact-text.ts';
-import { counted, printByteSize, printDuration } from '../../base/units.ts';
+import { counted, printByteSize, printDuration } from '../../base/values/units.ts';
 import {
   type Change,
   type ChangeKind,

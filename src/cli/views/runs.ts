@@ -1,5 +1,5 @@
 /** Earlier runs: a table of all, or one run step by step. */
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import type { RunRecord, StepRecord } from '../../engine/run-record.ts';
 import type { Paint, Style } from './paint.ts';
 import { renderTable } from './table.ts';

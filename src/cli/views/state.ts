@@ -2,7 +2,7 @@
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { commandText } from '../../base/hint.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
 import type { Recovery, Standing } from '../../engine/import/recover.ts';
 import type { Plan } from '../../kinds/change.ts';

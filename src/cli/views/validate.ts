@@ -1,7 +1,7 @@
 /** What `validate` found in a stack file. */
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 

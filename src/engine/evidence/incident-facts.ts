@@ -1,6 +1,6 @@
 /** The facts of an incident report: the timeline of the run, and what it left behind, VM by VM. Pure. */
 
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
 import { isCreationUnfinished, type VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';

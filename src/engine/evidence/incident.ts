@@ -5,7 +5,7 @@
 
 import { type Diagnostic, factsOf, formatWhere } from '../../base/diagnostics.ts';
 import { shellWord } from '../../base/text/shell.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../run-record.ts';

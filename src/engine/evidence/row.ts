@@ -1,5 +1,5 @@
 /** Evidence as a Markdown table: the row of a run, and the text that appends it to a file. Pure. */
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import type { Differing, EvidenceRecord, StageRecord } from './record.ts';
 import { codeSpan, firstLine, listed, printed, serverWords, tableHead, tableRow } from './text.ts';
 

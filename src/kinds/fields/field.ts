@@ -5,8 +5,8 @@
  */
 import { z } from 'zod';
 import { invariant } from '../../base/errors.ts';
-import type { ReleaseNumber } from '../../base/release.ts';
-import { parseByteSize, parseDuration } from '../../base/units.ts';
+import type { ReleaseNumber } from '../../base/values/release.ts';
+import { parseByteSize, parseDuration } from '../../base/values/units.ts';
 import type { WordKind } from './words.ts';
 
 /** When a change of the field takes effect in a running VM. */

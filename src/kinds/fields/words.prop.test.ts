@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printByteSize } from '../../base/units.ts';
+import { printByteSize } from '../../base/values/units.ts';
 import { textOfWords, WORDS, type WordKind, wordsOfText } from './words.ts';
 
 const MIB = 1024 ** 2;

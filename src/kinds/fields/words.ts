@@ -3,7 +3,7 @@
  * show them and the state records them. Reading never fails, because other clients write what they like.
  */
 
-import { parseByteSize, parseDuration, printByteSize } from '../../base/units.ts';
+import { parseByteSize, parseDuration, printByteSize } from '../../base/values/units.ts';
 import {
   decodeSshKeys,
   describeConfigKey,

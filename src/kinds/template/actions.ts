@@ -6,7 +6,7 @@
 
 import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import type { Action, ActionContext, ActionDefinition } from '../action.ts';
 import { findVm, forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from '../vm/actions/look.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';

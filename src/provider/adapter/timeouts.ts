@@ -1,5 +1,5 @@
 /** `timeouts` of a resource: limits of single waits, by the names they have in the provider's `rollout.timeouts`. */
-import { parseDuration } from '../../base/units.ts';
+import { parseDuration } from '../../base/values/units.ts';
 import type { Rollout } from '../../kinds/stack.ts';
 import { type CtyObject, isObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';

@@ -2,7 +2,7 @@
  * The privileges that Proxmox VE knows and how it groups them. The built-in roles follow from this table, so the difference
  * between releases is data: VM.Monitor was removed, and the guest agent got its own privileges.
  */
-import { isSince, type ReleaseNumber } from '../../base/release.ts';
+import { isSince, type ReleaseNumber } from '../../base/values/release.ts';
 import type { Role } from '../world/world.ts';
 
 /** Who is meant to hold a privilege: everybody's roles are cut along these lines. */

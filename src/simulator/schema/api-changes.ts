@@ -4,7 +4,7 @@
  * Read in the API description that comes with each release [source pve-docs: api-viewer/apidata.js, tag DO].
  * Endpoints and parameters that answer 501 here in any case are left out, and so are texts for people.
  */
-import type { ReleaseNumber } from '../../base/release.ts';
+import type { ReleaseNumber } from '../../base/values/release.ts';
 import type { ParamSchema, ParamSchemas, Permissions } from './types.ts';
 
 export interface ApiChange {

@@ -1,5 +1,5 @@
 /** The facts about the API of one release: those of the newest release with every later change undone. */
-import { isSince } from '../../base/release.ts';
+import { isSince } from '../../base/values/release.ts';
 import { API_CHANGES, type ApiChange } from './api-changes.ts';
 import { API_FACTS } from './api-facts.generated.ts';
 import { OTHER_ENDPOINTS } from './other-endpoints.generated.ts';

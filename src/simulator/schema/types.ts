@@ -2,7 +2,7 @@
  * The vocabulary of the parameter schema: what an endpoint declares and what a request sends.
  * The declarations themselves are generated into `api-facts.generated.ts`.
  */
-import type { ReleaseNumber } from '../../base/release.ts';
+import type { ReleaseNumber } from '../../base/values/release.ts';
 
 export type ParamType = 'string' | 'integer' | 'number' | 'boolean' | 'array';
 

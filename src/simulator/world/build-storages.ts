@@ -3,7 +3,7 @@
  * can download.
  */
 import type { Instant } from '../../base/clock.ts';
-import { isSince } from '../../base/release.ts';
+import { isSince } from '../../base/values/release.ts';
 import { parseSize } from '../../pve/wire/index.ts';
 import { addVolume } from '../storage/catalogue.ts';
 import { type ParsedVolumeName, parseVolumeName } from '../storage/names.ts';

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { didYouMean } from '../../base/text/closest.ts';
-import { parseByteSize, printByteSize } from '../../base/units.ts';
+import { parseByteSize, printByteSize } from '../../base/values/units.ts';
 import { child, descendant, describeKind, type Located, type Path, quote, toPlain, walk } from '../located.ts';
 import type { Findings } from './findings.ts';
 import { ownFieldFor } from './foreign-words.ts';

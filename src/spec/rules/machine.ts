@@ -2,7 +2,7 @@
 
 import { advice, setting } from '../../base/hint.ts';
 import { didYouMean } from '../../base/text/closest.ts';
-import { printByteSize } from '../../base/units.ts';
+import { printByteSize } from '../../base/values/units.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
 import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
 import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../../kinds/vm/fields/rows.ts';

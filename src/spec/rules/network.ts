@@ -10,7 +10,7 @@ import {
   parseIp,
   printIp,
   specialUse,
-} from '../../base/ip-address.ts';
+} from '../../base/values/ip-address.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
 import type { Violation, VmRule } from './rule.ts';
 

@@ -1,6 +1,6 @@
 /** Rules for the virtual board and the layout of memory: what Proxmox would refuse, or would find out when the VM starts. */
 import { advice, setting } from '../../base/hint.ts';
-import { printByteSize } from '../../base/units.ts';
+import { printByteSize } from '../../base/values/units.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
 import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
 import { mergedText } from '../../kinds/vm/diff/merge.ts';

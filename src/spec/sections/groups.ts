@@ -2,7 +2,7 @@
 import { type Address, vmAddress } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import {
   child,
   describeKind,

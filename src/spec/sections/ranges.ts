@@ -4,8 +4,8 @@
  */
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
-import { type IpAddress, isInside, parseInterface, parseIp, printIp } from '../../base/ip-address.ts';
-import { counted } from '../../base/units.ts';
+import { type IpAddress, isInside, parseInterface, parseIp, printIp } from '../../base/values/ip-address.ts';
+import { counted } from '../../base/values/units.ts';
 import {
   child,
   describeKind,

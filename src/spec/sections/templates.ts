@@ -4,7 +4,7 @@ import { addressOf } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { closest } from '../../base/text/closest.ts';
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { ResolvedTemplate } from '../../kinds/stack.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import {

@@ -1,7 +1,7 @@
 /** The types of variables: which values fit each, and how the text of --var is converted. */
 
-import { parseInterface, parseIp } from '../../base/ip-address.ts';
-import { parseByteSize, parseDuration } from '../../base/units.ts';
+import { parseInterface, parseIp } from '../../base/values/ip-address.ts';
+import { parseByteSize, parseDuration } from '../../base/values/units.ts';
 import type { ScalarValue } from '../located.ts';
 
 interface ScalarType {

@@ -9,7 +9,7 @@
 import { z } from 'zod';
 import type { Clock, Ticks } from '../../base/clock.ts';
 import { isCanceled, ProxwrightError } from '../../base/errors.ts';
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import { assertMayUnlock, describeLock, lockedBy } from '../lock-refusal.ts';
 import { type ProcessKnowledge, processSchema, systemProcesses } from '../process-life.ts';
 import type { LockHolder, LockOwner, StoreLock } from '../store.ts';

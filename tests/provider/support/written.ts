@@ -1,6 +1,6 @@
 /** Fields of a VM, as the engine has them, in the words of a configuration. */
 import { z } from 'zod';
-import { printByteSize } from '../../../src/base/units.ts';
+import { printByteSize } from '../../../src/base/values/units.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
 import type { CtyObject } from '../../../src/provider/cty/value.ts';
 import { USER_ATTRIBUTES } from '../../../src/provider/kinds/vm/schema.ts';

@@ -3,7 +3,7 @@
  * release, what the server assumes without them, which values it knows, and whether it masks the value. None of it is read from the rows, so a wrong row is found.
  */
 import { z } from 'zod';
-import { isSince } from '../../../src/base/release.ts';
+import { isSince } from '../../../src/base/values/release.ts';
 import type { FieldRow } from '../../../src/kinds/fields/field-table.ts';
 import { wordsOfText } from '../../../src/kinds/fields/words.ts';
 import { WIRE_ROWS, type WireRow } from '../../../src/kinds/vm/fields/rows.ts';

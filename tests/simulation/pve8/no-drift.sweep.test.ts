@@ -1,7 +1,7 @@
 /** No false drift: a sample of all fields that a release knows is applied, and the next plan is empty. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isSince } from '../../../src/base/release.ts';
+import { isSince } from '../../../src/base/values/release.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
 import { VM_FIELD_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
 import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isSince } from '../../../src/base/release.ts';
+import { isSince } from '../../../src/base/values/release.ts';
 import { readingsOf } from '../../../src/engine/privileges/check.ts';
 import { smallestRoles } from '../../../src/engine/privileges/roles.ts';
 import { type AgentRequest, agentPrivileges } from '../../../src/kinds/vm/privileges/readiness.ts';

@@ -1,5 +1,5 @@
 /** `proxwright state recover`: rebuilds a lost state from the ownership lines in the VMs' notes. */
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import { recoverState } from '../../../engine/import/recover.ts';
 import { readStateIfSound, replaceState } from '../../../engine/state-edit.ts';
 import type { CommandDeps, ExitCode } from '../../command.ts';

@@ -1,7 +1,7 @@
 /** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import { removeOwnershipNote } from '../../../engine/import/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
 import { describeLock } from '../../../state/lock-refusal.ts';

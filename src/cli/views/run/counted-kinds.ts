@@ -1,6 +1,6 @@
 /** Counts the resources of a run in words: `2 VMs, 1 template and 1 image`. */
 import { type AddressKind, kindOf } from '../../../base/address.ts';
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import { KINDS } from '../../../kinds/registry.ts';
 
 /** What stands on others first: VMs before their templates and images. */

@@ -1,7 +1,7 @@
 /** The lines of a run under way, for a terminal: one for each VM, template and image, and a total. */
 
 import type { Instant } from '../../../base/clock.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import { type Paint, padVisible, type Style } from '../paint.ts';
 import { partOf } from './counted-kinds.ts';
 import type { RollProgress, Timeline, VmTimeline } from './timeline.ts';

@@ -3,7 +3,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { isCanceled } from '../../../base/errors.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import type { Activity, RunListener } from '../../../engine/run-memory.ts';
 import { nameOfStep } from '../../../engine/run-record.ts';
 import type { RunEvent } from '../../../state/events.ts';

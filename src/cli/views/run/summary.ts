@@ -1,6 +1,6 @@
 /** The end of a run as a table: VM, id, node, address, time per stage. */
 import { kindOf } from '../../../base/address.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import type { VmView } from '../../../engine/outputs/outputs.ts';
 import type { Paint } from '../paint.ts';
 import { renderTable } from '../table.ts';

@@ -1,6 +1,6 @@
 /** Memory, cores and PCI devices of the nodes, compared with running and planned VMs. */
 
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import type { Observed } from '../../../kinds/observed.ts';
 import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../kinds/pci-mapping/mapping.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';

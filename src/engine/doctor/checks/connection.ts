@@ -3,7 +3,7 @@
 import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/text/shell.ts';
-import { counted, printDuration } from '../../../base/units.ts';
+import { counted, printDuration } from '../../../base/values/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { PRINT_FINGERPRINT } from '../../../pve/http/endpoint.ts';
 import { type Examination, median } from '../examination.ts';

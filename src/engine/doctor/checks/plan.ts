@@ -1,7 +1,7 @@
 /** Whether a plan can be made (template, node, ids, storages, bridges, boot order, mappings), and may be executed by the token. */
 
 import { type Diagnostic, foldDiagnostics } from '../../../base/diagnostics.ts';
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import { guessText } from '../../privileges/assumed.ts';
 import { RUN_AS_ROOT } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';

@@ -5,7 +5,7 @@
  */
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { exactText } from '../../../base/text/exact-text.ts';
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { type FormParams, isConnectionLost, isOutcomeUnknown, printSize } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { DesiredValue } from '../config/desired.ts';

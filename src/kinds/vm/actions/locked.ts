@@ -1,7 +1,7 @@
 /** Waiting for the lock of a VM only while a task may hold it, and naming that task. */
 import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import type { ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import { currentLock, type LockedVm, type LockTask, lockHolder, staleLock, taskName } from '../lock.ts';

@@ -7,7 +7,7 @@ import { hasCode, invariant, isCanceled, isFamily, ProxwrightError } from '../..
 import { advice, command } from '../../../base/hint.ts';
 import { randomHex } from '../../../base/random.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import { type FormParams, isNotExecuted, isOutcomeUnknown, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { unpackDesired } from '../config/packed.ts';

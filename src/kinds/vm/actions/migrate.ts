@@ -1,6 +1,6 @@
 /** `vm.migrate`: moves a VM, running or stopped, with its local disks to another node. */
 import { ProxwrightError } from '../../../base/errors.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';

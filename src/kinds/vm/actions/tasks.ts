@@ -1,7 +1,7 @@
 /** Starts tasks and follows them to their end, so that an interrupted run can resume and no task is started twice. */
 import type { Instant } from '../../../base/clock.ts';
 import { hasCode } from '../../../base/errors.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { ActionContext } from '../../action.ts';
 

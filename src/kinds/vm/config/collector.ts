@@ -1,6 +1,6 @@
 /** Collects the desired value of each key while the fields of a VM are processed. */
 import { invariant } from '../../../base/errors.ts';
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { valueAt } from '../../fields/field-table.ts';
 import { textOfWords, type WordKind, wordsOfText } from '../../fields/words.ts';
 import type { WireRow } from '../fields/rows.ts';

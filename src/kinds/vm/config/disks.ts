@@ -2,7 +2,7 @@
  * Drives: what is in a slot, what to write for the desired drive, and why a change is impossible. A write never replaces the
  * volume of an existing drive: another storage or format is a move, a new size a resize, and another kind of drive is refused.
  */
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import {
   isCloudInitVolume,
   type PropertyValue,

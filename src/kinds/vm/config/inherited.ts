@@ -1,5 +1,5 @@
 /** Disks and NICs that a VM has and the stack does not mention: the plan shows them, and they are kept. */
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { byCodeUnit, storageOfVolume } from '../../../pve/wire/index.ts';
 import type { DesiredConfig } from './desired.ts';
 import { type Drive, isDriveKey, parseDrive } from './disks.ts';

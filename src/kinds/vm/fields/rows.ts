@@ -3,7 +3,7 @@
  * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows.
  */
 import { invariant } from '../../../base/errors.ts';
-import { compareReleases, type ReleaseNumber } from '../../../base/release.ts';
+import { compareReleases, type ReleaseNumber } from '../../../base/values/release.ts';
 import { allConfigKeys, describeConfigKey } from '../../../pve/wire/index.ts';
 import type { FieldFacts } from '../../fields/field.ts';
 import { type FieldRow, fieldRows } from '../../fields/field-table.ts';

@@ -3,7 +3,7 @@
  * from its agent. One pass, with limits; what could not be read is listed, because it may hold any address.
  */
 import { hasCode, isFamily } from '../../../base/errors.ts';
-import { parseIp, printIp } from '../../../base/ip-address.ts';
+import { parseIp, printIp } from '../../../base/values/ip-address.ts';
 import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { Permissions } from '../../../pve/index.ts';

@@ -6,7 +6,7 @@
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { closest } from '../../../base/text/closest.ts';
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import type { PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';

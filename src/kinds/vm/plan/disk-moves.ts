@@ -2,7 +2,7 @@
  * Disks that the file puts on another storage or into another format: which of them move, which wait until the VM is off,
  * the steps, and the room they need. Pure.
  */
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';

@@ -6,7 +6,7 @@ import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import type { ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { type DestroyedVolume, volumesOf } from '../config/disks.ts';

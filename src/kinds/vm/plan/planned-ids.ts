@@ -4,7 +4,7 @@
  */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import { VMID_MAX } from '../../../pve/index.ts';
 import { machinesOf } from '../../machines.ts';
 import type { Observed } from '../../observed.ts';

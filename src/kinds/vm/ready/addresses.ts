@@ -11,7 +11,7 @@ import {
   parseInterface,
   parseIp,
   specialUse,
-} from '../../../base/ip-address.ts';
+} from '../../../base/values/ip-address.ts';
 import type { GuestInterface } from '../../../pve/index.ts';
 
 /** A NIC of the VM, as the server and the stack know it. */

@@ -7,7 +7,7 @@ import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, type Hint, setting } from '../../../base/hint.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PortProbe } from '../../../base/transport.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import {
   type CallOptions,
   type GuestExecStatus,

@@ -8,7 +8,7 @@ import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { isCanceled } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PortProbe } from '../../../base/transport.ts';
-import { printDuration } from '../../../base/units.ts';
+import { printDuration } from '../../../base/values/units.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { NicAddresses } from './addresses.ts';
 import type { ReadyChecks, ReadyTarget } from './checks.ts';

@@ -1,5 +1,5 @@
 /** The steps that move one VM, and what a plan says about them. Pure. */
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { type Change, UNDETAILED } from '../../change.ts';
 import type { RelocateContext, ResourcePlan } from '../../kind.ts';
 import type { Step } from '../../step.ts';

@@ -6,7 +6,7 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { closest } from '../../../base/text/closest.ts';
-import { counted } from '../../../base/units.ts';
+import { counted } from '../../../base/values/units.ts';
 import type { KindPlan, RelocateContext, ResourcePlan } from '../../kind.ts';
 import { NOTHING_PLANNED } from '../../kind.ts';
 import type { Step } from '../../step.ts';

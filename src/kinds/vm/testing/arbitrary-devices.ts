@@ -1,7 +1,7 @@
 /** Random devices of a VM: PCI, USB, serial, graphics, NICs and disks. */
 
 import fc from 'fast-check';
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { type Drive, drivesOf } from '../config/disks.ts';
 import type { VmFieldsInput } from '../fields/index.ts';
 import type { Surroundings } from './surroundings.ts';

@@ -4,7 +4,7 @@
  */
 
 import fc from 'fast-check';
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { drivesOf } from '../config/disks.ts';
 import { type HaFields, haFields } from '../fields/ha.ts';
 import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';

@@ -1,5 +1,5 @@
 /** The schema of `proxwright_vm`: the field table of a VM, what only a host's configuration has, and what the server fills in. */
-import { printByteSize } from '../../../base/units.ts';
+import { printByteSize } from '../../../base/values/units.ts';
 import { drivesOf } from '../../../kinds/vm/config/disks.ts';
 import { macsOf, propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { effectiveValues, type VmObserved } from '../../../kinds/vm/observed.ts';

@@ -1,5 +1,5 @@
 /** What only a bare host asks for: images that come, templates that are made of them, documents of one's own. */
-import { isSince } from '../../../../src/base/release.ts';
+import { isSince } from '../../../../src/base/values/release.ts';
 import type { WorldFile } from '../../../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../../../src/simulator/world/bare-world.ts';
 import { sentStack } from '../../from-bare/support/sent-image.ts';

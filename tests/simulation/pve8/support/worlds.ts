@@ -1,6 +1,6 @@
 /** The cluster of the engine's tests as older releases of Proxmox VE would run it. */
 import type { Instant } from '../../../../src/base/clock.ts';
-import { isSince } from '../../../../src/base/release.ts';
+import { isSince } from '../../../../src/base/values/release.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import { LAB_WORLD } from '../../engine/support/lab-world.ts';
 

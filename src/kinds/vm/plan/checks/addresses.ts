@@ -2,8 +2,8 @@
 import type { Address } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { parseIp, printIp } from '../../../../base/ip-address.ts';
-import { counted, inNumber } from '../../../../base/units.ts';
+import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
+import { counted, inNumber } from '../../../../base/values/units.ts';
 import type { NeighbourName, Network, Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
 import type { ResolvedVm } from '../../../stack.ts';

@@ -10,7 +10,7 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { shellWord } from '../../../../base/text/shell.ts';
-import { printByteSize } from '../../../../base/units.ts';
+import { printByteSize } from '../../../../base/values/units.ts';
 import { hasEndpoint } from '../../../../pve/compatibility.ts';
 import type { Observed, StorageRow } from '../../../observed.ts';
 import { nodeOfEntry } from '../../../pci-mapping/mapping.ts';

@@ -1,7 +1,7 @@
 /** What a plan says about locked VMs: a lock that no task holds, and one that the steps of the plan will meet. Pure. */
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { counted } from '../../../../base/units.ts';
+import { counted } from '../../../../base/values/units.ts';
 import type { PlanContext, ResourcePlan } from '../../../kind.ts';
 import type { Observed } from '../../../observed.ts';
 import type { ResolvedVm } from '../../../stack.ts';

@@ -9,7 +9,7 @@
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
-import { counted, inNumber } from '../../../../base/units.ts';
+import { counted, inNumber } from '../../../../base/values/units.ts';
 import type { GuestRow, Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
 import type { ResolvedVm } from '../../../stack.ts';

@@ -4,7 +4,7 @@
  */
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { isSince } from '../../../../base/release.ts';
+import { isSince } from '../../../../base/values/release.ts';
 import type { PropertyValue } from '../../../../pve/wire/index.ts';
 import type { Observed } from '../../../observed.ts';
 import type { ResolvedVm } from '../../../stack.ts';
