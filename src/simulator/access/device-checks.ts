@@ -21,65 +21,32 @@ export function checkCreateDevicePermissions(call: Call, vmid: number, pool: str
     if (value !== 'socket') throw dieFault(`only root can set '${key}' config for real devices`);
     checkVmPermission(call, vmid, pool, ['VM.Config.HWType']);
   }
-  for (const [key, value] of matching(config, /^usb\d+$/)) checkUsbPermission(call, vmid, pool, key, value);
-  for (const [key, value] of matching(config, /^hostpci\d+$/)) checkHostPciPermission(call, vmid, pool, key, value);
-  for (const [key, value] of matching(config, /^rng0$/)) checkRngPermission(call, vmid, pool, key, value);
-  for (const [key, value] of matching(config, /^virtiofs\d$/)) checkDirPermission(call, vmid, pool, key, value);
-}
-
-/** Rule [source QS API2/Qemu.pm check_usb_perm]: the VM is asked first, then the device. */
-export function checkUsbPermission(
-  call: Call,
-  vmid: number,
-  pool: string | undefined,
-  key: string,
-  value: string,
-): void {
-  if (call.caller.isRoot) return;
-  checkVmPermission(call, vmid, pool, ['VM.Config.HWType']);
-  checkMappedDevice(call, key, value);
-}
-
-/** Rule [source QS API2/Qemu.pm check_hostpci_perm]: unlike USB, the mapping is asked before the VM. */
-export function checkHostPciPermission(
-  call: Call,
-  vmid: number,
-  pool: string | undefined,
-  key: string,
-  value: string,
-): void {
-  if (call.caller.isRoot) return;
-  checkMappedDevice(call, key, value);
-  checkVmPermission(call, vmid, pool, ['VM.Config.HWType']);
-  // Rule [source QS API2/Qemu.pm check_hostpci_perm of 9.2.5]: before 9.2.11 a user who may use a device may choose its firmware.
-  if (propertyOf(key, value).get('romfile') !== undefined && isServerSince(call.runtime.world, '9.2.11')) {
-    throw paramFault({ [key]: "only root@pam can set 'romfile' option" });
+  for (const devices of [/^usb\d+$/, /^hostpci\d+$/, /^rng0$/, /^virtiofs\d$/]) {
+    for (const [key, value] of matching(config, devices)) checkDevicePermission(call, vmid, pool, key, value);
   }
 }
 
-export function checkRngPermission(
+/**
+ * The privileges for one device of the host: on the VM, and on the device. Rule [source QS API2/Qemu.pm
+ * check_{usb,rng,dir}_perm]: the VM is asked first, then the device.
+ */
+export function checkDevicePermission(
   call: Call,
   vmid: number,
   pool: string | undefined,
   key: string,
   value: string,
 ): void {
-  if (call.caller.isRoot) return;
-  checkVmPermission(call, vmid, pool, ['VM.Config.HWType']);
-  checkMappedDevice(call, key, value);
-}
-
-/** A directory of the host, shared by virtiofs. */
-export function checkDirPermission(
-  call: Call,
-  vmid: number,
-  pool: string | undefined,
-  key: string,
-  value: string,
-): void {
-  if (call.caller.isRoot) return;
-  checkVmPermission(call, vmid, pool, ['VM.Config.Disk']);
-  checkMappedDevice(call, key, value);
+  if (call.caller.isRoot || !DEVICE_KEY.test(key)) return;
+  // Rule [source QS API2/Qemu.pm check_hostpci_perm]: unlike the others, the mapping is asked before the VM.
+  const isPci = key.startsWith('hostpci');
+  if (isPci) checkMappedDevice(call, key, value);
+  checkVmPermission(call, vmid, pool, [key.startsWith('virtiofs') ? 'VM.Config.Disk' : 'VM.Config.HWType']);
+  if (!isPci) checkMappedDevice(call, key, value);
+  // Rule [source QS API2/Qemu.pm check_hostpci_perm of 9.2.5]: before 9.2.11 a user who may use a device may choose its firmware.
+  if (isPci && propertyOf(key, value).get('romfile') !== undefined && isServerSince(call.runtime.world, '9.2.11')) {
+    throw paramFault({ [key]: "only root@pam can set 'romfile' option" });
+  }
 }
 
 /** Every mapped device of a whole configuration, as for a clone; privileges on the VM are not asked. */

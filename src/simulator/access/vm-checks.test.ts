@@ -6,10 +6,8 @@ import {
   checkBridgeAccess,
   checkCpuModelAccess,
   checkCreateDevicePermissions,
-  checkHostPciPermission,
+  checkDevicePermission,
   checkMappingAccess,
-  checkRngPermission,
-  checkUsbPermission,
 } from './device-checks.ts';
 import { allowedTags, checkDrivePermission, checkTagPermissions, checkVmModifyPermissions } from './vm-checks.ts';
 import { checkStorageAccess, checkStorageAccessClone, checkVolumeAccess } from './volume-checks.ts';
@@ -80,7 +78,7 @@ describe('privileges by key', () => {
 
 describe('devices of the host', () => {
   it('asks a mapped PCI device for its mapping first, then for the VM', () => {
-    const pci = (value: string) => refusalOf(() => checkHostPciPermission(call, 100, undefined, 'hostpci0', value));
+    const pci = (value: string) => refusalOf(() => checkDevicePermission(call, 100, undefined, 'hostpci0', value));
     expect(pci('mapping=gpu')).toBe(denied('/mapping/pci/gpu, Mapping.Use'));
     grant(runtime, USER, '/mapping/pci/gpu', ['Mapping.Use']);
     expect(pci('mapping=gpu')).toBe(denied('/vms/100, VM.Config.HWType'));
@@ -93,7 +91,7 @@ describe('devices of the host', () => {
   });
 
   it('asks a USB device for the VM first and lets SPICE through', () => {
-    const usb = (value: string) => refusalOf(() => checkUsbPermission(call, 100, undefined, 'usb0', value));
+    const usb = (value: string) => refusalOf(() => checkDevicePermission(call, 100, undefined, 'usb0', value));
     expect(usb('mapping=key')).toBe(denied('/vms/100, VM.Config.HWType'));
     grant(runtime, USER, '/vms', ['VM.Config.HWType']);
     expect(usb('spice')).toBeUndefined();
@@ -104,7 +102,7 @@ describe('devices of the host', () => {
 
   it('asks only the hardware generator of random numbers for a mapping', () => {
     grant(runtime, USER, '/vms', ['VM.Config.HWType']);
-    const rng = (value: string) => refusalOf(() => checkRngPermission(call, 100, undefined, 'rng0', value));
+    const rng = (value: string) => refusalOf(() => checkDevicePermission(call, 100, undefined, 'rng0', value));
     expect(rng('source=/dev/urandom')).toBeUndefined();
     expect(rng('/dev/hwrng')).toBe(denied('/mapping/hwrng, Mapping.Use'));
   });

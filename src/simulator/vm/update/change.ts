@@ -1,6 +1,6 @@
 /** One key to add or change: checked by its kind, completed, and put into [PENDING]. */
 import { printTags } from '../../../pve/wire/index.ts';
-import { checkFormerBridgeAccess } from '../../access/device-checks.ts';
+import { checkDevicePermission, checkFormerBridgeAccess } from '../../access/device-checks.ts';
 import { checkDrivePermission, checkTagPermissions } from '../../access/vm-checks.ts';
 import { checkVolumeAccess } from '../../access/volume-checks.ts';
 import { dieFault } from '../../http/response.ts';
@@ -13,7 +13,6 @@ import { bootOrderOf, isPlainCdrom, parseDrive, printBootOrder } from '../disks/
 import { prohibitTpmVersionChange } from '../disks/drive-params.ts';
 import { errorText } from '../error-text.ts';
 import { assertClipboard, assertValidMachine, checkedMachine, hashedPassword, isWindows } from '../machine.ts';
-import { checkDevice } from './delete.ts';
 import { registerUnused } from './pending.ts';
 import { uniqueTags } from './tags.ts';
 import type { Update } from './types.ts';
@@ -53,8 +52,8 @@ function stageValue(update: Update, vm: Vm, draft: ConfigDraft, key: string, val
   } else if (isNetKey(key)) {
     if (current) checkFormerBridgeAccess(call, key, current);
   } else {
-    if (current) checkDevice(call, vm.vmid, key, current);
-    checkDevice(call, vm.vmid, key, value);
+    if (current) checkDevicePermission(call, vm.vmid, undefined, key, current);
+    checkDevicePermission(call, vm.vmid, undefined, key, value);
   }
   draft.pending.set(key, value);
   if (key === 'ostype') pinMachine(update, draft, value);

@@ -1,13 +1,6 @@
 /** One key of `delete`: refused, done at once, or put into the list of pending deletions. */
-import {
-  checkDirPermission,
-  checkFormerBridgeAccess,
-  checkHostPciPermission,
-  checkRngPermission,
-  checkUsbPermission,
-} from '../../access/device-checks.ts';
+import { checkDevicePermission, checkFormerBridgeAccess } from '../../access/device-checks.ts';
 import { checkDrivePermission, checkTagPermissions } from '../../access/vm-checks.ts';
-import type { Call } from '../../core/call.ts';
 import { dieFault } from '../../http/response.ts';
 import type { Vm } from '../../world/world.ts';
 import { checkProtection, draftOf, saveConfig } from '../config/config-file.ts';
@@ -86,14 +79,6 @@ async function checkDelete(
     const nic = draft.current.get(key);
     if (nic !== undefined) checkFormerBridgeAccess(call, key, nic);
   } else {
-    checkDevice(call, vm.vmid, key, value);
+    checkDevicePermission(call, vm.vmid, undefined, key, value);
   }
-}
-
-/** Rights on devices of the host, judged by the value of the key. */
-export function checkDevice(call: Call, vmid: number, key: string, value: string): void {
-  if (/^usb\d+$/.test(key)) checkUsbPermission(call, vmid, undefined, key, value);
-  else if (/^hostpci\d+$/.test(key)) checkHostPciPermission(call, vmid, undefined, key, value);
-  else if (/^rng\d+$/.test(key)) checkRngPermission(call, vmid, undefined, key, value);
-  else if (/^virtiofs\d$/.test(key)) checkDirPermission(call, vmid, undefined, key, value);
 }
