@@ -13,7 +13,7 @@ import type { PortProbe } from '../base/transport.ts';
 import { isEmpty, type Plan } from '../kinds/change.ts';
 import { fingerprint } from '../kinds/fingerprint.ts';
 import type { ImageSources } from '../kinds/image/steps.ts';
-import type { RelocateOptions } from '../kinds/kind.ts';
+import type { PlanOptions as KindPlanOptions, RelocateOptions } from '../kinds/kind.ts';
 import type { GuestRow, Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { actionNamed, KINDS } from '../kinds/registry.ts';
@@ -64,24 +64,9 @@ export interface SessionInput extends SessionDeps {
   readonly lineage?: 'none';
 }
 
-export interface PlanOptions {
-  readonly only?: readonly string[];
-  readonly allowDelete?: boolean;
-  /** Restart where a change needs it, also VMs whose file says `restart: never`. */
-  readonly allowRestart?: boolean;
-  readonly replace?: readonly string[];
-  /** Names of VMs whose kept disks may be destroyed. */
-  readonly destroyData?: readonly string[];
-  /** The ownership lines go on saying that the VMs are not complete. */
-  readonly asIncomplete?: boolean;
-  /** A VM counts as lost only where its line names the address and, where the file gives an id, the VM has it. */
-  readonly strictClaims?: boolean;
+export interface PlanOptions extends KindPlanOptions {
   /** Off: the plan is made whatever the token may do; the server refuses then, perhaps halfway. */
   readonly checkPrivileges?: boolean;
-  /** Off: IDs that the file leaves open are chosen while the plan is carried out, beside other sessions. */
-  readonly chooseIds?: boolean;
-  /** By address, the node that an earlier plan chose. */
-  readonly keepNodes?: Readonly<Record<string, string>>;
   /** Off: addresses are not compared with those of other VMs, because an earlier plan did that. */
   readonly checkAddresses?: boolean;
   /** Guests from a list that does not lag, which the list of the cluster may not have yet. */

@@ -6,8 +6,7 @@ import { type Change, type ChangeKind, type OutsideChange, type Plan, pendingRes
 import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
 import { comparedHa } from '../../kinds/vm/ha.ts';
 import { comparableHa, observedHa } from '../../kinds/vm/observe/ha.ts';
-import { effectiveValues } from '../../kinds/vm/observed.ts';
-import { desiredConfigOf } from '../../kinds/vm/plan/desired-vm.ts';
+import { desiredOfExisting } from '../../kinds/vm/plan/desired-vm.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { PlanInput } from '../plan.ts';
 
@@ -170,28 +169,15 @@ export interface VmEvidence {
 }
 
 /** Compares each VM that exists and can be read: its identity, and every field of the file. */
-export function evidenceOf({
-  stack,
-  state,
-  observed,
-  secrets,
-}: Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets'>): ReadonlyMap<Address, VmEvidence> {
+export function evidenceOf(
+  input: Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets'>,
+): ReadonlyMap<Address, VmEvidence> {
+  const { stack, state, observed } = input;
   const entries = stack.vms.flatMap((vm): [Address, VmEvidence][] => {
     const [recorded, found] = [state.vms[vm.address], observed.vms.get(vm.address)];
     if (!recorded || found?.kind !== 'present') return [];
     const { vmid, uuid } = found.vm;
-    const input = {
-      stackName: stack.name,
-      lineage: state.lineage,
-      vm,
-      recorded,
-      observed,
-      secrets: secrets.get(vm.address) ?? new Map(),
-      mayRestart: false,
-      asIncomplete: false,
-      readyMs: stack.rollout.timeouts.readyMs,
-    };
-    const desired = desiredConfigOf(input, { vmid, uuid }, effectiveValues(found.vm));
+    const desired = desiredOfExisting(input, vm, recorded, found.vm);
     const fields = [
       ...comparedFields(desired, found.vm, recorded.lastApplied),
       ...comparedHa(comparableHa(vm.fields.ha, observed), observedHa(observed, vmid)),

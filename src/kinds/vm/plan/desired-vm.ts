@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Hint } from '../../../base/hint.ts';
 import type { Change } from '../../change.ts';
+import type { PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -11,6 +12,7 @@ import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../config/desired.ts';
 import { desiredConfig, type ResolvedSecret } from '../config/desired-config.ts';
 import type { Difference } from '../diff/diff.ts';
+import { effectiveValues, type VmObserved } from '../observed.ts';
 import { printOwnership } from '../ownership.ts';
 import { readyChecks } from '../ready/checks.ts';
 import type { VmRecord } from '../record.ts';
@@ -101,9 +103,24 @@ export function secretKeys(entries: Iterable<DesiredEntry>): string[] {
   return [...entries].filter(({ desired }) => desired.kind === 'secret').map(({ key }) => key);
 }
 
+/** Of a VM of the stack that exists. */
+export function desiredOfExisting(
+  { stack, state, observed, secrets }: Pick<PlanContext, 'stack' | 'state' | 'observed' | 'secrets'>,
+  vm: ResolvedVm,
+  recorded: VmRecord,
+  actual: VmObserved,
+): DesiredConfig {
+  const own = secrets.get(vm.address) ?? new Map();
+  const input = { stackName: stack.name, lineage: state.lineage, vm, recorded, observed, secrets: own };
+  return desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, effectiveValues(actual));
+}
+
+type DesiredInput = Pick<VmPlanInput, 'stackName' | 'lineage' | 'vm' | 'recorded' | 'observed' | 'secrets' | 'recipe'> &
+  Partial<Pick<VmPlanInput, 'asIncomplete'>>;
+
 /** `base`: the values of the VM, or of the template it is cloned from. */
 export function desiredConfigOf(
-  input: Omit<VmPlanInput, 'ids'>,
+  input: DesiredInput,
   identity: { vmid: number; uuid: string | undefined } | undefined,
   base: ReadonlyMap<string, string>,
 ): DesiredConfig {

@@ -5,10 +5,10 @@ import type { RelocateContext, ResourcePlan } from '../../kind.ts';
 import type { Step } from '../../step.ts';
 import { packDesired } from '../config/packed.ts';
 import { stillAppliedHa } from '../ha.ts';
-import { applied, readyStep } from '../plan/desired-vm.ts';
+import { applied, desiredOfExisting, readyStep } from '../plan/desired-vm.ts';
 import { vmStep } from '../steps.ts';
 import { copiedVolumes, isManagedByHa, storedDrives } from './obstacles.ts';
-import { desiredOf, isLeftStopped, isPinned, type Resident } from './residents.ts';
+import { isLeftStopped, isPinned, type Resident } from './residents.ts';
 
 export interface MoveRequest {
   readonly target: string;
@@ -59,7 +59,7 @@ function changeOf({ address, name, vm }: Resident, reason: string): Change {
 function inAndOut(resident: Resident, steps: readonly Step[], context: RelocateContext): Step[] {
   const { address, desired: vm, recorded } = resident;
   if (!vm) return [...steps];
-  const desired = desiredOf(vm, recorded, resident.vm, context);
+  const desired = desiredOfExisting(context, vm, recorded, resident.vm);
   const kept = stillAppliedHa(vm.fields.ha, recorded.lastApplied);
   return [
     vmStep(address, 'vm.verify', {

@@ -13,7 +13,7 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import { allowedNodes } from '../placement/candidates.ts';
 import { DEFAULT_RULES, type PlacementVm } from '../placement/ledger.ts';
 import { withKnownNodes } from '../placement/place.ts';
-import { desiredConfigOf } from '../plan/desired-vm.ts';
+import { desiredOfExisting } from '../plan/desired-vm.ts';
 import type { VmRecord } from '../record.ts';
 import { whereOf } from '../where.ts';
 import { type Mover, type Obstacle, obstaclesOf } from './obstacles.ts';
@@ -144,31 +144,8 @@ export function isLeftStopped(vm: VmObserved, desired: ResolvedVm | undefined, {
 
 /** Proxwright starts no VM that is not what the file says. */
 function changedFields(desired: ResolvedVm, recorded: VmRecord, vm: VmObserved, context: RelocateContext): string[] {
-  const { differences } = diffVm(desiredOf(desired, recorded, vm, context), vm, recorded.lastApplied);
+  const { differences } = diffVm(desiredOfExisting(context, desired, recorded, vm), vm, recorded.lastApplied);
   return [...new Set(differences.map(({ path }) => path))];
-}
-
-export function desiredOf(
-  vm: ResolvedVm,
-  recorded: VmRecord,
-  actual: VmObserved,
-  { stack, state, observed, secrets }: RelocateContext,
-): ReturnType<typeof desiredConfigOf> {
-  return desiredConfigOf(
-    {
-      stackName: stack.name,
-      lineage: state.lineage,
-      vm,
-      recorded,
-      observed,
-      secrets: secrets.get(vm.address) ?? new Map(),
-      readyMs: stack.rollout.timeouts.readyMs,
-      mayRestart: true,
-      asIncomplete: false,
-    },
-    { vmid: actual.vmid, uuid: actual.uuid },
-    effectiveValues(actual),
-  );
 }
 
 function obstacleProblem(

@@ -76,16 +76,7 @@ export function refreshed(
   { recorded, secrets }: SoloVm,
   { vm, attributes }: Viewed = { vm: desiredVm(state, true).vm, attributes: USER_ATTRIBUTES },
 ): Refreshed {
-  const input = {
-    stackName: ownerName(work),
-    vm,
-    recorded,
-    observed: look.observed,
-    secrets,
-    mayRestart: false,
-    asIncomplete: false,
-    readyMs: 0,
-  };
+  const input = { stackName: ownerName(work), vm, recorded, observed: look.observed, secrets };
   const { vmid, uuid } = look.vm;
   const last = recorded?.lastApplied;
   const diff = diffVm(desiredConfigOf(input, { vmid, uuid }, effectiveValues(look.vm)), look.vm, last);
