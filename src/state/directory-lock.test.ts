@@ -1,20 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DirectoryStore } from './directory-store.ts';
 import type { LockOwner } from './store.ts';
-
-const owner = (runId: string, changes: Partial<LockOwner> = {}): LockOwner => ({
-  runId,
-  who: 'operator',
-  host: hostname(),
-  pid: process.pid,
-  since: '2026-01-01T00:00:00Z',
-  command: 'apply',
-  ...changes,
-});
+import { owner } from './testing/conformance.ts';
 
 /** Beyond the greatest id that Linux gives to a process. */
 const GONE = { pid: 2 ** 22 + 1 };

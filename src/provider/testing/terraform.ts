@@ -84,6 +84,13 @@ export interface Running {
   readonly result: Promise<RunResult>;
 }
 
+/** What the tests type: no questions, diagnostics as JSON, and a plan that tells by its code whether it is empty. */
+export const COMMANDS = {
+  plan: ['plan', '-json', '-input=false', '-detailed-exitcode'],
+  apply: ['apply', '-json', '-input=false', '-auto-approve'],
+  destroy: ['destroy', '-json', '-input=false', '-auto-approve'],
+} as const;
+
 export class Workspace {
   readonly directory: string;
   readonly #options: WorkspaceOptions;
@@ -121,15 +128,15 @@ export class Workspace {
 
   /** Code 0: nothing to do; 1: failed; 2: changes. */
   plan(...more: string[]): Promise<RunResult> {
-    return this.run(['plan', '-json', '-input=false', '-detailed-exitcode', ...more]);
+    return this.run([...COMMANDS.plan, ...more]);
   }
 
   apply(...more: string[]): Promise<RunResult> {
-    return this.run(['apply', '-json', '-input=false', '-auto-approve', ...more]);
+    return this.run([...COMMANDS.apply, ...more]);
   }
 
   destroy(...more: string[]): Promise<RunResult> {
-    return this.run(['destroy', '-json', '-input=false', '-auto-approve', ...more]);
+    return this.run([...COMMANDS.destroy, ...more]);
   }
 
   /** The state as `show -json` tells it: attributes by address. */

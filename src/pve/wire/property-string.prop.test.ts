@@ -3,19 +3,12 @@ import { describe, expect, it } from 'vitest';
 import {
   canonicalProperty,
   equalProperty,
-  type PropertyFormat,
   PropertyValue,
   parseProperty,
   printProperty,
   splitProperty,
 } from './property-string.ts';
-import { ALL_FORMATS, propertyOf, spellingOf } from './testing/arbitraries.ts';
-
-function parsed(format: PropertyFormat, text: string): PropertyValue {
-  const result = parseProperty(format, text);
-  if (!result.ok) throw new Error(`${format.name}: ${text}: ${result.problem}`);
-  return result.value;
-}
+import { ALL_FORMATS, parsed, propertyOf, spellingOf } from './testing/arbitraries.ts';
 
 const sorted = (value: PropertyValue) => [...value.entries].sort();
 

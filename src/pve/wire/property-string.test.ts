@@ -18,12 +18,7 @@ import {
   printProperty,
   splitProperty,
 } from './property-string.ts';
-
-function parsed(format: PropertyFormat, text: string): PropertyValue {
-  const result = parseProperty(format, text);
-  if (!result.ok) throw new Error(result.problem);
-  return result.value;
-}
+import { parsed } from './testing/arbitraries.ts';
 
 const reprinted = (format: PropertyFormat, text: string) => printProperty(format, parsed(format, text));
 const equal = (format: PropertyFormat, a: string, b: string) =>

@@ -2,7 +2,7 @@
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { HostProgram, RunResult } from '../../../src/provider/testing/terraform.ts';
+import { COMMANDS, type HostProgram, type RunResult } from '../../../src/provider/testing/terraform.ts';
 import { Scene, type SceneOptions } from '../terraform/support/scene.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/terraform/', import.meta.url));
@@ -48,15 +48,15 @@ export class CleanCopy {
   }
 
   plan(...more: string[]): Promise<RunResult> {
-    return this.run('plan', '-json', '-input=false', '-detailed-exitcode', ...more);
+    return this.run(...COMMANDS.plan, ...more);
   }
 
   apply(...more: string[]): Promise<RunResult> {
-    return this.run('apply', '-json', '-input=false', '-auto-approve', ...more);
+    return this.run(...COMMANDS.apply, ...more);
   }
 
   destroy(): Promise<RunResult> {
-    return this.run('destroy', '-json', '-input=false', '-auto-approve');
+    return this.run(...COMMANDS.destroy);
   }
 
   async outputs(): Promise<Readonly<Record<string, unknown>>> {

@@ -48,13 +48,6 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
 
   afterEach(() => scene.close());
 
-  async function settle(...blocks: string[]) {
-    await scene.write(...blocks);
-    expect(problems(await scene.apply())).toEqual([]);
-    const again = await scene.plan();
-    expect({ code: again.code, errors: problems(again) }).toEqual({ code: 0, errors: [] });
-  }
-
   const planned = async (...blocks: string[]) => {
     await scene.write(...blocks);
     return scene.changes();
@@ -67,7 +60,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
       .sort();
 
   it('are added, removed and renamed one by one', async () => {
-    await settle(...configuration(THREE));
+    await scene.settle(...configuration(THREE));
     expect(names()).toEqual(['410 alpha', '411 beta', '412 gamma']);
     expect(scene.configOf('beta').get('cores')).toBe('2');
     expect(scene.configOf('beta').get('tags')).toBe('db');
@@ -76,13 +69,13 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
     expect(await planned(...configuration(four))).toMatchObject([
       { address: 'proxwright_vm.all["delta"]', actions: ['create'] },
     ]);
-    await settle(...configuration(four));
+    await scene.settle(...configuration(four));
 
     const { alpha: _, ...rest } = four;
     expect(await planned(...configuration(rest))).toMatchObject([
       { address: 'proxwright_vm.all["alpha"]', actions: ['delete'] },
     ]);
-    await settle(...configuration(rest));
+    await scene.settle(...configuration(rest));
     expect(names()).toEqual(['411 beta', '412 gamma', '413 delta']);
 
     // Another key under `moved` is the same VM, and the name that follows from the key is changed in place.
@@ -92,12 +85,12 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
     expect(await planned(...configuration(renamed, moved('beta', 'omega')))).toMatchObject([
       { address: 'proxwright_vm.all["omega"]', actions: ['update'], changed: ['name'] },
     ]);
-    await settle(...configuration(renamed, moved('beta', 'omega')));
+    await scene.settle(...configuration(renamed, moved('beta', 'omega')));
     expect(names()).toEqual(['411 omega', '412 gamma', '413 delta']);
     expect((await scene.state()).get('proxwright_vm.all["omega"]')).toMatchObject({ id, vmid: 411 });
     expect(scene.configOf('omega').get('description')).toContain('vm.omega');
     // The block has done its work.
-    await settle(...configuration(renamed));
+    await scene.settle(...configuration(renamed));
     expect([scene.taskCount('qmclone'), scene.taskCount('qmdestroy'), scene.orphans()]).toEqual([4, 1, []]);
 
     expect(problems(await scene.destroy())).toEqual([]);
@@ -105,7 +98,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
   });
 
   it('are another VM under another key where no block says that it moved', async () => {
-    await settle(...configuration(THREE));
+    await scene.settle(...configuration(THREE));
     const { beta, ...others } = THREE;
     const renamed = configuration({ ...others, omega: beta });
     const changes = await planned(...renamed);
@@ -119,7 +112,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
       expect(problems(applied)).toEqual([expect.stringContaining('Id 411 belongs to "beta" on pve1')]);
       expect(JSON.stringify(applied.diagnostics)).toContain('add a moved block');
     }
-    await settle(...renamed);
+    await scene.settle(...renamed);
     expect(names()).toEqual(['410 alpha', '411 omega', '412 gamma']);
     expect([scene.taskCount('qmclone'), scene.taskCount('qmdestroy'), scene.orphans()]).toEqual([4, 1, []]);
   });

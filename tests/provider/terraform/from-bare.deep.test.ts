@@ -50,16 +50,6 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
 
   afterEach(() => scene.close());
 
-  /** Applies, wants no complaint, and wants nothing to be left to do. */
-  async function settle(...blocks: string[]) {
-    await scene.write(...blocks);
-    const applied = await scene.apply();
-    expect(problems(applied)).toEqual([]);
-    const again = await scene.plan();
-    expect({ code: again.code, errors: problems(again) }).toEqual({ code: 0, errors: [] });
-    return applied;
-  }
-
   const guests = () =>
     [...scene.world.vms.values()].map(({ vmid, config }) => `${vmid} ${config.current.get('name')}`).sort();
 
@@ -74,7 +64,7 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
     expect([planned.code, problems(planned)]).toEqual([2, []]);
     expect(warnings(planned).join()).toContain('The same run creates the template');
 
-    const applied = await settle(image(), template(), vm('web', WEB));
+    const applied = await scene.settle(image(), template(), vm('web', WEB));
     expect(warnings(applied).filter((line) => !line.includes('The same run creates the template'))).toEqual([]);
     const state = await scene.state();
     expect(state.get('proxwright_image.noble')).toMatchObject({ id: 'local:import/noble.qcow2' });
@@ -91,7 +81,7 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
         changed: expect.arrayContaining(['memory', 'vmid', 'recipe']),
       },
     ]);
-    await settle(image(), template({ memory: '2GiB' }), vm('web', WEB));
+    await scene.settle(image(), template({ memory: '2GiB' }), vm('web', WEB));
     expect(guests()).toEqual(expect.arrayContaining(['9000 ubuntu-base-retired-9000', '9001 ubuntu-base']));
     expect((await scene.state()).get('proxwright_template.base')).toMatchObject({ vmid: 9001 });
 
@@ -102,7 +92,7 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
       'proxwright_image.noble delete,create',
       'proxwright_template.base update',
     ]);
-    await settle(image(debian), template({ memory: '2GiB' }), vm('web', WEB));
+    await scene.settle(image(debian), template({ memory: '2GiB' }), vm('web', WEB));
     expect((await scene.state()).get('proxwright_template.base')).toMatchObject({ vmid: 9002 });
 
     expect(problems(await scene.destroy())).toEqual([]);
@@ -125,11 +115,11 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
     ]);
     expect(volumes()).toEqual([]);
     await scene.workspace.write('user-data.yaml', '#cloud-config\nfinal_message: up\n');
-    await settle(image(), template(), vm('web', told));
+    await scene.settle(image(), template(), vm('web', told));
   });
 
   it('hands over what is there already', async () => {
-    await settle(image(), template());
+    await scene.settle(image(), template());
     const stated = await scene.run(['state', 'rm', 'proxwright_image.noble', 'proxwright_template.base']);
     expect(stated.code).toBe(0);
     for (const [address, id] of [
@@ -138,7 +128,7 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
     ] as const) {
       expect(problems(await scene.run(['import', '-input=false', address, id]))).toEqual([]);
     }
-    await settle(image(), template());
+    await scene.settle(image(), template());
     expect(guests()).toEqual(['9000 ubuntu-base']);
     expect(scene.taskCount('qmtemplate')).toBe(1);
   });

@@ -26,18 +26,8 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
 
   afterEach(() => scene.close());
 
-  /** Applies, wants no complaint, and wants nothing to be left to do. */
-  async function settle(...blocks: string[]) {
-    await scene.write(...blocks);
-    const applied = await scene.apply();
-    expect(problems(applied)).toEqual([]);
-    const again = await scene.plan();
-    expect({ code: again.code, errors: problems(again) }).toEqual({ code: 0, errors: [] });
-    return applied;
-  }
-
   it('is made, changed in place, grown, replaced where nothing else helps, and destroyed', async () => {
-    await settle(vm('web', WEB));
+    await scene.settle(vm('web', WEB));
     const made = (await scene.state()).get('proxwright_vm.web');
     expect(made).toMatchObject({ vmid: 410, status: 'running', current_node: 'pve1' });
     expect(made?.primary_address).toMatch(/^10\.10\.0\.\d+$/);
@@ -66,7 +56,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
         ]),
       },
     ]);
-    await settle(vm('web', changed));
+    await scene.settle(vm('web', changed));
     const grown = (await scene.state()).get('proxwright_vm.web');
     expect(grown).toMatchObject({ id: made?.id, restart_pending: [] });
     const config = scene.configOf('web-1');
@@ -86,7 +76,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
       'vmid changes from 410 to 411, and Proxmox cannot change the id of a VM',
     );
     expect(await scene.changes()).toMatchObject([{ actions: ['delete', 'create'], changed: ['vmid'] }]);
-    await settle(vm('web', { ...changed, vmid: 411 }));
+    await scene.settle(vm('web', { ...changed, vmid: 411 }));
     expect(scene.ours().map(({ vmid }) => vmid)).toEqual([411]);
     expect(scene.orphans()).toEqual([]);
 
@@ -95,7 +85,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
   });
 
   it('is replaced on request under the id it has', async () => {
-    await settle(vm('web', WEB));
+    await scene.settle(vm('web', WEB));
     const before = (await scene.state()).get('proxwright_vm.web');
     expect(problems(await scene.apply('-replace=proxwright_vm.web'))).toEqual([]);
     const after = (await scene.state()).get('proxwright_vm.web');
@@ -106,10 +96,10 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
   });
 
   it('waits for a restart with a note, or is restarted where the configuration says so', async () => {
-    await settle(vm('web', WEB));
+    await scene.settle(vm('web', WEB));
     await scene.write(vm('web', { ...WEB, memory: '3GiB' }));
     expect(warnings(await scene.plan()).join()).toContain('Some changes take effect after a restart');
-    await settle(vm('web', { ...WEB, memory: '3GiB' }));
+    await scene.settle(vm('web', { ...WEB, memory: '3GiB' }));
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({
       restart_pending: ['memory'],
       memory: '3GiB',
@@ -124,14 +114,14 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
     const restarted = { ...WEB, memory: '2GiB', restart: 'when_needed' };
     await scene.write(vm('web', restarted));
     expect(warnings(await scene.plan()).join()).toContain('The VM will be restarted');
-    await settle(vm('web', restarted));
+    await scene.settle(vm('web', restarted));
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({ restart_pending: [], status: 'running' });
     expect(scene.world.vms.get(410)?.process?.launched.get('memory')).toBe('2048');
   });
 
   it('keeps what the configuration does not mention, and shows it', async () => {
     const { disks: _, nics: __, ...rest } = WEB;
-    await settle(vm('web', rest));
+    await scene.settle(vm('web', rest));
     const config = scene.configOf('web');
     expect(config.get('scsi0')).toContain('vm-410-disk-0');
     expect(config.get('net0')).toContain('bridge=vmbr0');
@@ -144,16 +134,16 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
     // Another client plugs in a device that the file does not declare: it is left alone.
     await scene.outside.node('pve1').vm(410).config.put({ net3: 'virtio,bridge=vmbr1' });
     expect(await scene.changes()).toEqual([]);
-    await settle(vm('web', rest));
+    await scene.settle(vm('web', rest));
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({ all_nics: { net3: { bridge: 'vmbr1' } } });
     expect(scene.configOf('web').get('net3')).toBeDefined();
   });
 
   it('is moved to another node, found where others moved it, and stopped and started', async () => {
     const small = { ...WEB, clone: { template: 9000, mode: 'full', storage: 'nfs' }, cloud_init: { storage: 'nfs' } };
-    await settle(vm('web', small));
+    await scene.settle(vm('web', small));
     const made = (await scene.state()).get('proxwright_vm.web');
-    await settle(vm('web', { ...small, node: 'pve2' }));
+    await scene.settle(vm('web', { ...small, node: 'pve2' }));
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({
       id: made?.id,
       node: 'pve2',
@@ -164,27 +154,27 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
     const moving = await scene.outside.node('pve2').vm(410).migrate({ target: 'pve1', online: true });
     await scene.outside.tasks.wait(moving);
     expect(await scene.changes()).toEqual([]);
-    await settle(vm('web', { ...small, node: 'pve2' }));
+    await scene.settle(vm('web', { ...small, node: 'pve2' }));
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({
       id: made?.id,
       node: 'pve2',
       current_node: 'pve1',
     });
 
-    await settle(vm('web', { ...small, node: 'pve2', power: 'stopped' }));
+    await scene.settle(vm('web', { ...small, node: 'pve2', power: 'stopped' }));
     expect(scene.ours()).toMatchObject([{ vmid: 410, node: 'pve1', running: false }]);
-    await settle(vm('web', { ...small, node: 'pve2', power: 'running' }));
+    await scene.settle(vm('web', { ...small, node: 'pve2', power: 'running' }));
     expect(scene.ours()).toMatchObject([{ vmid: 410, running: true }]);
   });
 
   it('is not destroyed while it is protected, which the plan says', async () => {
-    await settle(vm('web', { ...WEB, protection: true }));
+    await scene.settle(vm('web', { ...WEB, protection: true }));
     const refused = await scene.plan('-destroy');
     expect(problems(refused)).toEqual([expect.stringMatching(/^error .*protect/i)]);
     await scene.write();
     expect(problems(await scene.apply())).toEqual([expect.stringMatching(/protect/i)]);
     expect(scene.ours().length).toBe(1);
-    await settle(vm('web', { ...WEB, protection: false }));
+    await scene.settle(vm('web', { ...WEB, protection: false }));
     expect(problems(await scene.destroy())).toEqual([]);
     expect(scene.ours()).toEqual([]);
   });

@@ -26,32 +26,24 @@ describe.each(ONE_HOST)('a successor that comes first under $name $version', (ho
 
   afterEach(() => scene.close());
 
-  async function settle(...blocks: string[]) {
-    await scene.write(...blocks);
-    const applied = await scene.apply();
-    expect(problems(applied)).toEqual([]);
-    expect((await scene.plan()).code).toBe(0);
-    return applied;
-  }
-
   it('is made beside the old one where it has an id or a name of its own', async () => {
-    await settle(web({ vmid: 410 }));
+    await scene.settle(web({ vmid: 410 }));
     await scene.write(web({ vmid: 411 }));
     expect(await scene.changes()).toMatchObject([{ actions: ['create', 'delete'], changed: ['vmid'] }]);
     expect(warnings(await scene.plan()).join()).not.toContain('create_before_destroy');
-    await settle(web({ vmid: 411 }));
+    await scene.settle(web({ vmid: 411 }));
     expect(scene.ours()).toMatchObject([{ vmid: 411, name: 'web', running: true }]);
 
-    await settle(web({ vmid: 412, name: 'web-2' }));
+    await scene.settle(web({ vmid: 412, name: 'web-2' }));
     expect(scene.ours()).toMatchObject([{ vmid: 412, name: 'web-2', running: true }]);
     expect([scene.taskCount('qmclone'), scene.taskCount('qmdestroy'), scene.orphans()]).toEqual([3, 2, []]);
   });
 
   it('is refused where nothing tells the two apart, with the ways out, and nothing is touched', async () => {
-    await settle(web({}));
+    await scene.settle(web({}));
     const [before] = scene.ours();
     const linked = { clone: { template: 'ubuntu-24.04', mode: 'linked' } };
-    await settle(web({ clone: { template: 'ubuntu-24.04', mode: 'full' } }));
+    await scene.settle(web({ clone: { template: 'ubuntu-24.04', mode: 'full' } }));
     await scene.write(web(linked));
     expect(JSON.stringify((await scene.plan()).diagnostics)).toContain(
       'with create_before_destroy, the new VM needs another name, or a different vmid',
@@ -65,15 +57,15 @@ describe.each(ONE_HOST)('a successor that comes first under $name $version', (ho
     expect((await scene.state()).get('proxwright_vm.web')).toMatchObject({ vmid: before?.vmid });
 
     // Each way out is one.
-    await settle(web({ ...linked, name: 'web-2' }));
+    await scene.settle(web({ ...linked, name: 'web-2' }));
     expect(scene.ours()).toMatchObject([{ name: 'web-2' }]);
-    await settle(vm('web', { ...SMALL, name: 'web-2', clone: { template: 'ubuntu-24.04', mode: 'full' } }));
+    await scene.settle(vm('web', { ...SMALL, name: 'web-2', clone: { template: 'ubuntu-24.04', mode: 'full' } }));
     expect(scene.ours()).toMatchObject([{ name: 'web-2' }]);
     expect(scene.orphans()).toEqual([]);
   });
 
   it('may share its name with a VM of another state where both have ids, which the plan says', async () => {
-    await settle(web({ vmid: 410 }));
+    await scene.settle(web({ vmid: 410 }));
     expect((await scene.run(['state', 'rm', 'proxwright_vm.web'])).code).toBe(0);
     await scene.write(web({ vmid: 410 }));
     expect(problems(await scene.plan())).toEqual([expect.stringContaining('A VM of this name is not in the state')]);
@@ -81,7 +73,7 @@ describe.each(ONE_HOST)('a successor that comes first under $name $version', (ho
     expect(warnings(await scene.plan())).toEqual([
       expect.stringContaining('Another VM has this name: VM 410 on pve1 is also called "web"'),
     ]);
-    await settle(web({ vmid: 411 }));
+    await scene.settle(web({ vmid: 411 }));
     expect(scene.ours().map(({ vmid }) => vmid)).toEqual([410, 411]);
     expect(problems(await scene.destroy())).toEqual([]);
     expect(scene.ours().map(({ vmid }) => vmid)).toEqual([410]);

@@ -1,12 +1,19 @@
-/** Generators of wire values for the property tests of this folder and of others. */
+/** Generators and readers of wire values for the property tests of this folder and of others. */
 import fc from 'fast-check';
 import * as formats from '../formats.ts';
-import { type PropertyFormat, PropertyValue, type SubKey } from '../property-string.ts';
+import { type PropertyFormat, PropertyValue, parseProperty, type SubKey } from '../property-string.ts';
 import { printSize } from '../scalars.ts';
 
 export const ALL_FORMATS: readonly PropertyFormat[] = Object.values(formats).filter(
   (each): each is PropertyFormat => typeof each === 'object' && 'keys' in each && each.keys instanceof Map,
 );
+
+/** Fails where the text does not parse. */
+export function parsed(format: PropertyFormat, text: string): PropertyValue {
+  const result = parseProperty(format, text);
+  if (!result.ok) throw new Error(`${format.name}: ${text}: ${result.problem}`);
+  return result.value;
+}
 
 const characters = (text: string) => fc.constantFrom(...text);
 

@@ -4,11 +4,13 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { silentLogger } from '../../../../src/base/log.ts';
 import type { WireRequest, WireResponse } from '../../../../src/base/transport.ts';
 import { createProvider } from '../../../../src/provider/index.ts';
 import { reattach } from '../../../../src/provider/testing/reattach.ts';
 import {
+  COMMANDS,
   type HostProgram,
   type Installation,
   type Running,
@@ -165,15 +167,25 @@ export class Scene {
   }
 
   plan(...more: string[]): Promise<RunResult> {
-    return this.run(['plan', '-json', '-input=false', '-detailed-exitcode', ...more]);
+    return this.run([...COMMANDS.plan, ...more]);
   }
 
   apply(...more: string[]): Promise<RunResult> {
-    return this.run(['apply', '-json', '-input=false', '-auto-approve', ...more]);
+    return this.run([...COMMANDS.apply, ...more]);
   }
 
   destroy(...more: string[]): Promise<RunResult> {
-    return this.run(['destroy', '-json', '-input=false', '-auto-approve', ...more]);
+    return this.run([...COMMANDS.destroy, ...more]);
+  }
+
+  /** Applies this configuration without an error, and expects the next plan to be empty. */
+  async settle(...blocks: string[]): Promise<RunResult> {
+    await this.write(...blocks);
+    const applied = await this.apply();
+    expect(problems(applied)).toEqual([]);
+    const again = await this.plan();
+    expect({ code: again.code, errors: problems(again) }).toEqual({ code: 0, errors: [] });
+    return applied;
   }
 
   /** What a plan would do; an empty list is an empty plan. */
