@@ -14,6 +14,7 @@ import {
   ONLY,
   OUTPUT_FORMATS,
   PLANNING_OPTIONS,
+  RUN_FILTERS,
   replaceOne,
   SHELLS,
   YES,
@@ -280,11 +281,22 @@ Examples:
   STATE_COMMAND,
   {
     name: 'runs',
-    about: 'list earlier runs: when, which command, how it ended, how long it took',
+    about: 'list earlier runs: when, by whom, from where, at which commit, how they ended, how long they took',
     usesStack: true,
-    options: [metrics(' (of the last run)')],
+    options: [...RUN_FILTERS, metrics(' (of the last run)')],
+    help: `
+Examples:
+  proxwright runs --since 7d --outcome failed
+  proxwright runs show last`,
     load: async () => (await import('./commands/runs.ts')).runRuns,
     commands: [
+      {
+        name: 'list',
+        about: 'the same as runs alone',
+        usesStack: true,
+        options: [...RUN_FILTERS, metrics(' (of the last run)')],
+        load: async () => (await import('./commands/runs.ts')).runRuns,
+      },
       {
         name: 'show',
         about: 'show one run: VM by VM, step by step, with durations and failures',

@@ -66,6 +66,8 @@ export interface CommandDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The working directory. */
   readonly directory: string;
+  /** What was typed, without values that may be secret. */
+  readonly commandLine: string;
   readonly stdout: Output;
   readonly stderr: Output;
   /** Every secret that the command has read. What it writes anywhere contains none of them. */

@@ -27,7 +27,7 @@ function fail(error: unknown): void {
   exit(isCanceled(error) ? EXIT_CANCELED : 1);
 }
 
-const run: RunCommand = async (options, command) => {
+const run: RunCommand = async (options, command, commandLine) => {
   const json = options.json === true;
   terminal = newTerminal({ json });
   const level = chooseLogLevel(options.logLevel, process.env);
@@ -40,6 +40,7 @@ const run: RunCommand = async (options, command) => {
     random: systemRandom,
     environment: process.env,
     directory: process.cwd(),
+    commandLine,
     stdout: process.stdout,
     stderr: process.stderr,
     secrets,

@@ -94,6 +94,18 @@ export function metrics(which = ''): OptionRow {
   return { flags: '--metrics <file>', about: `also write the durations to a file, for Prometheus${which}` };
 }
 
+/** How a run can have ended, for `runs --outcome`. */
+export const RUN_OUTCOMES = ['done', 'failed', 'canceled', 'interrupted', 'unfinished'] as const;
+
+/** Which runs `runs` lists. */
+export const RUN_FILTERS: readonly OptionRow[] = [
+  { flags: '--user <name>', about: 'only runs of this user, of the machine or of the CI system' },
+  { flags: '--host <name>', about: 'only runs from this machine' },
+  { flags: '--command <name>', about: 'only runs of this command, such as apply, destroy or "state mv"' },
+  { flags: '--outcome <outcome>', about: `only runs that ended so: ${listed(RUN_OUTCOMES)}`, values: RUN_OUTCOMES },
+  { flags: '--since <time>', about: 'only runs that began since: 12h, 7d, or a date such as 2026-01-31' },
+];
+
 /** `a, b or c`. */
 export function listed(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;

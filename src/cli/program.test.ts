@@ -55,4 +55,25 @@ describe('the command line', () => {
       json: true,
     });
   });
+
+  it.each([
+    [['apply', 'plan.json', '-y'], 'proxwright apply plan.json --yes'],
+    [
+      ['apply', '--var', 'password=hunter2=x', '--only', 'vm.web[2]', '--no-evidence'],
+      "proxwright apply --var password=… --only 'vm.web[2]' --no-evidence",
+    ],
+    [
+      ['state', 'migrate', '--to', 'postgres://ops:hunter2@db.example.org/infra'],
+      'proxwright state migrate --to postgres://ops:…@db.example.org/infra',
+    ],
+    [['permissions', '--for', 'deploy@pve!ci=hunter2'], "proxwright permissions --for 'deploy@pve!ci=…'"],
+    [['sim'], 'proxwright sim'],
+  ])('records what was typed without secrets and defaults: %j', async (words, typed) => {
+    let recorded: string | undefined;
+    const program = createProgram(async (_options, _command, commandLine) => {
+      recorded = commandLine;
+    });
+    await program.parseAsync(words, { from: 'user' });
+    expect(recorded).toBe(typed);
+  });
 });

@@ -2,12 +2,17 @@
 import { Command } from 'commander';
 import { visibleText } from '../base/text/safe-text.ts';
 import type { CommandDeps, CommandRow, ExitCode, GlobalOptions, OptionRow } from './command.ts';
+import { commandLineOf } from './command-line.ts';
 import { COMMANDS, PROGRAM } from './command-list.ts';
 import { optionsOf } from './options.ts';
 import { packageVersion } from './package.ts';
 
 /** Prepares the dependencies that the options ask for, and runs the command with them. */
-export type RunCommand = (options: GlobalOptions, command: (deps: CommandDeps) => Promise<ExitCode>) => Promise<void>;
+export type RunCommand = (
+  options: GlobalOptions,
+  command: (deps: CommandDeps) => Promise<ExitCode>,
+  commandLine: string,
+) => Promise<void>;
 
 export function createProgram(run: RunCommand): Command {
   const program = new Command(PROGRAM.name)
@@ -35,10 +40,11 @@ function addCommand(parent: Command, row: CommandRow, run: RunCommand): void {
       const given = values.slice(0, -2);
       // A subcommand's options may have been parsed by its parent, if both declare them.
       const options = command.optsWithGlobals<GlobalOptions>();
-      await run(options, async (deps) => {
-        const work = (await load()) as (...all: unknown[]) => Promise<ExitCode>; // takes what its row declares
-        return work(...given, options, deps);
-      });
+      const work = async (deps: CommandDeps) => {
+        const loaded = (await load()) as (...all: unknown[]) => Promise<ExitCode>; // takes what its row declares
+        return loaded(...given, options, deps);
+      };
+      await run(options, work, commandLineOf(command, given, options));
     });
   }
   for (const below of row.commands ?? []) addCommand(command, below, run);

@@ -6,7 +6,14 @@ import type { Address } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
-import { foldEvents, JOURNAL_FORMAT, type OpenStep, openSteps, type RunEvent } from '../state/events.ts';
+import {
+  foldEvents,
+  JOURNAL_FORMAT,
+  type OpenStep,
+  openSteps,
+  type RunEvent,
+  type RunSource,
+} from '../state/events.ts';
 import type { JournalWriter, NewEvent } from '../state/journal.ts';
 
 /** What a resource is doing right now. It is shown and never stored. */
@@ -24,6 +31,7 @@ export type RunListener = (event: RunEvent | Activity) => void;
 export interface RunOrigin {
   readonly command: string;
   readonly who: string;
+  readonly source?: RunSource | undefined;
 }
 
 export class RunMemory {
@@ -68,11 +76,12 @@ export class RunMemory {
 
   /** Returns once the event is on disk; only then may the caller act on it. A run without events leaves no journal. */
   async record(event: NewEvent): Promise<void> {
-    const { command, who } = this.#origin;
+    const { command, who, source } = this.#origin;
     const { runId } = this.#journal;
     if (!this.#hasStarted) {
       this.#hasStarted = true;
-      await this.#write({ event: 'runStarted', format: JOURNAL_FORMAT, runId, command, who });
+      const origin = { command, who, ...(source && { source }) };
+      await this.#write({ event: 'runStarted', format: JOURNAL_FORMAT, runId, ...origin });
     }
     await this.#write(event);
   }

@@ -3,7 +3,7 @@
  * for people: the live view follows it event by event, `runs`, metrics and incident drafts read a whole journal. Pure.
  */
 import { counted, printDuration } from '../base/values/units.ts';
-import type { ResourceOutcome, RunEvent } from '../state/events.ts';
+import type { ResourceOutcome, RunEvent, RunSource } from '../state/events.ts';
 import type { RunJournal } from '../state/journal.ts';
 import { firstLine } from './evidence/text.ts';
 import type { Activity } from './run-memory.ts';
@@ -56,6 +56,8 @@ export interface RunRecord {
   readonly runId: string;
   readonly command: string;
   readonly who: string | undefined;
+  /** Absent in journals of earlier versions, and for runs of the provider. */
+  readonly source?: RunSource;
   readonly startedAt: string | undefined;
   readonly endedAt: string | undefined;
   readonly durationMs: number | undefined;
@@ -153,6 +155,7 @@ export class RunFold {
       runId: this.#runId,
       command: this.#started?.command ?? 'settle',
       who: this.#started?.who,
+      ...(this.#started?.source && { source: this.#started.source }),
       startedAt,
       endedAt,
       durationMs: between(startedAt, endedAt),

@@ -24,8 +24,8 @@ import { IdReservations } from '../kinds/vm/ids.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { ReserveInput } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
-import { type OpenStep, openSteps } from '../state/events.ts';
-import { closeRun, JournalWriter, nextRunId } from '../state/journal.ts';
+import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
+import { closeRun, JournalWriter, nextRunId, pruneRuns } from '../state/journal.ts';
 import { recallState, withLineage } from '../state/recall.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
@@ -60,6 +60,10 @@ export interface SessionInput extends SessionDeps {
   readonly stack: ResolvedStack;
   readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
   readonly owner: Omit<LockOwner, 'runId' | 'since'>;
+  /** Recorded at the start of each run. */
+  readonly source?: RunSource;
+  /** How many runs to keep in the store; all of them by default. */
+  readonly keepRuns?: number;
   /** `none` if the host keeps the state: it does not say which state a resource belongs to. */
   readonly lineage?: 'none';
 }
@@ -265,6 +269,8 @@ export class Session {
       if (!this.#hasExecuted && this.#memory.hasEvents && this.#memory.openSteps.length === 0) {
         await this.#memory.record({ event: 'runEnded', outcome: 'done' });
       }
+      const { store, keepRuns, log } = this.#input;
+      if (this.#memory.hasEvents) await pruneRuns(store, keepRuns, log);
     } finally {
       await this.#lock.release();
     }
@@ -321,8 +327,10 @@ export class Session {
   }
 }
 
-function memoryOf({ store, clock, pve, owner, onEvent }: SessionInput, runId: string, state: StackState): RunMemory {
-  return new RunMemory(state, new JournalWriter(store, clock, runId, [], pve.secrets), owner, onEvent);
+function memoryOf(input: SessionInput, runId: string, state: StackState): RunMemory {
+  const { store, clock, pve, owner, source, onEvent } = input;
+  const journal = new JournalWriter(store, clock, runId, [], pve.secrets);
+  return new RunMemory(state, journal, { ...owner, source }, onEvent);
 }
 
 function assertPlanned(result: PlanResult): void {

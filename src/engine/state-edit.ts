@@ -10,7 +10,7 @@ import type { Random } from '../base/random.ts';
 import { closest } from '../base/text/closest.ts';
 import { emptyState, type StackState } from '../kinds/recorded.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
-import { openSteps } from '../state/events.ts';
+import { openSteps, type RunSource } from '../state/events.ts';
 import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
 import { withLineage } from '../state/recall.ts';
 import { readState, writeState } from '../state/state-file.ts';
@@ -23,6 +23,7 @@ export interface EditDeps {
   readonly random: Random;
   readonly stackName: string;
   readonly owner: Omit<LockOwner, 'runId' | 'since'>;
+  readonly source?: RunSource;
 }
 
 export interface EditOptions {
@@ -41,14 +42,14 @@ export async function editState<Result>(
   edit: (memory: RunMemory, runId: string) => Promise<Result>,
   options: EditOptions = {},
 ): Promise<Result> {
-  const { store, clock, random, owner } = deps;
+  const { store, clock, random, owner, source } = deps;
   const since = new Date(clock.now()).toISOString();
   const runId = await nextRunId(store, clock.now(), random);
   const lock = await store.lock({ ...owner, runId, since });
   try {
     if (options.unfinished !== 'allow') await refuseUnfinished(store);
     const state = withLineage(await editedState(deps, options), random);
-    const memory = new RunMemory(state, new JournalWriter(store, clock, runId), owner);
+    const memory = new RunMemory(state, new JournalWriter(store, clock, runId), { ...owner, source });
     await memory.record({ event: 'planned', steps: [] });
     try {
       const result = await edit(memory, runId);

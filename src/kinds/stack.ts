@@ -48,8 +48,10 @@ export interface ConnectionSpec {
   readonly token?: SecretReference | undefined;
 }
 
-/** The store of the state; one of its keys is set. */
+/** The store of the state: at most one is named; without one, the environment decides. */
 export interface StateSpec {
+  /** How many runs `runs` lists. */
+  readonly keep_runs?: number | undefined;
   readonly local?: true | undefined;
   readonly postgres?: PostgresSpec | undefined;
   readonly s3?: S3Spec | undefined;

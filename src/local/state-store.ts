@@ -33,7 +33,8 @@ export type StoreChoice = StateSpec & { readonly secret?: Secret | undefined };
 
 export async function openStateStore(spec: StateSpec | undefined, deps: StoreDeps): Promise<StateStore> {
   const address = deps.environment[STATE_VARIABLE];
-  return openChosenStore(spec ?? (address ? parseStoreAddress(address) : { local: true }), deps);
+  const isChosen = spec && (spec.local ?? spec.postgres ?? spec.s3 ?? spec.http) !== undefined;
+  return openChosenStore(isChosen ? spec : address ? parseStoreAddress(address) : { local: true }, deps);
 }
 
 export async function openChosenStore(choice: StoreChoice, deps: StoreDeps): Promise<StateStore> {

@@ -140,10 +140,16 @@ export const stateSchema = z
       })
       .describe('Behind Terraform’s HTTP protocol for states, as in GitLab.')
       .optional(),
+    keep_runs: ours(
+      z.int().min(10).max(10_000).optional(),
+      'How many runs to keep for `proxwright runs`. Older ones are removed at the end of an apply, except those that it has not resumed yet. Default: 100.',
+    ),
   })
-  .refine((state) => Object.values(state).filter((each) => each !== undefined).length === 1, {
+  .refine(({ keep_runs, ...stores }) => storesIn(stores) === 1 || (storesIn(stores) === 0 && keep_runs !== undefined), {
     error: 'it needs one of "local", "postgres", "s3" and "http"',
   });
+
+const storesIn = (stores: object) => Object.values(stores).filter((each) => each !== undefined).length;
 
 export const variableSchema = z.strictObject({
   type: ours(z.enum(VARIABLE_TYPES), 'Type of the value.'),

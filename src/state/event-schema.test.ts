@@ -9,7 +9,10 @@ const planned = { id: step, address: 'vm.web', stage: 'create', action: 'vm.clon
 
 /** For each kind of event: one with the required fields only, and one with all fields. */
 const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: Record<string, unknown> }[] = [
-  { must: { event: 'runStarted', at, format: 2, runId: 'r', command: 'apply', who: 'operator' } },
+  {
+    must: { event: 'runStarted', at, format: 2, runId: 'r', command: 'apply', who: 'operator' },
+    may: { source: { host: 'laptop', commandLine: 'proxwright apply' } },
+  },
   { must: { event: 'planned', at, steps: [planned] } },
   { must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' } },
   {

@@ -32,6 +32,25 @@ export const plannedStep = z.strictObject({
 /** The outcome of a run for one resource. */
 export const RESOURCE_OUTCOMES = ['done', 'failed', 'notReady', 'canceled', 'skipped'] as const;
 
+/** Where and how a run was started, for people who ask later who did what. Nothing depends on it. */
+const runSourceSchema = z.strictObject({
+  host: z.string(),
+  /** Without secrets. */
+  commandLine: z.string(),
+  /** Of the stack file. */
+  repository: z
+    .strictObject({
+      commit: z.string(),
+      branch: z.string().optional(),
+      /** Whether files differ from the commit; absent if that is not known. */
+      dirty: z.boolean().optional(),
+    })
+    .optional(),
+  ci: z.strictObject({ system: z.string(), user: z.string().optional(), url: z.string().optional() }).optional(),
+});
+
+export type RunSource = z.output<typeof runSourceSchema>;
+
 export const eventSchema = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('runStarted'),
@@ -40,6 +59,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     runId: z.string(),
     command: z.string(),
     who: z.string(),
+    source: runSourceSchema.optional(),
   }),
   /** The steps that the run will execute. */
   z.strictObject({ event: z.literal('planned'), at, steps: z.array(plannedStep) }),

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
+import { silentLogger } from '../base/log.ts';
 import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { JOURNAL_FORMAT } from './events.ts';
-import { closeRun, JournalWriter, listRuns, type NewEvent, readRun, readRuns, unfinishedRuns } from './journal.ts';
+import {
+  closeRun,
+  JournalWriter,
+  listRuns,
+  type NewEvent,
+  pruneRuns,
+  readRun,
+  readRuns,
+  unfinishedRuns,
+} from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 
 const START: NewEvent = {
@@ -203,5 +213,49 @@ describe('a journal', () => {
     const { store, text } = await journalOf('one');
     await store.write(FILE, `${text}\n\n`);
     expect((await readRun(store, '20260101-a')).events).toHaveLength(2);
+  });
+});
+
+describe('the journals of old runs', () => {
+  /** `-` for a run that has not ended. */
+  async function storeWith(...runs: readonly string[]): Promise<MemoryStore> {
+    const store = new MemoryStore();
+    for (const name of runs) {
+      const runId = name.replace('-', '');
+      const writer = new JournalWriter(store, new VirtualClock(), runId);
+      await writer.write({ event: 'runStarted', format: JOURNAL_FORMAT, runId, command: 'apply', who: 'operator' });
+      if (runId === name) await writer.write({ event: 'runEnded', outcome: 'done' });
+    }
+    return store;
+  }
+
+  it('are removed beyond the number to keep, the oldest first', async () => {
+    const store = await storeWith('a', 'b', 'c', 'd');
+    await pruneRuns(store, 3, silentLogger);
+    expect(await listRuns(store)).toEqual(['b', 'c', 'd']);
+    await pruneRuns(store, undefined, silentLogger);
+    expect(await listRuns(store)).toEqual(['b', 'c', 'd']);
+  });
+
+  it('stay as long as the run has not ended, whatever its age', async () => {
+    const store = await storeWith('-a', 'b', 'c', '-d');
+    await pruneRuns(store, 1, silentLogger);
+    expect(await listRuns(store)).toEqual(['a', 'd']);
+  });
+
+  it('stay if they cannot be read, or end in a partial line', async () => {
+    const store = await storeWith('a', 'b', 'c');
+    await store.write('runs/a.jsonl', 'not a journal\n');
+    await store.write('runs/b.jsonl', `${(await store.read('runs/b.jsonl'))?.slice(0, -20)}`);
+    await pruneRuns(store, 0, silentLogger);
+    expect(await listRuns(store)).toEqual(['a', 'b']);
+  });
+
+  it('do not turn a good run into a failed one if they cannot be removed', async () => {
+    const store = await storeWith('a', 'b');
+    store.remove = () => Promise.reject(new ProxwrightError({ code: 'STATE_UNWRITABLE', detail: 'read-only' }));
+    const said: string[] = [];
+    await pruneRuns(store, 1, { ...silentLogger, log: (_level, message) => said.push(message) });
+    expect(said).toEqual(['The journals of old runs could not be removed: read-only']);
   });
 });

@@ -1,8 +1,9 @@
 /** The journal of each run: one line per event, on disk before the run acts on it. */
 
 import { type Clock, type Instant, steadyTime } from '../base/clock.ts';
-import { invariant, ProxwrightError } from '../base/errors.ts';
+import { invariant, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
+import type { Logger } from '../base/log.ts';
 import { type Random, randomHex } from '../base/random.ts';
 import { KnownSecrets } from '../base/secret.ts';
 import { safeJson } from '../base/text/safe-text.ts';
@@ -183,6 +184,26 @@ export async function readRuns(store: StateStore): Promise<RunJournal[]> {
 /** Runs whose journal was never closed: the next apply resumes what they started. */
 export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
   return (await readRuns(store)).filter(({ events }) => events.at(-1)?.event !== 'runEnded');
+}
+
+/** Of one run, so that a long history does not hold up the end of an apply. */
+const MOST_PRUNED = 50;
+
+/**
+ * Removes the journals of the oldest runs beyond `keep`. One that has not ended stays, whatever its age: the next apply
+ * resumes it. A failure is only reported, because the run itself has ended well.
+ */
+export async function pruneRuns(store: StateStore, keep: number | undefined, log: Logger): Promise<void> {
+  if (keep === undefined) return;
+  try {
+    const ids = await listRuns(store);
+    for (const runId of ids.slice(0, Math.max(0, ids.length - keep)).slice(0, MOST_PRUNED)) {
+      const name = `${FOLDER}${runId}.jsonl`;
+      if (!isUnfinished(name, (await store.read(name)) ?? '')) await store.remove(name);
+    }
+  } catch (error) {
+    log.log('warn', `The journals of old runs could not be removed: ${toDiagnostic(error).detail}`);
+  }
 }
 
 const REBUILD = advice`Restore the directory from a backup, or move the file away and rebuild: ${command('state recover')}`;

@@ -11,6 +11,8 @@ export interface StateStore {
   /** Appends one line to a log and returns when it would survive a crash. */
   append(name: string, line: string): Promise<void>;
   remove(name: string): Promise<void>;
+  /** Set if journals stay on the machine that writes them, so that others do not see its runs. */
+  readonly journalsAreLocal?: true;
   /** The path of a document, for messages. */
   placeOf(name: string): string;
   /** Names that start with `prefix`, sorted. */

@@ -48,6 +48,10 @@ for (const kind of [POSTGRES, S3, HTTP]) {
       }
       const runs = await here.run('runs', '--json');
       expect(runs, runs.stderr).toMatchObject({ code: 0 });
+      const told = (JSON.parse(runs.stdout) as { source: { commandLine: string } }[]).map(({ source }) => source);
+      const ofBoth = ['proxwright apply --yes', 'proxwright apply --lock-timeout 2m --yes'];
+      expect(told.map(({ commandLine }) => commandLine)).toEqual(kind === HTTP ? ofBoth.slice(0, 1) : ofBoth);
+      expect(runs.stderr.includes('these are the runs of this machine')).toBe(kind === HTTP);
     });
 
     it('moves to a local directory and back, and the old place says where it went', async () => {

@@ -11,6 +11,7 @@ import {
   outputsSchema,
   placementKeysSchema,
   rolloutSchema,
+  stateSchema,
   templateKeysSchema,
   variableSchema,
 } from '../../src/spec/stack-schema.ts';
@@ -56,6 +57,7 @@ function fieldTable(rows: readonly FieldRow[]): string {
 export function surroundingsReference(): string {
   const sections: readonly (readonly [title: string, prefix: string, schema: z.ZodType])[] = [
     ['### `connection`', 'connection', connectionSchema],
+    ['### `state`', 'state', stateSchema],
     ['### `variables`', 'variables.*', variableSchema],
     ['### `images`', 'images.*', imageFieldsSchema],
     ['### A template under `templates`, beside the fields of its VM', '', templateKeysSchema],

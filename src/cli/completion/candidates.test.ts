@@ -31,7 +31,10 @@ describe('what a shell offers', () => {
       ['state', ''],
       ['list', 'show', 'mv', 'forget', 'backup', 'restore', 'recover', 'migrate', 'unlock'],
     ],
-    [['runs', ''], ['show']],
+    [
+      ['runs', ''],
+      ['list', 'show'],
+    ],
     [['-'], ['--help', '--version']],
     [
       ['plan', '--log-level', ''],

@@ -14,8 +14,10 @@ import type { EditDeps } from '../../engine/state-edit.ts';
 import { type Plan, pendingRestarts } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
+import { runSource } from '../../local/run-source.ts';
 import { portProbeFor } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
+import type { RunSource } from '../../state/events.ts';
 import type { LockOwner, StateStore, StoreLock } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Conclusion } from '../views/apply.ts';
@@ -70,6 +72,8 @@ export async function withStackRun<Result>(
     stack: opened.stack,
     secrets,
     owner: ownerOf(command),
+    source: await sourceOf(opened, deps),
+    keepRuns: opened.stack.state?.keep_runs ?? KEPT_RUNS,
   });
   const execute = async (plan: Plan): Promise<Execution> => {
     const { timeline, view } = screen.begin(addressesOf(plan), await pastDurations(opened.store), plan.rolls);
@@ -123,13 +127,14 @@ export function conclusionOf(
 }
 
 /** What a command needs that edits the state. */
-export function editDeps(opened: OpenedStack, deps: CommandDeps, command: string): EditDeps {
+export async function editDeps(opened: OpenedStack, deps: CommandDeps, command: string): Promise<EditDeps> {
   return {
     store: patientStore(opened, deps),
     clock: deps.clock,
     random: deps.random,
     stackName: opened.stack.name,
     owner: ownerOf(command),
+    source: await sourceOf(opened, deps),
   };
 }
 
@@ -138,6 +143,15 @@ export function lockStore(opened: OpenedStack, deps: CommandDeps, command: strin
   const since = new Date(deps.clock.now()).toISOString();
   const runId = `${command.replaceAll(' ', '-')}-${randomHex(deps.random, 8)}`;
   return patientStore(opened, deps).lock({ ...ownerOf(command), runId, since });
+}
+
+/** Unless the file says otherwise. Every plan reads the journals that are kept. */
+const KEPT_RUNS = 100;
+
+/** Asked after the secrets were read: none of them gets into the journal. */
+async function sourceOf({ file, directory }: OpenedStack, deps: CommandDeps): Promise<RunSource> {
+  const { environment, commandLine, secrets } = deps;
+  return secrets.redactIn(await runSource({ host: hostname(), commandLine, environment, directory, file }));
 }
 
 function ownerOf(command: string) {

@@ -25,6 +25,7 @@ export function testDeps(part: Partial<CommandDeps> = {}): { readonly deps: Comm
     random: systemRandom,
     environment: {},
     directory: '.',
+    commandLine: 'proxwright',
     stdout: nowhere,
     stderr: nowhere,
     secrets: new KnownSecrets(),

@@ -1,30 +1,50 @@
 /** Earlier runs: a table of all, or one run step by step. */
-import { printDuration } from '../../base/values/units.ts';
+import { counted, printDuration } from '../../base/values/units.ts';
 import type { RunRecord, StepRecord } from '../../engine/run-record.ts';
+import type { RunSource } from '../../state/events.ts';
+import type { Terminal } from '../terminal.ts';
 import type { Paint, Style } from './paint.ts';
 import { renderTable } from './table.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
+export interface RunList {
+  /** How many runs the store has, whatever was asked for. */
+  readonly all: number;
+  readonly isOfThisMachineOnly: boolean;
+}
+
 export interface RunsView {
-  list(runs: readonly RunRecord[]): void;
+  list(runs: readonly RunRecord[], of: RunList): void;
   run(run: RunRecord): void;
 }
 
 export function runsView(deps: ViewDeps): RunsView {
   return chooseView<RunsView>(deps, {
     human: ({ terminal, print, paint }) => ({
-      list: (runs) => {
+      list: (runs, of) => {
         if (runs.length > 0) print(renderRuns(runs, paint));
+        else if (of.all > 0) terminal.log('info', `None of the ${counted(of.all, 'run')} matches.`);
         else terminal.log('info', 'There is no run yet. To start the first one: proxwright apply');
+        sayWhose(of, terminal);
       },
       run: (run) => print(renderRun(run, paint)),
     }),
-    json: ({ print }) => ({
-      list: (runs) =>
-        print(runs.map(toJson).map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length }))),
+    json: ({ print, terminal }) => ({
+      list: (runs, of) => {
+        print(runs.map(toJson).map(({ steps, vms, ...run }) => ({ ...run, vms: vms.length, steps: steps.length })));
+        sayWhose(of, terminal);
+      },
       run: (run) => print(toJson(run)),
     }),
   });
+}
+
+function sayWhose({ isOfThisMachineOnly }: RunList, terminal: Terminal): void {
+  if (!isOfThisMachineOnly) return;
+  terminal.log(
+    'info',
+    'This store keeps no journals: these are the runs of this machine, and others may have run since.',
+  );
 }
 
 const OUTCOME_STYLES: Readonly<Record<RunRecord['outcome'], Style>> = {
@@ -36,23 +56,37 @@ const OUTCOME_STYLES: Readonly<Record<RunRecord['outcome'], Style>> = {
 };
 
 function renderRuns(runs: readonly RunRecord[], paint: Paint): string[] {
-  const rows = runs.map(({ runId, startedAt, command, outcome, resources, durationMs, who }) => [
+  const rows = runs.map(({ runId, startedAt, command, outcome, resources, durationMs, who, source }) => [
     runId,
     startedAt?.replace(/\.\d+Z$/, 'Z') ?? '',
     command,
     paint(OUTCOME_STYLES[outcome], outcome),
     String(resources.filter(isStarted).length),
     took(durationMs),
-    who ?? '',
+    source?.ci?.user ?? who ?? '',
+    source?.ci?.system ?? source?.host ?? '',
+    commitOf(source, SHORT_COMMIT),
   ]);
-  return renderTable(['run', 'began', 'command', 'outcome', 'VMs', 'took', 'by'], rows, paint);
+  return renderTable(['run', 'began', 'command', 'outcome', 'VMs', 'took', 'by', 'from', 'commit'], rows, paint);
+}
+
+const SHORT_COMMIT = 8;
+
+/** `1a2b3c4d main, changed`. */
+function commitOf(source: RunSource | undefined, digits?: number): string {
+  if (!source?.repository) return '';
+  const { commit, branch = '', dirty } = source.repository;
+  return `${commit.slice(0, digits)} ${branch}`.trimEnd() + (dirty ? ', changed' : '');
 }
 
 function renderRun(run: RunRecord, paint: Paint): string[] {
   const head = [
     ['run', run.runId],
-    ['command', run.command],
+    ['command', run.source?.commandLine ?? run.command],
     ['by', run.who ?? ''],
+    ['from', run.source?.host ?? ''],
+    ['commit', commitOf(run.source)],
+    ['job', [run.source?.ci?.system, run.source?.ci?.user, run.source?.ci?.url].filter(Boolean).join(', ')],
     ['began', run.startedAt ?? ''],
     ['ended', run.endedAt ?? ''],
     ['outcome', paint(OUTCOME_STYLES[run.outcome], run.outcome)],

@@ -71,6 +71,7 @@ const infoSchema = z.object({
 });
 
 export class HttpStore implements StateStore {
+  readonly journalsAreLocal = true;
   readonly #options: HttpStoreOptions;
   #held: Lock | undefined;
   /** While the lock is held: the state that was read then, with what was appended to journals since. */

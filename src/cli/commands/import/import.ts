@@ -34,7 +34,7 @@ export async function runImport(
     let obstacles: readonly string[] = [];
     const text = await readTextFile(resolve(deps.directory, opened.file), 'a stack file', undefined, opened.file);
     const result = await importVm({
-      ...editDeps(opened, deps, 'import'),
+      ...(await editDeps(opened, deps, 'import')),
       pve,
       log: deps.terminal,
       signal: controller.signal,

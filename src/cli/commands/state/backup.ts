@@ -94,7 +94,7 @@ export async function runStateRestore(
     stateView(deps).standings(await compareWithCluster({ pve }, backup));
   });
   await requireConsent(deps, options, `state restore ${name}`, `Restore ${countVms(backup)} from "${name}"?`);
-  await replaceState(editDeps(opened, deps, 'state restore'), backup);
+  await replaceState(await editDeps(opened, deps, 'state restore'), backup);
   const { serial } = await readState(store, stack.name);
   stateView(deps).restored(name, serial);
   await reportDrift(opened, deps);

@@ -25,7 +25,7 @@ export async function runStateRecover(options: StateOptions, deps: CommandDeps):
     }
     const question = found.length > 0 ? `Add ${counted(found.length, 'VM')} to the state?` : 'Record these addresses?';
     await requireConsent(deps, options, 'state recover', question);
-    await replaceState(editDeps(opened, deps, 'state recover'), state);
+    await replaceState(await editDeps(opened, deps, 'state recover'), state);
     deps.terminal.success(
       found.length > 0
         ? `Recovered ${found.length} of ${countVms(state)}. To compare them with the file: proxwright plan`

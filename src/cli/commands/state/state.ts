@@ -45,7 +45,7 @@ export async function runStateMove(
   deps: CommandDeps,
 ): Promise<ExitCode> {
   const opened = await openStack(options, deps);
-  const vm = await moveAddress(editDeps(opened, deps, 'state mv'), from, requireAddress(to));
+  const vm = await moveAddress(await editDeps(opened, deps, 'state mv'), from, requireAddress(to));
   stateView(deps).moved(from, to, vm);
   const { stack, file } = opened;
   if (!stack.vms.some(({ address }) => address === to)) {
@@ -66,14 +66,14 @@ export async function runStateForget(address: string, options: ForgetOptions, de
   const question = `Remove ${address} from the state? VM ${vmid} (${name}) ${effect}.`;
   await requireConsent(deps, options, `state forget '${address}'`, question);
   const released = options.release ? await forgetAndRelease(address, opened, deps) : undefined;
-  if (!options.release) await forgetAddress(editDeps(opened, deps, 'state forget'), address);
+  if (!options.release) await forgetAddress(await editDeps(opened, deps, 'state forget'), address);
   stateView(deps).forgotten(address, vmid, released);
   return 0;
 }
 
 /** Returns whether there was an ownership line to remove. */
 async function forgetAndRelease(address: string, opened: OpenedStack, deps: CommandDeps): Promise<boolean> {
-  const edit = editDeps(opened, deps, 'state forget');
+  const edit = await editDeps(opened, deps, 'state forget');
   const pve = await connect(opened, deps);
   const controller = new AbortController();
   void deps.stopRequested().then(() => controller.abort(canceled()));
