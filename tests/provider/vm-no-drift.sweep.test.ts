@@ -9,7 +9,7 @@ import { desiredVm } from '../../src/provider/kinds/vm/desired.ts';
 import { USER_ATTRIBUTES } from '../../src/provider/kinds/vm/schema.ts';
 import { driftWorld, SURROUNDINGS } from '../simulation/engine/support/drift-world.ts';
 import { isStored } from '../simulation/engine/support/foreign-edit.ts';
-import { byDepth } from '../support/depth.ts';
+import { atMostEach, byDepth } from '../support/depth.ts';
 import { complete, hasErrors, type Outcome } from './support/toy-host.ts';
 import { VmBench } from './support/vm-bench.ts';
 import { configOf } from './support/written.ts';
@@ -39,6 +39,10 @@ function samples(seed: number, count: number) {
     })),
   );
 }
+
+/** The same field in many VMs shows the same again and again. */
+const TRIES_PER_FIELD = 3;
+const fieldOf = (path: string) => path.replace(/\d+/g, '*');
 
 /** Its digest is slow on purpose, and a password cannot be read back anyway. */
 function withoutPassword(fields: VmFields): VmFields {
@@ -76,6 +80,7 @@ describe('a VM that Terraform applied', () => {
   it('shows exactly what another client changed', async () => {
     const failures: string[] = [];
     let changes = 0;
+    const isTried = atMostEach(TRIES_PER_FIELD);
     for (const { name, fields } of samples(22, SAMPLES.foreign).filter((sample) => sample.fields.power === 'stopped')) {
       const config = configOf(withoutPassword(fields));
       const { vm: declared } = resolved(config);
@@ -90,6 +95,10 @@ describe('a VM that Terraform applied', () => {
         for (const { path, values } of foreignChanges(desired, before.current)) {
           // The ownership line is ours, not the configuration's.
           if (path === 'ownership' || !isStored(vm, values)) continue;
+          if (!isTried(fieldOf(path))) {
+            vm.config = before;
+            continue;
+          }
           const { host } = bench.process({ planChecks: 'off' });
           host.instance = first.host.instance;
           const { changed } = await host.plan(config);

@@ -40,3 +40,13 @@ export function someOf<Item>(items: readonly Item[]): Item[] {
   const points = new Set(pointsOf(items.length, 1));
   return items.filter((_, index) => points.has(index + 1));
 }
+
+/** Whether a case is tried: of each kind the first few, or all of them. */
+export function atMostEach(tries: number): (kind: string) => boolean {
+  const seen = new Map<string, number>();
+  return (kind) => {
+    const before = seen.get(kind) ?? 0;
+    seen.set(kind, before + 1);
+    return IS_ALL || before < tries;
+  };
+}

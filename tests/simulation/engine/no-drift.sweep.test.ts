@@ -18,7 +18,7 @@ import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
 import { foreignHaChanges, haArbitrary, vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { type ForeignChange, foreignChanges } from '../../../src/kinds/vm/testing/foreign-changes.ts';
 import type { Vm } from '../../../src/simulator/world/world.ts';
-import { byDepth, IS_SAMPLE } from '../../support/depth.ts';
+import { atMostEach, byDepth, IS_SAMPLE } from '../../support/depth.ts';
 import { driftWorld, SURROUNDINGS, stackOf } from './support/drift-world.ts';
 import { isStored } from './support/foreign-edit.ts';
 import { failuresOf } from './support/invariants.ts';
@@ -37,6 +37,9 @@ const rows = fieldRows(vmFieldsSchema).filter(
     (facts.wire !== undefined && !facts.rootOnly) || path === 'extra' || (isHaPath(path) && path !== 'ha.group'),
 );
 /** Paths with slots replaced by `*`, as the table names them. */
+/** The same field in many VMs shows the same again and again. */
+const TRIES_PER_FIELD = 3;
+
 const rowPath = (path: string) =>
   path.replace(/^(disks|nics|pci|usb|virtiofs|numa_nodes)\.[a-z]+\d+/, '$1.*').replace(/^(serial|extra)\..*/, '$1');
 
@@ -179,6 +182,7 @@ describe('a VM that was applied', () => {
     missing.delete('disks.*.import_from');
     const failures: string[] = [];
     let changes = 0;
+    const isTried = atMostEach(TRIES_PER_FIELD);
     for (const { name, fields } of samples(12).filter(({ fields: { power } }) => power === 'stopped')) {
       const scene = new Scene({ world: driftWorld, seed: name });
       const stack = stackOf(fields);
@@ -192,6 +196,10 @@ describe('a VM that was applied', () => {
         // Who takes a drive away that the boot order names is told that first.
         const isGone = (device: string) => config.current.has(device) && !values.has(device);
         if (fields.boot?.some(isGone) || !isStored(vm, values)) continue;
+        if (!isTried(rowPath(path))) {
+          vm.config = config;
+          continue;
+        }
         // What only root can put right, a port of the host for instance, is shown all the same.
         const end = await scene.plan(stack, { checkPrivileges: false });
         const found =
