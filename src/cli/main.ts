@@ -45,7 +45,10 @@ const run: RunCommand = async (options, command, commandLine) => {
     stderr: process.stderr,
     secrets,
     stopRequested,
-    canAsk: canAsk(),
+    // Not before somebody asks: opening standard input takes time.
+    get canAsk() {
+      return canAsk();
+    },
     ask,
   });
   exit(code);
@@ -101,10 +104,10 @@ for (const stream of [process.stdout, process.stderr]) {
 process.on('uncaughtException', fail);
 process.on('unhandledRejection', fail);
 
-try {
-  await createProgram(run).parseAsync(process.argv);
-} catch (error) {
-  // Help and version end this way too, with code 0; commander has printed problems with arguments.
-  if (error instanceof CommanderError) exit(error.exitCode === 0 ? 0 : 1);
-  else fail(error);
-}
+createProgram(run)
+  .parseAsync(process.argv)
+  .catch((error: unknown) => {
+    // Help and version end this way too, with code 0; commander has printed problems with arguments.
+    if (error instanceof CommanderError) exit(error.exitCode === 0 ? 0 : 1);
+    else fail(error);
+  });

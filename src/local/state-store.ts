@@ -103,7 +103,7 @@ async function withDriver<Module>(driver: string, load: () => Promise<Module>): 
   try {
     return await load();
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    if (!isMissingModule(error)) throw error;
     throw new ProxwrightError({
       code: 'STATE_UNWRITABLE',
       detail: `This store needs the package "${driver}", which is not installed beside Proxwright.`,
@@ -111,6 +111,12 @@ async function withDriver<Module>(driver: string, load: () => Promise<Module>): 
       cause: error,
     });
   }
+}
+
+/** The built command loads its parts by `require`, the library by `import`; each says it in its own way. */
+function isMissingModule(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND';
 }
 
 async function openPostgres(spec: PostgresSpec, given: Secret | undefined, deps: StoreDeps): Promise<StateStore> {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const COMMAND = join(ROOT, 'bin', 'proxwright.js');
-const BUILT = join(ROOT, 'dist', 'cli', 'main.js');
+const BUILT = join(ROOT, 'dist', 'cli', 'main.cjs');
 
 /** Test files run side by side: one of them builds, the others wait for it. */
 const BUILD_LOCK = join(ROOT, 'node_modules', '.proxwright-build');
@@ -47,7 +47,9 @@ function buildIfNeeded(): void {
 }
 
 function newestSourceMs(): number {
-  const files = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true });
+  const files = ['src', 'tools/bundle'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }),
+  );
   const sources = files.filter((file) => file.isFile() && file.name.endsWith('.ts') && !file.name.endsWith('.test.ts'));
   return Math.max(...sources.map((file) => statSync(join(file.parentPath, file.name)).mtimeMs));
 }

@@ -4,10 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ensureBuilt } from './built-command.ts';
 
-const STORE = fileURLToPath(new URL('../../dist/state/directory-store.js', import.meta.url));
+const STORE = fileURLToPath(new URL('../../src/state/directory-store.ts', import.meta.url));
 
 /**
  * Takes the lock again and again, and notes in a log when it has it and when it gives it up. Some holders die with the lock,
@@ -16,7 +16,7 @@ const STORE = fileURLToPath(new URL('../../dist/state/directory-store.js', impor
 const CONTENDER = `
 import { appendFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { DirectoryStore } from ${JSON.stringify(STORE)};
+import { DirectoryStore } from './store.mjs';
 const [directory, log, name, rounds, seed, dyingRound] = process.argv.slice(2);
 const store = new DirectoryStore(directory);
 let state = Number(seed);
@@ -49,9 +49,10 @@ const started: ChildProcess[] = [];
 let directory: string;
 let script: string;
 
-beforeAll(() => {
-  ensureBuilt();
+beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'proxwright-contest-'));
+  const outfile = join(directory, 'store.mjs');
+  await build({ entryPoints: [STORE], outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'warning' });
   script = join(directory, 'contender.mjs');
   writeFileSync(script, CONTENDER);
 });
@@ -108,7 +109,7 @@ describe('the lock of a state directory', () => {
     const state = join(directory, 'spaces');
     const holding = `
       import { hostname } from 'node:os';
-      import { DirectoryStore } from ${JSON.stringify(STORE)};
+      import { DirectoryStore } from './store.mjs';
       const owner = { runId: process.argv[3], who: 'one', host: hostname(), pid: process.pid, since: 'now', command: 'apply' };
       await new DirectoryStore(process.argv[2]).lock(owner).then(
         () => { console.log('held'); if (process.argv[4] === 'stay') setInterval(() => {}, 1000); },

@@ -1,15 +1,15 @@
 /**
  * The package as somebody installs it: packed, put into an empty project with its dependencies from the registry,
- * type-checked through every door, and used. It is packed from a staging directory, because building into the tree's own
- * `dist` would remove files that other tests are using.
+ * type-checked through every door, and used. It is packed from a copy of the tree, because other tests are using its `dist`.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ensureBuilt } from './built-command.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -113,8 +113,55 @@ describe('the package in an empty project', () => {
       typeof door === 'string' ? [door] : Object.values(door),
     );
     for (const path of pointedTo) expect((await readFile(join(installed, path))).length).toBeGreaterThan(0);
-    const { stdout } = await run('find', [installed, '-path', '*/node_modules/proxwright/*', '-name', '*.test.*']);
-    expect(stdout).toBe('');
+    const files = (await readdir(installed, { recursive: true, withFileTypes: true })).filter((entry) =>
+      entry.isFile(),
+    );
+    expect(files.filter(({ name }) => name.includes('.test.'))).toEqual([]);
+    expect(files.length).toBeLessThan(450);
+    expect(await readdir(join(project, 'node_modules'))).toEqual(['.bin', '.package-lock.json', 'proxwright', 'zod']);
+  });
+
+  it('has every file that its README links to, and says where it comes from', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const installed = join(project, 'node_modules', 'proxwright');
+    const text = await readFile(join(installed, 'README.md'), 'utf8');
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path = '']) => path);
+    expect(links.length).toBeGreaterThan(30);
+    const missing = await Promise.all(links.map(async (path) => ((await exists(join(installed, path))) ? [] : [path])));
+    expect(missing.flat()).toEqual([]);
+    const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
+    expect(manifest).toMatchObject({ repository: { url: expect.stringMatching(/^git\+https:/) } });
+    expect(manifest).toMatchObject({
+      homepage: expect.stringMatching(/^https:/),
+      bugs: expect.stringMatching(/^https:/),
+    });
+  });
+
+  it('runs the demo from an empty directory', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const empty = join(directory, 'empty');
+    await mkdir(empty);
+    // What npx runs.
+    const command = join(project, 'node_modules', '.bin', 'proxwright');
+    expect(await output(command, ['demo', '--speed', '100'], empty)).toContain('No changes');
+    expect(await readdir(empty)).toEqual([]);
+  });
+
+  it('says what to install for a state in PostgreSQL or S3', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const stack = join(directory, 'shared');
+    await mkdir(stack);
+    const command = join(project, 'node_modules', '.bin', 'proxwright');
+    const stores = {
+      pg: '{ postgres: { address: postgres://me@127.0.0.1/db } }',
+      aws4fetch: '{ s3: { bucket: states } }',
+    };
+    for (const [driver, state] of Object.entries(stores)) {
+      await writeFile(join(stack, 'stack.yaml'), `version: 1\nstack: shared\nstate: ${state}\nvms: {}\n`);
+      const said = await output(command, ['state', 'list'], stack);
+      expect(said).toContain(`This store needs the package "${driver}"`);
+      expect(said).toContain(`npm install ${driver}`);
+    }
   });
 
   it('starts a stack from an example that it contains', async (context) => {
@@ -138,19 +185,25 @@ interface Manifest {
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 }
 
-/** The tarball that `npm pack` makes of the tree with a fresh build. */
+/** The tarball that `npm pack` makes of the built tree. */
 async function pack(staging: string): Promise<string> {
+  ensureBuilt();
   await mkdir(staging);
   const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
   for (const name of ['package.json', 'README.md', 'LICENSE', ...manifest.files]) {
-    if (name === 'dist') continue;
     // What is not written yet is missing in the package as well, which the test of its contents would show.
     await cp(join(root, name), join(staging, name), { recursive: true }).catch(ignoreMissing);
   }
-  await run(tsc, ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(staging, 'dist')]);
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json'], { cwd: staging });
   const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }];
   return join(staging, filename);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {

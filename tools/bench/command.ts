@@ -10,7 +10,7 @@ import { plannedWorld } from './planned-world.ts';
 import { TOKEN } from './requests.ts';
 
 const COMMAND = fileURLToPath(new URL('../../bin/proxwright.js', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url));
 const PLAN_PROGRAM = fileURLToPath(new URL('./plan-memory.ts', import.meta.url));
 const STARTS = 15;
 const MANY = 5_000;

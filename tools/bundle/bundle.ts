@@ -1,0 +1,142 @@
+/**
+ * What goes into `dist/`. The command is CommonJS, which Node starts sooner than modules, in chunks that are loaded when a
+ * command needs them. The library is modules. Everything but the optional drivers of shared stores is inside: an installation
+ * is a handful of files, and nobody's dependencies differ from the ones that were tested.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Optional peer dependencies; looked for only where a shared store is used. */
+const DRIVERS = ['pg', 'aws4fetch'];
+
+/** The doors of the library, as `exports` of package.json names them. */
+export const LIBRARY = ['index', 'pve/index', 'engine/index', 'simulator/index'] as const;
+
+/**
+ * zod offers its messages in 64 languages and its whole self as one object `z`, of which a bundler can leave nothing out.
+ * Imported as a namespace, only what is used is kept.
+ */
+export const onlyUsedZod: Plugin = {
+  name: 'only-used-zod',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
+    onLoad({ filter: /[\\/]src[\\/].*\.ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace("import { z } from 'zod';", "import * as z from 'zod';"),
+      loader: 'ts',
+    }));
+  },
+};
+
+const COMMON = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  splitting: true,
+  // Paths stay below the root, so that the same sources give the same bytes wherever they lie.
+  preserveSymlinks: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  // Names and lines stay: a stack trace is read by them, in the file itself.
+  minifySyntax: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  metafile: true,
+  write: false,
+} as const satisfies BuildOptions;
+
+export async function bundleCommand(directory: string): Promise<Metafile> {
+  const { outputFiles, metafile } = await build({
+    ...COMMON,
+    entryPoints: { main: 'src/cli/main.ts' },
+    outdir: directory,
+    outExtension: { '.js': '.cjs' },
+    chunkNames: '[name]-[hash]',
+    external: DRIVERS,
+    define: { 'import.meta.url': OWN_ADDRESS },
+    plugins: [onlyUsedZod, commandsInGroups],
+  });
+  await mkdir(directory, { recursive: true });
+  for (const { path, text } of outputFiles) await writeFile(path, await commonJs(text));
+  return metafile;
+}
+
+const OWN_ADDRESS = 'ownAddress';
+
+/** The bundler splits modules only, so each chunk is turned into CommonJS afterwards. */
+async function commonJs(text: string): Promise<string> {
+  const { code } = await transform(text, {
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20',
+    supported: { 'dynamic-import': false },
+    legalComments: 'none',
+  });
+  if (!code.includes(OWN_ADDRESS)) return code;
+  return `const ${OWN_ADDRESS} = require('node:url').pathToFileURL(__filename).href;\n${code}`;
+}
+
+/** Loaded by themselves: those that need little, and those with the simulator. All others share most of their code anyway. */
+const BY_THEMSELVES = /[\\/](validate|init|completion|sim|demo)\.ts$/;
+
+/** A chunk for every command would make many small files of what several of them share, and reading files takes time. */
+const commandsInGroups: Plugin = {
+  name: 'commands-in-groups',
+  setup({ onResolve, onLoad }) {
+    const others = new Set<string>();
+    onResolve({ filter: /^\.\/commands\// }, async ({ kind, path, resolveDir }) => {
+      if (kind !== 'dynamic-import' || BY_THEMSELVES.test(path)) return undefined;
+      for (const list of ['command-list.ts', 'state-command.ts']) {
+        const text = await readFile(join(resolveDir, list), 'utf8');
+        for (const [, loaded = ''] of text.matchAll(/import\('(\.\/commands\/[^']+)'\)/g)) {
+          if (!BY_THEMSELVES.test(loaded)) others.add(loaded);
+        }
+      }
+      return { path: 'commands', namespace: 'grouped', pluginData: resolveDir };
+    });
+    onLoad({ filter: /.*/, namespace: 'grouped' }, ({ pluginData }) => ({
+      contents: [...others]
+        .sort()
+        .map((path) => `export * from '${path}';`)
+        .join('\n'),
+      resolveDir: pluginData as string, // given above
+    }));
+  },
+};
+
+export async function bundleLibrary(directory: string): Promise<Metafile> {
+  const { outputFiles, metafile } = await build({
+    ...COMMON,
+    entryPoints: Object.fromEntries(LIBRARY.map((name) => [name, `src/${name}.ts`])),
+    outdir: directory,
+    chunkNames: 'chunks/[name]-[hash]',
+    external: DRIVERS,
+    plugins: [onlyUsedZod],
+    // Bundled CommonJS asks for Node's modules by `require`.
+    banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
+  });
+  for (const { path, contents } of outputFiles) {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, contents);
+  }
+  return metafile;
+}
+
+/** The folder (`node_modules/zod`) of every package that has code in a bundle. */
+export function bundledPackages(metafiles: readonly Metafile[]): string[] {
+  const found = new Set<string>();
+  for (const { outputs } of metafiles) {
+    for (const { inputs } of Object.values(outputs)) {
+      for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
+        const [folder] = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path) ?? [];
+        if (folder !== undefined && bytesInOutput > 0) found.add(folder);
+      }
+    }
+  }
+  return [...found].sort();
+}
