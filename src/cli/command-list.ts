@@ -13,6 +13,7 @@ import {
   metrics,
   ONLY,
   OUTPUT_FORMATS,
+  PLAN_FORMATS,
   PLANNING_OPTIONS,
   RUN_FILTERS,
   replaceOne,
@@ -132,10 +133,17 @@ Examples:
       ...PLANNING_OPTIONS,
       { flags: '--out <file>', about: 'also write the plan to a file, for apply' },
       { flags: '--exit-code', about: 'exit with 2 if there are changes' },
+      {
+        flags: '--format <format>',
+        about: `${listed(PLAN_FORMATS)}, a comment for a pull or merge request`,
+        values: PLAN_FORMATS,
+      },
+      { flags: '--max-size <bytes>', about: 'shorten the comment to this size (default: 65000, for GitHub)' },
     ],
     help: `
 Examples:
   proxwright plan --only vm.worker[2]
+  proxwright plan --format markdown > comment.md
   proxwright plan --out plan.json && proxwright apply plan.json
   proxwright plan --exit-code      0: no changes, 2: changes, 1: failed`,
     load: async () => (await import('./commands/plan.ts')).runPlan,

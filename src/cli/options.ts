@@ -17,6 +17,9 @@ export const OUTPUT_FORMATS = [
   'schema',
 ] as const;
 
+/** What `plan --format` offers. */
+export const PLAN_FORMATS = ['text', 'markdown'] as const;
+
 /** The shells that `completion` knows. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 

@@ -1,9 +1,12 @@
 /** `proxwright plan`: what apply would change, and why. It changes nothing and takes no lock. */
 import { commandText } from '../../base/hint.ts';
-import type { CommandDeps, ExitCode, StackOptions } from '../command.ts';
+import type { Plan } from '../../kinds/change.ts';
+import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
+import { PLAN_FORMATS } from '../options.ts';
 import { writePlan } from '../stack/plan-file.ts';
 import { hasChanges, openAndPlan } from '../stack/planning.ts';
 import { planView } from '../views/plan.ts';
+import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from '../views/plan-markdown.ts';
 
 /** What a plan may do beyond following the file. */
 export interface PlanningOptions extends StackOptions {
@@ -17,16 +20,41 @@ export interface PlanningOptions extends StackOptions {
 export interface PlanCommandOptions extends PlanningOptions {
   readonly out?: string;
   readonly exitCode?: boolean;
+  readonly format?: string;
+  readonly maxSize?: string;
 }
 
 export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): Promise<ExitCode> {
+  const show = viewOf(options, deps);
   const { plan } = await openAndPlan(options, deps, { ...planOptions(options), checkPrivileges: true });
   if (options.out !== undefined) await writePlan(options.out, plan, deps);
-  planView(deps).plan(plan);
+  show(plan);
   if (options.out !== undefined) {
     deps.terminal.log('info', `Wrote the plan to ${options.out}. To apply it: ${commandText('apply', options.out)}`);
   }
   return options.exitCode && hasChanges(plan) ? 2 : 0;
+}
+
+/** Chosen before the cluster is read, so that a mistyped option costs nothing. */
+function viewOf({ format = 'text', maxSize, json }: PlanCommandOptions, deps: CommandDeps): (plan: Plan) => void {
+  const known = PLAN_FORMATS.find((each) => each === format);
+  if (!known) {
+    throw badOption('--format', `There is no format "${format}".`, `Choose one of ${PLAN_FORMATS.join(', ')}.`);
+  }
+  if (known === 'text') return planView(deps).plan;
+  if (json) throw badOption('--format', '--json and --format cannot be used together.', 'Leave one of them out.');
+  const limit = maxSize === undefined ? COMMENT_LIMIT : Number(maxSize);
+  if (!Number.isInteger(limit) || limit < SMALLEST_COMMENT) {
+    throw badOption(
+      '--max-size',
+      `"${maxSize}" is not a number of bytes from ${SMALLEST_COMMENT}.`,
+      'GitLab takes 1000000.',
+    );
+  }
+  // Before anything is escaped, which could hide a secret from whoever looks for it.
+  return (plan) => {
+    for (const line of planMarkdown(deps.secrets.redactIn(plan), limit)) deps.terminal.result(line);
+  };
 }
 
 export function planOptions(options: PlanningOptions) {

@@ -54,21 +54,37 @@ const WHEN: Readonly<Record<Difference['effect'], string>> = {
   impossible: 'impossible',
 };
 
-/** Leaves out VMs that stay as they are, and folds equal changes. */
 export function renderPlan(plan: Plan, paint: Paint): string[] {
-  const shown = plan.changes.filter(isWorthShowing);
+  return [
+    ...renderSharedSteps(plan, paint),
+    ...renderChanges(plan, plan.changes, paint),
+    ...renderRemarks(plan, paint),
+    renderTotals(plan, paint),
+  ];
+}
+
+/** Some changes of a plan. Leaves out VMs that stay as they are, and folds equal changes. */
+export function renderChanges(plan: Plan, changes: readonly Change[], paint: Paint): string[] {
   const stepsOf = new Map<string, Step[]>();
   for (const step of plan.steps) stepsOf.set(step.address, [...(stepsOf.get(step.address) ?? []), step]);
-  const blocks = shown.map((change): ShownChange => {
+  const blocks = changes.filter(isWorthShowing).map((change): ShownChange => {
     const steps = stepsOf.get(change.address) ?? [];
     const [title = '', ...painted] = renderChange(change, paint, steps);
     const [, ...lines] = renderChange(change, plainPaint, steps);
     const sort = `${change.kind} ${verbOf(change, steps)}`;
     return { title, sort, name: change.name, lines, painted };
   });
-  const lone = stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);
+  return foldChanges(blocks, paint);
+}
+
+/** What was checked, and how groups take turns. */
+export function renderRemarks(plan: Plan, paint: Paint): string[] {
   const checked = (plan.checked ?? []).flatMap((line) => [paint('dim', line), '']);
-  return [...lone, ...foldChanges(blocks, paint), ...checked, ...renderRolls(plan, paint), renderTotals(plan, paint)];
+  return [...checked, ...renderRolls(plan, paint)];
+}
+
+export function renderSharedSteps(plan: Plan, paint: Paint): string[] {
+  return stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);
 }
 
 /** Groups of which more members become unavailable than may be at once. */
@@ -133,7 +149,7 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
   ];
 }
 
-function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): string {
+export function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): string {
   return `${slot}: ${volume}${sizeBytes === undefined ? '' : ` (${printByteSize(sizeBytes)})`}`;
 }
 
