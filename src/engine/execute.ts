@@ -3,6 +3,7 @@
  * failure stops its own resource; its siblings go on or stop as the stack says. Only the steps steer it: what a plan holds
  * for display is not read here.
  */
+import { setMaxListeners } from 'node:events';
 import { type Address, covers } from '../base/address.ts';
 import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
@@ -15,6 +16,7 @@ import type { Outage, Step } from '../kinds/step.ts';
 import type { VmObserved } from '../kinds/vm/observed.ts';
 import { waitOrder } from '../kinds/vm/plan/wait-order.ts';
 import type { ResourceOutcome } from '../state/events.ts';
+import { isStoreFailure } from '../state/store.ts';
 import { RunLimits } from './limits.ts';
 import { definitionOf, isCancel, type RunDeps, runStep } from './run-step.ts';
 
@@ -45,9 +47,16 @@ class Execution {
   readonly #addressOf: ReadonlyMap<string, Address>;
   readonly #byAddress: ReadonlyMap<Address, readonly Step[]>;
   #stopping = false;
+  /** Set once the store did not take an event. */
+  readonly #storeLost = new AbortController();
+  /** Of the caller, or because the store is lost: nothing more can be recorded, so no resource goes on. */
+  readonly #signal: AbortSignal;
 
   constructor(input: ExecuteInput) {
     this.#input = input;
+    this.#signal = AbortSignal.any([input.signal, this.#storeLost.signal]);
+    // Every resource that waits listens to it.
+    setMaxListeners(0, this.#signal);
     const { run, plan, rollout } = input;
     this.#addressOf = new Map(plan.steps.map(({ id, address }) => [id, address]));
     this.#byAddress = this.#inOrder();
@@ -76,15 +85,13 @@ class Execution {
   }
 
   async #runOne(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
-    const { signal } = this.#input;
     // Every resource is entered in `#ended` before any of them looks there.
     await Promise.resolve();
     let outcome: ResourceOutcome;
     try {
       outcome = await this.#inTurn(address, steps);
     } catch (error) {
-      outcome = isCancel(error, signal) ? 'canceled' : 'failed';
-      if (outcome === 'failed') this.#problems.set(address, toDiagnostic(error));
+      outcome = this.#endOf(address, error);
     } finally {
       this.#limits.readiness.skip(address);
     }
@@ -92,12 +99,21 @@ class Execution {
     return outcome;
   }
 
+  #endOf(address: Address, error: unknown): ResourceOutcome {
+    if (isStoreFailure(error)) this.#storeLost.abort(error);
+    const stoppedBy: unknown = this.#storeLost.signal.reason;
+    const isStopped = stoppedBy !== undefined && isCancel(error, this.#storeLost.signal);
+    if (!isStopped && isCancel(error, this.#input.signal)) return 'canceled';
+    this.#problems.set(address, toDiagnostic(isStopped ? stoppedBy : error));
+    return 'failed';
+  }
+
   /** A resource that becomes unavailable begins when no more of its group are unavailable than may be. */
   async #inTurn(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
     const [outage] = steps.flatMap((step) => step.outage ?? []);
     if (!outage) return this.#whenPossible(address, steps);
     const work = () => this.#whenPossible(address, steps, outage);
-    const end = await this.#limits.outages.run(address, outage, work, this.#input.signal);
+    const end = await this.#limits.outages.run(address, outage, work, this.#signal);
     if ('outcome' in end) return end.outcome;
     this.#problems.set(address, stoppedRoll(address, end.stoppedBy, outage));
     return 'skipped';
@@ -123,7 +139,7 @@ class Execution {
 
   /** Steps that need a step of another resource start once that resource is done, and not at all if it is not. */
   async #missingDependency(steps: readonly Step[], outage?: Outage): Promise<Address | undefined> {
-    throwIfCanceled(this.#input.signal);
+    throwIfCanceled(this.#signal);
     for (const dependency of this.#dependenciesOf(steps)) {
       const outcome = await this.#ended.get(dependency);
       // Members of its own group are waited for; whether their failure matters is the choice of the group.
@@ -141,7 +157,8 @@ class Execution {
   }
 
   async #work(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
-    const { rollout, signal } = this.#input;
+    const { rollout } = this.#input;
+    const signal = this.#signal;
     const observed: { last: VmObserved | undefined } = { last: undefined };
     const firstWait = steps.findIndex((step) => occupancyOf(step).kind === 'wait');
     const [work, waits] = firstWait < 0 ? [steps, []] : [steps.slice(0, firstWait), steps.slice(firstWait)];
@@ -171,11 +188,12 @@ class Execution {
   /** Guests that shut down to be destroyed need no place: together they take as long as the slowest. */
   #inPlace(steps: readonly Step[], work: () => Promise<boolean>): Promise<boolean> {
     const onlyDestroys = steps.every((step) => occupancyOf(step).kind === 'destroy');
-    return onlyDestroys ? work() : this.#limits.places.run(work, this.#input.signal);
+    return onlyDestroys ? work() : this.#limits.places.run(work, this.#signal);
   }
 
   async #runStep(step: Step, observed: { last: VmObserved | undefined }): Promise<void> {
-    const { run, signal } = this.#input;
+    const { run } = this.#input;
+    const signal = this.#signal;
     const { address } = step;
     throwIfCanceled(signal);
     const deps = { ...run, warn: (problem: Diagnostic) => this.#problems.set(address, problem) };

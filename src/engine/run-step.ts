@@ -19,6 +19,7 @@ import type { VmRecord } from '../kinds/vm/record.ts';
 import type { Pve } from '../pve/client.ts';
 import { isConnectionLost } from '../pve/index.ts';
 import type { VmPatch } from '../state/events.ts';
+import { isStoreFailure } from '../state/store.ts';
 import type { RunMemory } from './run-memory.ts';
 
 /** Everything the steps of a run have in common. */
@@ -66,8 +67,8 @@ export async function runStep(
   try {
     await definitionOf(step).run(stepContext(run, step, own), step.input as never); // each step carries the input of its action
   } catch (error) {
-    // A canceled step stays open in the journal: the next run resumes it.
-    if (!isCancel(error, own.signal)) {
+    // A canceled step stays open in the journal, and one that lost its store: the next run resumes it.
+    if (!isCancel(error, own.signal) && !isStoreFailure(error)) {
       const { code, detail } = toDiagnostic(error);
       const lost = isConnectionLost(error) && { lost: true as const };
       await memory.record({ event: 'stepFailed', step: id, code, detail, ...lost });

@@ -367,9 +367,10 @@ function unsaved(error: ProxwrightError, { outcomes }: ExecuteResult): Proxwrigh
     ...(done.length > 0 ? [`done: ${done.join(', ')}`] : []),
     ...(others.length > 0 ? [`failed or not started: ${others.join(', ')}`] : []),
   ];
+  const hint = 'Free some space or restore write access, then run the same command again. It resumes from here.';
   return error.with({
     addedDetail: `Everything created so far is kept, and the journal lists the started steps (${parts.join('; ')}).`,
-    hint: 'Free some space or restore write access, then run the same command again. It resumes from here.',
+    ...(error.code === 'STATE_UNWRITABLE' && { hint }),
   });
 }
 

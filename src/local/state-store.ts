@@ -39,8 +39,8 @@ export async function openStateStore(spec: StateSpec | undefined, deps: StoreDep
 
 export async function openChosenStore(choice: StoreChoice, deps: StoreDeps): Promise<StateStore> {
   if (choice.secret) deps.secrets.add(choice.secret);
-  if (choice.postgres) return openPostgres(choice.postgres, choice.secret, deps);
-  if (choice.s3) return openS3(choice.s3, deps);
+  if (choice.postgres) return withOutbox(await openPostgres(choice.postgres, choice.secret, deps), deps);
+  if (choice.s3) return withOutbox(await openS3(choice.s3, deps), deps);
   if (choice.http) return openHttp(choice.http, choice.secret, deps);
   return deps.local;
 }
@@ -96,6 +96,11 @@ function unknownStore(): ProxwrightError {
     detail: 'This is not the address of a store.',
     hint: 'It is one of: local, postgres://user@host/database, s3://bucket/prefix, https://host/path.',
   });
+}
+
+async function withOutbox(store: StateStore, { local }: StoreDeps): Promise<StateStore> {
+  const { OutboxStore } = await import('../state/shared/outbox.ts');
+  return new OutboxStore(store, local);
 }
 
 /** Drivers are not installed with Proxwright: most people keep their state in a directory. */

@@ -34,7 +34,8 @@ export class JournalWriter {
   readonly #transitions = new Transitions();
   /**
    * Lines are written one after the other, in the order of the calls. Once a line could not be written, every later call
-   * fails: a line after a partial one would make the journal unreadable.
+   * fails: a line after a partial one would make the journal unreadable. What they say is kept where the store has an outbox,
+   * but for the end of the run: the next one has to resume it.
    */
   #tail: Promise<void> = Promise.resolve();
 
@@ -68,10 +69,17 @@ export class JournalWriter {
     const stamped = { ...this.#clean(event), at: new Date(this.now()).toISOString() } as RunEvent; // adds the missing field
     const problem = this.#transitions.accept(stamped);
     invariant(problem === undefined, `The run is about to record ${problem}.`);
-    this.#tail = this.#tail.then(async () => {
-      await this.#store.append(`${FOLDER}${this.runId}.jsonl`, printEvent(stamped));
-      this.#events.push(stamped);
-    });
+    const name = nameOfJournal(this.runId);
+    this.#tail = this.#tail.then(
+      async () => {
+        await this.#store.append(name, printEvent(stamped));
+        this.#events.push(stamped);
+      },
+      async (error: unknown) => {
+        if (stamped.event !== 'runEnded') await this.#store.outbox?.keep(name, printEvent(stamped));
+        throw error;
+      },
+    );
     await this.#tail;
     return stamped;
   }
@@ -95,14 +103,23 @@ function printEvent(event: RunEvent): string {
   return safeJson({ ...event, checksum: checksumOf(event) });
 }
 
+export function nameOfJournal(runId: string): string {
+  return `${FOLDER}${runId}.jsonl`;
+}
+
+/** The run whose journal has this name; undefined if it is none. */
+export function runOfJournal(name: string): string | undefined {
+  return name.startsWith(FOLDER) && name.endsWith('.jsonl') ? name.slice(FOLDER.length, -'.jsonl'.length) : undefined;
+}
+
 /** Earlier runs, oldest first: run ids begin with their time. */
 export async function listRuns(store: StateStore): Promise<string[]> {
   const names = await store.list(FOLDER);
-  return names.filter((name) => name.endsWith('.jsonl')).map((name) => name.slice(FOLDER.length, -'.jsonl'.length));
+  return names.flatMap((name) => runOfJournal(name) ?? []);
 }
 
 export async function readRun(store: StateStore, runId: string): Promise<RunJournal> {
-  const name = `${FOLDER}${runId}.jsonl`;
+  const name = nameOfJournal(runId);
   const lines = parseLines((await store.read(name)) ?? '');
   const file = store.placeOf(name);
   const isOld = lines[0] !== undefined && !isOfToday(lines[0].value);
@@ -159,7 +176,7 @@ function isOfToday(value: unknown): boolean {
 
 /** Closes the journal of a run that died. Removes a partial last line, because the next line would be appended to it. */
 export async function closeRun(store: StateStore, clock: Clock, runId: string): Promise<void> {
-  const name = `${FOLDER}${runId}.jsonl`;
+  const name = nameOfJournal(runId);
   await store.write(name, endedJournal((await store.read(name)) ?? '', clock.now()));
 }
 
@@ -172,7 +189,7 @@ export function endedJournal(text: string, now: Instant): string {
 
 /** Whether the name is that of a journal whose run has not ended. */
 export function isUnfinished(name: string, text: string): boolean {
-  if (!name.startsWith(FOLDER) || !name.endsWith('.jsonl')) return false;
+  if (runOfJournal(name) === undefined) return false;
   const last = eventSchema.safeParse(parseEvent(text.trimEnd().split('\n').at(-1) ?? '')).data;
   return last?.event !== 'runEnded';
 }

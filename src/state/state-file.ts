@@ -28,6 +28,11 @@ export function movedTo(text: string): string | undefined {
   return tombstoneSchema.safeParse(parseJson(text)).data?.movedTo;
 }
 
+/** Of the text of a state; undefined if it has none or cannot be understood. */
+export function lineageIn(text: string | undefined): string | undefined {
+  return z.looseObject({ lineage: z.string() }).safeParse(parseJson(text ?? '')).data?.lineage;
+}
+
 export async function readState(store: StateStore, stack: string): Promise<StackState> {
   const text = await store.read(STATE_FILE);
   if (text === undefined) return emptyState(stack);

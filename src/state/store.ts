@@ -3,6 +3,8 @@
  * journal, backups) is defined in the other files of this folder.
  */
 
+import { hasCode } from '../base/errors.ts';
+
 export interface StateStore {
   /** The text of the document, or undefined if there is none. */
   read(name: string): Promise<string | undefined>;
@@ -26,6 +28,37 @@ export interface StateStore {
    * `evenOf` names exactly that run.
    */
   unlock(options?: { readonly evenOf?: LockOwner | undefined }): Promise<LockOwner | undefined>;
+  /** Of a store that may stop answering in the middle of a run. */
+  readonly outbox?: Outbox | undefined;
+}
+
+/** Where this machine keeps the lines of a log that its store did not receive; the next `lock` sends them. */
+export interface Outbox {
+  /** Keeps a line that follows one which could not be appended. */
+  keep(name: string, line: string): Promise<void>;
+  unsent(): Promise<readonly Unsent[]>;
+}
+
+/** Events of one run that wait to be sent. */
+export interface Unsent {
+  readonly runId: string;
+  readonly events: number;
+  readonly place: string;
+}
+
+/** What became of events that waited. */
+export interface Delivery {
+  readonly runId: string;
+  readonly events: number;
+  readonly end: 'sent' | 'superseded' | 'set aside';
+  /** Why they were set aside, and where they are now. */
+  readonly why?: string;
+  readonly place?: string;
+}
+
+/** The store did not take what a run has to record: the run stops, and what it does not know, the next one looks up. */
+export function isStoreFailure(error: unknown): boolean {
+  return hasCode(error, 'STATE_UNREACHABLE', 'STATE_UNWRITABLE', 'LOCK_LOST');
 }
 
 /** The owner of the lock, described so that a person can find it. */
@@ -54,6 +87,10 @@ export interface StoreLock {
   readonly owner: LockOwner;
   /** Set if the lock of a dead run was taken over. */
   readonly takenOverFrom: LockOwner | undefined;
+  /** Of a lease: higher than that of every run before. */
+  readonly epoch?: number;
+  /** What earlier runs of this machine had kept for this store. */
+  readonly delivered?: readonly Delivery[];
   /** Fails with LOCK_LOST once the lock may be another run's. Ask right before each change to the cluster. */
   assertHeld(): void;
   release(): Promise<void>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Address } from '../../base/address.ts';
 import { canceled, hasCode, ProxwrightError } from '../../base/errors.ts';
 import { randomHex } from '../../base/random.ts';
-import { printDuration } from '../../base/values/units.ts';
+import { counted, printDuration } from '../../base/values/units.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { unfinishedRolls } from '../../engine/roll-report.ts';
@@ -18,7 +18,7 @@ import { runSource } from '../../local/run-source.ts';
 import { portProbeFor } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { RunSource } from '../../state/events.ts';
-import type { LockOwner, StateStore, StoreLock } from '../../state/store.ts';
+import type { Delivery, LockOwner, StateStore, StoreLock } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Conclusion } from '../views/apply.ts';
 import { createScreen } from '../views/run/screen.ts';
@@ -182,6 +182,7 @@ function patientStore(
     placeOf: (name) => store.placeOf(name),
     holder: () => store.holder(),
     unlock: (options) => store.unlock(options),
+    outbox: store.outbox,
     lock: async (owner) => {
       const lock = await lockInTime(store, owner, { terminal, clock, lockTimeoutMs, signal });
       const dead = lock.takenOverFrom;
@@ -192,9 +193,17 @@ function patientStore(
             : `"${dead.command}" of ${dead.who} since ${dead.since} (process ${dead.pid}), which`;
         terminal.log('warn', `Took over the lock of ${whose} no longer runs.`);
       }
+      for (const delivery of lock.delivered ?? []) sayDelivered(delivery, terminal);
       return lock;
     },
   };
+}
+
+function sayDelivered({ runId, events, end, why, place }: Delivery, terminal: CommandDeps['terminal']): void {
+  const what = `${counted(events, 'event')} of the run ${runId} that this machine had kept`;
+  if (end === 'sent') terminal.log('info', `Sent ${what} to the store.`);
+  else if (end === 'superseded') terminal.log('info', `Dropped ${what}: another run has resumed it meanwhile.`);
+  else terminal.log('warn', `Set aside ${what}: ${why}. See ${place}.`);
 }
 
 /** How often a lock that another run holds is asked for. */

@@ -21,10 +21,10 @@ import { factsOf, lifeOf, processSchema } from '../process-life.ts';
 import { recallState } from '../recall.ts';
 import { sealed } from '../seal.ts';
 import { movedTo, parseState, printState, STATE_FILE } from '../state-file.ts';
-import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
+import type { LockHolder, LockOwner, Outbox, StateStore, StoreLock } from '../store.ts';
 import { exchange, isConnectionFailure, type Reply } from './http-exchange.ts';
 import { lockLost } from './lease.ts';
-import { storeDamaged, withRetries } from './retried.ts';
+import { Retries, storeDamaged } from './retried.ts';
 
 export interface HttpStoreOptions {
   readonly address: string;
@@ -72,13 +72,20 @@ const infoSchema = z.object({
 
 export class HttpStore implements StateStore {
   readonly journalsAreLocal = true;
+  /** The journal is on this machine anyway: what could not be posted follows from it. */
+  readonly outbox: Outbox = {
+    keep: (name, line) => this.#options.local.append(name, line),
+    unsent: async () => [],
+  };
   readonly #options: HttpStoreOptions;
+  readonly #retries: Retries;
   #held: Lock | undefined;
   /** While the lock is held: the state that was read then, with what was appended to journals since. */
   #state: StackState | undefined;
 
   constructor(options: HttpStoreOptions) {
     this.#options = options;
+    this.#retries = new Retries(options);
   }
 
   async read(name: string): Promise<string | undefined> {
@@ -286,7 +293,7 @@ export class HttpStore implements StateStore {
     if (username !== undefined || password) {
       headers.authorization = `Basic ${Buffer.from(`${username ?? ''}:${password?.reveal() ?? ''}`).toString('base64')}`;
     }
-    return withRetries(this.#options, isConnectionFailure, async () => {
+    return this.#retries.run(isConnectionFailure, async () => {
       const reply = await exchange(new URL(address), { method, headers, body, ca });
       if (reply.status >= 500 && reply.status !== 501) {
         throw Object.assign(new Error(`${method}: status ${reply.status}`), { code: 'ECONNABORTED' });

@@ -63,7 +63,7 @@ export interface LeaseDeps {
 }
 
 /** A lease that is held. */
-export interface HeldLease extends StoreLock {
+interface HeldLease extends StoreLock {
   readonly epoch: number;
 }
 
@@ -74,16 +74,24 @@ const LEAST_LEFT = 1 / 4;
 /** After a renewal that failed. */
 const RETRY_MS = 1_000;
 
+/** The lock of a store as one process has it. */
 export class Leases {
   readonly #deps: LeaseDeps;
   readonly #awake: () => Ticks;
+  #held: HeldLease | undefined;
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
     this.#awake = deps.awake ?? (() => deps.clock.ticks());
   }
 
-  async take(owner: LockOwner): Promise<HeldLease> {
+  /** The lease of this process, until it releases it. */
+  get held(): HeldLease | undefined {
+    return this.#held;
+  }
+
+  /** `beforeRelease`: the last work of the store under its lock; what it leaves undone, the next run does. */
+  async take(owner: LockOwner, beforeRelease?: () => Promise<void>): Promise<HeldLease> {
     const { place, ttlMs = TTL_MS, processes = systemProcesses } = this.#deps;
     for (;;) {
       const kept = await place.read();
@@ -98,7 +106,21 @@ export class Leases {
       };
       const since = this.#awake();
       const version = await place.replace(lease, kept?.version);
-      if (version !== undefined) return new Holding(this.#deps, this.#awake, lease, version, since, holder?.owner);
+      if (version === undefined) continue;
+      const holding = new Holding(this.#deps, this.#awake, lease, version, since);
+      const held: HeldLease = {
+        owner,
+        epoch: lease.epoch,
+        takenOverFrom: holder?.owner,
+        assertHeld: () => holding.assertHeld(),
+        release: async () => {
+          await beforeRelease?.().catch(() => {});
+          await holding.release();
+          if (this.#held === held) this.#held = undefined;
+        },
+      };
+      this.#held = held;
+      return held;
     }
   }
 
@@ -132,9 +154,8 @@ export class Leases {
   }
 }
 
-class Holding implements HeldLease {
-  readonly owner: LockOwner;
-  readonly takenOverFrom: LockOwner | undefined;
+/** Renews a lease in the background until it is released or lost. */
+class Holding {
   readonly #deps: LeaseDeps;
   readonly #awake: () => Ticks;
   readonly #ended = new AbortController();
@@ -145,26 +166,13 @@ class Holding implements HeldLease {
   #since: Ticks;
   #lostTo: string | undefined;
 
-  constructor(
-    deps: LeaseDeps,
-    awake: () => Ticks,
-    lease: Lease & { readonly owner?: LockOwner | undefined },
-    version: string,
-    since: Ticks,
-    takenOverFrom: LockOwner | undefined,
-  ) {
+  constructor(deps: LeaseDeps, awake: () => Ticks, lease: Lease, version: string, since: Ticks) {
     this.#deps = deps;
     this.#awake = awake;
     this.#lease = lease;
     this.#version = version;
     this.#since = since;
-    this.owner = lease.owner as LockOwner; // a lease that is taken has an owner
-    this.takenOverFrom = takenOverFrom;
     this.#renewing = this.#renewUntilReleased();
-  }
-
-  get epoch(): number {
-    return this.#lease.epoch;
   }
 
   assertHeld(): void {
@@ -215,7 +223,7 @@ class Holding implements HeldLease {
   async #versionOf(ours: Lease): Promise<string | undefined> {
     const kept = await this.#deps.place.read();
     const now = kept?.lease;
-    if (kept && now?.epoch === ours.epoch && now.beat === ours.beat && now.owner?.runId === this.owner.runId)
+    if (kept && now?.epoch === ours.epoch && now.beat === ours.beat && now.owner?.runId === ours.owner?.runId)
       return kept.version;
     this.#lostTo = now?.owner ? describeLock(now.owner) : 'It was removed.';
     return undefined;

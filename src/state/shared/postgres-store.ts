@@ -9,9 +9,9 @@ import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { invariant } from '../../base/errors.ts';
 import { parseJson } from '../../base/text/safe-text.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
-import { type HeldLease, type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
+import { type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
 import { migrate, SCHEMA_VERSION } from './postgres-schema.ts';
-import { type Retried, storeDamaged, storeTooNew, withRetries } from './retried.ts';
+import { type Retried, Retries, storeDamaged, storeTooNew } from './retried.ts';
 
 export interface PostgresStoreOptions extends Omit<LeaseDeps, 'place'>, Retried {
   readonly connection: PoolConfig;
@@ -29,15 +29,16 @@ const KEPT_VERSIONS = 50;
 export class PostgresStore implements StateStore {
   readonly #options: PostgresStoreOptions;
   readonly #leases: Leases;
+  readonly #retries: Retries;
   readonly #schema: string;
   #pool: Promise<Pool> | undefined;
-  #held: HeldLease | undefined;
   /** The number of the last line of each log, and the last version of each document, that this run writes. */
   readonly #lastLines = new Map<string, number>();
   readonly #versions = new Map<string, number>();
 
   constructor(options: PostgresStoreOptions) {
     this.#options = options;
+    this.#retries = new Retries(options);
     const { schema = 'proxwright' } = options;
     invariant(/^[a-z_][a-z0-9_]{0,62}$/.test(schema), `"${schema}" cannot be the name of a schema.`);
     this.#schema = schema;
@@ -62,16 +63,35 @@ export class PostgresStore implements StateStore {
     ]);
     const body = document[0]?.body;
     if (lines.length === 0) return typeof body === 'string' ? body : undefined;
-    return lines.map(({ line }) => `${line}\n`).join('');
+    // What was written as a whole comes first, then what was appended to it.
+    return `${body ?? ''}${lines.map(({ line }) => `${line}\n`).join('')}`;
   }
 
+  /**
+   * Replaces a log as well. A repeated statement, however late it arrives, finds its version taken by itself and leaves the
+   * lines alone that were appended since.
+   */
   async write(name: string, text: string): Promise<void> {
-    const lines = await this.#query(`select 1 from ${this.#schema}.lines where store = $1 and name = $2 limit 1`, [
-      this.#store,
-      name,
-    ]);
-    if (lines.length > 0) return this.#replaceLines(name, text);
-    await this.#writeVersion(name, text);
+    const version = 1 + (this.#versions.get(name) ?? (await this.#lastVersion(name)));
+    await this.#fenced(
+      `, old as (
+           delete from ${this.#schema}.documents
+           where store = $1 and name = $3 and version <= $4 - ${KEPT_VERSIONS} and exists (select from held)
+         )
+       , replaced as (
+           delete from ${this.#schema}.lines
+           where store = $1 and name = $3 and exists (select from held) and not exists (
+             select from ${this.#schema}.documents where store = $1 and name = $3 and version = $4
+           )
+         )
+       insert into ${this.#schema}.documents (store, name, version, epoch, body)
+       select $1, $3, $4, $2, $5 from held
+       on conflict (store, name, version) do update set body = excluded.body where documents.body = excluded.body
+       returning 1`,
+      [name, version, text],
+    );
+    this.#versions.set(name, version);
+    this.#lastLines.delete(name);
   }
 
   async append(name: string, line: string): Promise<void> {
@@ -117,19 +137,10 @@ export class PostgresStore implements StateStore {
   }
 
   async lock(owner: LockOwner): Promise<StoreLock> {
-    const held = await this.#leases.take(owner);
-    this.#held = held;
+    const lock = await this.#leases.take(owner);
     this.#lastLines.clear();
     this.#versions.clear();
-    return {
-      owner: held.owner,
-      takenOverFrom: held.takenOverFrom,
-      assertHeld: () => held.assertHeld(),
-      release: async () => {
-        await held.release();
-        if (this.#held === held) this.#held = undefined;
-      },
-    };
+    return lock;
   }
 
   holder(): Promise<LockHolder | undefined> {
@@ -148,41 +159,6 @@ export class PostgresStore implements StateStore {
 
   get #store(): string {
     return this.#options.store;
-  }
-
-  /** A repeated statement, however late it arrives, finds its version taken by itself. */
-  async #writeVersion(name: string, text: string): Promise<void> {
-    const version = 1 + (this.#versions.get(name) ?? (await this.#lastVersion(name)));
-    await this.#fenced(
-      `, old as (
-           delete from ${this.#schema}.documents
-           where store = $1 and name = $3 and version <= $4 - ${KEPT_VERSIONS} and exists (select from held)
-         )
-       insert into ${this.#schema}.documents (store, name, version, epoch, body)
-       select $1, $3, $4, $2, $5 from held
-       on conflict (store, name, version) do update set body = excluded.body where documents.body = excluded.body
-       returning 1`,
-      [name, version, text],
-    );
-    this.#versions.set(name, version);
-  }
-
-  /** A log that is replaced as a whole: the last line of a dead run was partial, or its end is added. */
-  async #replaceLines(name: string, text: string): Promise<void> {
-    const lines = text.split('\n').slice(0, -1);
-    await this.#fenced(
-      `, given as (select line, number from unnest($4::text[]) with ordinality as each (line, number))
-       , gone as (
-           delete from ${this.#schema}.lines where store = $1 and name = $3 and exists (select from held)
-             and number > (select count(*) from given)
-         )
-       insert into ${this.#schema}.lines (store, name, number, epoch, line)
-       select $1, $3, number, $2, line from held, given
-       on conflict (store, name, number) do update set line = excluded.line, epoch = excluded.epoch
-       returning 1`,
-      [name, lines],
-    );
-    this.#lastLines.delete(name);
   }
 
   async #lastVersion(name: string): Promise<number> {
@@ -206,7 +182,7 @@ export class PostgresStore implements StateStore {
    * command that holds no lease, as one that only saves a copy, writes in spite of the lease of another run.
    */
   async #fenced(statement: string, values: readonly unknown[]): Promise<void> {
-    const epoch = this.#held?.epoch;
+    const epoch = this.#leases.held?.epoch;
     const held =
       epoch === undefined
         ? 'with held as (select 1 where $1::text is not null and $2::bigint is not null)'
@@ -216,7 +192,7 @@ export class PostgresStore implements StateStore {
            )`;
     const rows = await this.#query(`${held} ${statement}`, [this.#store, epoch ?? 0, ...values]);
     if (rows.length === 0) {
-      this.#held?.assertHeld();
+      this.#leases.held?.assertHeld();
       throw lockLost(this.#options.shown, 'Another run took it over.');
     }
   }
@@ -260,7 +236,7 @@ export class PostgresStore implements StateStore {
 
   /** Every statement may be sent twice: after a lost connection it finds what the first attempt did. */
   async #query(text: string, values: unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    return withRetries(this.#options, isTransient, async () => {
+    return this.#retries.run(isTransient, async () => {
       const pool = await this.#connected();
       return (await pool.query(text, values)).rows;
     });

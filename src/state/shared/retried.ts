@@ -1,5 +1,5 @@
 /** Requests to the server of a shared store: repeated while it does not answer, then given up with an error that says so. */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Ticks } from '../../base/clock.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
 import type { Random } from '../../base/random.ts';
@@ -12,23 +12,39 @@ export interface Retried {
   readonly shown: string;
 }
 
-/** The work must be safe to repeat. `isTransient`: whether an error may be gone at the next attempt. */
-export async function withRetries<T>(
-  { clock, random, shown }: Retried,
-  isTransient: (error: unknown) => boolean,
-  work: () => Promise<T>,
-): Promise<T> {
-  const attempts = new Attempts(
-    { ...RETRIES.store, counts: (error) => !(error instanceof ProxwrightError) && isTransient(error) },
-    { clock, random },
-  );
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof ProxwrightError) throw error;
-      if (await attempts.again(error)) continue;
-      throw isTransient(error) ? unreachable(shown, error) : unusable(shown, error);
+/** The requests of one store. */
+export class Retries {
+  readonly #deps: Retried;
+  /** The first failure since the last answer: a server that was given up is not waited for again by every further request. */
+  #silentSince: Ticks | undefined;
+
+  constructor(deps: Retried) {
+    this.#deps = deps;
+  }
+
+  /** The work must be safe to repeat. `isTransient`: whether an error may be gone at the next attempt. */
+  async run<T>(isTransient: (error: unknown) => boolean, work: () => Promise<T>): Promise<T> {
+    const { clock, random, shown } = this.#deps;
+    const silentMs = this.#silentSince === undefined ? 0 : clock.ticks() - this.#silentSince;
+    const attempts = new Attempts(
+      {
+        ...RETRIES.store,
+        budgetMs: RETRIES.store.budgetMs - silentMs,
+        counts: (error) => !(error instanceof ProxwrightError) && isTransient(error),
+      },
+      { clock, random },
+    );
+    for (;;) {
+      try {
+        const result = await work();
+        this.#silentSince = undefined;
+        return result;
+      } catch (error) {
+        if (error instanceof ProxwrightError) throw error;
+        if (!isTransient(error)) throw unusable(shown, error);
+        this.#silentSince ??= clock.ticks();
+        if (!(await attempts.again(error))) throw unreachable(shown, error);
+      }
     }
   }
 }

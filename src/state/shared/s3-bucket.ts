@@ -4,7 +4,7 @@
  */
 import { AwsV4Signer } from 'aws4fetch';
 import { exchange, isConnectionFailure, type Reply } from './http-exchange.ts';
-import { type Retried, withRetries } from './retried.ts';
+import { type Retried, Retries } from './retried.ts';
 
 export interface AwsKeys {
   readonly accessKeyId: string;
@@ -49,12 +49,17 @@ class S3Failure extends Error {
   }
 }
 
+/** What a store needs of a bucket. */
+export type Bucket = Pick<S3Bucket, 'get' | 'put' | 'delete'>;
+
 export class S3Bucket {
   readonly #options: BucketOptions;
   readonly #base: URL;
+  readonly #retries: Retries;
 
   constructor(options: BucketOptions) {
     this.#options = options;
+    this.#retries = new Retries(options);
     const { endpoint, bucket, region } = options;
     this.#base =
       endpoint === undefined
@@ -94,7 +99,7 @@ export class S3Bucket {
   }
 
   async #send(method: string, key: string, body?: string, headers: Record<string, string> = {}): Promise<Reply> {
-    return withRetries(this.#options, isTransient, async () => {
+    return this.#retries.run(isTransient, async () => {
       const reply = await this.#attempt(method, key, body, headers);
       if (reply.status >= 500 || reply.status === 429 || isExpiredToken(reply.body)) {
         if (isExpiredToken(reply.body)) this.#options.credentials.renew();

@@ -15,12 +15,12 @@ import { invariant, ProxwrightError } from '../../base/errors.ts';
 import { type Random, randomHex } from '../../base/random.ts';
 import { parseJson } from '../../base/text/safe-text.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
-import { type HeldLease, type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
+import { type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
 import { storeDamaged, storeTooNew } from './retried.ts';
-import type { S3Bucket } from './s3-bucket.ts';
+import type { Bucket, Condition } from './s3-bucket.ts';
 
 export interface S3StoreOptions extends Omit<LeaseDeps, 'place'> {
-  readonly bucket: S3Bucket;
+  readonly bucket: Bucket;
   /** Where the objects of this stack begin: `proxwright/lab/`. */
   readonly prefix: string;
   readonly shown: string;
@@ -64,7 +64,6 @@ interface Chain {
 export class S3Store implements StateStore {
   readonly #options: S3StoreOptions;
   readonly #leases: Leases;
-  #held: HeldLease | undefined;
   readonly #chains = new Map<string, Chain>();
 
   constructor(options: S3StoreOptions) {
@@ -132,28 +131,18 @@ export class S3Store implements StateStore {
 
   async lock(owner: LockOwner): Promise<StoreLock> {
     if ((await this.#get(LEASE)) === undefined) await this.#assertConditionsWork();
-    const held = await this.#leases.take(owner);
-    this.#held = held;
+    const lock = await this.#leases.take(owner, async () => {
+      if (this.#chains.size > 0) await this.#endChains();
+    });
     this.#chains.clear();
     try {
-      await this.#changeIndex((index) => ({ ...index, epoch: held.epoch }));
+      await this.#changeIndex((index) => ({ ...index, epoch: lock.epoch }));
       await this.#endChains();
     } catch (error) {
-      await held.release();
-      this.#held = undefined;
+      await lock.release();
       throw error;
     }
-    return {
-      owner: held.owner,
-      takenOverFrom: held.takenOverFrom,
-      assertHeld: () => held.assertHeld(),
-      release: async () => {
-        // What this leaves undone, the next run does.
-        if (this.#chains.size > 0) await this.#endChains().catch(() => {});
-        await held.release();
-        if (this.#held === held) this.#held = undefined;
-      },
-    };
+    return lock;
   }
 
   holder(): Promise<LockHolder | undefined> {
@@ -165,7 +154,7 @@ export class S3Store implements StateStore {
   }
 
   async #beginChain(name: string): Promise<Chain> {
-    const chain: Chain = { id: `${this.#held?.epoch ?? 0}-${this.#mark()}`, lines: [] };
+    const chain: Chain = { id: `${this.#leases.held?.epoch ?? 0}-${this.#mark()}`, lines: [] };
     const before = await this.#changeIndex((index) => ({ ...index, chains: { ...index.chains, [name]: chain.id } }));
     invariant(before.chains[name] === undefined, `The log ${name} has two writers.`);
     this.#chains.set(name, chain);
@@ -229,7 +218,7 @@ export class S3Store implements StateStore {
   }
 
   async #putDocument(text: string): Promise<string> {
-    const key = `objects/${this.#held?.epoch ?? 0}-${this.#mark()}`;
+    const key = `objects/${this.#leases.held?.epoch ?? 0}-${this.#mark()}`;
     const tag = await this.#put(key, text, 'absent');
     invariant(tag !== undefined, `The object ${key} exists already.`);
     return key;
@@ -253,7 +242,8 @@ export class S3Store implements StateStore {
   async #changeIndex(change: (index: Index) => Index): Promise<Index> {
     for (;;) {
       const { index, etag } = await this.#readIndex();
-      if (this.#held && index.epoch > this.#held.epoch) throw this.#takenOver();
+      const { held } = this.#leases;
+      if (held && index.epoch > held.epoch) throw this.#takenOver();
       const next = { ...change(index), mark: this.#mark() };
       const condition = etag === undefined ? 'absent' : { ifMatch: etag };
       if ((await this.#put(INDEX, JSON.stringify(next), condition)) !== undefined) return index;
@@ -300,7 +290,7 @@ export class S3Store implements StateStore {
     return this.#options.bucket.get(`${this.#options.prefix}${key}`);
   }
 
-  #put(key: string, text: string, condition: Parameters<S3Bucket['put']>[2]): Promise<string | undefined> {
+  #put(key: string, text: string, condition: Condition): Promise<string | undefined> {
     return this.#options.bucket.put(`${this.#options.prefix}${key}`, text, condition);
   }
 

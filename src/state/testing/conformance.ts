@@ -90,6 +90,18 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
     expect(await store.list('runs/')).toEqual(['runs/1.jsonl', 'runs/2.jsonl']);
   });
 
+  it('appends to a log that was written as a whole', async () => {
+    const store = await create();
+    const lock = await store.lock(owner('one'));
+    await store.write('runs/1.jsonl', 'first\n');
+    await store.append('runs/1.jsonl', 'second');
+    expect(await store.read('runs/1.jsonl')).toBe('first\nsecond\n');
+    await store.write('runs/1.jsonl', 'third\n');
+    await store.append('runs/1.jsonl', 'fourth');
+    await lock.release();
+    expect(await store.read('runs/1.jsonl')).toBe('third\nfourth\n');
+  });
+
   it.runIf(another)('shows to others what was written, at once', async () => {
     const store = await create();
     const other = another?.() ?? store;

@@ -45,7 +45,7 @@ async function killedWaiting(scene: Scene, work: () => ReturnType<Scene['apply']
     while (!isHeld()) await scene.clock.sleep(100);
     await scene.clock.sleep(1_000);
   });
-  scene.store.abandonLock();
+  scene.abandonLock();
 }
 
 it('a DELETE that arrives late does not destroy the VM which the next run made under the same id', async () => {

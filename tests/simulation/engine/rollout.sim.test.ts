@@ -138,7 +138,7 @@ describe('Ctrl-C', () => {
     expect(outcomes).toContain('canceled');
     expect(outcomes.filter((outcome) => outcome !== 'canceled' && outcome !== 'done')).toEqual([]);
     expect(codesOf(end).filter((code) => code !== 'CANCELED')).toEqual([]);
-    expect(scene.store.abandonLock()).toBeUndefined();
+    expect(await scene.isLockLeft()).toBe(false);
     scene.abort = new AbortController();
     expect(await complaintsAfter(scene, FIVE_VMS, before)).toEqual([]);
     expect(scene.tasks('qmclone')).toEqual(['OK', 'OK', 'OK', 'OK', 'OK']);

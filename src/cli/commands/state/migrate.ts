@@ -47,9 +47,12 @@ export async function runStateMigrate(options: MigrateOptions, deps: CommandDeps
   return 0;
 }
 
+/** Of a local directory: downloaded images, and events that were kept for a store. */
+const OF_THIS_MACHINE = /^(cache|outbox|set-aside)\//;
+
 /** The state comes last: until then the target holds nothing that counts. */
 async function copyAll(source: StateStore, target: StateStore): Promise<number> {
-  const names = await source.list();
+  const names = (await source.list()).filter((name) => !OF_THIS_MACHINE.test(name));
   const inOrder = [...names.filter((name) => name !== STATE_FILE), ...names.filter((name) => name === STATE_FILE)];
   for (const name of inOrder) {
     const text = (await source.read(name)) ?? '';

@@ -1,7 +1,7 @@
 /** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
-import { printDuration } from '../../../base/values/units.ts';
+import { counted, printDuration } from '../../../base/values/units.ts';
 import { removeOwnershipNote } from '../../../engine/import/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
 import { describeLock } from '../../../state/lock-refusal.ts';
@@ -25,6 +25,10 @@ export async function runStateList(options: StateOptions, deps: CommandDeps): Pr
   stateView(deps).list(state);
   if (unfinished.length > 0) {
     deps.terminal.log('warn', 'An earlier run is unfinished. To resume it: proxwright apply');
+  }
+  for (const { runId, events, place } of (await store.outbox?.unsent()) ?? []) {
+    const what = `${counted(events, 'event')} of the run ${runId}`;
+    deps.terminal.log('warn', `The store has not received ${what}. The next run on this machine sends them: ${place}`);
   }
   return 0;
 }

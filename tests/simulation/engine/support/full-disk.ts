@@ -26,6 +26,7 @@ export class FullDisk {
       lock: (owner) => store.lock(owner),
       holder: () => store.holder(),
       unlock: (options) => store.unlock(options),
+      outbox: store.outbox,
       write: async (name, text) => {
         if (!this.#isRoom()) throw noSpace(name);
         await store.write(name, text);

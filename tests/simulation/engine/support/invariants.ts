@@ -89,7 +89,7 @@ export async function worldComplaints(
   const found: string[] = [];
   const ours = ourVms(world, strangers);
   const { vms } = await scene.state(stack.name);
-  const changedMacs = macsThatChanged(await readRuns(scene.store));
+  const changedMacs = macsThatChanged(await scene.look(() => readRuns(scene.store)));
   const wanted = stack.vms.map(({ fields }) => fields.name).sort();
   const names = ours.map(({ config }) => config.current.get('name') ?? '?').sort();
   if (JSON.stringify(names) !== JSON.stringify(wanted)) found.push(`VMs are ${names}, wanted ${wanted}`);
@@ -122,7 +122,7 @@ export async function worldComplaints(
   found.push(...orphans(world).map((volume) => `orphan volume ${volume}`));
   if (JSON.stringify(strangersPicture(world, strangers)) !== before) found.push('something of others was touched');
   found.push(...overlapping(world), ...scene.carelessness);
-  if (scene.store.abandonLock()) found.push('the lock of the store is left');
+  if (await scene.isLockLeft()) found.push('the lock of the store is left');
   found.push(...(await leaks(scene)));
   return found;
 }
@@ -157,7 +157,7 @@ export async function complaintsAfterDestroy(
   const left = Object.keys((await scene.state()).vms);
   if (left.length > 0) found.push(`the state still knows ${left} after destroy`);
   if (JSON.stringify(strangersPicture(world, strangers)) !== before) found.push('something of others was touched');
-  if (scene.store.abandonLock()) found.push('the lock of the store is left');
+  if (await scene.isLockLeft()) found.push('the lock of the store is left');
   return [...found, ...overlapping(world), ...(await leaks(scene))];
 }
 
@@ -182,7 +182,9 @@ export function overlapping(world: World): string[] {
 }
 
 async function leaks(scene: Scene): Promise<string[]> {
-  const documents = await Promise.all((await scene.store.list()).map((name) => scene.store.read(name)));
+  const documents = await scene.look(async () =>
+    Promise.all((await scene.store.list()).map((name) => scene.store.read(name))),
+  );
   const texts = [...documents.map((text) => text ?? ''), ...scene.logs];
   return texts
     .filter((text) => SECRETS.some((secret) => text.includes(secret)))

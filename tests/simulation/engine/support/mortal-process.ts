@@ -61,6 +61,10 @@ export class MortalProcess {
       remove: (name) => around(`remove ${name}`, () => store.remove(name)),
       holder: () => store.holder(),
       unlock: (options) => store.unlock(options),
+      outbox: store.outbox && {
+        keep: (name, line) => around(`keep ${labelOf(line)}`, async () => store.outbox?.keep(name, line)),
+        unsent: () => store.outbox?.unsent() ?? Promise.resolve([]),
+      },
       lock: async (owner) => {
         const lock = await store.lock(owner);
         return { ...lock, release: async () => (this.#isDead ? undefined : lock.release()) };

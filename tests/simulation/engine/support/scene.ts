@@ -44,6 +44,7 @@ import type { StateStore } from '../../../../src/state/store.ts';
 import { carelessnessIn, type Exchange, lineOf } from './carelessness.ts';
 import { labWorld } from './lab-world.ts';
 import { MortalProcess } from './mortal-process.ts';
+import { type SharedStore, TEST } from './shared-stores.ts';
 import { unmetFields, unmetIn, type Values } from './unmet-fields.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
@@ -69,6 +70,8 @@ export interface SceneOptions {
   readonly sources?: ImageSources;
   /** Stands between the client and the server, to play a client with a defect. */
   readonly disguise?: (transport: Transport) => Transport;
+  /** Where several machines keep the state, instead of the memory of one. */
+  readonly shared?: (clock: VirtualClock) => SharedStore;
   /** Stands before the store, to play a disk with a defect. */
   readonly guard?: (store: StateStore) => StateStore;
 }
@@ -87,7 +90,13 @@ export class Scene {
   readonly ownClock: SettableClock;
   readonly simulator: Simulator;
   readonly faults: FaultPlan;
-  readonly store = new MemoryStore();
+  /** The machine that the next run is on. */
+  machine = 'here';
+  /** As this test has it; a run has a view of its own. */
+  readonly store: StateStore;
+  readonly #memory = new MemoryStore();
+  readonly #shared: SharedStore | undefined;
+  readonly #isFilled: Promise<unknown>;
   readonly requests: WireRequest[] = [];
   readonly logs: string[] = [];
   /** Everything the runs told about themselves. */
@@ -129,13 +138,36 @@ export class Scene {
       random: seededRandom(`${seed}/world`),
       faults: options.gate?.(this.faults, this) ?? this.faults,
     });
-    for (const [name, text] of from?.documents ?? []) void this.store.write(name, text);
+    this.#shared = options.shared?.(this.clock);
+    this.store = this.#shared?.open(this.clock, TEST) ?? this.#memory;
+    const fill = async () => {
+      for (const [name, text] of from?.documents ?? []) await this.store.write(name, text);
+    };
+    this.#isFilled = this.#shared ? this.clock.run(fill) : fill();
+  }
+
+  /** Whether a lock is left that no run holds any more. */
+  async isLockLeft(): Promise<boolean> {
+    return (await this.look(() => this.store.holder())) !== undefined;
+  }
+
+  /** Reads from the store, which may take time. */
+  look<T>(work: () => Promise<T>): Promise<T> {
+    return this.#shared ? this.clock.run(work) : work();
+  }
+
+  /** The process of the last run is dead. */
+  abandonLock(): void {
+    if (this.#shared) this.#shared.bury(this.#runs);
+    else this.#memory.abandonLock();
   }
 
   /** Everything that lasts, copied. */
   async snapshot(): Promise<Snapshot> {
     const documents = new Map<string, string>();
-    for (const name of await this.store.list()) documents.set(name, (await this.store.read(name)) ?? '');
+    await this.look(async () => {
+      for (const name of await this.store.list()) documents.set(name, (await this.store.read(name)) ?? '');
+    });
     return { world: structuredClone(this.world), now: this.clock.now(), documents };
   }
 
@@ -192,7 +224,7 @@ export class Scene {
   #isTogether = false;
 
   state(stack = 'lab'): Promise<StackState> {
-    return readState(this.store, stack);
+    return this.look(() => readState(this.store, stack));
   }
 
   /** Method and path of what was sent and is no GET. */
@@ -209,6 +241,7 @@ export class Scene {
     command: string,
     work: (session: Session) => Promise<RunEnd>,
   ): Promise<RunEnd> {
+    await this.#isFilled;
     const process = new MortalProcess(this.killAt, this.ownClock);
     this.points = process.points;
     this.killAt = undefined;
@@ -223,13 +256,13 @@ export class Scene {
         clock: process.clock,
         random: seededRandom(`${this.#seed}/run ${run}`),
         log: { log: (level, message, fields) => this.logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`) },
-        store: process.guarded(this.#guard(this.store)),
+        store: process.guarded(this.#guard(this.#shared?.open(process.clock, this.machine) ?? this.store)),
         ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
         sources: this.#sources,
         signal: this.abort.signal,
         stack,
         secrets: secretsOf(stack),
-        owner: { who: 'tester', host: 'here', pid: run, command },
+        owner: { who: 'tester', host: this.machine, pid: run, command },
         onEvent: (event) => {
           this.events.push(event);
           // `…/verify/settle` only finds out that an earlier run did not finish comparing.
@@ -246,7 +279,8 @@ export class Scene {
     };
     const mortal = () => Promise.race([story().catch(failed), process.death]);
     const end = this.#isTogether ? await mortal() : await this.clock.run(mortal);
-    if (end.kind === 'killed') this.store.abandonLock();
+    // However a run ends, its process is gone; a lock that it could not give back is one of a dead process.
+    if (end.kind === 'killed' || this.#shared) this.abandonLock();
     const addresses = await this.#addresses(stack);
     const unmet = unmetFields(stack, addresses, secretsOf(stack));
     this.carelessness.push(...carelessnessIn(this.#exchanges, unmetIn(unmet)));
@@ -275,7 +309,7 @@ export class Scene {
       return vm ? [[vmid, vm.address] as const] : [];
     });
     // Of a run that was killed, the journal knows more.
-    const { vms } = (await recallState(this.store, stack.name)).state;
+    const { vms } = (await this.look(() => recallState(this.store, stack.name))).state;
     return new Map([
       ...byName,
       ...Object.entries(vms).map(([address, { vmid }]) => [vmid, address as Address] as const),

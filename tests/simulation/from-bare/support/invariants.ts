@@ -116,7 +116,7 @@ export async function complaints(
       return typeof vm === 'string' ? [vm] : unfinished(vm, name, guestOf(fields)).map((each) => `${address}: ${each}`);
     }),
     ...wrongFiles(scene, stack, state, files),
-    ...common(scene, before),
+    ...(await common(scene, before)),
     ...(await leaks(scene)),
   ];
 }
@@ -137,7 +137,7 @@ export async function complaintsAfterDestroy(
     ...ourVms(world).map(({ vmid }) => `VM ${vmid} is still there after destroy`),
     ...left.filter((file) => !isNamed(scene, file)).map((file) => `${file} is still there after destroy`),
     ...[...Object.keys(vms), ...Object.keys(known)].map((key) => `the state still knows ${key} after destroy`),
-    ...common(scene, before),
+    ...(await common(scene, before)),
     ...(await leaks(scene)),
   ];
 }
@@ -218,7 +218,7 @@ function isNamed(scene: Scene, file: string): boolean {
   return scene.logs.some((line) => line.startsWith('warn') && line.includes(`pvesm free ${volume}`));
 }
 
-function common(scene: Scene, before: string): string[] {
+async function common(scene: Scene, before: string): Promise<string[]> {
   const { world } = scene;
   return [
     ...orphans(world)
@@ -228,7 +228,7 @@ function common(scene: Scene, before: string): string[] {
     // Transfers have no VM.
     ...overlapping(world).filter((each) => /^VM \d+ /.test(each)),
     ...scene.carelessness,
-    ...(scene.store.abandonLock() ? ['the lock of the store is left'] : []),
+    ...((await scene.isLockLeft()) ? ['the lock of the store is left'] : []),
   ];
 }
 
