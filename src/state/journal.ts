@@ -215,7 +215,7 @@ export async function pruneRuns(store: StateStore, keep: number | undefined, log
   try {
     const ids = await listRuns(store);
     for (const runId of ids.slice(0, Math.max(0, ids.length - keep)).slice(0, MOST_PRUNED)) {
-      const name = `${FOLDER}${runId}.jsonl`;
+      const name = nameOfJournal(runId);
       if (!isUnfinished(name, (await store.read(name)) ?? '')) await store.remove(name);
     }
   } catch (error) {
