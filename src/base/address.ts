@@ -6,8 +6,8 @@
 declare const addressBrand: unique symbol;
 export type Address = string & { readonly [addressBrand]: 'Address' };
 
-/** `retired`: an earlier version of a template, by its id. */
-export const ADDRESS_KINDS = ['vm', 'template', 'retired', 'image'] as const;
+/** `retired`: an earlier version of a template, by its id. `kept`: the VM that holds the kept disks of one that is replaced. */
+export const ADDRESS_KINDS = ['vm', 'kept', 'template', 'retired', 'image'] as const;
 export type AddressKind = (typeof ADDRESS_KINDS)[number];
 
 /** Groups without `count` or `each` have one member, addressed by the group's name alone. */
@@ -21,13 +21,23 @@ export function addressOf(kind: AddressKind, name: string, key?: number | string
   return `${kind}.${name}${suffix}` as Address;
 }
 
+/** `kept.web` of `vm.web`: what holds its kept disks while it is replaced. */
+export function keptAddress(vm: Address): Address {
+  return vm.replace(/^vm\./, 'kept.') as Address; // the same name with another beginning
+}
+
+/** `vm.web` of `kept.web`. */
+export function keeperOf(kept: Address): Address {
+  return kept.replace(/^kept\./, 'vm.') as Address; // the same name with another beginning
+}
+
 export function kindOf(address: string): AddressKind | undefined {
   return ADDRESS_KINDS.find((kind) => address.startsWith(`${kind}.`));
 }
 
 /** Names of groups are plain identifiers; templates and images are named after their content: `debian-12.5`. */
 const FORM =
-  /^(?:vm\.([A-Za-z][A-Za-z0-9_-]*)|(?:template|retired|image)\.([A-Za-z0-9][A-Za-z0-9_.-]*))(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/;
+  /^(?:(?:vm|kept)\.([A-Za-z][A-Za-z0-9_-]*)|(?:template|retired|image)\.([A-Za-z0-9][A-Za-z0-9_.-]*))(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/;
 
 export function parseAddress(text: string): { readonly group: string; readonly key?: number | string } | undefined {
   const match = FORM.exec(text);

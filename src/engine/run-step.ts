@@ -95,9 +95,14 @@ export function definitionOf({ action }: Pick<StepIdentity, 'action'>): ActionDe
   return definition;
 }
 
-export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): FileContext {
+/** `address`: the VM that it records facts of, if not the resource of the step, to which everything that is shown belongs. */
+export function stepContext(
+  run: RunDeps,
+  step: StepIdentity,
+  own: StepDeps,
+  address: Address = step.address,
+): FileContext {
   const { memory, clock, random, log, rollout } = run;
-  const { address } = step;
   const patch = (vm: Partial<VmRecord>): VmPatch => ({ address, vm: toJson(vm) });
   return {
     pve: run.pve,
@@ -116,6 +121,7 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
     secret: (key) => run.secret(address, key),
     recorded: () => memory.vm(address),
     recordedOf: (other) => memory.vm(other),
+    beside: (other) => stepContext(run, step, { ...own, observed: { last: undefined } }, other),
     intend: async (intent, vm) => {
       const change = vm && { patch: patch(vm) };
       await memory.record({ event: 'intended', step: step.id, intent: toJson(intent), ...change });
@@ -132,7 +138,7 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
     forget: () => memory.record({ event: 'learned', step: step.id, patch: { address, vm: null } }),
     moveRecord: (from, to) => memory.record({ event: 'moved', step: step.id, from, to }),
     warn: async (problem) => {
-      await memory.record({ event: 'note', level: 'warn', address, text: problem.detail });
+      await memory.record({ event: 'note', level: 'warn', address: step.address, text: problem.detail });
       run.warn?.(problem);
     },
     deleting: (work) => own.deletions?.run(work, own.signal) ?? work(),
@@ -142,13 +148,13 @@ export function stepContext(run: RunDeps, step: StepIdentity, own: StepDeps): Fi
         {
           clock,
           random: random.fork(`${step.id}/retry`),
-          log: noted(log, memory, address),
+          log: noted(log, memory, step.address),
           signal: own.signal,
           subject,
         },
         work,
       ),
-    progress: (text, percent) => memory.tell({ address, text, percent }),
+    progress: (text, percent) => memory.tell({ address: step.address, text, percent }),
   };
 }
 

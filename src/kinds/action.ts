@@ -61,6 +61,8 @@ export interface ActionContext {
   recorded(): VmRecord | undefined;
   /** What the state records of another VM. */
   recordedOf(address: Address): VmRecord | undefined;
+  /** The same step at work on another VM: what it records and intends is about that one. */
+  beside(address: Address): ActionContext;
   /** Journals what is about to be requested, before the request is sent. */
   intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<VmRecord>): Promise<void>;
   /** Journals the task that the action is about to wait for. */

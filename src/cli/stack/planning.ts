@@ -150,7 +150,7 @@ export function checkPlanning(
   checkSelectors('--replace', replace, addresses);
   checkNames(destroyData, [
     ...stack.vms.map(({ fields }) => fields.name),
-    ...Object.values(state.vms).map(({ name }) => name),
+    ...Object.values(state.vms).map(({ name, holds }) => holds?.name ?? name),
   ]);
 }
 

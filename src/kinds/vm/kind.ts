@@ -10,8 +10,8 @@ import { needsOfMachines } from './privileges/needs.ts';
 import { planRelocation } from './relocate/plan.ts';
 
 export const vmKind: Kind = {
-  prefixes: ['vm'],
-  words: { nouns: { vm: 'VM' } },
+  prefixes: ['vm', 'kept'],
+  words: { nouns: { vm: 'VM', kept: 'holder of kept disks' } },
   actions: VM_ACTIONS,
   declared: ({ vms, zones }) =>
     vms.map((vm) => ({

@@ -63,6 +63,8 @@ const facts = {
   oldSeeds: seedFiles.optional(),
   /** Volumes that disks were moved from: whether Proxmox deleted them is not known yet. */
   movedFrom: volumes.optional(),
+  /** Of a VM that holds the kept disks of another one: the name of that one, and by slot the volumes as last known. */
+  holds: z.strictObject({ name: z.string(), volumes: z.record(z.string(), z.string()) }).optional(),
 };
 
 const maps = {

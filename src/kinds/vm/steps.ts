@@ -119,6 +119,31 @@ export interface DestroyInput {
   readonly stop: 'shutdown' | 'stop' | 'refuse';
   /** Linked clones may use its disks: then it stays, with a warning. */
   readonly mayStayInUse?: true;
+  /** Slots whose disks must have been handed over: as long as one of them has a disk, the VM stays. */
+  readonly without?: readonly string[] | 'all';
+}
+
+/** The VM that holds the kept disks of this one while it is replaced. */
+export interface HoldInput {
+  /** That of the VM: disks change hands within a node only. */
+  readonly node: string;
+  readonly name: string;
+  readonly pool?: string;
+  /** The name of the VM whose disks it holds. */
+  readonly of: string;
+}
+
+export interface HandOverInput {
+  readonly slot: string;
+  readonly storage: string;
+  readonly sizeBytes?: number;
+  readonly pool?: string;
+}
+
+export interface UnholdInput {
+  readonly pool?: string;
+  /** The user gave the disks up that it still has. */
+  readonly destroysData?: true;
 }
 
 export interface MigrateInput {
@@ -144,6 +169,10 @@ export interface VmInputs {
   readonly 'vm.create': CreateInput;
   readonly 'vm.configure': ConfigureInput;
   readonly 'vm.move-disk': MoveDiskInput;
+  readonly 'vm.hold': HoldInput;
+  readonly 'vm.give-disk': HandOverInput;
+  readonly 'vm.take-disk': HandOverInput;
+  readonly 'vm.unhold': UnholdInput;
   readonly 'vm.resize': ResizeInput;
   readonly 'vm.verify': VerifyInput;
   readonly 'vm.start': StartInput;
@@ -168,6 +197,11 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.create': 'create',
   'vm.seed': 'configure',
   'vm.configure': 'configure',
+  // On the way to the destruction of the old VM, and before anything is made of the new one.
+  'vm.hold': 'prepare',
+  'vm.give-disk': 'prepare',
+  'vm.take-disk': 'configure',
+  'vm.unhold': 'configure',
   'vm.move-disk': 'configure',
   'vm.resize': 'configure',
   'vm.verify': 'configure',

@@ -92,6 +92,7 @@ export class Bench extends MortalBench {
       secret: (key) => (key === 'cipassword' ? new Secret(PASSWORD) : undefined),
       recorded: () => record.recorded,
       recordedOf: (other) => this.records.get(other)?.recorded,
+      beside: (other) => this.context(other),
       intend: (intent, recorded) =>
         this.journal(() => {
           record.open = {

@@ -1,7 +1,7 @@
 /** `keep: true`: nothing destroys such a disk unless the user names its VM. */
 import { describe, expect, it } from 'vitest';
 import type { PlanOptions } from '../../../src/engine/session.ts';
-import { codesOf, failuresOf } from './support/invariants.ts';
+import { beforehand, codesOf, complaintsAfter, failuresOf } from './support/invariants.ts';
 import { volumesOf } from './support/picture.ts';
 import { type RunEnd, Scene } from './support/scene.ts';
 
@@ -29,6 +29,20 @@ async function made(text = stack()): Promise<Scene> {
   const scene = new Scene();
   expect(failuresOf(await scene.apply(text))).toEqual([]);
   return scene;
+}
+
+const CONTENT = 12_345_678;
+
+/** Gives the kept volume a content, and says which slots of which VMs have it. */
+function marked(scene: Scene): string[] {
+  const [volume] = volumesOf(scene.world).filter(({ sizeBytes }) => sizeBytes === 2 * 1024 ** 3);
+  if (volume?.dataBytes === 0) volume.dataBytes = CONTENT;
+  return [...scene.world.vms.values()].flatMap(({ vmid, config }) =>
+    [...config.current].flatMap(([slot, text]) => {
+      const found = volumesOf(scene.world).find(({ storage, name }) => text.startsWith(`${storage}:${name},`));
+      return found?.dataBytes === CONTENT ? [`${vmid} ${slot}`] : [];
+    }),
+  );
 }
 
 const kept = (scene: Scene) => volumesOf(scene.world).filter(({ sizeBytes }) => sizeBytes === 2 * 1024 ** 3).length;
@@ -63,6 +77,19 @@ describe('a kept disk', () => {
     const scene = await made();
     expect(failuresOf(await scene.destroy(stack(), { destroyData: ['web'] }))).toEqual([]);
     expect(kept(scene)).toBe(0);
+  });
+
+  it('is carried through a replacement, with its content, and the plan says so', async () => {
+    const scene = await made();
+    const before = marked(scene);
+    const end = await scene.apply(stack(), { replace: ['vm.web'] });
+    expect(failuresOf(end)).toEqual([]);
+    const [change] = end.kind === 'ended' ? end.plan.changes.filter(({ address }) => address === 'vm.web') : [];
+    expect(change?.notes).toContain('kept: scsi1 (2GiB) is carried to the new VM');
+    expect(change?.destroys?.map(({ slot }) => slot).sort()).toEqual(['ide2', 'scsi0']);
+    expect(marked(scene)).toEqual(before);
+    expect(Object.keys((await scene.state()).vms)).toEqual(['vm.app', 'vm.web']);
+    expect(await complaintsAfter(scene, stack(), beforehand(scene))).toEqual([]);
   });
 
   it('is only recorded: marking a disk changes nothing on the server', async () => {

@@ -104,6 +104,7 @@ export class FileBench extends MortalBench {
       secret: () => undefined,
       recorded: () => undefined,
       recordedOf: () => undefined,
+      beside: () => this.context(),
       intend: (intent) =>
         this.journal(() => {
           this.open = { action: this.open?.action ?? '', intent: JSON.parse(JSON.stringify(intent)), upid: undefined };

@@ -66,7 +66,7 @@ function neededBytes({ stack, foreseen: observed }: Seen): ReadonlyMap<string, n
   for (const vm of machinesOf(stack)) {
     const base = baseOf(vm, observed);
     if (!isThere(vm, observed)) {
-      countNeeds(vm, base, true, counted);
+      countNeeds({ vm, creating: true }, base, counted);
       continue;
     }
     for (const { key, volume, sizeBytes = 0 } of drivesOf(base)) {

@@ -1,9 +1,9 @@
 /** `vm.destroy`: removes our VM with everything that belongs to it. Succeeds if the VM is already gone. */
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
-import { advice, setting } from '../../../base/hint.ts';
+import { advice, command, setting } from '../../../base/hint.ts';
 import { fromWireBoolean } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
-import { drivesOf } from '../config/disks.ts';
+import { drivesOf, volumesOf } from '../config/disks.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { isCreationUnfinished } from '../record.ts';
@@ -50,7 +50,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
       return 'again';
     }
     // Waiting for the other deletions takes time; the request itself reads the identity of the VM again.
-    await context.deleting(() => remove(context, vm));
+    await context.deleting(() => remove(context, vm, input));
     return 'done';
   });
 }
@@ -59,9 +59,11 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
  * With the disks of its configuration. Volumes that only carry its id are in no plan, so they stay, except those of a creation
  * that never finished: what a failed clone left behind is ours.
  */
-async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
+async function remove(context: ActionContext, vm: VmObserved, { without }: DestroyInput): Promise<void> {
   const { node, vmid } = vm;
-  const leftovers = isCreationUnfinished(knownVm(context)) && { 'destroy-unreferenced-disks': true };
+  // A disk that changed hands and was not attached carries the id of its new VM.
+  const isWhole = without !== undefined || !isCreationUnfinished(knownVm(context));
+  const leftovers = !isWhole && { 'destroy-unreferenced-disks': true };
   await context.intend({ vmid, node, destroy: true, sentAt: context.clock.now() });
   context.progress('destroy');
   const result = await runTask(context, {
@@ -74,6 +76,7 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
     send: () =>
       sendToOurs(context, vm, (options, observed) => {
         refuseProtected(context, observed);
+        if (without) refuseHolding(context, observed, without);
         return context.pve
           .node(node)
           .vm(vmid)
@@ -119,6 +122,21 @@ function refuseProtected(context: ActionContext, vm: VmObserved): void {
     detail: `${vmName(vm)} is protected against removal. ${soFar(context)}`,
     where: { address: context.address },
     hint: advice`Set ${setting('protection', false)} in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
+  });
+}
+
+/** Its disks would go with it, and the plan said that they stay. */
+export function refuseHolding(context: ActionContext, vm: VmObserved, slots: readonly string[] | 'all'): void {
+  const held = [vm.current, vm.pending].flatMap((values) =>
+    volumesOf(values, slots === 'all' ? undefined : new Set(slots)),
+  );
+  const [first] = held;
+  if (!first) return;
+  throw new ProxwrightError({
+    code: 'DATA_KEPT',
+    detail: `${vmName(vm)} still has ${first.slot} (${first.volume}), a disk that the stack keeps. It was not destroyed.`,
+    where: { address: context.address },
+    hint: advice`Make a new plan: ${command('plan')}. It says what becomes of the disk.`,
   });
 }
 

@@ -5,18 +5,19 @@ import type { CloneInput, VmActionName, VmInputs } from '../steps.ts';
 import { configure, resizeDisk, verifyVm } from './configure.ts';
 import { destroyVm } from './destroy.ts';
 import { manageHa } from './ha.ts';
+import { besideHolder, giveDisk, holdDisks, takeDisk, unhold } from './kept-disks.ts';
 import { cloneVm, createVm } from './make.ts';
 import { migrateVm } from './migrate.ts';
 import { moveDisk } from './move-disk.ts';
 import { awaitReady, restartVm, startVm, stopVm } from './power.ts';
 import { forgetVm, reserveId, takeFrom } from './records.ts';
 import { removeSeeds, sendSeed } from './seed.ts';
-import { settleChange, settleMaking } from './settle.ts';
+import { settleChange, settleHandOver, settleMaking } from './settle.ts';
 
 export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
   'vm.take-from': { label: 'prepare', run: takeFrom },
   'vm.forget': { label: 'prepare', run: forgetVm },
-  'vm.reserve': { label: 'prepare', run: reserveId, claims: ({ planned }) => planned },
+  'vm.reserve': { label: 'prepare', run: reserveId, claims: ({ vmid, planned }) => vmid ?? planned },
   'vm.clone': { label: 'clone', run: cloneVm, settle: settleMaking, occupies: occupiedByClone },
   'vm.create': { label: 'create', run: createVm, settle: settleMaking },
   'vm.configure': { label: 'configure', run: configure, settle: settleChange },
@@ -31,6 +32,18 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
       isCreation: false,
     }),
     describe: describeMove,
+  },
+  'vm.hold': {
+    label: 'prepare',
+    run: holdDisks,
+    settle: (context, open) => settleMaking(besideHolder(context), open),
+  },
+  'vm.give-disk': { label: 'move', run: giveDisk, settle: settleHandOver },
+  'vm.take-disk': { label: 'move', run: takeDisk, settle: settleHandOver },
+  'vm.unhold': {
+    label: 'configure',
+    run: unhold,
+    settle: (context, open) => settleChange(besideHolder(context), open),
   },
   'vm.resize': { label: 'configure', run: resizeDisk, settle: settleChange },
   'vm.verify': { label: 'configure', run: verifyVm, settle: settleChange },

@@ -7,6 +7,7 @@ import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { VMID_MAX, VMID_MIN } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
+import { movedRecords } from '../plan/moves.ts';
 import type { IdChoice, ReserveInput, TakeFromInput } from '../steps.ts';
 import { patiently } from './look.ts';
 import { idTaken, isFree } from './occupant.ts';
@@ -14,7 +15,9 @@ import { removeAllSeeds } from './seed.ts';
 
 /** The VM keeps its identity under a new address, because its group was renamed. */
 export const takeFrom: Action<TakeFromInput> = async (context, { from }) => {
-  if (context.recordedOf(from) !== undefined) await context.moveRecord(from, context.address);
+  for (const [before, after] of movedRecords(from, context.address)) {
+    if (context.recordedOf(before) !== undefined) await context.moveRecord(before, after);
+  }
 };
 
 /** The VM was removed outside Proxwright; its record must not be taken for that of the new VM. */

@@ -43,6 +43,24 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
   });
 }
 
+/** For a step that hands a disk from one VM to another. Which of them has it then is what the plan sees. */
+export async function settleHandOver(context: ActionContext, open: OpenAct): Promise<Settled> {
+  return orLeftLocked(context, async () => {
+    if (isUpid(open.upid)) await waitForEnd(context, open.upid);
+    const { task, node } = (open.intent ?? {}) as { readonly task?: string; readonly node?: string }; // as the step wrote it
+    if (open.upid !== undefined || task === undefined || node === undefined) return { outcome: 'ended' };
+    const ended = () => waitForTasks(context, { node, id: task, type: 'qmmove' }, context.timeouts.cloneMs);
+    const sentAt = sentAtOf(open.intent);
+    const waitMs = (await ended()) > 0 || sentAt === undefined ? 0 : onItsWayMs(context, sentAt);
+    if (waitMs > 0) {
+      context.progress('waiting for a request of the earlier run that may still arrive');
+      await context.clock.sleep(waitMs, context.signal);
+      await ended();
+    }
+    return { outcome: 'ended' };
+  });
+}
+
 /**
  * The VM once no request of the dead run can arrive any more: a DELETE or a stop that is still on its way would hit whatever
  * the next steps make of this id. One that carries a digest needs no wait; Proxmox refuses it after the next change.
@@ -113,8 +131,15 @@ function sentAtOf(intent: unknown): Instant | undefined {
 /** A request may have been sent before its task id reached the journal. Returns how many tasks there were. */
 async function waitForOwnTasks(context: ActionContext, timeoutMs: number): Promise<number> {
   const recorded = context.recorded();
-  if (!recorded) return 0;
-  const upids = await runningTasks(context, { node: recorded.node, id: recorded.vmid });
+  return recorded ? waitForTasks(context, { node: recorded.node, id: recorded.vmid }, timeoutMs) : 0;
+}
+
+async function waitForTasks(
+  context: ActionContext,
+  filter: Parameters<typeof runningTasks>[1],
+  timeoutMs: number,
+): Promise<number> {
+  const upids = await runningTasks(context, filter);
   for (const upid of upids) await waitForEnd(context, upid, timeoutMs);
   return upids.length;
 }

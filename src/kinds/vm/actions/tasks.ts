@@ -10,6 +10,8 @@ export interface TaskRequest {
   readonly what: string;
   readonly node: string;
   readonly vmid: number;
+  /** What Proxmox files the task under, if not the id of the VM. */
+  readonly filedAs?: string;
   /** The type of the task the request starts, such as `qmstart`. */
   readonly type: string;
   readonly timeoutMs: number;
@@ -35,8 +37,7 @@ export async function runTask(context: ActionContext, request: TaskRequest): Pro
     upid = await request.send();
   } catch (error) {
     if (!isOutcomeUnknown(error)) throw error;
-    const { node, vmid, type } = request;
-    [upid] = await runningTasks(context, { node, id: vmid, type });
+    [upid] = await runningTasks(context, tasksOf(request));
     if (upid === undefined && request.isOver) upid = await arrivedLate(context, request, request.isOver);
     context.log.log('debug', `${context.address}: the answer to ${request.what} was lost`, { upid: upid ?? null });
     if (upid === undefined) throw error;
@@ -49,14 +50,14 @@ const LATE_POLL_MS = 5_000;
 /** Waits for a request whose answer was lost, for as long as it can still arrive. */
 async function arrivedLate(
   context: ActionContext,
-  { node, vmid, type, what }: TaskRequest,
+  request: TaskRequest,
   isOver: () => Promise<boolean>,
 ): Promise<Upid | undefined> {
   const deadline = context.clock.ticks() + ON_ITS_WAY_MS;
   while (!(await isOver()) && context.clock.ticks() < deadline) {
-    context.progress(`${what}: no answer came; waiting until the request can no longer arrive`);
+    context.progress(`${request.what}: no answer came; waiting until the request can no longer arrive`);
     await context.clock.sleep(LATE_POLL_MS, context.signal);
-    const [upid] = await runningTasks(context, { node, id: vmid, type });
+    const [upid] = await runningTasks(context, tasksOf(request));
     if (upid !== undefined) return upid;
   }
   return undefined;
@@ -68,11 +69,14 @@ async function followListed(context: ActionContext, upid: Upid, request: TaskReq
     return await follow(context, upid, request);
   } catch (error) {
     if (!isTaskLost(error)) throw error;
-    const { node, vmid, type } = request;
-    const [running] = await runningTasks(context, { node, id: vmid, type });
+    const [running] = await runningTasks(context, tasksOf(request));
     if (running === undefined) throw error;
     return follow(context, running, request);
   }
+}
+
+function tasksOf({ node, vmid, filedAs, type }: TaskRequest): TaskFilter {
+  return { node, id: filedAs ?? vmid, type };
 }
 
 interface FollowOptions {
@@ -121,17 +125,21 @@ export function onItsWayMs({ clock }: Pick<ActionContext, 'clock'>, sentAt: Inst
   return Math.min(ON_ITS_WAY_MS, Math.max(0, sentAt + ON_ITS_WAY_MS - clock.now()));
 }
 
+interface TaskFilter {
+  readonly node: string;
+  /** Of a VM; or the whole name of a task that Proxmox files under more than that. */
+  readonly id?: number | string;
+  readonly type?: string;
+}
+
 /** Our own running tasks, newest first. Proxmox lists a clone under the id of its source. */
-export async function runningTasks(
-  context: ActionContext,
-  filter: { readonly node: string; readonly id?: number; readonly type?: string },
-): Promise<Upid[]> {
+export async function runningTasks(context: ActionContext, filter: TaskFilter): Promise<Upid[]> {
   const { node, id, type } = filter;
   // The default source hides running tasks. The list may lag and show ended tasks as running; waiting notices that.
   const tasks = await context.pve.node(node).tasks.list(
     {
       source: 'active',
-      ...(id !== undefined && { vmid: id }),
+      ...(typeof id === 'number' && { vmid: id }),
       ...(type !== undefined && { typefilter: type }),
       limit: 500,
     },
@@ -139,6 +147,7 @@ export async function runningTasks(
   );
   return tasks
     .filter(({ upid, status }) => (status ?? 'RUNNING') === 'RUNNING' && isOurs(context, upid))
+    .filter(({ upid }) => typeof id !== 'string' || parseUpid(upid)?.id === id)
     .sort((a, b) => b.starttime - a.starttime)
     .map(({ upid }) => upid);
 }

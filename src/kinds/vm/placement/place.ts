@@ -131,7 +131,7 @@ function siteOn(
   if (scratch.problems.length > 0)
     return { site: { ok: false, why: scratch.problems.map(({ detail }) => detail) }, base };
   const needs: Findings = { problems: [], neededBytes: new Map() };
-  countNeeds(vm, base, true, needs);
+  countNeeds({ vm, creating: true }, base, needs);
   const storage = [...needs.neededBytes].map(([key, { bytes }]) => [roomKey(key, observed), bytes] as const);
   return { site: { ok: true, storage: new Map(storage) }, base };
 }

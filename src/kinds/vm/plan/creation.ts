@@ -12,6 +12,7 @@ import { diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { type CloneInput, type IdChoice, vmStep } from '../steps.ts';
+import { type Carried, carryNotes, slotProblems, takingSteps, withoutHolder } from './carried.ts';
 import { checkVm, type Findings, hasNode } from './checks/checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
 import {
@@ -37,17 +38,18 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
     checkVm({ vm, base: undefined, creating: true }, observed, findings);
     return undefined;
   }
-  const base = template?.vm.current ?? new Map<string, string>();
+  const { carried } = input;
+  const base = new Map([...(template?.vm.current ?? []), ...(carried?.drives ?? [])]);
   const before = findings.problems.length;
-  checkVm(
-    { vm, base, creating: true, ...(input.freedId !== undefined && { freedId: input.freedId }) },
-    observed,
-    findings,
-  );
+  const freed = input.freedId !== undefined && { freedId: input.freedId };
+  checkVm({ vm, base, creating: true, carried: carried?.drives, ...freed }, observed, findings);
+  if (carried) {
+    findings.problems.push(...slotProblems(vm, carried, { place: fields.node, template: template?.vm.current }));
+  }
   const planned = input.ids.choose(vm, input.freedId);
   if (findings.problems.length > before || planned === 'none') return undefined;
   const desired = desiredConfigOf(input, undefined, base);
-  const made = asCloned(vm, base);
+  const made = new Map([...asCloned(vm, base), ...(carried?.drives ?? [])]);
   const { differences } = diffVm(desired, observedWith(made), undefined);
   // What Proxmox would refuse once the VM exists: it could then neither be finished nor used.
   const hint = fields.clone ? 'Change the file, or clone another template.' : 'Change the file.';
@@ -59,13 +61,16 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   });
   const notes = checkMoves(input, moves, findings);
   const ids = idChoice(vm, planned);
-  const making = template ? cloneStep(vm, ids, template) : createStep(vm, ids, desired);
+  const making = template ? cloneStep(vm, ids, template) : createStep(vm, ids, withoutSlots(desired, carried));
   const steps = chained([
     ...(isRecorded(input) ? [vmStep(vm.address, 'vm.forget', {})] : []),
     reserveStep(vm, ids, observed, input.freedId),
     making,
-    ...moveSteps(vm, moves),
-    ...finishSteps(input, desired),
+    ...withoutHolder(vm, carried, [
+      ...takingSteps(vm, carried),
+      ...moveSteps(vm, moves),
+      ...finishSteps(input, desired),
+    ]),
   ]);
   return {
     change: {
@@ -84,7 +89,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
       unmanaged: [],
       restartPending: [],
       restarts: false,
-      ...withNotes(notes),
+      ...withNotes([...(carried ? carryNotes(carried) : []), ...notes]),
     },
     steps,
   };
@@ -204,12 +209,19 @@ export function reserveStep(
   });
 }
 
-/** Each step needs the one before it. */
+/** Each step needs the one before it, and what it needs besides these steps. */
 export function chained(steps: readonly Step[]): Step[] {
+  const own = new Set(steps.map(({ id }) => id));
   return steps.map((step, index) => {
     const before = steps[index - 1];
-    return before ? { ...step, needs: [...step.needs, before.id] } : step;
+    const others = step.needs.filter((id) => !own.has(id));
+    return { ...step, needs: before ? [...others, before.id] : others };
   });
+}
+
+/** A VM that is created without a template takes these disks afterwards. */
+function withoutSlots(desired: DesiredConfig, carried: Carried | undefined): DesiredConfig {
+  return new Map([...desired].filter(([key]) => !carried?.drives.has(key)));
 }
 
 export function idChoice(vm: ResolvedVm, chosen: number | undefined): IdChoice {

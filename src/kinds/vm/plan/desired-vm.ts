@@ -20,6 +20,7 @@ import { seedFieldsOf } from '../seed/fields.ts';
 import { seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
+import type { Carried } from './carried.ts';
 import type { PlannedIds } from './planned-ids.ts';
 
 export interface VmPlanInput {
@@ -44,6 +45,8 @@ export interface VmPlanInput {
   readonly recipe?: string;
   /** The id of the old VM, which is free once that VM is destroyed. */
   readonly freedId?: number;
+  /** Kept disks of the VM that another one holds, now or by then. */
+  readonly carried?: Carried | undefined;
   readonly ids: PlannedIds;
 }
 

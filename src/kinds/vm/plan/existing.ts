@@ -18,7 +18,9 @@ import { comparableHa, observedHa } from '../observe/ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { type StopInput, vmStep } from '../steps.ts';
+import { carryNotes, slotProblems, takingSteps, withDrives, withoutHolder } from './carried.ts';
 import { checkVm, type Findings } from './checks/checks.ts';
+import { chained } from './creation.ts';
 import {
   applied,
   desiredConfigOf,
@@ -36,10 +38,11 @@ import { notesOn, withNotes } from './notes.ts';
 export function planExisting(
   input: VmPlanInput,
   recorded: VmRecord,
-  actual: VmObserved,
+  found: VmObserved,
   findings: Findings,
 ): VmPlan | undefined {
-  const { vm, observed } = input;
+  const { vm, observed, carried } = input;
+  const actual = withDrives(found, carried);
   const values = effectiveValues(actual);
   const asked = desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, values);
   const last = comparableRecord(recorded, asked);
@@ -60,9 +63,10 @@ export function planExisting(
   const observedVm: ObservedVm = { kind: 'present', vm: actual };
   const { destroyData = [] } = input;
   // The mark is recorded: the file cannot have it beside `remove`.
-  const keeping = { address: vm.address, vm, recorded, observedVm, destroyData };
+  const keeping = { address: vm.address, vm, recorded, observedVm, destroyData, carried: carried?.slots };
   const kept = keptProblem(keeping, keptVolumes(keeping, removed), 'apply');
   if (kept) findings.problems.push(kept);
+  if (carried) findings.problems.push(...slotProblems(vm, carried, { place: actual.node }));
   if (findings.problems.length > before) return undefined;
   const isMigrated = migrates(vm, recorded, actual);
   const moves = diskMoves(diff.differences, desired, values, {
@@ -72,9 +76,10 @@ export function planExisting(
   const movesNotes = checkMoves(input, moves, findings);
   const configured = existingSteps(input, recorded, actual, desired, moves, diff);
   const prepared = withHa(configured, haStep(vm, recorded, ha.length > 0));
-  const steps = needsReadyWait(vm, recorded, prepared)
+  const finished = needsReadyWait(vm, recorded, prepared)
     ? [...prepared, withNeed(prepared.at(-1), readyStep(vm, input.readyMs))]
     : prepared;
+  const steps = carried ? chained(withoutHolder(vm, carried, [...takingSteps(vm, carried), ...finished])) : finished;
   const kind = isCreationUnfinished(recorded) ? 'complete' : steps.length > 0 ? 'update' : 'none';
   return {
     change: {
@@ -90,7 +95,11 @@ export function planExisting(
       restartPending: input.mayRestart ? [] : [...pendingAfter(actual, diff), ...postponed],
       restarts: steps.some(isRestart),
       ...removedVolumes(removed, values),
-      ...withNotes([...notesOn(input, recorded, actual), ...movesNotes]),
+      ...withNotes([
+        ...(carried ? carryNotes(carried, 'comes back: an earlier run did not finish the replacement') : []),
+        ...notesOn(input, recorded, actual),
+        ...movesNotes,
+      ]),
       ...outsideChanges(vm, recorded, actual),
     },
     steps,
@@ -169,6 +178,7 @@ function pendingAfter(
 function existingReason(kind: Change['kind'], differences: readonly Difference[], steps: readonly Step[]): string {
   if (kind === 'none') return 'It matches the file.';
   if (differences.length === 0) {
+    if (steps.some(({ action }) => action === 'vm.unhold')) return 'An earlier run did not finish replacing it.';
     return steps.every(({ action }) => action === 'vm.verify' || action === 'vm.ha')
       ? 'The file now sets values that the VM already has. Proxwright records them and changes nothing.'
       : 'Its power state or node changes.';

@@ -14,15 +14,19 @@ import { effectiveValues } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import { whereOf } from '../where.ts';
 
-/** Marked in the file, or by the last apply: a mark that left the file counts until the next apply. */
-export function keptSlots(vm: ResolvedVm | undefined, recorded: VmRecord | undefined): ReadonlySet<string> {
+/** Marked in the file, by the last apply (a mark that left the file counts until the next one), or on their way. */
+export function keptSlots(
+  vm: ResolvedVm | undefined,
+  recorded: VmRecord | undefined,
+  carried: Iterable<string> = [],
+): ReadonlySet<string> {
   const disks = vm?.fields.disks ?? {};
   const inFile = Object.keys(disks).filter((slot) => disks[slot]?.keep);
   const applied = Object.entries(recorded?.lastApplied ?? {}).flatMap(([path, value]) => {
     const slot = /^disks\.(\w+)\.keep$/.exec(path)?.[1];
     return slot !== undefined && value === true ? [slot] : [];
   });
-  return new Set([...inFile, ...applied]);
+  return new Set([...inFile, ...applied, ...carried]);
 }
 
 export interface Keeping {
@@ -33,13 +37,15 @@ export interface Keeping {
   readonly observedVm: ObservedVm | undefined;
   /** Names of VMs whose data may be destroyed. */
   readonly destroyData: readonly string[];
+  /** Slots of disks that a replacement carries from one VM to the next. */
+  readonly carried?: Iterable<string> | undefined;
 }
 
 /** The volumes of kept disks; none of a VM whose data may be destroyed. `slots`: only these of its drives. */
 export function keptVolumes(keeping: Keeping, slots?: ReadonlySet<string>): DestroyedVolume[] {
-  const { vm, recorded, observedVm, destroyData } = keeping;
+  const { vm, recorded, observedVm, destroyData, carried } = keeping;
   if (observedVm?.kind !== 'present' || namesOf(keeping).some((name) => destroyData.includes(name))) return [];
-  const kept = keptSlots(vm, recorded);
+  const kept = keptSlots(vm, recorded, carried);
   const meant = slots ? new Set([...kept].filter((slot) => slots.has(slot))) : kept;
   return volumesOf(effectiveValues(observedVm.vm), meant);
 }

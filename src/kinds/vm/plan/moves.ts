@@ -1,5 +1,5 @@
 /** VMs whose address changed because their group was renamed (`formerly`). Pure. */
-import type { Address } from '../../../base/address.ts';
+import { type Address, keptAddress } from '../../../base/address.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { VmRecord } from '../record.ts';
@@ -7,18 +7,29 @@ import type { VmRecord } from '../record.ts';
 /** The address under which the state still has this VM, if its group was renamed since. */
 export function formerAddress(vm: ResolvedVm | undefined, state: StackState): Address | undefined {
   if (!vm || state.vms[vm.address]) return undefined;
-  return vm.formerly.find((address) => state.vms[address]);
+  return vm.formerly.find((address) => state.vms[address] ?? state.vms[keptAddress(address)]);
+}
+
+/** What is recorded of a VM, and of the one that holds its kept disks: address before and after. */
+export function movedRecords(from: Address, to: Address): [Address, Address][] {
+  return [
+    [from, to],
+    [keptAddress(from), keptAddress(to)],
+  ];
 }
 
 /** The state with every VM under its present address in the file. */
 export function withMoves(stack: ResolvedStack, state: StackState): StackState {
   const vms: Record<string, VmRecord> = { ...state.vms };
   for (const vm of stack.vms) {
-    const from = formerAddress(vm, state);
-    const moved = from && vms[from];
-    if (!moved) continue;
-    delete vms[from];
-    vms[vm.address] = moved;
+    const former = formerAddress(vm, state);
+    if (!former) continue;
+    for (const [from, to] of movedRecords(former, vm.address)) {
+      const moved = vms[from];
+      if (!moved) continue;
+      delete vms[from];
+      vms[to] = moved;
+    }
   }
   return { ...state, vms };
 }

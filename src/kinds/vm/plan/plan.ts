@@ -16,6 +16,7 @@ import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
+import { carriedFrom, carriedThrough, holdingOf } from './carried.ts';
 import {
   addressConflicts,
   addressHolders,
@@ -29,11 +30,11 @@ import { forkedVms, forkProblem } from './checks/forks.ts';
 import { halfMadeProblem, halfMadeVms, lockWarnings } from './checks/locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
 import { uncheckedModel } from './checks/processors.ts';
+import { chained } from './creation.ts';
 import type { VmPlan } from './desired-vm.ts';
-import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
-import { destroyed, removedMachines } from './removal.ts';
+import { destroyed, removedHolders, removedMachines } from './removal.ts';
 import { inRolls } from './roll.ts';
 import { followsTemplate, rebuiltTemplates } from './template-change.ts';
 import { planVm } from './verdict.ts';
@@ -74,7 +75,7 @@ export function planVms(unplaced: PlanContext): KindPlan {
   }
   checkRoom(observed, findings);
   findings.problems.push(...context.ids.problems());
-  const removed = removedMachines(context, ['vm'], WORDS_OF_REMOVAL);
+  const removed = [...removedMachines(context, ['vm'], WORDS_OF_REMOVAL), ...removedHolders(context)];
   const addresses = checkAddresses(
     selected.filter((vm) => !lost.some(({ desired }) => desired === vm)),
     context,
@@ -209,24 +210,28 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     destroyData: options.destroyData,
     ids: context.ids,
   };
-  if (!recorded || !context.isReplaced(vm.address)) {
-    return renamed(vm, context, planVm({ ...common, recorded }, findings));
-  }
   const observedVm = context.observed.vms.get(vm.address);
-  const keeping = { address: vm.address, vm, recorded, observedVm, destroyData: options.destroyData ?? [] };
-  const kept = keptProblem(keeping, keptVolumes(keeping), 'apply');
-  if (kept) findings.problems.push(kept);
-  const made = kept ? undefined : planVm({ ...common, recorded: undefined, freedId: recorded.vmid }, findings);
+  const before = findings.problems.length;
+  const held = carriedFrom(holdingOf(vm.address, context), vm, observedVm, findings.problems);
+  if (findings.problems.length > before) return undefined;
+  if (!recorded || !context.isReplaced(vm.address)) {
+    return renamed(vm, context, planVm({ ...common, recorded, carried: held }, findings));
+  }
+  const replacement = carriedThrough(vm, { ...context, recorded, observedVm }, held);
+  findings.problems.push(...replacement.problems);
+  const made =
+    findings.problems.length > before
+      ? undefined
+      : planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried: replacement.carried }, findings);
   if (!made) return undefined;
   const change = {
     ...made.change,
     kind: 'replace' as const,
     vmid: recorded.vmid,
     reason: `${replaceReason(vm, context)}${newId(made.change.vmid, recorded.vmid)}`,
-    ...destroyed(context.observed.vms.get(vm.address)),
+    ...destroyed(observedVm, replacement.carried?.slots),
   };
-  const destroy = vmStep(vm.address, 'vm.destroy', { stop: 'shutdown' });
-  return renamed(vm, context, { change, steps: precededBy(destroy, made.steps) });
+  return renamed(vm, context, { change, steps: chained([...replacement.steps, ...made.steps]) });
 }
 
 function replaceReason({ address, fields }: ResolvedVm, { options: { replace = [] }, state }: PlanContext): string {

@@ -1,5 +1,5 @@
 /** Removes machines that left the file; in a destroy all of them, in reverse order of creation. Pure. */
-import { type Address, type AddressKind, kindOf } from '../../../base/address.ts';
+import { type Address, type AddressKind, keeperOf, kindOf } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
@@ -55,6 +55,58 @@ export function removedMachines(
     });
 }
 
+/** Holders of kept disks whose VM is no longer in the file. */
+export function removedHolders(context: PlanContext): ResourcePlan[] {
+  const { stack, state, options, findings, isSelected } = context;
+  const inFile = new Set<string>(stack.vms.map(({ address }) => address));
+  return recordedOf(state, ['kept'])
+    .filter(([address]) => !inFile.has(keeperOf(address)) && (isSelected(address) || isSelected(keeperOf(address))))
+    .map(([address]) => {
+      const { destroyData = [], allowDelete } = options;
+      const removal = holderRemoval(address, context, { destroyData, by: 'apply' });
+      if (!allowDelete) return { change: { ...removal.change, kind: 'keep' }, steps: [], isRemoval: true };
+      if (removal.problem) findings.problems.push(removal.problem);
+      return { change: removal.change, steps: removal.steps, isRemoval: true };
+    });
+}
+
+interface HolderRemoval {
+  readonly change: Change;
+  readonly steps: readonly Step[];
+  readonly problem: Diagnostic | undefined;
+}
+
+function holderRemoval(
+  address: Address,
+  { state, observed }: Pick<PlanContext, 'state' | 'observed'>,
+  { destroyData, by }: { readonly destroyData: readonly string[]; readonly by: 'apply' | 'destroy' },
+): HolderRemoval {
+  const recorded = state.vms[address];
+  const { name = '', vmid, node = '', holds } = recorded ?? {};
+  const observedVm = observed.vms.get(address);
+  const vm = keeperOf(address);
+  const slots = Object.keys(holds?.volumes ?? {});
+  // The name of the VM whose data it is, which the user has to give.
+  const keeping = { address, vm: undefined, observedVm, destroyData, carried: slots };
+  const owner = recorded && { ...recorded, name: holds?.name ?? '' };
+  const volumes = keptVolumes({ ...keeping, recorded: owner });
+  const change: Change = {
+    address,
+    kind: observedVm?.kind === 'gone' ? 'forget' : 'delete',
+    name,
+    node,
+    vmid,
+    reason: `It holds the kept disks of ${vm}, whose replacement was not finished.`,
+    ...UNDETAILED,
+    ...destroyed(observedVm),
+  };
+  return {
+    change,
+    steps: [vmStep(address, 'vm.unhold', change.destroys ? { destroysData: true } : {})],
+    problem: keptProblem({ ...keeping, recorded: owner }, volumes, by),
+  };
+}
+
 export function destroyMachines(context: DestroyContext, prefixes: readonly AddressKind[]): KindPlan {
   const { stack, state, observed, isSelected } = context;
   const removed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isSelected(address));
@@ -68,6 +120,11 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
   // What another copy of the stack made beside ours is not destroyed; what it took over from this state stops the destroy.
   const ids = new Set(removed.map(([, { vmid }]) => vmid));
   const taken = prefixes.includes('vm') ? forkedVms(context).filter(({ vm }) => ids.has(vm.vmid)) : [];
+  const holders = prefixes.includes('vm')
+    ? recordedOf(state, ['kept'])
+        .filter(([address]) => isSelected(keeperOf(address)))
+        .map(([address]) => holderRemoval(address, context, { destroyData: context.destroyData, by: 'destroy' }))
+    : [];
   const resources = inReverse(
     stack,
     removed.map(([address, recorded]) => ({
@@ -82,7 +139,11 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
   const warnings = lostProblem(lostVms(stack.name, unknown, observed)).map(
     (problem): Diagnostic => ({ ...problem, severity: 'warning' }),
   );
-  return { resources, problems: [...problems, ...forkProblem(taken, context)], warnings };
+  return {
+    resources: [...resources, ...holders],
+    problems: [...problems, ...holders.flatMap(({ problem }) => problem ?? []), ...forkProblem(taken, context)],
+    warnings,
+  };
 }
 
 function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmRecord][] {
@@ -125,8 +186,12 @@ function changeOf(address: Address, { name, node, vmid }: VmRecord, observedVm: 
 }
 
 /** What goes with a VM. */
-export function destroyed(observedVm: ObservedVm | undefined): Pick<Change, 'destroys'> {
-  const destroys = observedVm?.kind === 'present' ? volumesOf(effectiveValues(observedVm.vm)) : [];
+export function destroyed(
+  observedVm: ObservedVm | undefined,
+  kept: ReadonlySet<string> = new Set(),
+): Pick<Change, 'destroys'> {
+  const all = observedVm?.kind === 'present' ? volumesOf(effectiveValues(observedVm.vm)) : [];
+  const destroys = all.filter(({ slot }) => !kept.has(slot));
   return destroys.length > 0 ? { destroys } : {};
 }
 

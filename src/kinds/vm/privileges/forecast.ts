@@ -110,6 +110,13 @@ export function moved(vm: VmObserved, slot: string, storage: string): VmObserved
   return { ...vm, current: new Map([...vm.current, [slot, printPropertyOf(slot, value.with('file', file))]]) };
 }
 
+/** With a disk that another VM had. */
+export function attached(vm: VmObserved, slot: string, storage: string, sizeBytes: number | undefined): VmObserved {
+  const size = sizeBytes === undefined ? '' : `,size=${Math.ceil(sizeBytes / 1024)}K`;
+  const text = `${volumeName(slot, storage, vm.vmid, 'disk')}${size}`;
+  return { ...vm, current: new Map([...vm.current, [slot, text]]) };
+}
+
 /** After a write, with everything in effect: the input of the next write and the resizes. */
 export function written(vm: VmObserved, write: ConfigWrite, desiredValues: readonly DesiredValue[]): VmObserved {
   const current = new Map(vm.current);

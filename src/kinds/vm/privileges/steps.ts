@@ -5,17 +5,19 @@
 import { parseDrive } from '../config/disks.ts';
 import { type ConfigWrite, configureWrites, creationValues } from '../config/writes.ts';
 import { effectiveValues } from '../observed.ts';
-import type { ConfigureInput, VmActionName, VmInputs } from '../steps.ts';
+import type { ConfigureInput, HandOverInput, VmActionName, VmInputs } from '../steps.ts';
 import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
 import {
   ANY_VM,
+  attached,
   cloned,
   created,
   desiredValuesOf,
   emptyVm,
   moved,
   type Owner,
+  UNKNOWN_VMID,
   type VmForecast,
   written,
 } from './forecast.ts';
@@ -105,6 +107,28 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     },
     after: ({ slot, storage }, before) => ({ ...before, vm: moved(before.vm, slot, storage) }),
   },
+  'vm.hold': {
+    needs: ({ pool }, _, { rules }) => {
+      const paths = withPool([ANY_VM], pool);
+      const values = { name: '', description: '', protection: '1' };
+      return [
+        need('VM.Allocate', paths, WHOLE),
+        look(paths),
+        ...creationNeeds({ vmid: UNKNOWN_VMID, paths, rules }, values, paths),
+      ];
+    },
+  },
+  'vm.give-disk': { needs: handOverNeeds },
+  'vm.take-disk': {
+    needs: handOverNeeds,
+    after: ({ slot, storage, sizeBytes }, before) => ({ ...before, vm: attached(before.vm, slot, storage, sizeBytes) }),
+  },
+  'vm.unhold': {
+    needs: ({ pool }) => {
+      const paths = withPool([ANY_VM], pool);
+      return [look(paths), need('VM.Config.Options', paths, WHOLE), need('VM.Allocate', paths, WHOLE)];
+    },
+  },
   'vm.resize': {
     needs: ({ slot, sizeBytes }, { vm, paths }) => {
       const text = effectiveValues(vm).get(slot);
@@ -158,6 +182,19 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     ],
   },
 };
+
+/** On both VMs, and on the storage, whose volume gets another name. */
+function handOverNeeds({ slot, storage, pool }: HandOverInput, { paths }: VmForecast): Need[] {
+  const kept: Cause = { key: slot, part: 'keep' };
+  const holder = withPool([ANY_VM], pool);
+  return [
+    look(paths),
+    look(holder),
+    need('VM.Config.Disk', paths, kept),
+    need('VM.Config.Disk', holder, kept),
+    need('Datastore.AllocateSpace', on(`/storage/${storage}`), kept),
+  ];
+}
 
 /** Privileges on a pool apply to its members. */
 function withPool(paths: OneOf<AclPath>, pool: string | undefined): OneOf<AclPath> {

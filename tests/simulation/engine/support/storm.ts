@@ -19,7 +19,7 @@ export interface StormEnd {
 }
 
 /** Longer than any lock or outage that a seed can draw. */
-const CALM_MS = 600_000;
+export const CALM_MS = 600_000;
 const RUNS_PER_STACK = 2;
 const ROOT = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
 

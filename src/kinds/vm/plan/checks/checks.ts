@@ -34,6 +34,8 @@ export interface CheckSubject {
   readonly creating: boolean;
   /** An id that is taken now and free when the VM is created. */
   readonly freedId?: number;
+  /** Drives of `base` that exist already and take no space. */
+  readonly carried?: ReadonlyMap<string, string> | undefined;
 }
 
 export interface Findings {
@@ -186,7 +188,7 @@ function checkStorages(subject: CheckSubject, observed: Observed, findings: Find
     if (problem) findings.problems.push(problem);
   }
   if (!subject.base) return;
-  countNeeds(vm, subject.base, subject.creating, findings);
+  countNeeds(subject, subject.base, findings);
   checkSizes(vm, subject.base, findings);
 }
 
@@ -236,9 +238,8 @@ function storageProblem(
 
 /** Adds the space for new disks and, in a full clone, for those of the template, at their final size. */
 export function countNeeds(
-  vm: ResolvedVm,
+  { vm, creating, carried }: Pick<CheckSubject, 'vm' | 'creating' | 'carried'>,
   base: ReadonlyMap<string, string>,
-  creating: boolean,
   { neededBytes }: Pick<Findings, 'neededBytes'>,
 ): void {
   const { clone, disks = {}, node } = vm.fields;
@@ -248,7 +249,7 @@ export function countNeeds(
   const inherited = new Map(drivesOf(base).map((drive) => [drive.key, drive]));
   if (creating && clone?.mode === 'full') {
     for (const drive of inherited.values()) {
-      if (drive.kind !== 'disk') continue;
+      if (drive.kind !== 'disk' || carried?.has(drive.key)) continue;
       const desiredBytes = disks[drive.key]?.size ?? 0;
       add(clone.storage ?? drive.file.split(':')[0], Math.max(desiredBytes, drive.sizeBytes ?? 0));
     }

@@ -84,6 +84,7 @@ export interface MoveDiskParams {
   readonly bwlimit?: number | undefined;
   readonly 'target-vmid'?: number | undefined;
   readonly 'target-disk'?: string | undefined;
+  readonly 'target-digest'?: string | undefined;
 }
 
 export class VmHandle {
