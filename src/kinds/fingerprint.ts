@@ -1,9 +1,22 @@
-/** Fingerprints of a plan's inputs: equal inputs, equal digests, whatever the order of their keys. */
-import { createHash } from 'node:crypto';
+/** Digests: of a plan's inputs, equal whatever the order of their keys, and of secrets. */
+import { createHash, scryptSync } from 'node:crypto';
 import type { ObservedVm } from './observed.ts';
 
 export function fingerprint(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}
+
+/** VMs share their files more often than not, and a digest takes some 50 ms. By a quick digest, which stays in here. */
+const slowDigests = new Map<string, Buffer>();
+const MAX_KEPT = 1_000;
+
+/** Of something secret. Slow on purpose: whoever sees the digest can try guesses, but few of them. */
+export function slowDigest(salt: string, text: string, bytes: number): Buffer {
+  const key = fingerprint([salt, text, bytes]);
+  const digest = slowDigests.get(key) ?? scryptSync(text, salt, bytes);
+  if (slowDigests.size >= MAX_KEPT) slowDigests.clear();
+  slowDigests.set(key, digest);
+  return digest;
 }
 
 /** A VM's identity and configuration; its digest covers current, pending and snapshots alike. */

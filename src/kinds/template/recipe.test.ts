@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
 import { resolvedStack, secretsOf } from '../../engine/testing/cluster.ts';
+import { fingerprint, slowDigest } from '../fingerprint.ts';
 import { outdatedTemplates, recipeOf } from './recipe.ts';
 
 const TEXT = `
@@ -45,6 +46,32 @@ describe('the recipe of a template', () => {
   ])('changes with %s', (_, from, to) => {
     expect(TEXT).toContain(from);
     expect(recipe(TEXT.replace(from, to))).not.toBe(recipe());
+  });
+
+  it('does not help to guess a secret: a quick digest of the guess does not lead to it', () => {
+    const stack = resolvedStack(TEXT);
+    const [template] = stack.templates;
+    if (!template) throw new Error('the stack of the test has a template');
+    const path = 'cloud_init.user_data';
+    const secrets = (digest: (text: string) => string) => [[path, digest('guessed')]];
+    const value = { value: new Secret('guessed'), digest: '' };
+    const told = new Map([[template.vm.address, new Map([[path, value]])]]);
+    const { name: _name, node: _node, vmid: _vmid, ...fields } = template.vm.fields;
+    const { from, install, madeFrom } = template;
+    // The first is the one that the template uses.
+    const images = stack.images
+      .slice(0, 1)
+      .map(({ fields: { url, path, sha256, sha512 } }) => ({ url, path, sha256, sha512 }));
+    const by = (digest: (text: string) => string) =>
+      fingerprint({ fields, from, installs: install !== undefined, madeFrom, images, told: secrets(digest) }).slice(
+        0,
+        16,
+      );
+    expect(recipeOf(template, stack, told)).not.toBe(by(fingerprint));
+    // The test computes a recipe as it is: only the digest of the secret differs.
+    expect(recipeOf(template, stack, told)).toBe(
+      by((text) => slowDigest('proxwright recipe', text, 24).toString('hex')),
+    );
   });
 
   it('changes with the content of a custom file, and with whether it installs itself', () => {

@@ -3,13 +3,17 @@
  * notes; the same recipe means that there is nothing to do, another one that a new version is built.
  */
 import type { Address } from '../../base/address.ts';
-import { fingerprint } from '../fingerprint.ts';
+import { fingerprint, slowDigest } from '../fingerprint.ts';
 import { imageVolid } from '../image/file.ts';
 import type { ResolvedStack, ResolvedTemplate } from '../stack.ts';
 import type { ResolvedSecret } from '../vm/config/desired-config.ts';
 
 /** Enough to tell recipes apart, and short enough for a line in the notes. */
 const DIGITS = 16;
+
+/** Everybody who may read the notes sees the recipe, so it must not help to guess a secret. */
+const SALT = 'proxwright recipe';
+const DIGEST_BYTES = 24;
 
 export type Secrets = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
 
@@ -19,7 +23,7 @@ export function recipeOf(template: ResolvedTemplate, stack: Pick<ResolvedStack, 
   const { name: _name, node: _node, vmid: _vmid, ...fields } = vm.fields;
   const secretDigests = [...(secrets.get(vm.address) ?? [])]
     .filter(([path]) => !vm.sensitive?.includes(path))
-    .map(([path, { value }]) => [path, fingerprint(value.reveal())]);
+    .map(([path, { value }]) => [path, slowDigest(SALT, value.reveal(), DIGEST_BYTES).toString('hex')]);
   const ingredients = {
     fields,
     from,

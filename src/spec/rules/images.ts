@@ -57,10 +57,13 @@ export const downloadIsProven: ImageRule = {
 export const urlHoldsNoPassword: ImageRule = {
   reads: ['url'],
   *check({ fields: { url } }) {
-    if (url === undefined || !URL.canParse(url) || new URL(url).password === '') return;
+    if (url === undefined || !URL.canParse(url)) return;
+    const { username, password } = new URL(url);
+    if (username === '' && password === '') return;
     yield {
       path: 'url',
-      detail: 'The URL contains a password, which plans and the node’s task log would show.',
+      // Some servers take an access token in the place of the user.
+      detail: 'The URL contains a user or a password, which plans and the node’s task log would show.',
       hint: advice`Download the file yourself and write ${setting('path', './FILE')}.`,
     };
   },

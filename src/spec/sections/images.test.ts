@@ -197,7 +197,7 @@ describe('the rules for images', () => {
     [
       'a password in the address',
       'url: "https://me:hunter2@x.org/a.qcow2", content: import, storage: local',
-      '4:18 error BAD_VALUE: The URL contains a password, which plans and the node’s task log would show. | Download the file yourself and write path: ./FILE.',
+      '4:18 error BAD_VALUE: The URL contains a user or a password, which plans and the node’s task log would show. | Download the file yourself and write path: ./FILE.',
     ],
     [
       'a malformed checksum',

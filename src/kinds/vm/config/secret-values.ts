@@ -1,16 +1,16 @@
 /** Secret values of a VM: the digest that the state records, and what is refused before anything is created. */
-import { scryptSync } from 'node:crypto';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
+import { slowDigest } from '../../fingerprint.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { userDataProblem } from '../seed/documents.ts';
 import { whereOf } from '../where.ts';
 
 const DIGEST_BYTES = 24;
 
-/** Shows that a secret changed, without revealing it. Slow on purpose, because passwords can be guessed. */
+/** Shows that a secret changed, without revealing it. */
 export function secretDigest(salt: string, secret: Secret): string {
-  return `scrypt:${scryptSync(secret.reveal(), salt, DIGEST_BYTES).toString('base64url')}`;
+  return `scrypt:${slowDigest(salt, secret.reveal(), DIGEST_BYTES).toString('base64url')}`;
 }
 
 /** Refuses user-data that the guest would silently ignore. `path` is the field of the value. */

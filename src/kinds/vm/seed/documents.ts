@@ -3,10 +3,11 @@
  * contents are another file. Everybody who may list the storage sees the name, so it must not help to guess the contents.
  */
 
-import { createHash, scryptSync } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import { invariant } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
+import { slowDigest } from '../../fingerprint.ts';
 import type { OwnDocument, SeedFields } from './fields.ts';
 import { writeIso } from './iso9660.ts';
 import { passwordHash } from './password-hash.ts';
@@ -27,7 +28,7 @@ const NAME_DIGITS = 16;
 /** `volumes` are those that the VM has or had: a file of the same contents under its former name stays in use. */
 export function seedOf(source: SeedSource, volumes: Iterable<string | undefined> = []): Seed {
   const documents = seedDocuments(source);
-  const digest = digestOf([source.uuid, slowDigest(source)], documents);
+  const digest = digestOf([source.uuid, secretsDigest(source)], documents);
   // Files of earlier versions have a quick digest in their name.
   const former = fileNameOf(source, digestOf([source.uuid], documents));
   const isKept = [...volumes].some((volid) => volid?.endsWith(`:iso/${former}`));
@@ -39,24 +40,12 @@ function fileNameOf({ fields }: SeedSource, digest: string): string {
   return `proxwright-${name}-${digest.slice(0, NAME_DIGITS)}.iso`;
 }
 
-/** VMs share their files more often than not, and a digest takes some 50 ms. */
-const slowDigests = new Map<string, string>();
-const MAX_KEPT = 1_000;
-
-/**
- * Of the secret parts. Slow on purpose: whoever sees the name of the file can try guesses, but few of them. No key of the
- * state goes into it, so a recovered state still recognises the file.
- */
-function slowDigest({ secrets }: SeedSource): string {
+/** Of the secret parts. No key of the state goes into it, so a recovered state still recognises the file. */
+function secretsDigest({ secrets }: SeedSource): string {
   const parts = Object.entries(secrets)
     .map(([name, secret]) => [name, secret?.reveal()])
     .sort(([left = ''], [right = '']) => (left < right ? -1 : 1));
-  const text = JSON.stringify(parts);
-  const known = createHash('sha256').update(text).digest('hex');
-  const digest = slowDigests.get(known) ?? scryptSync(text, 'proxwright seed', 32).toString('hex');
-  if (slowDigests.size >= MAX_KEPT) slowDigests.clear();
-  slowDigests.set(known, digest);
-  return digest;
+  return slowDigest('proxwright seed', JSON.stringify(parts), 32).toString('hex');
 }
 
 export function seedBytes(documents: SeedDocuments): Uint8Array {

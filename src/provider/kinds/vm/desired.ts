@@ -11,7 +11,6 @@ import { type SecretField, secretFieldsOf } from '../../../kinds/vm/fields/secre
 import { ownDocuments } from '../../../kinds/vm/seed/fields.ts';
 import { documentsDigest } from '../../../kinds/vm/seed/seed-place.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
-import type { Pve } from '../../../pve/index.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import type { DesiredResource } from '../../adapter/kind.ts';
 import { readTimeouts } from '../../adapter/timeouts.ts';
@@ -153,20 +152,12 @@ async function configuredValue(
   return password === undefined ? deps.readSecret(reference, where) : new Secret(password);
 }
 
-/** Digests are slow on purpose, so each value is digested once in a process, for each client. */
-const digests = new WeakMap<Pve, Map<string, string>>();
-
 /**
  * The salt must be the same in every process and for a VM that does not exist yet. It differs between deployments, so that
  * equal passwords in two of them do not have equal digests.
  */
-function digested({ work }: Deps, value: Secret): string {
-  const { endpoint, principal } = work;
-  const known = digests.get(work) ?? new Map<string, string>();
-  digests.set(work, known);
-  const digest = known.get(value.reveal()) ?? secretDigest(`${endpoint} ${principal}`, value);
-  known.set(value.reveal(), digest);
-  return digest;
+function digested({ work: { endpoint, principal } }: Deps, value: Secret): string {
+  return secretDigest(`${endpoint} ${principal}`, value);
 }
 
 /** What the state shows of the secrets: one digest, however many there are. */
