@@ -19,7 +19,7 @@ import {
   readingPrivileges,
 } from './docs/permissions-reference.ts';
 import { providerPages } from './docs/provider-reference.ts';
-import { surroundingsReference, vmReference } from './docs/stack-reference.ts';
+import { sectionsReference, vmReference } from './docs/stack-reference.ts';
 import { worldReference } from './docs/world-reference.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -28,7 +28,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 export async function generatedPages(): Promise<{ path: string; present: string; wanted: string }[]> {
   const pages: Readonly<Record<string, GeneratedParts>> = {
     'docs/simulator.md': { fidelity: await fidelity(root), 'world-file': worldReference() },
-    'docs/reference/stack-fields.md': { surroundings: surroundingsReference(), 'vm-fields': vmReference() },
+    'docs/reference/stack-fields.md': { sections: sectionsReference(), 'vm-fields': vmReference() },
     'docs/reference/commands.md': { commands: commandReference() },
     'docs/guide/permissions.md': {
       fields: fieldPrivileges(),

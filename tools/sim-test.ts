@@ -1,5 +1,5 @@
 /**
- * Storms for as long as one likes: `npm run sim-test -- --seeds 10000`, from a seed of one's own with `--from`. A seed that
+ * Storms for as long as one likes: `npm run sim-test -- --seeds 10000`, from a given seed with `--from`. A seed that
  * fails is shrunk to the least trouble that makes it fail. One seed again, with its log: `npm run sim-test -- --seed 8241`,
  * with some of its trouble only: `--troubles 'lock*1,kill@2'`.
  */

@@ -43,7 +43,7 @@ export function redact(text: string, secrets: Iterable<Secret>): string {
 const SHORTEST = 4;
 
 /**
- * Every secret that a process has read. All sinks share one: what they write contains none of them, whoever wrote the
+ * Every secret that a process has read. All sinks share one: what they write contains none of them, no matter who wrote the
  * text. It grows while the process works.
  */
 export class KnownSecrets implements Iterable<Secret> {

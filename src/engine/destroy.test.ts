@@ -5,7 +5,7 @@ import type { ObservedVm } from '../kinds/observed.ts';
 import { emptyState, type StackState } from '../kinds/recorded.ts';
 import { retiredAddress } from '../kinds/template/versions.ts';
 import { planDestroy } from './plan.ts';
-import { NODE, observedWith, remembered, resolvedStack, vmAt } from './testing/cluster.ts';
+import { NODE, observedWith, recorded, resolvedStack, vmAt } from './testing/cluster.ts';
 
 const STACK = resolvedStack(`
 version: 1
@@ -33,7 +33,7 @@ function planned(
   file: Partial<FileRecord> = {},
   gone: string[] = [],
 ) {
-  const vms = Object.fromEntries(Object.entries(IDS).map(([address, vmid]) => [address, remembered(vmid)]));
+  const vms = Object.fromEntries(Object.entries(IDS).map(([address, vmid]) => [address, recorded(vmid)]));
   const state: StackState = { ...emptyState('lab'), vms, files: { [`${NODE}/${FILE.volid}`]: { ...FILE, ...file } } };
   const seen = Object.entries(IDS).map(([address, vmid]): [Address, ObservedVm] => [
     address as Address, // as the table above has them

@@ -210,7 +210,7 @@ export class Session {
       return { ok: false, problems: await explainUnseen({ pve, stack, problems: result.problems, signal }) };
     }
     const { plan } = result;
-    // Nobody has to be asked whether nothing may be done.
+    // An empty plan needs no privileges, so none are asked for.
     if (isEmpty(plan)) return result;
     const { missing, notChecked } = await this.privilegesFor(plan);
     if (missing.length > 0) return { ok: false, problems: missing };

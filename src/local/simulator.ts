@@ -1,5 +1,5 @@
 /**
- * A simulator on this machine. Its guests have addresses that lead nowhere, or to somebody else, so the simulator itself is
+ * A simulator on this machine. Its guests have addresses that lead nowhere, or to another machine, so the simulator itself is
  * asked about their ports. Only endpoints on a loopback address are asked whether they are one.
  */
 import { isCanceled } from '../base/errors.ts';

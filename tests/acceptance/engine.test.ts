@@ -18,15 +18,15 @@ import { Account } from './account.ts';
 import { killedApply } from './engine/killed-apply.ts';
 import { leftovers, ownIds, removeLeftovers } from './engine/leftovers.ts';
 import { apply, destroy, plan, type Runs } from './engine/runs.ts';
-import { stackText, type Wishes } from './engine/stack.ts';
+import { type StackOptions, stackText } from './engine/stack.ts';
 import { findTarget, type Target } from './engine/target.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
 import { stepsOf } from './steps.ts';
 
 const GIB = 1024 ** 3;
-const FIRST: Wishes = { count: 3, memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
-const SECOND: Wishes = { ...FIRST, memory: '192MiB', tags: ['acceptance', 'changed'], moreGib: 2 };
-const THIRD: Wishes = { ...SECOND, count: 5 };
+const FIRST: StackOptions = { count: 3, memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
+const SECOND: StackOptions = { ...FIRST, memory: '192MiB', tags: ['acceptance', 'changed'], moreGib: 2 };
+const THIRD: StackOptions = { ...SECOND, count: 5 };
 
 const account = new Account();
 const name = `acceptance-${randomBytes(4).toString('hex')}`;
@@ -56,19 +56,19 @@ afterAll(async () => {
   }
 });
 
-const text = (wishes: Wishes) => stackText(name, target, wishes);
+const text = (options: StackOptions) => stackText(name, target, options);
 
 const step = stepsOf(account);
 
-async function planned(wishes: Wishes): Promise<Plan> {
-  const result = await plan(runs, text(wishes));
+async function planned(options: StackOptions): Promise<Plan> {
+  const result = await plan(runs, text(options));
   if (!result.ok) throw new Error(result.problems.map(({ detail }) => detail).join('\n'));
   return result.plan;
 }
 
 /** No step and no difference; a note that something waits for a restart is allowed on a VM that runs. */
-async function expectNoChanges(wishes: Wishes): Promise<void> {
-  const { changes, steps: left } = await planned(wishes);
+async function expectNoChanges(options: StackOptions): Promise<void> {
+  const { changes, steps: left } = await planned(options);
   expect(changes.flatMap(differencesOf)).toEqual([]);
   expect(left.map(({ id }) => id)).toEqual([]);
 }
@@ -86,20 +86,20 @@ async function vmids(): Promise<number[]> {
 }
 
 /** What will hold after the next start. */
-function wishedValue(entries: readonly PendingEntry[], key: string): string | undefined {
+function desiredValue(entries: readonly PendingEntry[], key: string): string | undefined {
   const entry = entries.find((each) => each.key === key);
   return entry?.pending ?? entry?.value;
 }
 
 /** Asks the server itself, not the engine. */
-async function expectConfigured({ memory, tags, moreGib, count }: Wishes): Promise<void> {
+async function expectConfigured({ memory, tags, moreGib, count }: StackOptions): Promise<void> {
   const { slot, sizeBytes } = target.disk;
   const ids = await vmids();
   expect(ids).toHaveLength(count);
   for (const [index, vmid] of ids.entries()) {
     const vm = server.pve.node(target.node).vm(vmid);
     const entries = await vm.pending();
-    const value = (key: string) => wishedValue(entries, key) ?? '';
+    const value = (key: string) => desiredValue(entries, key) ?? '';
     expect(value('name')).toBe(`${name}-${index + 1}`);
     expect(value('memory')).toBe(String(Number.parseInt(memory, 10)));
     expect(new Set(value('tags').split(';'))).toEqual(new Set(tags));
@@ -151,7 +151,7 @@ describe('the engine with VMs of its own', () => {
     const drifted = await planned(SECOND);
     expect(drifted.changes.flatMap(differencesOf)).toEqual(['vm.member[1] cpu.cores 2 → 1 by others']);
     await apply(runs, text(SECOND));
-    expect(wishedValue(await vm.pending(), 'cores')).toBe('1');
+    expect(desiredValue(await vm.pending(), 'cores')).toBe('1');
     await expectNoChanges(SECOND);
     return 'a foreign change is shown as exactly that field, by others, and mended';
   });

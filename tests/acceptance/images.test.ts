@@ -1,6 +1,6 @@
 /**
- * From a local file to VMs: it is unpacked, sent, imported into a template, cloned, told by documents of one's own, changed
- * into a second version, and taken away with everything it brought. The steps follow from each other.
+ * From a local file to VMs: it is unpacked, uploaded, imported into a template, cloned, configured by custom user-data,
+ * replaced by a second version, and removed with everything it created. The steps follow from each other.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -56,14 +56,14 @@ afterAll(async () => {
   }
 });
 
-interface Wishes {
+interface StackOptions {
   readonly templateMemory: string;
   readonly greeting: string;
 }
 
-const FIRST: Wishes = { templateMemory: '128MiB', greeting: 'first' };
+const FIRST: StackOptions = { templateMemory: '128MiB', greeting: 'first' };
 
-function text({ templateMemory, greeting }: Wishes): string {
+function text({ templateMemory, greeting }: StackOptions): string {
   const { node, bridge, ids, extra, disk, power, mode, storage } = target;
   const raw = Object.keys(extra).length > 0 && { extra };
   return JSON.stringify({
@@ -102,7 +102,7 @@ function text({ templateMemory, greeting }: Wishes): string {
   });
 }
 
-/** What the suite has brought into storages for imports and ISO images. */
+/** What the suite has put into storages for imports and ISO images. */
 async function files(): Promise<string[]> {
   const node = server.pve.node(target.node);
   const lists = await Promise.all([
@@ -112,14 +112,14 @@ async function files(): Promise<string[]> {
   return [...new Set(lists.flat().map(({ volid }) => volid))].filter((volid) => volid.includes(name)).sort();
 }
 
-async function planned(wishes: Wishes): Promise<Plan> {
-  const result = await plan(runs, text(wishes));
+async function planned(options: StackOptions): Promise<Plan> {
+  const result = await plan(runs, text(options));
   if (!result.ok) throw new Error(result.problems.map(({ detail }) => detail).join('\n'));
   return result.plan;
 }
 
-async function expectNoChanges(wishes: Wishes): Promise<void> {
-  expect((await planned(wishes)).steps.map(({ id }) => id)).toEqual([]);
+async function expectNoChanges(options: StackOptions): Promise<void> {
+  expect((await planned(options)).steps.map(({ id }) => id)).toEqual([]);
 }
 
 async function valuesOf(vmid: number): Promise<ReadonlyMap<string, string>> {
@@ -140,13 +140,13 @@ describe('from a local file to VMs', () => {
     expect(template.get('template')).toBe('1');
     expect(template.get('name')).toBe(`${name}-base`);
     expect(template.get('scsi0')).toMatch(/base-\d+-disk-0/);
-    const brought = await files();
-    expect(brought).toContain(`${storages.imports}:import/${name}.raw`);
+    const present = await files();
+    expect(present).toContain(`${storages.imports}:import/${name}.raw`);
     for (const number of [1, 2]) {
       const values = await valuesOf(await vmidOf(`vm.member[${number}]`));
       const medium = (values.get('ide2') ?? '').split(',')[0] ?? '';
       expect(medium).toMatch(new RegExp(`:iso/proxwright-${name}-${number}-[0-9a-f]{16}\\.iso$`));
-      expect(brought).toContain(medium);
+      expect(present).toContain(medium);
     }
     return 'image sent, template built, two VMs cloned and told';
   });
@@ -167,9 +167,9 @@ describe('from a local file to VMs', () => {
   });
 
   step('builds a second version beside the first when the recipe changes', async () => {
-    const wishes = { templateMemory: '192MiB', greeting: 'second' };
-    await apply(runs, text(wishes));
-    await expectNoChanges(wishes);
+    const options = { templateMemory: '192MiB', greeting: 'second' };
+    await apply(runs, text(options));
+    await expectNoChanges(options);
     const [old, current] = [await valuesOf(target.ids.first), await valuesOf(target.ids.first + 1)];
     expect([old.get('template'), old.get('name')]).toEqual(['1', `${name}-base-retired-${target.ids.first}`]);
     expect([current.get('template'), current.get('name')]).toEqual(['1', `${name}-base`]);
@@ -177,8 +177,8 @@ describe('from a local file to VMs', () => {
   });
 
   step('leaves nothing behind', async () => {
-    const wishes = text({ templateMemory: '192MiB', greeting: 'second' });
-    await destroy(runs, wishes, { all: true });
+    const options = text({ templateMemory: '192MiB', greeting: 'second' });
+    await destroy(runs, options, { all: true });
     expect(await leftovers(server.pve, target)).toEqual([]);
     expect(await files()).toEqual([]);
     return 'VMs, both versions, image and documents are gone';

@@ -105,8 +105,8 @@ function ref(expression: string): string {
   return `\${${expression}}`;
 }
 
-function cloneStorage({ mode, storage: wish }: Target): { storage?: string } {
-  return mode === 'full' && wish !== undefined ? { storage: wish } : {};
+function cloneStorage({ mode, storage }: Target): { storage?: string } {
+  return mode === 'full' && storage !== undefined ? { storage } : {};
 }
 
 function expectCode(result: RunResult, code: number): void {

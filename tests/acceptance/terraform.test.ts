@@ -10,11 +10,11 @@ import { leftovers, removeLeftovers } from './engine/leftovers.ts';
 import { findTarget, type Target } from './engine/target.ts';
 import { type AcceptanceServer, openServer } from './server.ts';
 import { stepsOf } from './steps.ts';
-import { configuration, LABELS, type Wishes } from './terraform/configuration.ts';
+import { configuration, LABELS, type VmOptions } from './terraform/configuration.ts';
 import { type InstalledWorkspace, installedWorkspace } from './terraform/installed-workspace.ts';
 
-const FIRST: Wishes = { memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
-const SECOND: Wishes = { memory: '192MiB', tags: ['acceptance', 'changed'], moreGib: 2 };
+const FIRST: VmOptions = { memory: '128MiB', tags: ['acceptance'], moreGib: 1 };
+const SECOND: VmOptions = { memory: '192MiB', tags: ['acceptance', 'changed'], moreGib: 2 };
 
 const [host] = await findHostPrograms();
 const account = new Account();
@@ -51,8 +51,8 @@ function step(title: string, act: (terraform: Workspace) => Promise<string>): vo
   next(title, () => act((installed as InstalledWorkspace).workspace)); // without one it is skipped
 }
 
-const write = (terraform: Workspace, wishes: Wishes, withoutClone = false) =>
-  terraform.write('main.tf.json', configuration(name, target, wishes, withoutClone));
+const write = (terraform: Workspace, options: VmOptions, withoutClone = false) =>
+  terraform.write('main.tf.json', configuration(name, target, options, withoutClone));
 
 function expectCode(result: RunResult, code: number): void {
   const words = result.diagnostics.map(({ summary, detail }) => `${summary}: ${detail}`).join('\n');

@@ -1,5 +1,5 @@
 /**
- * The same scenarios against a genuine server, to learn whether the recordings still describe it. It must hold the
+ * The same scenarios against a real server, to learn whether the recordings still describe it. It must hold the
  * recorded base world: the VMs, storages, users and tokens that `base-world.json` shows.
  */
 import { readFileSync } from 'node:fs';

@@ -69,7 +69,7 @@ function otherName(name: string): string {
   return name.replace(/[a-z]/gi, (letter) => (/z/i.test(letter) ? 'a' : String.fromCharCode(letter.charCodeAt(0) + 1)));
 }
 
-/** Every id that is somebody's: of the base world, in a path or as a parameter; out-of-range ones stay as they are. */
+/** Every id in use: of the base world, in a path or as a parameter; out-of-range ones stay as they are. */
 function vmidsOf(scenario: Scenario): ReadonlySet<number> {
   const inText = [...JSON.stringify(scenario.steps).matchAll(/\/qemu\/(\d+)|"(?:vmid|newid)":"?(\d+)|\bvm-(\d+)-/g)];
   const found = inText.map((match) => Number(match[1] ?? match[2] ?? match[3]));

@@ -91,13 +91,13 @@ it('keeps the VM of the next run although a DELETE of a killed run arrives late'
   await expectComplete([501, 502]);
 });
 
-it('does not destroy the VM of somebody who was given the id meanwhile', async () => {
+it('does not destroy the VM of another client that got the id meanwhile', async () => {
   expect((await project.run('apply', '--yes')).code).toBe(0);
   const { outside } = cluster;
   const node = outside.node('pve1');
   let isRecycled = false;
   proxy.intercept(async (request, forward) => {
-    // While this answer is slow, somebody deletes the VM and makes another one under its id.
+    // While this answer is slow, another client deletes the VM and creates another one under its id.
     if (request.target.endsWith('/qemu/501/status/current') && !isRecycled) {
       isRecycled = true;
       const answer = await forward(request);

@@ -1,5 +1,5 @@
 /**
- * The package as somebody installs it: packed, put into an empty project with its dependencies from the registry,
+ * The package as a user installs it: packed, put into an empty project with its dependencies from the registry,
  * type-checked through every door, and used. It is packed from a copy of the tree, because other tests are using its `dist`.
  */
 import { execFile } from 'node:child_process';

@@ -72,7 +72,7 @@ export function makeProject(
   };
 }
 
-export interface StackWishes {
+export interface StackOptions {
   readonly name: string;
   readonly firstId: number;
   readonly count?: number;
@@ -90,7 +90,7 @@ export function stackText({
   power = 'stopped',
   guest = 'plain',
   more = '',
-}: StackWishes) {
+}: StackOptions) {
   return `version: 1
 stack: ${name}
 vms:

@@ -1,4 +1,4 @@
-/** Changes that need a restart: who allows it, by option or by an answer, gets it; everybody else is told that it waits. */
+/** Changes that need a restart: made if you allow it, by option or by an answer; otherwise the plan says that they are pending. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureBuilt, hasTerminal, startOnTerminal } from './built-command.ts';
 import { type Cluster, makeProject, type Project, stackText, startCluster } from './project.ts';
@@ -62,7 +62,7 @@ describe('without a terminal', () => {
     expect(`${stdout}${stderr}`).not.toContain(QUESTION);
     expect(vm.facts()).toEqual({ ...before, pending: ['memory'] });
 
-    // It stays so, and goes on being said.
+    // It stays pending, and every plan says so.
     const again = await vm.run('apply', '--yes');
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('restart pending: memory') });
     expect(vm.facts()).toEqual({ ...before, pending: ['memory'] });

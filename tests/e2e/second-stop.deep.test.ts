@@ -1,4 +1,4 @@
-/** Ctrl-C twice: the first waits for a disk that does not answer, the second leaves at once; the next run goes on. */
+/** Ctrl-C twice: the first waits for a disk that does not answer, the second stops immediately; the next run resumes. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, existsSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

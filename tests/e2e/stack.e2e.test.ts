@@ -9,7 +9,7 @@ import {
   type Cluster,
   makeProject,
   type Project,
-  type StackWishes,
+  type StackOptions,
   stackText,
   startCluster,
   TOKEN,
@@ -37,7 +37,7 @@ function projectOf(text: string, environment: NodeJS.ProcessEnv = {}): Project {
   return project;
 }
 
-const project = (wishes: StackWishes, environment?: NodeJS.ProcessEnv) => projectOf(stackText(wishes), environment);
+const project = (options: StackOptions, environment?: NodeJS.ProcessEnv) => projectOf(stackText(options), environment);
 
 const idsNamed = (name: string) =>
   [...cluster.world.vms.values()]
@@ -247,8 +247,8 @@ describe.concurrent('an interrupted apply', () => {
 
   it('refuses a second run on the same stack while the first lives', async () => {
     // The first one lasts until it is stopped, however long the second takes to begin.
-    const wishes = { name: 'busy', firstId: 2700, count: 2 };
-    const busy = projectOf(`${stackText(wishes)}\nrollout: { stagger: 10m }\n`);
+    const options = { name: 'busy', firstId: 2700, count: 2 };
+    const busy = projectOf(`${stackText(options)}\nrollout: { stagger: 10m }\n`);
     const first = busy.start('apply', '--yes');
     await first.said('clone starts');
     const second = await busy.run('apply', '--yes');

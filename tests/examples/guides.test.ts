@@ -128,7 +128,7 @@ describe('the page on images and templates', () => {
     });
   });
 
-  it('tells what becomes of an image whose address changes: it is kept until somebody asks', async () => {
+  it('tells what becomes of an image whose address changes: it is kept until you ask for its removal', async () => {
     const example = await open();
     await example.run(() => example.apply());
     const stack = readFileSync(`${example.opened.directory}/stack.yaml`, 'utf8');

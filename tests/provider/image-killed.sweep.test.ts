@@ -1,10 +1,10 @@
-/** A provider process is killed everywhere while it works on an image: the next one goes on, and nothing is doubled or lost. */
+/** A provider process is killed at every point while it works on an image: the next one resumes, and nothing is duplicated or lost. */
 import { describe, expect, it } from 'vitest';
 import { BareBench, NOBLE, NOBLE_SHA256 } from './support/bare-bench.ts';
 import { killBareEverywhere } from './support/kill-bare.ts';
 import type { Config } from './support/toy-host.ts';
 
-async function brought(config: Config) {
+async function created(config: Config) {
   const bench = new BareBench();
   const { images } = bench.hosts();
   await bench.run(() => images.apply(config));
@@ -24,7 +24,7 @@ describe('a provider that is killed', () => {
   });
 
   it('anywhere while an image is removed is followed by one that leaves nothing', async () => {
-    const { from, instance } = await brought(NOBLE);
+    const { from, instance } = await created(NOBLE);
     const failures = await killBareEverywhere({
       name: 'removal of an image',
       kind: 'image',

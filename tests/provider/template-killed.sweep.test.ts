@@ -1,4 +1,4 @@
-/** A provider process is killed everywhere while it works on a template: the next one goes on, and nothing is doubled or lost. */
+/** A provider process is killed at every point while it works on a template: the next one resumes, and nothing is duplicated or lost. */
 import { describe, expect, it } from 'vitest';
 import { WELL_KNOWN_URLS } from '../../src/simulator/index.ts';
 import { BASE, BareBench, NOBLE } from './support/bare-bench.ts';

@@ -14,7 +14,7 @@ async function ok(host: ToyHost, config: Config | null) {
   return outcome;
 }
 
-/** Somebody has a VM, so that the token sees one. */
+/** One VM exists, so that the token sees one. */
 async function plantStranger(bench: BareBench): Promise<void> {
   const pve = bench.outside();
   await pve.tasks.wait(await pve.node('vmhost').vms.create({ vmid: 300, name: 'stranger', memory: 512 }));

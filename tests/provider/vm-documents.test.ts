@@ -1,4 +1,4 @@
-/** Documents of one's own behind Terraform's door: told to the guest, renewed, put back, taken away, and never kept. */
+/** Custom cloud-init files through the provider: written for the guest, renewed, restored, removed, and never left behind. */
 import { expect, it } from 'vitest';
 import { make, SMALL, told } from './support/small-vms.ts';
 import { type Config, ToyHost } from './support/toy-host.ts';

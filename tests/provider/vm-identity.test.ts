@@ -1,4 +1,4 @@
-/** A VM of the state is the very one that was made: found where it is now, and nobody else under its id. */
+/** The VM in the state is the one that was created: found where it is now, and no other VM is taken for it under its id. */
 import { describe, expect, it } from 'vitest';
 import { codes, SMALL, told, withMade } from './support/small-vms.ts';
 import { hasErrors, ToyHost } from './support/toy-host.ts';

@@ -1,4 +1,4 @@
-/** A provider process is killed everywhere: Terraform goes on with a fresh one, and nothing is lost, doubled or left behind. */
+/** A provider process is killed at every point: Terraform resumes with a fresh one, and nothing is lost, duplicated or left behind. */
 import { describe, expect, it } from 'vitest';
 import { configOf, nameOf, SHAPES, type Shape, shapesWorld } from '../simulation/inherited/support/shapes.ts';
 import { byDepth } from '../support/depth.ts';
@@ -62,7 +62,7 @@ describe('a provider that is killed', () => {
   it('anywhere in a creation is followed by one that completes it', async () => {
     const failures = await killEverywhere({
       name: 'create',
-      wishes: [{ config: WEB }],
+      resources: [{ config: WEB }],
       tasks: ['qmclone', 'resize', 'qmconfig', 'qmstart'],
       secrets: SECRETS,
     });
@@ -73,7 +73,7 @@ describe('a provider that is killed', () => {
     const failures: string[] = [];
     for (const shape of INHERITED) {
       const name = `create from a ${nameOf(shape)}`;
-      const operation = { name, world: shapesWorld, wishes: [{ config: configOf(shape) }], tasks: ['qmclone'] };
+      const operation = { name, world: shapesWorld, resources: [{ config: configOf(shape) }], tasks: ['qmclone'] };
       const found = await killEverywhere({ ...operation, secrets: SECRETS }, 7);
       failures.push(...found.map((each) => `${name}: ${each}`));
     }
@@ -85,7 +85,7 @@ describe('a provider that is killed', () => {
     const failures = await killEverywhere({
       name: 'update',
       from,
-      wishes: [{ config: WEB_CHANGED, instance: instances[0] }],
+      resources: [{ config: WEB_CHANGED, instance: instances[0] }],
       tasks: ['resize', 'qmshutdown', 'qmstart'],
       secrets: SECRETS,
     });
@@ -97,7 +97,7 @@ describe('a provider that is killed', () => {
     const failures = await killEverywhere({
       name: 'destroy',
       from,
-      wishes: [{ config: null, instance: instances[0] }],
+      resources: [{ config: null, instance: instances[0] }],
       tasks: ['qmshutdown', 'qmdestroy'],
       secrets: SECRETS,
     });
@@ -108,7 +108,7 @@ describe('a provider that is killed', () => {
     const failures = await killEverywhere(
       {
         name: 'create of five',
-        wishes: five(WEB).map((config) => ({ config })),
+        resources: five(WEB).map((config) => ({ config })),
         tasks: ['qmclone', 'resize', 'qmconfig', 'qmstart'],
         secrets: SECRETS,
       },
@@ -123,7 +123,7 @@ describe('a provider that is killed', () => {
       {
         name: 'update of five',
         from,
-        wishes: five(WEB_CHANGED).map((config, index) => ({ config, instance: instances[index] })),
+        resources: five(WEB_CHANGED).map((config, index) => ({ config, instance: instances[index] })),
         tasks: ['resize', 'qmshutdown', 'qmstart'],
         secrets: SECRETS,
       },
@@ -138,7 +138,7 @@ describe('a provider that is killed', () => {
       {
         name: 'destroy of five',
         from,
-        wishes: instances.map((instance) => ({ config: null, instance })),
+        resources: instances.map((instance) => ({ config: null, instance })),
         tasks: ['qmshutdown', 'qmdestroy'],
         secrets: SECRETS,
       },

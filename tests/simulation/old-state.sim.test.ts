@@ -15,9 +15,9 @@ import { readRuns, unfinishedRuns } from '../../src/state/journal.ts';
 import { recallState } from '../../src/state/recall.ts';
 import { listBackups, parseState, readState } from '../../src/state/state-file.ts';
 import { Transitions } from '../../src/state/transitions.ts';
-import { lineOf } from './engine/support/carelessness.ts';
 import { failuresOf } from './engine/support/invariants.ts';
 import { Scene } from './engine/support/scene.ts';
+import { lineOf } from './engine/support/wire-violations.ts';
 
 const FIXTURES = join(dirname(fileURLToPath(import.meta.url)), '../fixtures/state-0.1.0');
 /** Some hours after the last of those runs died. */

@@ -39,7 +39,7 @@ interface BenchOptions {
 interface WaitOptions {
   readonly vmid?: number;
   readonly signal?: AbortSignal;
-  /** Its cards, as they were remembered. */
+  /** Its cards, as they were recorded. */
   readonly macs?: Readonly<Record<string, string>>;
 }
 

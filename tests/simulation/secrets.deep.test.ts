@@ -136,7 +136,7 @@ describe('a sensitive value', () => {
     expectClean(files(on));
   });
 
-  it.each(['role', 'node', 'pool', 'nics.net0.bridge'])('is refused in %s, which everybody sees', async (path) => {
+  it.each(['role', 'node', 'pool', 'nics.net0.bridge'])('is refused in %s, which every user sees', async (path) => {
     const [first = '', ...rest] = path.split('.');
     const value = rest.reduceRight((inner, name) => `{ ${name}: ${inner} }`, `"\${var.note}"`);
     const on = await open([], STACK.replace('    vmid: 601\n', `    vmid: 601\n    ${first}: ${value}\n`));

@@ -32,7 +32,7 @@ for (const kind of [POSTGRES, S3, HTTP]) {
       await Promise.all([cluster.close(), scene.stop()]);
     });
 
-    it('is the same for everybody, resumed where another machine was killed', async () => {
+    it('is the same on every machine, and resumes where another machine was killed', async () => {
       const [here, there] = [machine(), machine()];
       const first = here.start('apply', '--yes');
       await first.said('clon');

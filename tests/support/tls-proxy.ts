@@ -87,7 +87,7 @@ export async function startTlsProxy(upstream: string): Promise<TlsProxy> {
   };
 }
 
-/** Opens once; everybody who waits for `opened` goes on then. */
+/** Opens once; all who wait for `opened` continue then. */
 export interface Gate {
   readonly opened: Promise<void>;
   open(): void;

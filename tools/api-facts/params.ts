@@ -48,7 +48,7 @@ function formsOf({ params, variants }: EndpointFacts): ParamSchemas[] {
   return variants ? Object.values(variants).map((variant) => ({ ...params, ...variant })) : [params];
 }
 
-/** A list of values that nobody compares one by one, such as all names of disks, is left a string. */
+/** A list of values that no caller compares one by one, such as all names of disks, is left a string. */
 const LONGEST_UNION = 20;
 
 /** What `typedParams` makes of a value. */

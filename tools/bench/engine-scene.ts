@@ -80,7 +80,7 @@ function cluster(nodes: number, guest: GuestTimes): WorldFile {
   };
 }
 
-export interface StackWishes {
+export interface StackOptions {
   readonly vms: number;
   readonly nodes?: number;
   readonly guest?: 'plain' | 'cloud-init';
@@ -90,7 +90,7 @@ export interface StackWishes {
 }
 
 /** Cloned, resized, with other values for memory, cores, tags, network and cloud-init, and started. */
-function stackText({ vms, nodes = 1, guest = 'plain', disks = {}, rollout = {} }: StackWishes): string {
+function stackText({ vms, nodes = 1, guest = 'plain', disks = {}, rollout = {} }: StackOptions): string {
   const perNode = Array.from({ length: nodes }, (_, index) => Math.ceil((vms - index) / nodes));
   return JSON.stringify({
     version: 1,
@@ -147,13 +147,13 @@ export class EngineScene {
   #blindWaits = 0;
   #hasSlept = false;
 
-  constructor(wishes: StackWishes) {
-    const world = buildWorld(cluster(wishes.nodes ?? 1, wishes.guestTimes ?? GUEST), {
+  constructor(options: StackOptions) {
+    const world = buildWorld(cluster(options.nodes ?? 1, options.guestTimes ?? GUEST), {
       now: this.#clock.now(),
       file: 'bench',
     });
     this.#simulator = createSimulator({ world, clock: this.#clock, random: seededRandom('bench') });
-    const { stack, diagnostics } = resolveStack(loadStack(stackText(wishes), 'stack.json'), {});
+    const { stack, diagnostics } = resolveStack(loadStack(stackText(options), 'stack.json'), {});
     if (!stack) throw new Error(diagnostics.map(formatDiagnostic).join('\n'));
     this.#stack = stack;
   }

@@ -1,5 +1,5 @@
 /** What the engine costs, counted in the simulator: requests, writes, waits and virtual time. No figure depends on the machine. */
-import { CLONE_SECONDS, EngineScene, GUEST, type GuestTimes, type StackWishes } from './engine-scene.ts';
+import { CLONE_SECONDS, EngineScene, GUEST, type GuestTimes, type StackOptions } from './engine-scene.ts';
 
 export interface Figure {
   readonly figure: string;
@@ -154,8 +154,8 @@ async function untilReady(
   guestTimes: GuestTimes,
 ): Promise<{ readonly elapsedMs: number; readonly criticalMs: number }> {
   cloneMsAlone ??= await measureClone();
-  const wishes: StackWishes = { vms, guest: 'cloud-init', guestTimes, rollout: { limits: { vms: 50 } } };
-  const scene = new EngineScene(wishes);
+  const options: StackOptions = { vms, guest: 'cloud-init', guestTimes, rollout: { limits: { vms: 50 } } };
+  const scene = new EngineScene(options);
   const { elapsedMs } = await scene.apply();
   const bootMs = guestTimes.boot_ms + Math.max(guestTimes.agent_ms, guestTimes.network_ms);
   const storageMs = (vms - 1) * CLONE_SECONDS * 1000 + cloneMsAlone;

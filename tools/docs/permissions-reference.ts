@@ -171,7 +171,7 @@ function general(path: string): string {
     .replace('/gpu', '/MAPPING');
 }
 
-/** What nobody needs in order to apply. */
+/** What no apply needs. */
 export function readingPrivileges(): string {
   const rows = readingsOf(sample(SAMPLE.replace('vmid: 402', 'vmid: 402\n    pool: lab')), needsOn(NEW)).map(
     ({ what, privileges, paths }) => [

@@ -54,7 +54,7 @@ function fieldTable(rows: readonly FieldRow[]): string {
 }
 
 /** What surrounds the VMs; none of it is a setting of a VM. */
-export function surroundingsReference(): string {
+export function sectionsReference(): string {
   const sections: readonly (readonly [title: string, prefix: string, schema: z.ZodType])[] = [
     ['### `connection`', 'connection', connectionSchema],
     ['### `state`', 'state', stateSchema],

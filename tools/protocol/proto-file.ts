@@ -1,5 +1,5 @@
 /**
- * Reads the part of proto3 that our own `.proto` files use into the descriptor that code generators take, so that nobody
+ * Reads the part of proto3 that our own `.proto` files use into the descriptor that code generators take, so that no one
  * needs `protoc`. Anything else in a file is an error with its line, never skipped.
  */
 import { create } from '@bufbuild/protobuf';

@@ -24,7 +24,7 @@ export const plainPaint: Paint = (_style, text) => text;
 
 /**
  * Begins and ends a mark, which becomes an escape sequence where the text leaves. Text from a server cannot contain a mark,
- * because nobody outside knows the key.
+ * because the key is known only inside the process.
  */
 const KEY = randomHex(systemRandom, 16);
 const MARK = new RegExp(`(\\ue000${KEY}\\d+\\ue000)`, 'g');

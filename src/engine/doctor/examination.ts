@@ -39,14 +39,14 @@ export interface Examination {
   readonly token: Readable<TokenEntry | undefined>;
   readonly cluster: Readable<readonly ClusterStatusEntry[]>;
   /** Nodes of the stack that exist and are online. */
-  readonly nodes: ReadonlyMap<string, NodeSight>;
+  readonly nodes: ReadonlyMap<string, ObservedNode>;
   /** Volumes of templates by `node/storage/vmid`. */
   readonly volumes: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
   /** What web servers report about images to download, by address. */
-  readonly downloads: ReadonlyMap<Address, DownloadSight>;
+  readonly downloads: ReadonlyMap<Address, DownloadAnswer>;
 }
 
-export type DownloadSight =
+export type DownloadAnswer =
   | { readonly kind: 'there'; readonly sizeBytes: number | undefined }
   | { readonly kind: 'hidden'; readonly needs: string }
   /** The node's message. */
@@ -61,7 +61,7 @@ export interface RightsSeen {
   readonly guesses: readonly Guess[];
 }
 
-export interface NodeSight {
+export interface ObservedNode {
   readonly status: Readable<NodeStatus>;
   /** Only those that the token may see. */
   readonly vms: readonly VmEntry[];

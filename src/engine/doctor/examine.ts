@@ -19,9 +19,9 @@ import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
 import {
-  type DownloadSight,
+  type DownloadAnswer,
   type Examination,
-  type NodeSight,
+  type ObservedNode,
   type RightsSeen,
   type TrustSeen,
   templateOf,
@@ -127,12 +127,12 @@ async function readToken({ pve, signal }: ExamineInput): Promise<Examination['to
   return tokens.ok ? { ok: true, value: tokens.value.find(({ tokenid }) => tokenid === tokenId) } : tokens;
 }
 
-async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observed): Promise<Map<string, NodeSight>> {
+async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observed): Promise<Map<string, ObservedNode>> {
   const names = [...new Set(machinesOf(stack).flatMap((vm) => candidatesOf(vm, observed.nodes)))].filter(
     (node) => observed.nodes.get(node)?.online,
   );
   const passesOn = new Set(stack.vms.flatMap(({ fields }) => (fields.pci ? [fields.node] : [])));
-  const sights = names.map(async (name): Promise<[string, NodeSight]> => {
+  const observedNodes = names.map(async (name): Promise<[string, ObservedNode]> => {
     const node = pve.node(name);
     const [status, vms, devices] = await Promise.all([
       readable(() => node.status({ signal }), `Sys.Audit on /nodes/${name}`),
@@ -142,26 +142,26 @@ async function readNodes({ pve, stack, signal }: ExamineInput, observed: Observe
     const hardware = devices?.ok ? { ok: true as const, value: devices.value.map(hardwareOf) } : devices;
     return [name, { status, vms, ...(hardware && { devices: hardware }) }];
   });
-  return new Map(await Promise.all(sights));
+  return new Map(await Promise.all(observedNodes));
 }
 
 /** Asks the node, because the node downloads the image. */
 async function readDownloads(
   { pve, signal }: ExamineInput,
   { images }: Observed,
-): Promise<Map<Address, DownloadSight>> {
+): Promise<Map<Address, DownloadAnswer>> {
   const toCome = images.filter(({ image: { fields }, file }) => {
     return file.ok && !file.value && fields.url !== undefined && fields.via !== 'upload';
   });
-  const answers = toCome.map(async (site): Promise<[Address, DownloadSight]> => {
+  const answers = toCome.map(async (site): Promise<[Address, DownloadAnswer]> => {
     const url = site.image.fields.url ?? '';
     const needs = `Sys.AccessNetwork on /nodes/${site.node}`;
     try {
       const asked = await readable(() => pve.node(site.node).queryUrlMetadata({ url }, { signal }), needs);
-      const sight: DownloadSight = asked.ok
+      const answer: DownloadAnswer = asked.ok
         ? { kind: 'there', sizeBytes: asked.value.size }
         : { kind: 'hidden', needs: asked.needs };
-      return [siteAddress(site), sight];
+      return [siteAddress(site), answer];
     } catch (error) {
       if (!isFamily(error, 'api')) throw error;
       return [siteAddress(site), { kind: 'failed', words: error.diagnostic.detail }];

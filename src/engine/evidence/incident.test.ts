@@ -178,7 +178,7 @@ As recorded by the run at 2026-02-17T14:03:15.000Z. Nothing was rolled back.
     ['notReady', 'complete', 'created and started, but not ready in time; kept'],
     ['skipped', undefined, 'not started'],
     ['skipped', 'complete', 'not started; unchanged'],
-  ] as const)('of a VM that %s and is remembered as %s says: it is %s', (outcome, phase, words) => {
+  ] as const)('of a VM that %s and is recorded as %s says: it is %s', (outcome, phase, words) => {
     const vms: Record<string, VmRecord> = phase === undefined ? {} : { 'vm.db': vm({ phase }) };
     const text = renderIncident(incident({ outcomes: new Map([['vm.db', outcome]]), vms }));
     expect(text).toMatch(new RegExp(`\\| vm\\.db \\| .* \\| ${words} \\|`));

@@ -92,7 +92,7 @@ function failure({ stage, words, problems }: StageRecord): string {
 }
 
 /**
- * The text to append to `present`. If the file does not end with an evidence table, for example because somebody added text
+ * The text to append to `present`. If the file does not end with an evidence table, for example because a person added text
  * below it, the row starts a new table.
  */
 export function appendedRow(present: string, row: string): string {

@@ -91,13 +91,13 @@ function desiredOf(
   fields: VmFields,
 ): DesiredConfig {
   const { vmid, uuid } = observed;
-  const sight: ObservedPci = {
+  const observedPci: ObservedPci = {
     pciMappings: { ok: true, value: pciMappings ?? new Map() },
     vms: new Map([[address, { kind: 'present', vm: observed }]]),
   };
   return desiredConfig(fields, {
     ownershipLine: printOwnership({ stack: stackName, lineage, address, vmid, uuid }),
-    pciMappings: pciMappingsFor(bareVm(address, fields), sight),
+    pciMappings: pciMappingsFor(bareVm(address, fields), observedPci),
     sensitive,
     seed: seedPlace({
       fields,

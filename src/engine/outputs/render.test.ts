@@ -7,7 +7,7 @@ import { stackOutputs } from './outputs.ts';
 import { ansibleInventory, dnsmasqReservations, iscReservations, outputFiles } from './render.ts';
 import { address, known, STACK, STATE, stackOf, stateOf, vm } from './testing/lab.ts';
 
-/** Not everybody has it. */
+/** Not every machine has it. */
 const READER = 'ansible-inventory';
 
 const OUTPUTS = stackOutputs(STACK, STATE);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judgeTags } from './grants.ts';
 
-/** As a server answers: to everybody what is allowed, and to some the settings as well. */
+/** As a server answers: every caller reads what is allowed, and some also read the settings. */
 const seen = (
   allowed: readonly string[],
   more: { readonly inUse?: readonly string[]; readonly settings?: object } = {},
@@ -23,9 +23,9 @@ describe('tags, for a token that may read the datacenter settings', () => {
 
   it.each(['none', 'list', 'existing'])('are reserved unless listed as allowed, if user-allow is %s', (allow) => {
     for (const access of [`user-allow=${allow}`, { 'user-allow': allow }]) {
-      const sight = seen(['offered'], { settings: { 'user-tag-access': access } });
-      expect(judgeTags(['offered'], sight)).toBe('allowed');
-      expect(judgeTags(['offered', 'new'], sight)).toEqual({ reserved: ['new'] });
+      const rights = seen(['offered'], { settings: { 'user-tag-access': access } });
+      expect(judgeTags(['offered'], rights)).toBe('allowed');
+      expect(judgeTags(['offered', 'new'], rights)).toEqual({ reserved: ['new'] });
     }
   });
 });

@@ -24,7 +24,7 @@ export interface UnseenInput {
 }
 
 /** What the token needs in order to see something. */
-interface Sight {
+interface Visibility {
   readonly what: string;
   /** One of them is enough; the plan needs the first one anyway. */
   readonly privileges: OneOf<string>;
@@ -35,26 +35,29 @@ interface Sight {
 export async function explainUnseen({ pve, stack, problems, signal }: UnseenInput): Promise<readonly Diagnostic[]> {
   if (isRealRoot(pve)) return problems;
   const grants = new Grants(pve, signal);
-  const sights = problems.map((problem) => sightOf(problem, stack));
-  await grants.ask(sights.flatMap((sight) => (sight ? [sight.path.path] : [])));
-  const isHeld = ({ privileges, path }: Sight) => grants.holds({ privileges, paths: [path] });
-  const shadowed = sights.some((sight) => sight?.path.below && isHeld(sight)) ? await shadowedVms(pve, signal) : [];
-  const missed = sights.map((sight): Sight | undefined => {
-    if (!sight || !isHeld(sight)) return sight;
-    const [path] = sight.path.below ? shadowed : [];
-    return path === undefined ? undefined : { ...sight, path: { path } };
+  const needed = problems.map((problem) => visibilityOf(problem, stack));
+  await grants.ask(needed.flatMap((visibility) => (visibility ? [visibility.path.path] : [])));
+  const isHeld = ({ privileges, path }: Visibility) => grants.holds({ privileges, paths: [path] });
+  const shadowed = needed.some((visibility) => visibility?.path.below && isHeld(visibility))
+    ? await shadowedVms(pve, signal)
+    : [];
+  const missed = needed.map((visibility): Visibility | undefined => {
+    if (!visibility || !isHeld(visibility)) return visibility;
+    const [path] = visibility.path.below ? shadowed : [];
+    return path === undefined ? undefined : { ...visibility, path: { path } };
   });
-  if (missed.every((sight) => !sight)) return problems;
+  if (missed.every((visibility) => !visibility)) return problems;
   const remedies = new Remedies({ pve, stack, problems, signal });
   const isBlind = Object.keys(await pve.access.permissions({}, { signal })).length === 0;
   const explained: Diagnostic[] = [];
   for (const [index, problem] of problems.entries()) {
-    const sight = missed[index];
-    if (!sight) explained.push(problem);
+    const visibility = missed[index];
+    if (!visibility) explained.push(problem);
     // A token without privileges gets one message, with everything that the stack needs.
-    else if (!isBlind) explained.push(unseen(problem, sight, pve.principal, await remedies.forSight(sight, problem)));
+    else if (!isBlind)
+      explained.push(unseen(problem, visibility, pve.principal, await remedies.forOne(visibility, problem)));
     else if (index === missed.findIndex(Boolean)) {
-      explained.push(unseen(problem, sight, pve.principal, await remedies.forEverything(sight, problem)));
+      explained.push(unseen(problem, visibility, pve.principal, await remedies.forEverything(visibility, problem)));
     }
   }
   return explained;
@@ -74,18 +77,18 @@ class Remedies {
     this.#input = input;
   }
 
-  async forSight({ privileges, path }: Sight, { where = {} }: Diagnostic): Promise<Remedy> {
+  async forOne({ privileges, path }: Visibility, { where = {} }: Diagnostic): Promise<Remedy> {
     const requirement: Requirement = { privileges, paths: [path], because: [{ where, step: 'plan' }] };
     return { notes: [], commands: await this.#commandsFor([requirement]) };
   }
 
-  async forEverything(sight: Sight, problem: Diagnostic): Promise<Remedy> {
+  async forEverything(visibility: Visibility, problem: Diagnostic): Promise<Remedy> {
     const { pve, stack, signal } = this.#input;
     const version = await pve.authenticate({ signal });
     const nodes = new Map((await pve.nodes({ signal })).map(({ node }) => [node, { online: true }]));
     const observed = { nodes, templates: new Map(), pciMappings: { ok: false, needs: 'privileges' } } as const;
     const assumed = assumedNeeds({ stack, version, observed, now: 0, lifecycle: true });
-    if (!assumed.ok) return this.forSight(sight, problem);
+    if (!assumed.ok) return this.forOne(visibility, problem);
     const notes = [
       `${pve.principal} has no privileges at all. These commands grant what the stack needs.`,
       ...assumed.guesses.map(guessText),
@@ -114,7 +117,7 @@ async function shadowedVms(pve: Pve, signal: AbortSignal | undefined): Promise<s
 
 function unseen(
   problem: Diagnostic,
-  { what, privileges, path }: Sight,
+  { what, privileges, path }: Visibility,
   principal: string,
   { notes, commands }: Remedy,
 ): Diagnostic {
@@ -132,19 +135,19 @@ function unseen(
   }).diagnostic;
 }
 
-function sightOf({ code, where }: Diagnostic, stack: ResolvedStack): Sight | undefined {
+function visibilityOf({ code, where }: Diagnostic, stack: ResolvedStack): Visibility | undefined {
   if (code !== 'MISSING_REFERENCE' && code !== 'PRIVILEGE_MISSING') return undefined;
   const parts = where?.field?.split('.') ?? [];
   const image = stack.images.find(({ address }) => address === where?.address);
   if (image && parts[0] === 'storage') {
-    return sightOfStorage(image.fields.storage, ['Datastore.Audit', 'Datastore.AllocateSpace']);
+    return storageVisibilityOf(image.fields.storage, ['Datastore.Audit', 'Datastore.AllocateSpace']);
   }
   const vm = machinesOf(stack).find(({ address }) => address === where?.address);
   if (!vm) return undefined;
-  return templateSight(vm, parts) ?? bridgeSight(vm, parts) ?? storageSight(vm, parts);
+  return templateVisibility(vm, parts) ?? bridgeVisibility(vm, parts) ?? storageVisibility(vm, parts);
 }
 
-function templateSight({ fields }: ResolvedVm, parts: readonly string[]): Sight | undefined {
+function templateVisibility({ fields }: ResolvedVm, parts: readonly string[]): Visibility | undefined {
   if (parts.join('.') !== 'clone.template' || !fields.clone) return undefined;
   const { template } = fields.clone;
   const isId = /^\d+$/.test(String(template));
@@ -155,7 +158,7 @@ function templateSight({ fields }: ResolvedVm, parts: readonly string[]): Sight 
   };
 }
 
-function bridgeSight({ fields }: ResolvedVm, [owner, slot = '', name]: readonly string[]): Sight | undefined {
+function bridgeVisibility({ fields }: ResolvedVm, [owner, slot = '', name]: readonly string[]): Visibility | undefined {
   const nic = owner === 'nics' && name === 'bridge' ? fields.nics?.[slot] : undefined;
   if (nic?.bridge === undefined) return undefined;
   const path = `${LOCAL_ZONE}/${nic.bridge}`;
@@ -166,7 +169,7 @@ function bridgeSight({ fields }: ResolvedVm, [owner, slot = '', name]: readonly 
   };
 }
 
-function storageSight({ fields }: ResolvedVm, parts: readonly string[]): Sight | undefined {
+function storageVisibility({ fields }: ResolvedVm, parts: readonly string[]): Visibility | undefined {
   const [owner, slot = '', name] = parts;
   const disk = owner === 'disks' ? fields.disks?.[slot] : undefined;
   const storage =
@@ -180,9 +183,11 @@ function storageSight({ fields }: ResolvedVm, parts: readonly string[]): Sight |
       : name === 'iso'
         ? String(disk.iso).split(':')[0]
         : disk.storage;
-  return storage === undefined ? undefined : sightOfStorage(storage, ['Datastore.AllocateSpace', 'Datastore.Audit']);
+  return storage === undefined
+    ? undefined
+    : storageVisibilityOf(storage, ['Datastore.AllocateSpace', 'Datastore.Audit']);
 }
 
-function sightOfStorage(storage: string, privileges: Sight['privileges']): Sight {
+function storageVisibilityOf(storage: string, privileges: Visibility['privileges']): Visibility {
   return { what: `the storage "${storage}"`, privileges, path: { path: `/storage/${storage}` } };
 }

@@ -17,13 +17,13 @@ export function readinessSchedule(mode: 'sequential' | 'parallel', order: readon
   return mode === 'parallel' ? { run: (_, wait) => wait(), skip: () => {} } : sequential(order);
 }
 
-/** The same for VMs whose number nobody knows beforehand: one at a time, first come, first served. */
+/** The same for VMs whose number is not known beforehand: one at a time, first come, first served. */
 export function readinessByArrival(mode: 'sequential' | 'parallel'): ReadinessSchedule {
   const line = new Limiter(mode === 'parallel' ? Number.POSITIVE_INFINITY : 1);
   return { run: (_, wait, signal = new AbortController().signal) => line.run(wait, signal), skip: () => {} };
 }
 
-/** A VM that is not in `order` waits for nobody. */
+/** A VM that is not in `order` waits for no other VM. */
 function sequential(order: readonly Address[]): ReadinessSchedule {
   const turns = order.map(() => new Turn());
   const places = new Map(order.map((address, place) => [address, place]));

@@ -84,7 +84,7 @@ export function candidateAt(vm: VmObserved, more: Partial<TemplateCandidate> = {
   return { vmid: vm.vmid, node: vm.node, name, isTemplate: vm.template, vm: { ok: true, value: vm }, ...more };
 }
 
-export function remembered(vmid: number, more: Partial<VmRecord> = {}): VmRecord {
+export function recorded(vmid: number, more: Partial<VmRecord> = {}): VmRecord {
   return {
     vmid,
     uuid: UUID,

@@ -8,13 +8,13 @@ import type { PciHardware } from './mapping.ts';
 import { mappingsUsed, mappingToken, pciMappingsFor, pciMapSteps, unmappedDevices } from './plan.ts';
 import { devicesUsedTwice } from './sharing.ts';
 
-interface Wishes {
+interface VmOptions {
   readonly node?: string;
   readonly power?: 'running' | 'stopped';
   readonly pci: Readonly<Record<string, object>>;
 }
 
-const vm = (number: number, { node = 'pve1', power = 'running', pci }: Wishes): ResolvedVm => ({
+const vm = (number: number, { node = 'pve1', power = 'running', pci }: VmOptions): ResolvedVm => ({
   address: vmAddress('gpu', number),
   group: 'gpu',
   number,
@@ -189,8 +189,8 @@ describe('a device used twice', () => {
     ['the same', { device: '01:00' }],
     ['one of its functions', { device: '01:00.1' }],
     ['a mapping of it', { mapping: 'gpu' }],
-  ])('by %s is refused, with both lines', (_, wish) => {
-    const [problem, ...more] = twice(vm(2, { pci: { hostpci0: wish } }));
+  ])('by %s is refused, with both lines', (_, device) => {
+    const [problem, ...more] = twice(vm(2, { pci: { hostpci0: device } }));
     expect(more).toEqual([]);
     const text = formatDiagnostic(problem ?? ({} as never));
     expect(text).toContain('stack.yaml:20');

@@ -4,7 +4,7 @@ import {
   candidateAt,
   NODE,
   observedWith,
-  remembered,
+  recorded,
   resolvedStack,
   secretsOf,
   UUID,
@@ -116,7 +116,7 @@ describe('a template that is nowhere', () => {
 
   it('is built again if it was deleted outside Proxwright', () => {
     const gone = { vms: new Map<Address, ObservedVm>([[BASE, { kind: 'gone' }]]) };
-    expect(planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: gone }).plan?.change.kind).toBe('create');
+    expect(planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: gone }).plan?.change.kind).toBe('create');
   });
 
   it('is refused where its id is taken', () => {
@@ -175,15 +175,15 @@ describe('a template whose name another guest has', () => {
 
 describe('a template that is there', () => {
   it('and made from this recipe is left alone, and found by its clones', () => {
-    const found = planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: present() });
+    const found = planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: present() });
     expect(found.plan).toMatchObject({ change: { kind: 'none', vmid: 9000 }, steps: [], foreseen: { vmid: 9000 } });
   });
 
   it.each([
     ['of another recipe', { template: { recipe: 'another', finished: true as const } }, false],
-    ['that is to be made anew', FINISHED, true],
+    ['that is to be replaced', FINISHED, true],
   ])('%s gets a version beside it, which takes the name over in the end', (_, memory, replace) => {
-    const next = planned({ state: { [BASE]: remembered(9000, memory) }, observed: present(), replace });
+    const next = planned({ state: { [BASE]: recorded(9000, memory) }, observed: present(), replace });
     expect(next.plan?.change.kind).toBe('supersede');
     expect(inputOf(next, 'vm.create')).toMatchObject({ name: 'base-next' });
     expect((inputOf(next, 'vm.create') as { vmids: number[] }).vmids.slice(0, 2)).toEqual([9001, 9002]);
@@ -196,19 +196,19 @@ describe('a template that is there', () => {
 
   it('under an id that now belongs to another guest is not changed', () => {
     const other = present({ ...there(), uuid: UUID.replace('1', '2') });
-    expect(planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: other }).codes).toEqual(['NOT_OURS']);
+    expect(planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: other }).codes).toEqual(['NOT_OURS']);
   });
 
   it('and may not be read is reported', () => {
     const hidden = { vms: new Map<Address, ObservedVm>([[BASE, { kind: 'hidden', needs: 'X' }]]) };
-    expect(planned({ state: { [BASE]: remembered(9000, FINISHED) }, observed: hidden }).codes).toEqual([
+    expect(planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: hidden }).codes).toEqual([
       'PRIVILEGE_MISSING',
     ]);
   });
 });
 
 describe('a template that is half built', () => {
-  const HALF = remembered(9000, { phase: 'incomplete', template: { recipe: RECIPE } });
+  const HALF = recorded(9000, { phase: 'incomplete', template: { recipe: RECIPE } });
   const vm = there({}, false);
 
   it('by this recipe is finished', () => {
@@ -225,10 +225,13 @@ describe('a template that is half built', () => {
 
   it('by another recipe is destroyed, and built again under its id', () => {
     const state = { [BASE]: { ...HALF, template: { recipe: 'another' } } };
-    const anew = planned({ state, observed: { ...present(vm), takenIds: new Set([9000]) } });
-    expect(anew.plan?.change).toMatchObject({ kind: 'replace', vmid: 9000 });
-    expect(actionsOf(anew)?.slice(0, 3)).toEqual(['destroy', 'reserve', 'create']);
-    expect(anew.plan?.steps.slice(1, 3).map(({ needs }) => needs)).toEqual([[`${BASE}/destroy`], [`${BASE}/reserve`]]);
+    const replaced = planned({ state, observed: { ...present(vm), takenIds: new Set([9000]) } });
+    expect(replaced.plan?.change).toMatchObject({ kind: 'replace', vmid: 9000 });
+    expect(actionsOf(replaced)?.slice(0, 3)).toEqual(['destroy', 'reserve', 'create']);
+    expect(replaced.plan?.steps.slice(1, 3).map(({ needs }) => needs)).toEqual([
+      [`${BASE}/destroy`],
+      [`${BASE}/reserve`],
+    ]);
   });
 
   const FORMER = retiredAddress('base', 9000);
@@ -243,13 +246,13 @@ describe('a template that is half built', () => {
   });
 
   it('beside one that still has the name retires that one when it is done', () => {
-    const state = { [BASE]: { ...HALF, vmid: 9001 }, [FORMER]: remembered(9000, FINISHED) };
+    const state = { [BASE]: { ...HALF, vmid: 9001 }, [FORMER]: recorded(9000, FINISHED) };
     const rest = planned({ state, observed: beside(there()) });
     expect(inputOf(rest, 'template.retire')).toMatchObject({ former: FORMER });
   });
 
   it('beside one that has given up the name already does not retire it again, whatever the list of guests says', () => {
-    const state = { [BASE]: { ...HALF, vmid: 9001 }, [FORMER]: remembered(9000, FINISHED) };
+    const state = { [BASE]: { ...HALF, vmid: 9001 }, [FORMER]: recorded(9000, FINISHED) };
     const rest = planned({ state, observed: beside(there({ name: 'base-retired-9000' })) });
     expect(rest.plan?.change.kind).toBe('complete');
     expect(inputOf(rest, 'template.retire')).toBeUndefined();
@@ -258,12 +261,12 @@ describe('a template that is half built', () => {
   it.each(['base', 'base-retired-9000'])('of another recipe beside one called %s is built again beside it', (name) => {
     const state = {
       [BASE]: { ...HALF, vmid: 9001, template: { recipe: 'another' } },
-      [FORMER]: remembered(9000, FINISHED),
+      [FORMER]: recorded(9000, FINISHED),
     };
-    const anew = planned({ state, observed: beside(there({ name })) });
-    expect(anew.codes).toEqual([]);
-    expect(anew.plan?.change.kind).toBe('replace');
-    expect(inputOf(anew, 'vm.create')).not.toHaveProperty('vmid');
+    const replaced = planned({ state, observed: beside(there({ name })) });
+    expect(replaced.codes).toEqual([]);
+    expect(replaced.plan?.change.kind).toBe('replace');
+    expect(inputOf(replaced, 'vm.create')).not.toHaveProperty('vmid');
   });
 
   it('is refused if another guest has taken the name meanwhile', () => {
@@ -308,7 +311,7 @@ describe('a template that installs itself', () => {
   it('shows its clones no medium, also while it still has one', () => {
     const { recipe } = planned({ text: INSTALLED });
     const vm = there({ ide2: 'local:iso/talos.iso,media=cdrom', boot: 'order=scsi0;ide2' }, false);
-    const state = { [BASE]: remembered(9000, { phase: 'incomplete', template: { recipe } }) };
+    const state = { [BASE]: recorded(9000, { phase: 'incomplete', template: { recipe } }) };
     for (const found of [planned({ text: INSTALLED }), planned({ text: INSTALLED, state, observed: present(vm) })]) {
       const values = found.plan?.foreseen?.vm.ok ? found.plan.foreseen.vm.value.current : new Map();
       expect([...values.keys()]).not.toContain('ide2');
@@ -322,7 +325,7 @@ describe('a template that installs itself', () => {
     ['done', ['configure/finalise', 'verify/finalise']],
   ] as const)('and whose installation is %s is not told and started again', (install, first) => {
     const { recipe } = planned({ text: INSTALLED });
-    const state = { [BASE]: remembered(9000, { phase: 'incomplete', template: { recipe, install } }) };
+    const state = { [BASE]: recorded(9000, { phase: 'incomplete', template: { recipe, install } }) };
     expect(actionsOf(planned({ text: INSTALLED, state, observed: present(there({}, false)) }))?.slice(0, 2)).toEqual(
       first,
     );

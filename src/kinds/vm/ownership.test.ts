@@ -139,7 +139,7 @@ describe('the lineage in a line', () => {
     expect(withoutLineage(line)).toBe(printOwnership(OWN));
   });
 
-  it('is foreign to every other state, and none is foreign to nobody', () => {
+  it('is foreign to every other state; a line without one is foreign to none', () => {
     const parsed = parseOwnership(line) ?? OWN;
     expect([isForeign(parsed, own), isForeign(parsed, '5f0c1a7e-93b2')]).toEqual([false, false]);
     expect([isForeign(parsed, own.replace('5', '6')), isForeign(parsed, undefined)]).toEqual([true, true]);

@@ -270,13 +270,13 @@ describe('the configuration of the provider', () => {
   it.each(['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'])(
     'verifies whatever %s asks to skip, and says so where nothing is pinned',
     async (name) => {
-      const wish = { [name]: 'true' };
-      const warned = await configured(GIVEN, wish);
+      const variables = { [name]: 'true' };
+      const warned = await configured(GIVEN, variables);
       expect(warned.deps).toBeDefined();
       expect(warned.diagnostics.map(told)).toEqual([
         `warning -: ${name} has no effect: the certificate is always verified, by CA or fingerprint.`,
       ]);
-      expect((await configured({ ...GIVEN, fingerprint: FINGERPRINT }, wish)).diagnostics).toEqual([]);
+      expect((await configured({ ...GIVEN, fingerprint: FINGERPRINT }, variables)).diagnostics).toEqual([]);
       const attribute = await configured({ ...GIVEN, insecure: true, fingerprint: FINGERPRINT });
       expect(attribute.diagnostics.map(told)).toEqual([
         expect.stringContaining('warning insecure: "insecure" has no effect'),

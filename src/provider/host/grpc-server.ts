@@ -1,6 +1,6 @@
 /**
  * The part of gRPC that a provider needs, on node:http2: calls with one message each way, and calls that are only held open.
- * Knows nothing of messages; bytes in, bytes out. A handler gets a signal that fires when nobody waits for its answer any
+ * Knows nothing of messages; bytes in, bytes out. A handler gets a signal that fires when no client waits for its answer any
  * more: the client cancelled the call, its deadline passed, or the connection is gone.
  */
 import {
@@ -134,7 +134,7 @@ function createHttp2Server(tls: TlsOptions | undefined): Http2Server | Http2Secu
   });
 }
 
-/** Ends when the handler has ended and its answer, if anybody waits for it, is sent. */
+/** Ends when the handler has ended and its answer, if a client still waits for it, is sent. */
 async function answer(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
@@ -142,7 +142,7 @@ async function answer(
   { maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock }: GrpcServerOptions,
 ): Promise<void> {
   const call = new AbortController();
-  // Also after a complete answer, when nobody listens to the signal any more.
+  // Also after a complete answer, when no handler listens to the signal any more.
   stream.on('close', () => call.abort(canceled()));
   const timeout = headers['grpc-timeout'];
   const deadline = timeout === undefined ? undefined : timeoutMs(String(timeout));

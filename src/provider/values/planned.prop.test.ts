@@ -32,12 +32,14 @@ const wasManaged = fc.constantFrom<(path: string) => boolean>(
 );
 
 /** A state that an earlier configuration brought about, with what the host found beside it. */
-const related = fc.tuple(known, state).map(([wish, found]): [CtyObject, CtyObject] => [wish, filled(wish, found)]);
+const related = fc
+  .tuple(known, state)
+  .map(([configured, found]): [CtyObject, CtyObject] => [configured, filled(configured, found)]);
 
-function filled(wish: CtyObject, found: CtyObject): CtyObject {
+function filled(configured: CtyObject, found: CtyObject): CtyObject {
   return objectOf(
     Object.entries(found).map(([name, value]) => {
-      const own = wish[name] ?? null;
+      const own = configured[name] ?? null;
       if (name === 'token') return [name, null];
       if (own === null) return [name, value];
       return [name, isObject(own) && isObject(value) && name !== 'extra' ? filled(own, { ...own, ...value }) : own];
@@ -49,15 +51,15 @@ const cases = fc.oneof(
   fc.tuple(config, fc.option(state)),
   fc.tuple(known, fc.option(state)),
   related,
-  related.chain(([, prior]) => config.map((wish): [CtyObject, CtyObject] => [wish, prior])),
+  related.chain(([, prior]) => config.map((configured): [CtyObject, CtyObject] => [configured, prior])),
 );
 
 describe('a plan', () => {
   it('is one that a host accepts', () => {
     fc.assert(
-      fc.property(cases, wasManaged, ([wish, prior], managed) => {
-        const planned = plannedAttributes({ attributes, config: wish, prior, wasManaged: managed });
-        expect(planProblems(attributes, { config: wish, prior, planned })).toEqual([]);
+      fc.property(cases, wasManaged, ([configured, prior], managed) => {
+        const planned = plannedAttributes({ attributes, config: configured, prior, wasManaged: managed });
+        expect(planProblems(attributes, { config: configured, prior, planned })).toEqual([]);
       }),
       { numRuns: 300 },
     );
@@ -65,9 +67,9 @@ describe('a plan', () => {
 
   it('made again on what it planned is the same', () => {
     fc.assert(
-      fc.property(cases, wasManaged, ([wish, prior], managed) => {
-        const first = plannedAttributes({ attributes, config: wish, prior, wasManaged: managed });
-        const again = plannedAttributes({ attributes, config: wish, prior: first, wasManaged: managed });
+      fc.property(cases, wasManaged, ([configured, prior], managed) => {
+        const first = plannedAttributes({ attributes, config: configured, prior, wasManaged: managed });
+        const again = plannedAttributes({ attributes, config: configured, prior: first, wasManaged: managed });
         expect(again).toEqual(first);
       }),
       { numRuns: 300 },
@@ -76,21 +78,23 @@ describe('a plan', () => {
 
   it('of something new says what the configuration says, and nothing else of the fields', () => {
     fc.assert(
-      fc.property(config, (wish) => {
-        const planned = plannedAttributes({ attributes, config: wish, prior: null, wasManaged: () => false });
+      fc.property(config, (configured) => {
+        const planned = plannedAttributes({ attributes, config: configured, prior: null, wasManaged: () => false });
         const { id: _id, token: _token, ...rest } = planned;
-        const { id: __id, token: __token, ...wanted } = wish;
-        expect(rest).toEqual(wanted);
+        const { id: __id, token: __token, ...expected } = configured;
+        expect(rest).toEqual(expected);
       }),
     );
   });
 
   it('lets go of everything that was managed when the configuration says nothing', () => {
     fc.assert(
-      fc.property(known, (wish) => {
-        const managed = new Set(managedPaths(attributes, wish));
+      fc.property(known, (configured) => {
+        const managed = new Set(managedPaths(attributes, configured));
         const nothing = objectOf(Object.keys(attributes).map((name) => [name, null]));
-        const prior = objectOf(Object.entries(wish).map(([name, value]) => [name, name === 'token' ? null : value]));
+        const prior = objectOf(
+          Object.entries(configured).map(([name, value]) => [name, name === 'token' ? null : value]),
+        );
         const wasSet = (path: string) => managed.has(path);
         expect(plannedAttributes({ attributes, config: nothing, prior, wasManaged: wasSet })).toEqual(nothing);
       }),

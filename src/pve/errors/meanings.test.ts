@@ -71,7 +71,7 @@ const MEANINGS: readonly (readonly [text: string, meaning: string])[] = [
   ["invalid bootorder: device 'scsi9' does not exist'", 'PARAMETER_REJECTED'],
 ];
 
-/** Codes that leave somebody something to do, which the code itself does not tell. */
+/** Codes that require an action which the code alone does not name. */
 const NEED_HINTS: ReadonlySet<string> = new Set([
   'CHECKSUM_MISMATCH',
   'CONFIG_CHANGED',

@@ -245,7 +245,7 @@ class Watch {
   }
 
   /**
-   * Reports new lines of the log, if anybody wants them. A log that has grown, but not by its last line, belongs to a running
+   * Reports new lines of the log, if a caller wants them. A log that has grown, but not by its last line, belongs to a running
    * task. A task whose log has its last line may still run for a moment, so only the status says that it has ended.
    */
   async #hasProgressed(): Promise<boolean> {

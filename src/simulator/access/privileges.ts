@@ -5,7 +5,7 @@
 import { isSince, type ReleaseNumber } from '../../base/values/release.ts';
 import type { Role } from '../world/world.ts';
 
-/** Who is meant to hold a privilege: everybody's roles are cut along these lines. */
+/** Who is meant to hold a privilege; the built-in roles follow these lines. */
 interface PrivilegeGroup {
   readonly root: readonly string[];
   readonly admin: readonly string[];

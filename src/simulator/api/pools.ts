@@ -25,7 +25,7 @@ function listPools(call: Call): unknown {
     .map((pool) => ({ poolid: pool.poolid, ...commentOf(pool) }));
 }
 
-/** Rule [recorded perm-readonly-checks]: with `poolid=` the answer of the privilege check is ignored: everybody reads it. */
+/** Rule [recorded perm-readonly-checks]: with `poolid=` the answer of the privilege check is ignored: every user reads it. */
 function poolView({ params, runtime }: Call<{ readonly type?: string }>, poolid: string): unknown {
   const { world } = runtime;
   const pool = requirePool(world, poolid);

@@ -286,7 +286,7 @@ export class Simulator {
     return outcome.data;
   }
 
-  /** The answer of the daemon, or undefined when pveproxy stops waiting; the work itself goes on. */
+  /** The answer of the daemon, or undefined when pveproxy stops waiting; the work itself continues. */
   async #proxied(work: Promise<unknown>): Promise<{ data: unknown } | undefined> {
     const timer = new AbortController();
     const timedOut = this.runtime.clock.sleep(PROXY_TIMEOUT_MS, timer.signal).then(

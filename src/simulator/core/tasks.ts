@@ -31,7 +31,7 @@ export class TaskInterrupted extends Error {
   }
 }
 
-/** `kill -9` on the node: nothing of the worker goes on, and what it had begun stays as it is. */
+/** `kill -9` on the node: the worker does nothing more, and what it had begun stays as it is. */
 export class WorkerKilled extends Error {
   constructor() {
     super('killed');

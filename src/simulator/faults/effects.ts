@@ -111,7 +111,7 @@ const isChange = (info: RequestInfo) => info.method !== 'GET';
 const isAgentCall = (info: RequestInfo) => /^\/nodes\/[^/]+\/qemu\/\d+\/agent/.test(info.path);
 const isVmChange = (info: RequestInfo) => isChange(info) && !isAgentCall(info) && vmidOf(info) !== undefined;
 
-/** pvedaemon restarts: what it carries out is not reached, what pveproxy answers itself goes on. */
+/** pvedaemon restarts: what it carries out is not reached, what pveproxy answers itself still works. */
 function daemonDown(runtime: Runtime, forMs: number): Effect {
   let downUntil: Instant = Number.NEGATIVE_INFINITY;
   const refused = (info: RequestInfo): RequestFault | undefined =>

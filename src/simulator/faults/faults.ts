@@ -14,7 +14,7 @@ export type RequestFault =
   | { readonly kind: 'cut-after' }
   /** pveproxy cannot reach the daemon or node: not executed. */
   | { readonly kind: 'not-executed'; readonly reason: string }
-  /** pveproxy gives up waiting: the work goes on. */
+  /** pveproxy gives up waiting; the work continues. */
   | { readonly kind: 'proxy-timeout' }
   /** The login is not accepted any more. */
   | { readonly kind: 'login-refused' }

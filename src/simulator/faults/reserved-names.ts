@@ -1,6 +1,6 @@
 /**
  * Names that always fail on purpose: to see a failure in a demo or a test, choose one. A clone named
- * `fail-clone-…` breaks off in the middle of its copy; a VM named `locked-…` is being backed up whenever somebody wants to
+ * `fail-clone-…` breaks off in the middle of its copy; a VM named `locked-…` is being backed up whenever a client wants to
  * change it, until it is deleted.
  */
 import type { Runtime } from '../core/runtime.ts';

@@ -80,7 +80,7 @@ function change(runtime: Runtime, vm: Vm, edit: (draft: ConfigDraft) => void): v
     saveConfig(vm, draft);
   };
   if (runtime.locks.isFree(vmLockName(vm.node, vm.vmid), 'exclusive')) save();
-  // A stranger who waits too long gives up, like everybody.
+  // A stranger who waits too long gives up, like any client.
   else withVmLock(runtime, vm.node, vm.vmid, {}, save).catch(() => {});
 }
 

@@ -61,7 +61,7 @@ export function readsCloudInit(process: QemuProcess): boolean {
 export function guestHostName(vm: Vm, process: QemuProcess): string {
   const ownName = process.guest?.os.id || 'localhost';
   if (!readsCloudInit(process)) return ownName;
-  // Rule [assumed]: a disc of one's own counts instead of Proxmox's drive, and need not name a host.
+  // Rule [assumed]: a custom disc takes precedence over Proxmox's drive, and need not name a host.
   if (process.seed) return process.seed.hostName ?? ownName;
   const name = process.launched.get('name') ?? `VM${vm.vmid}`;
   return name.split('.')[0] ?? name;

@@ -10,7 +10,7 @@ import type { Installation, QemuProcess, Vm, Volume } from '../world/world.ts';
 
 const paused = new WeakMap<QemuProcess, () => void>();
 
-/** To be told when a paused machine goes on: until then it computes nothing. */
+/** To be told when a paused machine resumes; until then it computes nothing. */
 export function resumeInstallation(process: QemuProcess): void {
   paused.get(process)?.();
   paused.delete(process);
@@ -62,7 +62,7 @@ function installationTarget(
   return volume;
 }
 
-/** Proxmox's own drive has user data of one's own only through a snippet. */
+/** Proxmox's own drive holds custom user-data only through a snippet. */
 function hasUserData(process: QemuProcess): boolean {
   return process.seed?.hasUserData === true || /(?:^|,)user=/.test(process.launched.get('cicustom') ?? '');
 }

@@ -43,7 +43,7 @@ export async function fetchLoopback(world: World, url: string, redirects = 0): P
   }
 }
 
-/** `localhost` is taken for 127.0.0.1 without asking anybody. */
+/** `localhost` is taken for 127.0.0.1 without a name lookup. */
 function loopbackTarget(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);

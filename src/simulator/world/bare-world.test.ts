@@ -84,7 +84,7 @@ describe('a bare host', () => {
     expect(client.world.vms.get(101)?.process?.guest?.name).toBe('talos');
   });
 
-  it('starts an installation from the beginning when it was reset, and goes on after a pause', async () => {
+  it('starts an installation from the beginning when it was reset, and continues after a pause', async () => {
     const client = new TestClient(withIso('preseeded-installer'));
     await client.task('POST', `${HOST}/qemu`, INSTALLING);
     await client.task('POST', `${HOST}/qemu/9000/status/start`);
@@ -119,7 +119,7 @@ describe('a bare host', () => {
     expect(client.world.vms.get(9000)?.process?.guest?.name).toBe('talos');
   });
 
-  it('gives a guest the host name and the addresses of a disc of one’s own', async () => {
+  it('gives a guest the host name and the addresses of a custom disc', async () => {
     const client = new TestClient(BARE_WORLD);
     const qcow2 = { url: WELL_KNOWN_URLS.talosNoCloudQcow2, content: 'import', filename: 'talos.qcow2' };
     await client.task('POST', DOWNLOAD, qcow2);

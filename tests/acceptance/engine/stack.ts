@@ -5,7 +5,7 @@ const GIB = 1024 ** 3;
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGFjY2VwdGFuY2VhY2NlcHRhbmNlYWNjZXB0YW5jZTEy acceptance';
 
 /** What changes in the course of the suite. */
-export interface Wishes {
+export interface StackOptions {
   readonly count: number;
   readonly memory: string;
   readonly tags: readonly string[];
@@ -13,8 +13,8 @@ export interface Wishes {
   readonly moreGib: number;
 }
 
-/** Addresses are of a network for documentation: no packet of ours can reach anybody. */
-export function stackText(name: string, target: Target, { count, memory, tags, moreGib }: Wishes): string {
+/** Addresses come from a documentation network, so no packet can reach a real machine. */
+export function stackText(name: string, target: Target, { count, memory, tags, moreGib }: StackOptions): string {
   const { ids, disk, cloudInitStorage } = target;
   return JSON.stringify(
     {

@@ -32,24 +32,24 @@ export interface Target {
 }
 
 export async function findTarget(pve: Pve, environment: NodeJS.ProcessEnv): Promise<Target> {
-  const wish = (name: string) => environment[`${PREFIX}${name}`]?.trim() || undefined;
-  const node = wish('NODE') ?? (await firstOnlineNode(pve));
-  const template = await findTemplate(pve, node, wish('TEMPLATE'));
+  const setting = (name: string) => environment[`${PREFIX}${name}`]?.trim() || undefined;
+  const node = setting('NODE') ?? (await firstOnlineNode(pve));
+  const template = await findTemplate(pve, node, setting('TEMPLATE'));
   const disk = drivesOf(template.values).find(({ kind, sizeBytes }) => kind === 'disk' && sizeBytes !== undefined);
   if (!disk) throw new Error(`template ${template.vmid} has no disk with a size to be grown`);
   const diskStorage = disk.file.split(':')[0] ?? 'local';
-  const mode = oneOf('CLONE_MODE', wish('CLONE_MODE') ?? 'full', ['full', 'linked'] as const);
+  const mode = oneOf('CLONE_MODE', setting('CLONE_MODE') ?? 'full', ['full', 'linked'] as const);
   return {
     node,
     template: template.vmid,
-    storage: mode === 'full' ? wish('STORAGE') : undefined,
-    bridge: wish('BRIDGE') ?? (await firstBridge(pve, node)),
-    ids: await freeIds(pve, wish('IDS')),
+    storage: mode === 'full' ? setting('STORAGE') : undefined,
+    bridge: setting('BRIDGE') ?? (await firstBridge(pve, node)),
+    ids: await freeIds(pve, setting('IDS')),
     mode,
-    power: oneOf('POWER', wish('POWER') ?? 'stopped', ['stopped', 'running'] as const),
-    extra: JSON.parse(wish('EXTRA') ?? '{}') as Record<string, unknown>, // the stack's own rules look at it
+    power: oneOf('POWER', setting('POWER') ?? 'stopped', ['stopped', 'running'] as const),
+    extra: JSON.parse(setting('EXTRA') ?? '{}') as Record<string, unknown>, // the stack's own rules look at it
     disk: { slot: disk.key, sizeBytes: Math.ceil((disk.sizeBytes ?? 0) / GIB) * GIB, storage: diskStorage },
-    cloudInitStorage: findCloudInitDrive(template.values) ? undefined : (wish('STORAGE') ?? diskStorage),
+    cloudInitStorage: findCloudInitDrive(template.values) ? undefined : (setting('STORAGE') ?? diskStorage),
   };
 }
 
@@ -65,17 +65,17 @@ interface Template {
 }
 
 /** The one that was named, else the first on the node, those with a cloud-init drive before those without. */
-async function findTemplate(pve: Pve, node: string, wish: string | undefined): Promise<Template> {
+async function findTemplate(pve: Pve, node: string, requested: string | undefined): Promise<Template> {
   const rows = (await pve.cluster.resources({ type: 'vm' }))
     .filter((row) => row.type === 'qemu' && row.template && row.node === node)
-    .filter((row) => wish === undefined || String(row.vmid) === wish || row.name === wish)
+    .filter((row) => requested === undefined || String(row.vmid) === requested || row.name === requested)
     .flatMap(({ vmid }) => (vmid === undefined ? [] : [vmid]))
     .sort((a, b) => a - b);
   const templates = await Promise.all(
     rows.map(async (vmid) => ({ vmid, values: (await pve.node(node).vm(vmid).config.get()).values })),
   );
   const found = templates.find(({ values }) => findCloudInitDrive(values)) ?? templates[0];
-  if (!found) throw new Error(`the token sees no template ${wish ?? ''} on ${node}; name one: ${PREFIX}TEMPLATE`);
+  if (!found) throw new Error(`the token sees no template ${requested ?? ''} on ${node}; name one: ${PREFIX}TEMPLATE`);
   return found;
 }
 
@@ -86,15 +86,15 @@ async function firstBridge(pve: Pve, node: string): Promise<string> {
 }
 
 /** Ids of which the first few are free: everything that is made is made there. */
-async function freeIds(pve: Pve, wish: string | undefined): Promise<Target['ids']> {
-  if (wish !== undefined) {
-    const [, first, last] = /^(\d+)-(\d+)$/.exec(wish) ?? [];
+async function freeIds(pve: Pve, requested: string | undefined): Promise<Target['ids']> {
+  if (requested !== undefined) {
+    const [, first, last] = /^(\d+)-(\d+)$/.exec(requested) ?? [];
     const ids = { first: Number(first), last: Number(last) };
     if (!(ids.last - ids.first + 1 >= IDS_NEEDED)) {
       throw new Error(`${PREFIX}IDS must be a range of at least ${IDS_NEEDED} ids, such as 990000100-990000199`);
     }
     if (await areFree(pve, ids.first, IDS_NEEDED)) return ids;
-    throw new Error(`the first ${IDS_NEEDED} ids of ${wish} are not free`);
+    throw new Error(`the first ${IDS_NEEDED} ids of ${requested} are not free`);
   }
   for (let first = HIGHEST_FIRST_ID; first >= LOWEST_FIRST_ID; first -= 100) {
     if (await areFree(pve, first, IDS_NEEDED)) return { first, last: first + 99 };

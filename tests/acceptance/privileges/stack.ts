@@ -7,7 +7,7 @@ const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGFjY2VwdGFuY2VhY2NlcHRhbmNlYWN
 /** As it is made, and with nearly everything changed that can be changed in place. */
 export type Version = 'made' | 'changed';
 
-export interface StackWishes {
+export interface StackOptions {
   readonly name: string;
   readonly target: Target;
   /** Whether the clone is waited for by its agent. */
@@ -16,8 +16,8 @@ export interface StackWishes {
   readonly version: Version;
 }
 
-/** Addresses are of a network for documentation: no packet of ours can reach anybody. */
-export function stackText({ name, target, hasAgent, pool, version }: StackWishes): string {
+/** Addresses come from a documentation network, so no packet can reach a real machine. */
+export function stackText({ name, target, hasAgent, pool, version }: StackOptions): string {
   const isChanged = version === 'changed';
   const { ids, disk, cloudInitStorage, storage, node, bridge, extra } = target;
   const size = (moreGib: number) => `${disk.sizeBytes / GIB + moreGib + (isChanged ? 1 : 0)}GiB`;

@@ -6,7 +6,7 @@ const GIB = 1024 ** 3;
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGFjY2VwdGFuY2VhY2NlcHRhbmNlYWNjZXB0YW5jZTEy acceptance';
 
 /** What changes in the course of the suite. */
-export interface Wishes {
+export interface VmOptions {
   readonly memory: string;
   readonly tags: readonly string[];
   /** Over the size of the template's disk. */
@@ -15,9 +15,9 @@ export interface Wishes {
 
 export const LABELS = ['first', 'second'] as const;
 
-/** Addresses are of a network for documentation: no packet of ours can reach anybody. */
-export function configuration(name: string, target: Target, wishes: Wishes, withoutClone = false): string {
-  const vms = LABELS.map((label, index) => [label, vm(name, target, wishes, index, withoutClone)]);
+/** Addresses come from a documentation network, so no packet can reach a real machine. */
+export function configuration(name: string, target: Target, options: VmOptions, withoutClone = false): string {
+  const vms = LABELS.map((label, index) => [label, vm(name, target, options, index, withoutClone)]);
   return JSON.stringify({
     terraform: { required_providers: { proxwright: { source: ADDRESS } } },
     provider: { proxwright: {} },
@@ -25,7 +25,7 @@ export function configuration(name: string, target: Target, wishes: Wishes, with
   });
 }
 
-function vm(name: string, target: Target, wishes: Wishes, index: number, withoutClone: boolean) {
+function vm(name: string, target: Target, options: VmOptions, index: number, withoutClone: boolean) {
   const { ids, disk, cloudInitStorage, extra, storage, mode } = target;
   const clone = { template: String(target.template), mode, ...(storage !== undefined && { storage }) };
   return {
@@ -36,8 +36,8 @@ function vm(name: string, target: Target, wishes: Wishes, index: number, without
     stop_on_destroy: true,
     ...(!withoutClone && { clone }),
     cpu: { cores: 1 },
-    memory: wishes.memory,
-    disks: { [disk.slot]: { size: `${disk.sizeBytes / GIB + wishes.moreGib}GiB` } },
+    memory: options.memory,
+    disks: { [disk.slot]: { size: `${disk.sizeBytes / GIB + options.moreGib}GiB` } },
     nics: { net0: { bridge: target.bridge, ipv4: { address: `192.0.2.${11 + index}/24`, gateway: '192.0.2.1' } } },
     cloud_init: {
       user: 'acceptance',
@@ -45,7 +45,7 @@ function vm(name: string, target: Target, wishes: Wishes, index: number, without
       dns: { servers: ['192.0.2.53'], domain: 'acceptance.example' },
       ...(cloudInitStorage !== undefined && { storage: cloudInitStorage }),
     },
-    tags: wishes.tags,
+    tags: options.tags,
     description: `Made by the acceptance suite (${name}); it may be removed.`,
     ...(Object.keys(extra).length > 0 && {
       extra: Object.fromEntries(Object.entries(extra).map(([key, value]) => [key, String(value)])),

@@ -141,7 +141,7 @@ export class ExampleScene {
     return stackOutputs(stack, await readState(store, stack.name));
   }
 
-  /** What the storages hold that somebody put there: volume ids. */
+  /** Volume ids of what was put into the storages. */
   volumes(): string[] {
     return [...this.simulator.world.storages.values()].flatMap(({ id, volumes }) =>
       [...volumes.values()].flatMap((ofNode) => [...ofNode.keys()].map((name) => `${id}:${name}`)),

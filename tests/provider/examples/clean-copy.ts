@@ -1,4 +1,4 @@
-/** The Terraform examples as somebody has them who has just cloned the repository, with a cluster that they fit. */
+/** The Terraform examples of a fresh clone of the repository, with a cluster that fits them. */
 import { copyFile, cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

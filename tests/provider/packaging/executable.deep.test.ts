@@ -157,7 +157,7 @@ async function takeBusybox(): Promise<Buffer> {
   return shell;
 }
 
-/** Sixty megabytes are not fetched behind anybody's back. */
+/** Sixty megabytes are downloaded only on request. */
 async function mayDownload() {
   const platform = ownPlatform();
   if (!platform?.startsWith('linux')) throw new Error('it is tested on Linux');

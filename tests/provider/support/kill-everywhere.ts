@@ -9,7 +9,7 @@ import { type Config, hasErrors, type Instance, type Outcome, ToyHost } from './
 import { type BenchOptions, type Snapshot, VmBench } from './vm-bench.ts';
 import { changedIdentities, identities, othersPicture, ownPicture, worldComplaints } from './vm-invariants.ts';
 
-export interface Wish {
+export interface DesiredResource {
   readonly config: Config | null;
   /** As the host remembers it when the operation begins: a process that dies tells it nothing. */
   readonly instance?: Instance | undefined;
@@ -20,7 +20,7 @@ export interface Operation {
   readonly from?: Snapshot | undefined;
   /** Where there is no snapshot to begin from. */
   readonly world?: BenchOptions['world'];
-  readonly wishes: readonly Wish[];
+  readonly resources: readonly DesiredResource[];
   /** Tasks that may happen so often as without a kill, however often the process dies. */
   readonly tasks: readonly string[];
   readonly secrets?: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ export async function killEverywhere(operation: Operation, stride = 3): Promise<
     // Some successors come at once, some when everything the dead process began has ended.
     if (killAt % 3 === 0) await bench.clock.advance(60_000);
     const known = identities(bench.world);
-    const next = await goOn(bench, killed.wishes);
+    const next = await goOn(bench, killed.resources);
     complaints.push(...next.complaints, ...worldComplaints(bench.world, names, before));
     await bench.clock.advance(SETTLED_MS);
     complaints.push(...differences(ownPicture(bench.world), expected));
@@ -82,14 +82,14 @@ function begin({ from, world, secrets }: Operation): VmBench {
   return bench;
 }
 
-/** All wishes at once in one process, as a host has them; and what the host remembers at its end. */
-async function attempt(bench: VmBench, { wishes }: Operation, killAt: number | undefined) {
+/** All resources at once in one process, as a host has them; and what the host remembers at its end. */
+async function attempt(bench: VmBench, { resources }: Operation, killAt: number | undefined) {
   const process = bench.process({ killAt });
-  const hosts = wishes.map((wish) => hostOf(process, wish));
-  const work = async () => Promise.all(hosts.map((host, index) => host.apply(wishes[index]?.config ?? null)));
+  const hosts = resources.map((desired) => hostOf(process, desired));
+  const work = async () => Promise.all(hosts.map((host, index) => host.apply(resources[index]?.config ?? null)));
   const end = await bench.run(() => process.orDeath(work()));
-  const later = wishes.map(({ config }, index): Wish => ({ config, instance: hosts[index]?.instance }));
-  return { points: process.points, outcomes: 'kind' in end ? undefined : end, wishes: later };
+  const later = resources.map(({ config }, index): DesiredResource => ({ config, instance: hosts[index]?.instance }));
+  return { points: process.points, outcomes: 'kind' in end ? undefined : end, resources: later };
 }
 
 interface Continuation {
@@ -98,11 +98,13 @@ interface Continuation {
 }
 
 /** What the host does next, and what is wrong with it. */
-async function goOn(bench: VmBench, wishes: readonly Wish[]): Promise<Continuation> {
+async function goOn(bench: VmBench, resources: readonly DesiredResource[]): Promise<Continuation> {
   return bench.run(async () => {
     const process = bench.process();
     const later = bench.process();
-    const ends = await Promise.all(wishes.map((wish) => applyOrImport(bench, hostOf(process, wish), wish.config)));
+    const ends = await Promise.all(
+      resources.map((desired) => applyOrImport(bench, hostOf(process, desired), desired.config)),
+    );
     const complaints = ends.flatMap((end) => end.complaints);
     for (const { host, config } of ends.filter((each) => each.host.instance)) {
       const plan = await hostOf(later, host).plan(config);
@@ -133,14 +135,17 @@ async function applyOrSee(host: ToyHost, config: Config | null): Promise<Outcome
 }
 
 /** With this much in its state. */
-export function hostOf({ resource }: Pick<ToyHost, 'resource'>, { instance }: Pick<Wish, 'instance'>): ToyHost {
+export function hostOf(
+  { resource }: Pick<ToyHost, 'resource'>,
+  { instance }: Pick<DesiredResource, 'instance'>,
+): ToyHost {
   const host = new ToyHost(resource);
   host.instance = instance;
   return host;
 }
 
-function namesOf({ wishes }: Operation): string[] {
-  return wishes.flatMap(({ config }) => (config === null ? [] : [String(config.name)]));
+function namesOf({ resources }: Operation): string[] {
+  return resources.flatMap(({ config }) => (config === null ? [] : [String(config.name)]));
 }
 
 export function problemsOf({ diagnostics }: Outcome): string[] {

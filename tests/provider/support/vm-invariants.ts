@@ -17,7 +17,7 @@ export function ownPicture(world: World): string[] {
   return pictureOf(world, OTHERS);
 }
 
-/** Of everybody else everything, as one text. */
+/** Everything that is not ours, as one text. */
 export function othersPicture(world: World): string {
   return JSON.stringify(strangersPicture(world, OTHERS));
 }

@@ -15,7 +15,7 @@ const WEB = {
   on_boot: true,
 };
 
-/** What somebody does, and the attributes in which that shows. */
+/** What another client does, and the attributes that show it. */
 const FOREIGN: readonly [what: Record<string, string | number>, paths: readonly string[]][] = [
   [{ memory: 2048 }, ['memory']],
   [{ cores: 4 }, ['cpu.cores']],

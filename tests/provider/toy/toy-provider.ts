@@ -112,7 +112,7 @@ function thing(store: Store, log: Logger, signal: AbortSignal): ResourceType {
         writeFileSync(join(store.directory, 'waiting'), String(process.pid));
         const ended = AbortSignal.any([signal, call]);
         await new Promise<void>((resolve) => ended.addEventListener('abort', () => resolve()));
-        return { state: prior, private: undefined, diagnostics: [error('Stopped', 'As you wished.')] };
+        return { state: prior, private: undefined, diagnostics: [error('Stopped', 'As you asked.')] };
       }
       if (planned === null) {
         store.remove(prior?.id);

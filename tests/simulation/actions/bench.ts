@@ -1,6 +1,6 @@
 /**
  * Runs the actions of a VM against the simulator, on virtual time, with a memory and a journal as an engine would keep
- * them. A run can be killed at any request and at any line of the journal: from then on nothing of it goes on.
+ * them. A run can be killed at any request and at any line of the journal: from then on it does nothing more.
  */
 import { type Address, vmAddress } from '../../../src/base/address.ts';
 import type { ProxwrightError } from '../../../src/base/errors.ts';
@@ -191,12 +191,12 @@ export class Bench extends MortalBench {
   }
 }
 
-/** Wishes in short: texts are whole values. */
-export function wishes(desired: Readonly<{ [key: string]: string | DesiredKey }>): PackedEntry[] {
+/** The desired values of keys, in short: a text is a whole value. */
+export function desiredEntries(desired: Readonly<{ [key: string]: string | DesiredKey }>): PackedEntry[] {
   return packDesired(
-    Object.entries(desired).map(([key, wish]) => ({
+    Object.entries(desired).map(([key, value]) => ({
       key,
-      desired: typeof wish === 'string' ? { kind: 'value', text: wish } : wish,
+      desired: typeof value === 'string' ? { kind: 'value', text: value } : value,
     })),
   );
 }
@@ -215,7 +215,7 @@ export const DISK: DesiredDisk = {
 
 /** Every step of a new VM with something to change in most of them. */
 export async function makeVm(bench: Bench, clone: VmInputs['vm.clone']): Promise<void> {
-  const desired = wishes({
+  const desired = desiredEntries({
     memory: '8192',
     cores: '4',
     net0: { kind: 'property', set: { tag: '20', bridge: 'vmbr1' } },

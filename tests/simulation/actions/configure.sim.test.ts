@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
-import { Bench, CLONE, NOTES, PASSWORD, WEB, wishes } from './bench.ts';
+import { Bench, CLONE, desiredEntries, NOTES, PASSWORD, WEB } from './bench.ts';
 
 const GIB = 1024 ** 3;
 const newDisk = (gib: number): DesiredKey => ({
@@ -14,7 +14,7 @@ const newDisk = (gib: number): DesiredKey => ({
 });
 const nic = (set: Record<string, string | undefined>): DesiredKey => ({ kind: 'property', set });
 
-const DESIRED = wishes({
+const DESIRED = desiredEntries({
   memory: '8192',
   cores: '4',
   net0: nic({ bridge: 'vmbr1', tag: '20' }),
@@ -70,10 +70,10 @@ describe('vm.configure', () => {
 
   it('adds and removes disks as a task, with their volumes', async () => {
     const bench = await cloned();
-    await bench.run('vm.configure', { desired: wishes({ scsi1: newDisk(2) }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ scsi1: newDisk(2) }) });
     expect(bench.tasks('qmconfig')).toEqual(['OK']);
     expect(bench.config('scsi1')).toContain('size=2G');
-    await bench.run('vm.configure', { desired: wishes({ scsi1: { kind: 'absent' } }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ scsi1: { kind: 'absent' } }) });
     expect(bench.config('scsi1')).toBeUndefined();
     expect(bench.config('unused0')).toBeUndefined();
   });
@@ -92,7 +92,7 @@ describe('vm.configure', () => {
   it('orders the boot devices in a second write when a CD drive is added', async () => {
     const bench = await cloned();
     const cdrom: DesiredKey = { kind: 'cdrom', set: {}, file: 'local:iso/debian-13.1.0-amd64-netinst.iso' };
-    await bench.run('vm.configure', { desired: wishes({ ide0: cdrom, boot: 'order=ide0;scsi0' }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ ide0: cdrom, boot: 'order=ide0;scsi0' }) });
     expect(bench.config('boot')).toBe('order=ide0;scsi0');
     expect(bench.writes()).toHaveLength(2);
   });
@@ -113,7 +113,7 @@ describe('a configuration write that goes wrong', () => {
 
   it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('by %s never makes a disk twice', async (kind) => {
     const bench = await cloned([{ kind, match: post, at: 1 }]);
-    await bench.run('vm.configure', { desired: wishes({ scsi1: newDisk(2), memory: '4096' }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ scsi1: newDisk(2), memory: '4096' }) });
     expect(bench.tasks('qmconfig')).toEqual(['OK']);
     expect(volumesOf(bench)).toHaveLength(3);
   });
@@ -156,7 +156,7 @@ describe('a configuration write that goes wrong', () => {
   it('at a lock of the storage, inside the task, is tried again and leaves one disk', async () => {
     const rule = { kind: 'storage-lock', storage: 'local-lvm', match: post, at: 1, for_ms: 12_000 } as const;
     const bench = await cloned([rule]);
-    await bench.run('vm.configure', { desired: wishes({ scsi1: newDisk(2), memory: '4096', cores: '3' }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ scsi1: newDisk(2), memory: '4096', cores: '3' }) });
     expect(bench.tasks('qmconfig')).toEqual([expect.stringContaining('got timeout'), 'OK']);
     expect(volumesOf(bench)).toHaveLength(3);
     expect(bench.vm().config.pending.size).toBe(0);
@@ -165,7 +165,7 @@ describe('a configuration write that goes wrong', () => {
   it('leaves nothing of ours pending, and no volume', async () => {
     const bench = await cloned();
     // A device that does not exist is refused half-way, after a random part of the other keys.
-    const desired = wishes({ scsi1: newDisk(2), memory: '4096', cores: '3', tags: 'a', boot: 'order=scsi9' });
+    const desired = desiredEntries({ scsi1: newDisk(2), memory: '4096', cores: '3', tags: 'a', boot: 'order=scsi9' });
     const error = await bench.failure('vm.configure', { desired });
     expect(error.diagnostic.detail).toContain("invalid bootorder: device 'scsi9' does not exist'");
     expect([...bench.vm().config.pending.keys()]).toEqual([]);
@@ -175,7 +175,7 @@ describe('a configuration write that goes wrong', () => {
 
   it('takes back also what a lost answer left pending', async () => {
     const bench = await cloned([{ kind: 'cut-after', match: write, at: 1 }]);
-    const desired = wishes({ memory: '4096', cores: '3', sockets: '2', onboot: '1', boot: 'order=scsi9' });
+    const desired = desiredEntries({ memory: '4096', cores: '3', sockets: '2', onboot: '1', boot: 'order=scsi9' });
     expect(await bench.failure('vm.configure', { desired })).toMatchObject({ code: 'PARAMETER_REJECTED' });
     expect([...bench.vm().config.pending.keys()]).toEqual([]);
     expect(bench.config('cores')).toBe('2');
@@ -183,10 +183,10 @@ describe('a configuration write that goes wrong', () => {
 
   it('takes back only what was not pending before', async () => {
     const bench = await started();
-    await bench.run('vm.configure', { desired: wishes({ memory: '4096' }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ memory: '4096' }) });
     expect(bench.vm().config.pending.get('memory')).toBe('4096');
     const error = await bench.failure('vm.configure', {
-      desired: wishes({ memory: '4096', cores: '3', sockets: '2', boot: 'order=scsi9' }),
+      desired: desiredEntries({ memory: '4096', cores: '3', sockets: '2', boot: 'order=scsi9' }),
     });
     expect(error.code).toBe('PARAMETER_REJECTED');
     expect(Object.fromEntries(bench.vm().config.pending)).toEqual({ memory: '4096' });
@@ -194,7 +194,7 @@ describe('a configuration write that goes wrong', () => {
 
   it('keeps its code when it says what was taken back', async () => {
     const bench = await started([{ kind: 'task-fail', match: { task: 'qmconfig' }, percent: 90, message: 'no luck' }]);
-    const desired = wishes({ scsi1: newDisk(2), memory: '4096', cores: '3', sockets: '2' });
+    const desired = desiredEntries({ scsi1: newDisk(2), memory: '4096', cores: '3', sockets: '2' });
     const error = await bench.failure('vm.configure', { desired });
     expect(error.diagnostic.detail).toContain('The pending changes it left were taken back');
     expect(error).toMatchObject({ code: 'TASK_FAILED', family: 'task', outcome: 'known' });

@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { IS_SAMPLE, pointsOf } from '../../support/depth.ts';
-import { Bench, CLONE, DISK, makeVm, NOTES, WEB, wishes } from './bench.ts';
+import { Bench, CLONE, DISK, desiredEntries, makeVm, NOTES, WEB } from './bench.ts';
 
 const make = (bench: Bench) => makeVm(bench, CLONE);
 
@@ -94,12 +94,18 @@ interface Story {
   readonly once: readonly string[];
 }
 
-const UPDATE = wishes({ memory: '4096', scsi1: { kind: 'absent' }, scsi2: DISK, tags: 'a;b', description: NOTES });
+const UPDATE = desiredEntries({
+  memory: '4096',
+  scsi1: { kind: 'absent' },
+  scsi2: DISK,
+  tags: 'a;b',
+  description: NOTES,
+});
 const CREATE = {
   node: 'pve1',
   name: 'web',
   vmid: 101,
-  desired: wishes({ memory: '1024', scsi0: { ...DISK, set: { ssd: '1' } }, description: NOTES }),
+  desired: desiredEntries({ memory: '1024', scsi0: { ...DISK, set: { ssd: '1' } }, description: NOTES }),
 };
 
 const STORIES: readonly Story[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
 import { findOwnership } from '../../../src/kinds/vm/ownership.ts';
-import { Bench, NOTES, PASSWORD, WEB, wishes } from './bench.ts';
+import { Bench, desiredEntries, NOTES, PASSWORD, WEB } from './bench.ts';
 
 const DISK: DesiredKey = {
   kind: 'disk',
@@ -16,7 +16,7 @@ const INPUT = {
   name: 'web',
   vmid: 101,
   desired: [
-    ...wishes({
+    ...desiredEntries({
       memory: '4096',
       scsi0: DISK,
       ide2: { kind: 'cloud-init-drive', storage: 'local-lvm' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FaultRuleInput } from '../../../src/simulator/index.ts';
-import { Bench, CLONE, WEB, wishes } from './bench.ts';
+import { Bench, CLONE, desiredEntries, WEB } from './bench.ts';
 
 const LOST = ['cut-before', 'cut-after', 'proxy-timeout'] as const;
 
@@ -140,7 +140,7 @@ describe('vm.stop', () => {
 describe('vm.restart', () => {
   it('makes pending changes real', async () => {
     const bench = await running();
-    const desired = wishes({ cores: '4' });
+    const desired = desiredEntries({ cores: '4' });
     await bench.run('vm.configure', { desired });
     await bench.run('vm.verify', { desired, applied: {} });
     expect(bench.vm().config.pending.get('cores')).toBe('4');
@@ -207,7 +207,7 @@ describe('vm.destroy', () => {
 
   it('honours protection before it stops anything', async () => {
     const bench = await running();
-    await bench.run('vm.configure', { desired: wishes({ protection: '1' }) });
+    await bench.run('vm.configure', { desired: desiredEntries({ protection: '1' }) });
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
     expect(error).toMatchObject({ code: 'PROTECTED' });
     expect(error.diagnostic.hint?.text).toContain('protection: false');

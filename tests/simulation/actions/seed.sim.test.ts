@@ -5,7 +5,7 @@ import { Secret } from '../../../src/base/secret.ts';
 import type { Action, ActionContext } from '../../../src/kinds/action.ts';
 import { removeSeeds, type SeedInput, sendSeed, type UnseedInput } from '../../../src/kinds/vm/actions/seed.ts';
 import type { SeedFields } from '../../../src/kinds/vm/seed/fields.ts';
-import { Bench, CLONE, PASSWORD, WEB, wishes } from './bench.ts';
+import { Bench, CLONE, desiredEntries, PASSWORD, WEB } from './bench.ts';
 
 const FIELDS: SeedFields = {
   name: 'web',
@@ -46,10 +46,10 @@ const seed = (bench: Bench, userData?: string, fields = FIELDS) =>
   step(bench, 'vm.seed', sendSeed, { ...INPUT, fields }, userData);
 const unseed = (bench: Bench, input: UnseedInput = {}) => step(bench, 'vm.unseed', removeSeeds, input);
 
-/** Puts what is remembered into the drive. */
+/** Puts what is recorded into the drive. */
 async function attach(bench: Bench): Promise<void> {
   const file = recorded(bench)?.seed?.volid ?? '';
-  await bench.step('vm.configure', { desired: wishes({ ide0: { kind: 'cdrom', set: {}, file } }) });
+  await bench.step('vm.configure', { desired: desiredEntries({ ide0: { kind: 'cdrom', set: {}, file } }) });
 }
 
 function recorded(bench: Bench) {

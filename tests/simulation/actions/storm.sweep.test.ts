@@ -29,7 +29,7 @@ async function run(bench: Bench): Promise<'done' | 'failed'> {
   }
 }
 
-/** A backup that could not take its lock away again, because somebody held the file, needs an administrator. */
+/** A backup that could not take its lock away again, because another client held the file, needs an administrator. */
 function unlock(bench: Bench): void {
   for (const vm of bench.world.vms.values()) {
     const current = new Map([...vm.config.current].filter(([key, text]) => key !== 'lock' || text !== 'backup'));

@@ -109,8 +109,8 @@ describe('doctor', () => {
   });
 
   it('reports only a missing server or a wrong token', async () => {
-    const nobody = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' });
-    expect(nobody.out).toMatch(/^✗ endpoint .*could not be reached/);
+    const unreachable = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_ENDPOINT: 'https://127.0.0.1:9' });
+    expect(unreachable.out).toMatch(/^✗ endpoint .*could not be reached/);
     const wrong = await run((deps) => runDoctor({}, deps), { PROXMOX_VE_API_TOKEN: `${WEAK.slice(0, -1)}b` });
     expect(wrong.out).toMatch(/^✗ token /);
   });

@@ -1,4 +1,4 @@
-/** Somebody sets the clock of this machine while a run is under way: hours forward, or back. No wait may notice. */
+/** The clock of this machine is set hours forward or back while a run is under way. No wait may change because of it. */
 import { expect, it } from 'vitest';
 import { pointsOf } from '../../support/depth.ts';
 import { fiveVms } from './support/crash-everywhere.ts';

@@ -38,7 +38,7 @@ const volumesOn = (scene: Scene, storage: string) =>
 
 async function isSettled(scene: Scene, text: string, options?: PlanOptions): Promise<void> {
   expect(stepsOf(await scene.plan(text, options))).toEqual([]);
-  expect(scene.carelessness).toEqual([]);
+  expect(scene.wireViolations).toEqual([]);
 }
 
 describe('a disk on another storage', () => {

@@ -208,7 +208,7 @@ vms:
     expect(most).toBe(1);
     expect(placesOf(scene, [401, 402]).filter((place) => / pve1|stopped/.test(place))).toEqual([]);
     expect(await scene.plan(group)).toMatchObject({ plan: { steps: [] } });
-    expect(scene.carelessness).toEqual([]);
+    expect(scene.wireViolations).toEqual([]);
   });
 });
 

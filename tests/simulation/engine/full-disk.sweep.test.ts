@@ -1,4 +1,4 @@
-/** The disk under the state fills up at any write of a run: nothing is lost, and with room again the next run goes on. */
+/** The disk under the state fills up at any write of a run: nothing is lost, and once there is room the next run resumes. */
 import { expect, it } from 'vitest';
 import { listRuns } from '../../../src/state/journal.ts';
 import { pointsOf } from '../../support/depth.ts';

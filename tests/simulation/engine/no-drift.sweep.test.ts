@@ -54,10 +54,10 @@ function samples(seed: number): { fields: VmFields; name: string }[] {
   return SURROUNDINGS.flatMap((around, place) => {
     const options = { numRuns: STACKS_PER_TEMPLATE, seed };
     const managed = (power: VmFields['power']) => fc.sample(haArbitrary(power), { ...options, seed: seed + place });
-    const wishes = { running: managed('running'), stopped: managed('stopped') };
+    const managedHa = { running: managed('running'), stopped: managed('stopped') };
     return fc.sample(vmFieldsArbitrary(around), options).map((drawn, index) => {
       const fields: VmFields = index % 2 === 0 ? { ...drawn, power: 'stopped' } : startable(drawn);
-      const ha = wishes[fields.power][index];
+      const ha = managedHa[fields.power][index];
       return {
         name: `${around.template ?? 'from nothing'} ${index}`,
         fields: ha === undefined ? fields : { ...fields, ha },
@@ -165,7 +165,7 @@ describe('a VM that was applied', () => {
       const vm = scene.world.vms.get(401);
       if (vm?.config.pending.size !== 0) failures.push(`${name}: something is pending`);
       // What our client was told is one thing, what stands in the world another.
-      failures.push(...unmetInWorld(fields, vm).map((each) => `${name}: ${each}`), ...scene.carelessness);
+      failures.push(...unmetInWorld(fields, vm).map((each) => `${name}: ${each}`), ...scene.wireViolations);
       const desired = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS });
       for (const path of Object.keys({ ...appliedValues(desired), ...appliedHa(fields.ha) })) {
         missing.delete(rowPath(path));

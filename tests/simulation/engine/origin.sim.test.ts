@@ -121,10 +121,10 @@ describe('the missing interface id', () => {
 });
 
 describe('the configuration lost to a lock after the clone', () => {
-  const somebody: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
+  const otherClient: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
 
   it('happens to a client that continues after "can\'t lock file": the VM runs with 2 GB and 2 cores', async () => {
-    const around = scene([somebody]);
+    const around = scene([otherClient]);
     let said = '';
     await naively(around, async (pve) => {
       await cloned(pve);
@@ -139,13 +139,13 @@ describe('the configuration lost to a lock after the clone', () => {
   });
 
   it('is impossible: the write is tried again, and nothing is started before it was read back', async () => {
-    const around = scene([somebody]);
+    const around = scene([otherClient]);
     expect(failuresOf(await around.apply(stack('memory: 8GiB, cpu: { cores: 4 }')))).toEqual([]);
     expect(around.faults.strikes).toHaveLength(1);
     expect(around.logs.join('\n')).toContain('busy, trying again');
     const launched = around.world.vms.get(VMID)?.process?.launched;
     expect([launched?.get('memory'), launched?.get('cores')]).toEqual(['8192', '4']);
-    expect(around.carelessness).toEqual([]);
+    expect(around.wireViolations).toEqual([]);
   });
 });
 

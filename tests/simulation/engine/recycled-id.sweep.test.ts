@@ -1,5 +1,5 @@
 /**
- * While a run works on a VM, somebody removes that VM and makes another one under its id, between any two requests of the
+ * While a run works on a VM, another client removes that VM and creates another one under its id, between any two requests of the
  * run. From then on nothing that the run sends may reach the stranger. One window cannot be closed: Proxmox takes no digest
  * with a stop, a start or a DELETE, so the VM may change hands between the read of its identity and the very next request.
  */
@@ -8,9 +8,9 @@ import type { Transport } from '../../../src/base/transport.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import type { Vm, World } from '../../../src/simulator/world/world.ts';
 import { byDepth, pointsOf } from '../../support/depth.ts';
-import { lineOf } from './support/carelessness.ts';
 import { failuresOf } from './support/invariants.ts';
 import { Scene, type Snapshot } from './support/scene.ts';
+import { lineOf } from './support/wire-violations.ts';
 
 const VMID = 401;
 const STRANGER_UUID = '5a5a5a5a-0000-4000-8000-5a5a5a5a5a5a';

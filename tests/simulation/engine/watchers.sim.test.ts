@@ -1,16 +1,16 @@
 /**
- * A test of what the other tests rely on: each thing that must never be is brought about by hand, and the check for it
+ * A test of what the other tests rely on: each thing that must never happen is caused by hand, and the check for it
  * must say so. A watcher that sees nothing would let everything pass.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { WireRequest } from '../../../src/base/transport.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import type { TaskRecord } from '../../../src/simulator/world/world.ts';
-import { carelessnessIn, type Exchange } from './support/carelessness.ts';
 import { beforehand, failuresOf, worldComplaints } from './support/invariants.ts';
 import { volumesOf } from './support/picture.ts';
 import { GUEST_PASSWORD, resolved, Scene, type Snapshot, TOKEN_SECRET } from './support/scene.ts';
 import { FIVE_VMS } from './support/stacks.ts';
+import { type Exchange, wireViolationsIn } from './support/wire-violations.ts';
 
 const STACK = resolved(FIVE_VMS);
 let whole: Snapshot;
@@ -121,7 +121,11 @@ const SABOTAGE: readonly (readonly [what: string, bring: (scene: Scene) => void 
     },
     /the lock of the store is left/,
   ],
-  ['something sent without care', ({ carelessness }) => void carelessness.push('PUT without a digest'), /without a/],
+  [
+    'something sent without care',
+    ({ wireViolations }) => void wireViolations.push('PUT without a digest'),
+    /without a/,
+  ],
 ];
 
 describe('the watcher of the world', () => {
@@ -157,7 +161,7 @@ describe('the watcher of requests', () => {
   const start = sent('POST', 'status/start');
   const shutdown = sent('POST', 'status/shutdown');
   const said = (...exchanges: Exchange[]) =>
-    carelessnessIn(exchanges, (vmid, answer) => (answer === 'bad' ? [`${vmid} is bad`] : [])).join('; ');
+    wireViolationsIn(exchanges, (vmid, answer) => (answer === 'bad' ? [`${vmid} is bad`] : [])).join('; ');
 
   it.each([
     ['a write without a digest', [sent('PUT', 'config', 'memory=1')], /config without a digest$/],

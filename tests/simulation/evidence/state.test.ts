@@ -1,4 +1,4 @@
-/** The state in the hands of one person: copied, lost, brought back, taken to another machine. */
+/** The state as one person handles it: copied, lost, restored, moved to another machine. */
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * Runs the actions of files against the simulator, on virtual time, with a memory and a journal as an engine would keep
- * them. A run can be killed at any request and at any line of the journal: from then on nothing of it goes on.
+ * them. A run can be killed at any request and at any line of the journal: from then on it does nothing more.
  */
 import { createHash } from 'node:crypto';
 import type { Address } from '../../../src/base/address.ts';

@@ -1,7 +1,7 @@
 /**
  * A run is killed at every request, before and after its effect, and at every line of its journal, before and after it is
  * written. The next run settles what was open and does the step again. Whatever the point: the file is there once, whole,
- * remembered, and no two tasks ever worked on it at once.
+ * recorded, and no two tasks ever worked on it at once.
  */
 import { describe, expect, it } from 'vitest';
 import { fileKey } from '../../../src/kinds/image/record.ts';

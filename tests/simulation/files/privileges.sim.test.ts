@@ -15,7 +15,7 @@ const SEND = { ...PLACE, origin: { kind: 'file', path: 'noble.qcow2' } } as cons
 interface Case {
   readonly name: string;
   readonly step: FileStep;
-  /** Somebody's file is in the way. */
+  /** Another file has the same name. */
   readonly occupied?: boolean;
 }
 

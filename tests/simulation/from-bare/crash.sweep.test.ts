@@ -32,7 +32,7 @@ const STORIES: readonly Story[] = [
     tasks: ['qmcreate', 'qmtemplate', 'qmclone', 'qmstart', 'resize'],
   },
   {
-    name: 'an ISO installs itself and is cloned, with data of one’s own',
+    name: 'an ISO installs itself and is cloned, with custom user-data',
     world: hostWorld,
     run: (scene) => scene.apply(talos),
     complaints: (scene, before) => complaintsAfter(scene, talos, before),

@@ -1,4 +1,4 @@
-/** Images: present and right, present and wrong, not remembered; downloads and uploads that fail, and what a later apply does. */
+/** Images: present and right, present and wrong, not recorded; downloads and uploads that fail, and what a later apply does. */
 import { describe, expect, it } from 'vitest';
 import { madeUpChecksums, WELL_KNOWN_URLS } from '../../../src/simulator/index.ts';
 import type { Volume } from '../../../src/simulator/world/world.ts';
@@ -41,7 +41,7 @@ const kindsOf = (end: RunEnd) =>
   end.kind === 'ended' ? end.plan.changes.filter(({ kind }) => kind !== 'none').map(({ kind }) => kind) : [];
 const warningsOf = (end: RunEnd) => (end.kind === 'ended' ? end.plan.warnings.map(({ code }) => code) : []);
 
-/** Somebody has put the file there before us. */
+/** Another client has put the file there before us. */
 async function found(text: string): Promise<{ scene: Scene; before: string }> {
   const { scene, before } = await standingAfter(PLAIN);
   expect(await complaintsAfterDestroy(scene, PLAIN, before, [])).toEqual([]);

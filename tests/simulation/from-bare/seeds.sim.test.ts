@@ -1,4 +1,4 @@
-/** Documents of one's own: renewed when they change, gone when they are not wanted any more, whatever becomes of the VM. */
+/** Custom cloud-init files: renewed when they change, removed when they are no longer desired, whatever happens to the VM. */
 import { describe, expect, it } from 'vitest';
 import { codesOf, failuresOf } from '../engine/support/invariants.ts';
 import { Scene, type Snapshot } from '../engine/support/scene.ts';

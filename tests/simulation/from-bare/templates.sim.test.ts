@@ -227,7 +227,7 @@ describe('a template of another stack', () => {
     expect(kindsOf(await scene.apply(OTHER))).toEqual({});
     expect(failuresOf(await scene.destroy(OTHER, { all: true }))).toEqual([]);
     expect(template(scene)).toBe(before);
-    expect(scene.carelessness).toEqual([]);
+    expect(scene.wireViolations).toEqual([]);
   });
 
   it('that was made from another recipe is not touched, and said', async () => {

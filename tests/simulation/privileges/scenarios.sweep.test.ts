@@ -1,6 +1,6 @@
 /**
  * For every kind of step: with exactly the computed rights a phase passes; with any single one taken away it is refused before
- * anything is written, naming privilege and path; and the server itself refuses as well when nobody asks the check. Of
+ * anything is written, naming privilege and path; and the server itself refuses as well when the check is skipped. Of
  * alternatives each one will do.
  */
 import { describe, expect, it } from 'vitest';
@@ -26,8 +26,8 @@ interface Prepared {
   readonly from: Picture;
   readonly requirements: readonly Requirement[];
   readonly grants: readonly Grant[];
-  /** To look at what stands beside it and stays as it is; a plan is of the whole stack. */
-  readonly sight: readonly Grant[];
+  /** For reading what the phase leaves as it is: a plan covers the whole stack. */
+  readonly readGrants: readonly Grant[];
   readonly actions: readonly string[];
 }
 
@@ -40,8 +40,8 @@ async function prepare(server: ServerKind, scenario: Scenario): Promise<Prepared
     expect(end.outcome, `${scenario.name} ${phase.name}: ${explain(end)}`).toBe('done');
     const requirements = end.check?.requirements ?? [];
     const actions = end.plan?.steps.map(({ action }) => action) ?? [];
-    const sight = standing(end).filter((grant) => !exactGrants(requirements).some((each) => isSame(each, grant)));
-    prepared.push({ from, requirements, grants: exactGrants(requirements), sight, actions });
+    const readGrants = standing(end).filter((grant) => !exactGrants(requirements).some((each) => isSame(each, grant)));
+    prepared.push({ from, requirements, grants: exactGrants(requirements), readGrants, actions });
     from = end.after;
   }
   return prepared;
@@ -63,8 +63,8 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     it.each(scenario.phases.map((phase, index) => ({ phase, index })))(
       '$phase.name with exactly the computed rights',
       async ({ phase, index }) => {
-        const { from, grants, sight } = await phaseOf(index);
-        const end = await runPhase(from, phase, { grants: [...sight, ...grants] });
+        const { from, grants, readGrants } = await phaseOf(index);
+        const end = await runPhase(from, phase, { grants: [...readGrants, ...grants] });
         expect(explain(end)).toBe('');
         expect(end.outcome).toBe('done');
       },
@@ -73,9 +73,9 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     it.each(scenario.phases.map((phase, index) => ({ phase, index })))(
       '$phase.name: not without any one of them, by our check and by the server',
       async ({ phase, index }) => {
-        const { from, requirements, grants, sight } = await phaseOf(index);
+        const { from, requirements, grants, readGrants } = await phaseOf(index);
         for (const missing of someOf(grants)) {
-          const rest = [...sight, ...grants.filter((grant) => grant !== missing)];
+          const rest = [...readGrants, ...grants.filter((grant) => grant !== missing)];
           const checked = await runPhase(from, phase, { grants: rest });
           expect(checked.outcome, `without ${printGrant(missing)}`).toBe('refused');
           expect(checked.writes, `without ${printGrant(missing)}`).toEqual([]);
@@ -92,7 +92,7 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     it.each(scenario.phases.map((phase, index) => ({ phase, index })))(
       '$phase.name with each of the alternatives',
       async ({ phase, index }) => {
-        const { from, requirements, grants, sight } = await phaseOf(index);
+        const { from, requirements, grants, readGrants } = await phaseOf(index);
         for (const { privileges, paths, instead } of someOf(requirements)) {
           if (instead) {
             const all = instead.map((each) => ({
@@ -101,7 +101,7 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
               propagate: false,
             }));
             const others = grants.filter((grant) => !isMet({ privileges, paths }, [grant]));
-            const end = await runPhase(from, phase, { grants: [...sight, ...others, ...all] });
+            const end = await runPhase(from, phase, { grants: [...readGrants, ...others, ...all] });
             expect(explain(end), `with ${all.map(printGrant)}`).toBe('');
           }
           const others = paths.flatMap(({ path, below = false }) =>
@@ -112,7 +112,7 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
             const instead = [...grants.filter((grant) => !others.some((each) => isSame(each, grant))), other];
             // Something else may need exactly what would be replaced.
             if (!requirements.every((requirement) => isMet(requirement, instead))) continue;
-            const end = await runPhase(from, phase, { grants: [...sight, ...instead] });
+            const end = await runPhase(from, phase, { grants: [...readGrants, ...instead] });
             expect(explain(end), `with ${printGrant(other)}`).toBe('');
             expect(end.outcome, `with ${printGrant(other)}`).toBe('done');
           }

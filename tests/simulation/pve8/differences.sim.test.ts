@@ -15,10 +15,10 @@ vms:
 `;
 
 describe('the lock of a configuration', () => {
-  const somebody: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
+  const otherClient: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
 
   it.each(['8.0', '8.4'])('that is held while %s answers is waited for', async (version) => {
-    const scene = new Scene({ world: worldOf(version), faults: [somebody] });
+    const scene = new Scene({ world: worldOf(version), faults: [otherClient] });
     expect(failuresOf(await scene.apply(stack('memory: 8GiB, cpu: { cores: 4 }')))).toEqual([]);
     expect(scene.faults.strikes).toHaveLength(1);
     expect(scene.logs.join('\n')).toContain('busy, trying again');

@@ -48,7 +48,7 @@ describe('a VM that was applied on Proxmox VE 8.4', () => {
       if (second.kind === 'ended') {
         failures.push(...second.plan.steps.map(({ id }) => `${name}: ${id} is planned again`));
       }
-      failures.push(...scene.writes().map((line) => `${name}: ${line} was sent again`), ...scene.carelessness);
+      failures.push(...scene.writes().map((line) => `${name}: ${line} was sent again`), ...scene.wireViolations);
     }
     expect(failures).toEqual([]);
   });

@@ -29,7 +29,7 @@ export interface LiveViewOptions {
   readonly paint: Paint;
   /** The time of the run. */
   readonly clock: Clock;
-  /** The time of whoever looks on; another one where the run's goes faster. */
+  /** The clock of the person watching; it differs from the run's clock if that one runs faster. */
   readonly frames?: Clock;
 }
 

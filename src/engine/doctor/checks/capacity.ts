@@ -8,7 +8,7 @@ import { propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { type Load, loadOf } from '../../../kinds/vm/placement/load.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import type { VmEntry } from '../../../pve/index.ts';
-import { baseOf, type Examination, type NodeSight } from '../examination.ts';
+import { baseOf, type Examination, type ObservedNode } from '../examination.ts';
 import { type Finding, findingsOf, roughSize } from '../finding.ts';
 
 export function checkCapacity({
@@ -16,15 +16,15 @@ export function checkCapacity({
   observed,
   nodes,
 }: Pick<Examination, 'stack' | 'observed' | 'nodes'>): Finding[] {
-  return [...nodes].flatMap(([node, sight]) => {
+  return [...nodes].flatMap(([node, observedNode]) => {
     const vms = stack.vms.filter(({ fields }) => fields.node === node && fields.power === 'running');
-    return judge(node, sight, vms, observed);
+    return judge(node, observedNode, vms, observed);
   });
 }
 
 function judge(
   node: string,
-  { status, vms }: NodeSight,
+  { status, vms }: ObservedNode,
   desired: readonly ResolvedVm[],
   observed: Observed,
 ): Finding[] {

@@ -27,7 +27,7 @@ function rights(
   ] as const;
   const strong = { privileges: ['Sys.Modify'], paths: [{ path: '/' }], because, strong: true } as const;
   const check = { missing: part.missing ?? [], notChecked: part.notChecked ?? [], requirements: [strong], gaps: [] };
-  // Whoever judges does not ask again.
+  // A check judges what was read and asks nothing again.
   return { check: { ...check, grants: undefined as never }, hasAny: true, basis: 'plan', guesses: [], ...part };
 }
 

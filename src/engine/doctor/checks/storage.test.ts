@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
 import type { ImageSite, StorageRow } from '../../../kinds/observed.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
-import type { DownloadSight } from '../examination.ts';
+import type { DownloadAnswer } from '../examination.ts';
 import { GIB, observedWith, patient, stackFrom, storageRow, vmOf, WEB } from '../testing/patient.ts';
 import { checkImages, checkStorages } from './storage.ts';
 
@@ -68,7 +68,7 @@ function site(fields: string, part: Partial<ImageSite> = {}): ImageSite {
   return { image, node: 'pve1', row, isRead: true, isShared: false, file: { ok: true, value: undefined }, ...part };
 }
 
-function say(images: readonly ImageSite[], answer?: DownloadSight) {
+function say(images: readonly ImageSite[], answer?: DownloadAnswer) {
   const downloads = new Map(answer ? [[ADDRESS, answer]] : []);
   const result = { ok: false, problems: [] } as const;
   const findings = checkImages({ observed: observedWith({ images }), downloads, result });

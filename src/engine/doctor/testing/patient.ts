@@ -7,7 +7,7 @@ import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { emptyVm } from '../../../kinds/vm/privileges/forecast.ts';
 import type { Vmid } from '../../../pve/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../spec/index.ts';
-import type { Examination, NodeSight } from '../examination.ts';
+import type { Examination, ObservedNode } from '../examination.ts';
 
 export const GIB = 1024 ** 3;
 
@@ -112,7 +112,7 @@ export function patient(part: Partial<Looked> = {}): Looked {
   };
 }
 
-export function nodeStatus(totalBytes: number, cpus: number): NodeSight['status'] {
+export function nodeStatus(totalBytes: number, cpus: number): ObservedNode['status'] {
   return {
     ok: true,
     value: {
@@ -124,7 +124,7 @@ export function nodeStatus(totalBytes: number, cpus: number): NodeSight['status'
   };
 }
 
-export function runningVm(vmid: number, memoryBytes: number, cpus: number): NodeSight['vms'][number] {
+export function runningVm(vmid: number, memoryBytes: number, cpus: number): ObservedNode['vms'][number] {
   return {
     vmid: vmid as Vmid, // a number in the range of ids
     status: 'running',

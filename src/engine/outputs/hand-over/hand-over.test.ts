@@ -53,7 +53,7 @@ beforeEach(() => {
 });
 afterEach(() => cluster.remove());
 
-/** Not everybody has it. */
+/** Not every machine has it. */
 const LINTER = 'shellcheck';
 
 const scripts = { talos: talosScript(TALOS), k3s: k3sScript(RANCHER), rancher: rancherScript(RANCHER) };

@@ -141,7 +141,7 @@ export function isModelledKey(key: string): boolean {
   return rowsOfKey(key).length > 0;
 }
 
-/** The release that brought a sub-key, or a whole key where `part` is undefined; undefined if every release has it. */
+/** The release that introduced a sub-key, or a whole key where `part` is undefined; undefined if every release has it. */
 export function sinceOf(key: string, part: string | undefined): ReleaseNumber | undefined {
   const rows = rowsOfKey(key).filter((row) => part === undefined || row.part === part);
   const releases = rows.map(({ facts }) => facts.since);

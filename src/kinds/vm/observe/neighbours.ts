@@ -135,7 +135,7 @@ async function askAgents({ pve, signal }: NeighboursInput, vms: readonly VmObser
   return reported;
 }
 
-/** Adds to `unread` the VMs whose addresses are where nobody can read them. */
+/** Adds to `unread` the VMs whose addresses no client can read. */
 export function addressesOf(
   vms: ReadonlyMap<number, VmObserved>,
   reported: ReadonlyMap<number, NicAddresses>,

@@ -36,12 +36,12 @@ export async function observeDirectories(
   { pve, signal }: { readonly pve: Pve; readonly signal: AbortSignal | undefined },
   vms: readonly ResolvedVm[],
 ): Promise<Pick<Observed, 'directories'>> {
-  const wanted = new Set(vms.flatMap(directoriesOf).map(({ mapping }) => mapping));
-  if (wanted.size === 0 || !hasEndpoint(await pve.authenticate({ signal }), '/cluster/mapping/dir')) return {};
+  const named = new Set(vms.flatMap(directoriesOf).map(({ mapping }) => mapping));
+  if (named.size === 0 || !hasEndpoint(await pve.authenticate({ signal }), '/cluster/mapping/dir')) return {};
   const listed = await pve.cluster.mapping.dir({}, { signal, maxAgeMs: MAX_AGE_MS.places });
   const known = new Map(listed.map(({ id, map }) => [id, new Set(map.flatMap(nodeOf))]));
   const used = await Promise.all(
-    [...wanted].map(async (name): Promise<[string, Readable<DirectoryNodes>]> => {
+    [...named].map(async (name): Promise<[string, Readable<DirectoryNodes>]> => {
       const nodes = known.get(name);
       // The list leaves out what the token may not see, so only a token that would see it knows that it is missing.
       if (nodes || (await seesMapping(name))) return [name, { ok: true, value: nodes }];

@@ -106,7 +106,7 @@ function capabilities(world: World, userid: string): Record<string, Record<strin
 }
 
 /**
- * Rule [source AC API2/AccessControl.pm change_password]: everybody but root confirms with the own password; only root
+ * Rule [source AC API2/AccessControl.pm change_password]: every user but root confirms with their own password; only root
  * changes root's password or those of other system users.
  */
 function changePassword({ params, runtime, caller }: CallTo<'PUT /access/password'>): void {

@@ -12,7 +12,7 @@ export const nodeRoutes: Routes = {
   'GET /nodes': listNodes,
   'GET /nodes/{node}/hardware/pci': listPciDevices,
   'GET /nodes/{node}/hardware/usb': () => [],
-  // Rule [source QS API2/Qemu/CPU.pm index]: whichever node is asked answers, for its own architecture; nobody has custom
+  // Rule [source QS API2/Qemu/CPU.pm index]: whichever node is asked answers, for its own architecture; no user has custom
   // models here, which only Sys.Audit on /nodes would show.
   'GET /nodes/{node}/capabilities/qemu/cpu': (call) => builtInModels(call.params.arch ?? 'x86_64'),
 };
@@ -71,7 +71,7 @@ function readStatus(call: Call): Record<string, unknown> {
   };
 }
 
-/** Rule [recorded perm-token-sees-nothing]: everybody sees the nodes; numbers need Sys.Audit. */
+/** Rule [recorded perm-token-sees-nothing]: every user sees the nodes; numbers need Sys.Audit. */
 function listNodes(call: Call): unknown[] {
   const view = new ResourceView(call.runtime);
   return [...call.runtime.world.nodes.values()].map((node) => ({

@@ -6,7 +6,7 @@ import { type CallOptions, TestBench } from '../../testing/bench.ts';
 import type { SimNode } from '../../world/world.ts';
 
 const LIST = 'GET /nodes/{node}/tasks';
-const nobody = () => false;
+const none = () => false;
 
 async function list(bench: TestBench, params: RawParams, options: CallOptions = {}) {
   const { data, total } = (await bench.ask(LIST, params, options)) as Paged;
@@ -53,7 +53,7 @@ describe('the task list of a node', () => {
       bench.runtime.tasks.fork('pve1', 'qmstart', '100', user, async () => {});
     }
     await bench.clock.advance(20_000);
-    const seenBy = async (authid: string) => (await list(bench, {}, { authid, may: nobody })).total;
+    const seenBy = async (authid: string) => (await list(bench, {}, { authid, may: none })).total;
     expect(await seenBy('a@pve!one')).toBe(1);
     expect(await seenBy('a@pve')).toBe(3);
     expect(await seenBy('b@pve')).toBe(0);

@@ -12,7 +12,7 @@ describe("wget's lines", () => {
     expect(progressRow(last)).toBe('131072K ........ ........ ......           100%  372M=0.4s');
   });
 
-  it('show with commas what an earlier try brought', () => {
+  it('show with commas what an earlier try received', () => {
     const sizes = { fromBytes: 32 * MIB, toBytes: 60 * MIB, skippedBytes: 40 * MIB, sizeBytes: 60 * MIB };
     expect(progressRow({ ...sizes, bytesPerSecond: 442 * MIB, tookSeconds: 0.047 })).toBe(
       ' 32768K ,,,,,,,, ........ ........ ....    100%  442M=0.05s',

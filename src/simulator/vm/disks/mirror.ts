@@ -1,5 +1,5 @@
 /**
- * Copying a disk of a running VM: QEMU mirrors it while the guest goes on, and Proxmox looks once a second how far it is.
+ * Copying a disk of a running VM: QEMU mirrors it while the guest runs, and Proxmox looks once a second how far it is.
  * Mirrors qemu-server's BlockJob.pm, whose lines in the task log are all a client sees of it.
  */
 import { formatOfKey, parseProperty } from '../../../pve/wire/index.ts';

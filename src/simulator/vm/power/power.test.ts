@@ -133,7 +133,7 @@ describe('ending a VM', () => {
     expect(world.clock.now() - startedAt).toBeGreaterThanOrEqual(4_000);
   });
 
-  it('goes on inside the guest after the task has given up', async () => {
+  it('continues inside the guest after the task has given up', async () => {
     const { world, vm, power } = await bootedDebian();
     expect((await power(shutdownVm, { timeoutSeconds: 1 })).exitStatus).toBe('VM quit/powerdown failed - got timeout');
     expect(vm.process).toBeDefined();

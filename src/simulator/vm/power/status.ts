@@ -157,7 +157,7 @@ const NO_PRESSURE = {
 
 /** Rule [assumed]: broadcasts of others reach the card from the start on, a few bytes a second. */
 const RECEIVED_BYTES_PER_SECOND = 60;
-/** Rule [assumed]: the guest begins with a request for an address and goes on with a few bytes a second. */
+/** Rule [assumed]: the guest first asks for an address, then sends a few bytes a second. */
 const FIRST_PACKET_BYTES = 342;
 const SENT_BYTES_PER_SECOND = 40;
 

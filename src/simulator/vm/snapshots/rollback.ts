@@ -57,7 +57,7 @@ async function runRollback(job: SnapshotJob): Promise<void> {
   await step(job, (vm) => applySnapshot(job, vm, oldMachine));
   if (!section.get('vmstate')) return;
   await startVm(runtime, { node, vmid, task });
-  // Rule [assumed]: with its memory restored the guest goes on where it was: booted.
+  // Rule [assumed]: with its memory restored the guest resumes where it was: booted.
   const { process } = loadVm(runtime.world, node, vmid);
   if (process) process.guestBootedAt = 0;
 }

@@ -1,6 +1,6 @@
 /**
  * Snapshots of a whole VM: taking and deleting. Each is a chain of short steps under the configuration lock, with the
- * `lock` and `snapstate` properties in between telling everybody else that something is going on.
+ * `lock` and `snapstate` properties in between telling other clients that a snapshot is being taken.
  */
 
 import { nowSeconds, type Runtime } from '../../core/runtime.ts';

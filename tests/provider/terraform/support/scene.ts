@@ -154,7 +154,7 @@ export class Scene {
     // A host goes to the folder it is told before it starts a provider.
     const [, folder = '.'] = /^-chdir=(.*)$/.exec(args[0] ?? '') ?? [];
     const command = args.find((arg) => !arg.startsWith('-'));
-    // A plan waits for nothing, and what it has read must not grow old while a busy machine goes on with it.
+    // A plan waits for nothing, and what it has read must not expire on a busy machine.
     const clock = command === 'plan' ? systemClock : this.simulator.runtime.clock;
     const provider = await createProvider({
       log: silentLogger,

@@ -11,12 +11,12 @@ import {
   saveConfig,
   writtenConfig,
 } from '../../../../src/simulator/vm/config/config-file.ts';
-import { lineOf } from './carelessness.ts';
 import { cell, isPossible, SCENARIOS } from './cells.ts';
 import { beforehand, codesOf, complaintsAfter, failuresOf } from './invariants.ts';
 import { resolved, Scene, type SceneOptions } from './scene.ts';
 import { FIVE_VMS } from './stacks.ts';
 import { storm } from './storm.ts';
+import { lineOf } from './wire-violations.ts';
 
 export async function battery(seed: number, options: SceneOptions = {}): Promise<readonly string[]> {
   switch (seed % 4) {
@@ -40,7 +40,7 @@ async function drawnCell(seed: number, options: SceneOptions): Promise<readonly 
   return drawn ? (await cell(drawn.kind, drawn.action, randomInteger(random, 1, 3), options)).complaints : [];
 }
 
-/** Parts of a write that the server must not lose without anybody noticing; drives have volumes that would be orphaned. */
+/** Parts of a write that the server must not lose unnoticed; drives have volumes that would be orphaned. */
 const LOSABLE = /^(?:memory|cores|name|tags|boot|description|ciuser|cipassword|ipconfig\d+)$/;
 
 /** Between the write and the read that follows, a key of it goes from one of the VMs. */
@@ -94,7 +94,7 @@ async function recycledId(seed: number, options: SceneOptions): Promise<readonly
   const found = codesOf(end).includes('NOT_OURS') ? [] : [`the recycled id was not noticed: ${failuresOf(end)}`];
   const { current, pending } = scene.world.vms.get(404)?.config ?? {};
   const isTouched = current?.size !== STRANGER.size || pending?.size !== 0;
-  return [...found, ...(isTouched ? ['the VM of another client was touched'] : []), ...scene.carelessness];
+  return [...found, ...(isTouched ? ['the VM of another client was touched'] : []), ...scene.wireViolations];
 }
 
 const STRANGER = new Map([

@@ -81,7 +81,7 @@ export function isPossible(kind: FaultKind, action: string): boolean {
   return !ON_CHANGES.has(kind) || scenario?.changes !== undefined;
 }
 
-/** Trouble that a run gets through by itself, without anybody's help. */
+/** Trouble that a run overcomes without help. */
 const SURVIVABLE: ReadonlySet<FaultKind> = new Set([
   'lock',
   'storage-lock',

@@ -1,4 +1,4 @@
-/** What somebody with a shell on the host does to a VM. */
+/** What an administrator with a shell on the host does to a VM. */
 import { ApiFault } from '../../../../src/simulator/http/response.ts';
 import { draftOf, saveConfig } from '../../../../src/simulator/vm/config/config-file.ts';
 import type { Vm } from '../../../../src/simulator/world/world.ts';

@@ -94,34 +94,34 @@ export async function worldComplaints(
   const names = ours.map(({ config }) => config.current.get('name') ?? '?').sort();
   if (JSON.stringify(names) !== JSON.stringify(wanted)) found.push(`VMs are ${names}, wanted ${wanted}`);
   for (const { address, fields } of stack.vms) {
-    const remembered = vms[address];
-    const vm = remembered && world.vms.get(remembered.vmid);
-    if (!remembered || !vm) {
+    const recorded = vms[address];
+    const vm = recorded && world.vms.get(recorded.vmid);
+    if (!recorded || !vm) {
       found.push(`${address} is not where the state says`);
       continue;
     }
     const { current } = vm.config;
-    if (propertyOf('smbios1', current.get('smbios1')).get('uuid') !== remembered.uuid)
+    if (propertyOf('smbios1', current.get('smbios1')).get('uuid') !== recorded.uuid)
       found.push(`${address}: other uuid`);
     if (current.has('lock')) found.push(`${address}: locked (${current.get('lock')})`);
     if (fields.power === 'running' && !vm.process) found.push(`${address} does not run`);
-    if (current.has('net0') && remembered.macs.net0 === undefined) found.push(`${address}: its MAC is not remembered`);
+    if (current.has('net0') && recorded.macs.net0 === undefined) found.push(`${address}: its MAC is not recorded`);
     for (const slot of changedMacs.get(address) ?? []) {
       if (fields.nics?.[slot]?.mac === undefined) found.push(`${address}: MAC of ${slot} changed`);
     }
-    for (const [slot, mac] of Object.entries(remembered.macs)) {
+    for (const [slot, mac] of Object.entries(recorded.macs)) {
       if (propertyOf(slot, current.get(slot)).get('macaddr') !== mac) found.push(`${address}: MAC of ${slot} changed`);
     }
     found.push(...wrongSizes(world, vm, fields).map((each) => `${address}: ${each}`));
     for (const key of current.keys()) if (key.startsWith('unused')) found.push(`${address}: ${key} left behind`);
-    const addresses = Object.values(remembered.addresses).flat();
+    const addresses = Object.values(recorded.addresses).flat();
     if (fields.guest === 'cloud-init' && fields.power === 'running' && addresses.length === 0) {
       found.push(`${address}: its address is not known`);
     }
   }
   found.push(...orphans(world).map((volume) => `orphan volume ${volume}`));
   if (JSON.stringify(strangersPicture(world, strangers)) !== before) found.push('something of others was touched');
-  found.push(...overlapping(world), ...scene.carelessness);
+  found.push(...overlapping(world), ...scene.wireViolations);
   if (await scene.isLockLeft()) found.push('the lock of the store is left');
   found.push(...(await leaks(scene)));
   return found;

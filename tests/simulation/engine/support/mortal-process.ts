@@ -1,8 +1,8 @@
-/** A process that can be killed at any of its points: from then on nothing of it goes on. */
+/** A process that can be killed at any of its points: from then on it does nothing more. */
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { Transport, WireRequest, WireResponse } from '../../../../src/base/transport.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
-import { lineOf } from './carelessness.ts';
+import { lineOf } from './wire-violations.ts';
 
 /** One run of the program, with everything that ends when it is killed: its requests, its writes, its waits. */
 export class MortalProcess {

@@ -1,7 +1,7 @@
 /**
  * The whole engine on a simulated cluster, in one process and on virtual time: a world, a stack file, a memory that survives
  * the death of a run, and a seed. A run can be killed at any of its points: each request before and after its effect, each
- * write to the store before and after it. From then on nothing of that run goes on.
+ * write to the store before and after it. From then on that run does nothing more.
  */
 import { createHash } from 'node:crypto';
 import type { Address } from '../../../../src/base/address.ts';
@@ -41,11 +41,11 @@ import { MemoryStore } from '../../../../src/state/memory-store.ts';
 import { recallState } from '../../../../src/state/recall.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
-import { carelessnessIn, type Exchange, lineOf } from './carelessness.ts';
 import { labWorld } from './lab-world.ts';
 import { MortalProcess } from './mortal-process.ts';
 import { type SharedStore, TEST } from './shared-stores.ts';
 import { unmetFields, unmetIn, type Values } from './unmet-fields.ts';
+import { type Exchange, lineOf, wireViolationsIn } from './wire-violations.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
 export const GUEST_PASSWORD = 'correct horse battery staple';
@@ -102,7 +102,7 @@ export class Scene {
   /** Everything the runs told about themselves. */
   readonly events: (RunEvent | Activity)[] = [];
   /** What was sent, in any run so far, without the precautions that are promised. */
-  readonly carelessness: string[] = [];
+  readonly wireViolations: string[] = [];
   /** Of the run under way or the last one: points passed so far, by name. */
   points: string[] = [];
   /** Set to kill the next run at this point, counted from 1. */
@@ -283,12 +283,12 @@ export class Scene {
     if (end.kind === 'killed' || this.#shared) this.abandonLock();
     const addresses = await this.#addresses(stack);
     const unmet = unmetFields(stack, addresses, secretsOf(stack));
-    this.carelessness.push(...carelessnessIn(this.#exchanges, unmetIn(unmet)));
+    this.wireViolations.push(...wireViolationsIn(this.#exchanges, unmetIn(unmet)));
     for (const { address, configs } of this.#compared) {
       const [vmid] = [...addresses].find(([, each]) => each === address) ?? [];
       const config = vmid === undefined ? undefined : configs.get(vmid);
       if (vmid === undefined || !config) continue;
-      this.carelessness.push(...unmet(vmid, config).map((each) => `${address} passed for compared though ${each}`));
+      this.wireViolations.push(...unmet(vmid, config).map((each) => `${address} passed for compared though ${each}`));
     }
     return end;
   }

@@ -83,7 +83,7 @@ function isWell(end: RunEnd): boolean {
 }
 
 /**
- * What needs an administrator: a backup that could not take its lock away again, because somebody held the file; and what a
+ * What needs an administrator: a backup that could not take its lock away again, because another client held the file; and what a
  * killed task left locked, for which our error names these commands: `qm unlock` and `qm destroy --purge`.
  */
 export function administer(scene: Pick<Scene, 'world'>): void {

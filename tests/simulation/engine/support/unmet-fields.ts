@@ -9,7 +9,7 @@ import { effectiveValues, observedOf } from '../../../../src/kinds/vm/observed.t
 import { printOwnership } from '../../../../src/kinds/vm/ownership.ts';
 import { seedPlace } from '../../../../src/kinds/vm/seed/seed-place.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
-import type { Unmet } from './carelessness.ts';
+import type { Unmet } from './wire-violations.ts';
 
 const MIB = 1024 * 1024;
 

@@ -121,7 +121,7 @@ export async function complaints(
   ];
 }
 
-/** Destroys everything the stack has brought, and says what is left. */
+/** Destroys everything the stack has created, and says what is left. */
 export async function complaintsAfterDestroy(
   scene: Scene,
   text: string,
@@ -155,13 +155,13 @@ function wrongNames(world: World, stack: ResolvedStack, retired: number | undefi
 }
 
 function standing(world: World, { vms }: StackState, address: string): Vm | string {
-  const remembered = vms[address];
-  const vm = remembered && world.vms.get(remembered.vmid);
-  if (!remembered || !vm) return `${address} is not where the state says`;
+  const recorded = vms[address];
+  const vm = recorded && world.vms.get(recorded.vmid);
+  if (!recorded || !vm) return `${address} is not where the state says`;
   const uuid = propertyOf('smbios1', vm.config.current.get('smbios1')).get('uuid');
-  if (uuid !== remembered.uuid) return `${address}: other uuid`;
-  if (remembered.phase !== 'complete') return `${address} is ${remembered.phase}`;
-  if (kindOf(address) === 'template' && !remembered.template?.finished) return `${address} is not finished`;
+  if (uuid !== recorded.uuid) return `${address}: other uuid`;
+  if (recorded.phase !== 'complete') return `${address} is ${recorded.phase}`;
+  if (kindOf(address) === 'template' && !recorded.template?.finished) return `${address} is not finished`;
   return vm;
 }
 
@@ -202,11 +202,11 @@ function wrongFiles(scene: Scene, stack: ResolvedStack, state: StackState, other
   );
   const wanted = [...images, ...seeds, ...others].sort();
   const actual = filesOf(world).filter((file) => !isOfOthers(file));
-  const remembered = Object.values(state.files).filter(({ incomplete }) => incomplete);
+  const recorded = Object.values(state.files).filter(({ incomplete }) => incomplete);
   return [
     ...actual.filter((file) => !wanted.includes(file) && !isNamed(scene, file)).map((file) => `${file} is left behind`),
     ...wanted.filter((file) => !actual.includes(file)).map((file) => `${file} is missing`),
-    ...remembered.map(({ volid }) => `${volid} is remembered as incomplete`),
+    ...recorded.map(({ volid }) => `${volid} is recorded as incomplete`),
   ];
 }
 
@@ -227,7 +227,7 @@ async function common(scene: Scene, before: string): Promise<string[]> {
     ...(strangersPicture(world) === before ? [] : ['something of others was touched']),
     // Transfers have no VM.
     ...overlapping(world).filter((each) => /^VM \d+ /.test(each)),
-    ...scene.carelessness,
+    ...scene.wireViolations,
     ...((await scene.isLockLeft()) ? ['the lock of the store is left'] : []),
   ];
 }

@@ -19,7 +19,7 @@ interface Tale {
   readonly texts: readonly string[];
 }
 
-/** Somebody may take an id first, so there must be others. */
+/** Another client may take an id first, so there must be others. */
 const withRanges = (text: string) =>
   text.replaceAll(/\bvmid: 9000/g, 'vmids: 9000-9039').replaceAll(/\bvmid: 10\d/g, 'vmids: 101-139');
 

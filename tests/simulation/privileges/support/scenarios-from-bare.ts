@@ -1,4 +1,4 @@
-/** What only a bare host asks for: images that come, templates that are made of them, documents of one's own. */
+/** What only a bare host needs: images, templates made from them, and custom cloud-init files. */
 import { isSince } from '../../../../src/base/values/release.ts';
 import type { WorldFile } from '../../../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../../../src/simulator/world/bare-world.ts';

@@ -121,7 +121,7 @@ const SCENARIOS_OF_VMS: readonly Scenario[] = [
       apply('is made', CLONED.replace('    vmid: 401\n', '')),
       {
         kind: 'apply',
-        name: 'is made anew',
+        name: 'is replaced',
         stack: stackOf(CLONED.replace('    vmid: 401\n', '')),
         options: { replace: ['vm.web'] },
       },

@@ -89,7 +89,7 @@ async function openSession(call: VmCall): Promise<AgentSession> {
  * waits longer than the ping may take concludes that the agent is not there.
  *
  * Rule [recorded guest-agent]: a ping that is waiting when the agent comes up is answered then, because QEMU keeps it until
- * somebody in the guest opens the channel. In the recording the first good answer came 1.6 s after its question.
+ * a program in the guest opens the channel. In the recording the first good answer came 1.6 s after its question.
  */
 async function ping(call: Call, vm: Vm): Promise<boolean> {
   const { clock } = call.runtime;

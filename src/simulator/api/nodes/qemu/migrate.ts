@@ -16,7 +16,7 @@ export const migrateRoutes: Routes = {
   'POST /nodes/{node}/qemu/{vmid}/migrate': migrate,
 };
 
-/** Rule [recorded migrate-refusals]: what stands in the way, for each of the other nodes. */
+/** Rule [recorded migrate-refusals]: what prevents a migration, for each of the other nodes. */
 function preconditions(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/migrate'>): Record<string, unknown> {
   const { world } = call.runtime;
   const vm = loadVm(world, call.node, call.params.vmid);

@@ -33,7 +33,7 @@ interface Seen {
 }
 
 /** Of the exchanges of one run. */
-export function carelessnessIn(exchanges: readonly Exchange[], unmet: Unmet): string[] {
+export function wireViolationsIn(exchanges: readonly Exchange[], unmet: Unmet): string[] {
   const found: string[] = [];
   const seen = new Map<string, Seen>();
   const of = (vmid: string) => {
