@@ -51,7 +51,7 @@ describe('the page on host preparation', () => {
     expect(rows.length).toBeGreaterThan(10);
     const folder = join(root, 'src');
     const checks = (await readdir(join(folder, 'engine/doctor/checks'))).filter((name) => !name.includes('.test.'));
-    const sources = [...checks.map((name) => `engine/doctor/checks/${name}`), 'kinds/vm/plan/checks.ts'];
+    const sources = [...checks.map((name) => `engine/doctor/checks/${name}`), 'kinds/vm/plan/checks/checks.ts'];
     const texts = await Promise.all(sources.map((name) => readFile(join(folder, name), 'utf8')));
     const wrong = rows.filter(([, check, words = '']) => {
       return !CHECKS.some((each) => each === check) || !texts.some((source) => source.includes(words));
