@@ -5,13 +5,16 @@
  * worth comparing between machines, the rates are not.
  *
  *   npm run bench [-- --json] [-- --only engine,command,provider,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
+ *   npm run bench -- --peer PATH
  *
+ * `--peer` measures our provider beside another one, whose executable is at PATH, and nothing else.
  * `--seconds` bounds a single measurement of rates and growth (0.7 by default, about half a minute in all).
  */
 import { parseArgs } from 'node:util';
 import { benchCommand } from './bench/command.ts';
 import { benchEngine } from './bench/engine.ts';
 import { benchGrowth } from './bench/growth.ts';
+import { benchPeer } from './bench/peer.ts';
 import { benchProvider } from './bench/provider.ts';
 import { benchProviderPlan } from './bench/provider-plan.ts';
 import { benchProviderStart } from './bench/provider-start.ts';
@@ -24,12 +27,14 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'engine,command,provider,rates,growth' },
     seconds: { type: 'string', default: '0.7' },
     sizes: { type: 'string', default: '1000,10000' },
+    peer: { type: 'string' },
   },
 });
 const budgetMs = Number(values.seconds) * 1000;
 const [small = 1_000, large = 10_000] = values.sizes.split(',').map(Number);
 
-const parts = new Set(values.only.split(','));
+const { peer } = values;
+const parts = new Set(peer === undefined ? values.only.split(',') : ['peer']);
 
 const say = (text: string) => {
   if (!values.json) console.log(text);
@@ -54,4 +59,5 @@ await part(
 );
 await part('rates', () => benchRates(budgetMs), printRates);
 await part('growth', () => benchGrowth({ small, large }, budgetMs), printGrowth);
+if (peer !== undefined) await part('peer', () => benchPeer(peer), printFigures);
 if (values.json) console.log(JSON.stringify(results, undefined, 2));
