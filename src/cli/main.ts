@@ -104,7 +104,7 @@ for (const stream of [process.stdout, process.stderr]) {
 process.on('uncaughtException', fail);
 process.on('unhandledRejection', fail);
 
-createProgram(run)
+createProgram(run, process.argv.slice(2))
   .parseAsync(process.argv)
   .catch((error: unknown) => {
     // Help and version end this way too, with code 0; commander has printed problems with arguments.

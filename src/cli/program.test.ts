@@ -17,7 +17,7 @@ async function parsed(...words: string[]): Promise<unknown> {
   let given: unknown;
   const program = createProgram(async (options) => {
     given = options;
-  });
+  }, words);
   await program.parseAsync(words, { from: 'user' });
   return given;
 }

@@ -147,6 +147,31 @@ describe('the package in an empty project', () => {
     expect(await readdir(empty)).toEqual([]);
   });
 
+  it('starts, whatever became of what it keeps between two starts', async (context) => {
+    if (unreachable) return context.skip(unreachable);
+    const command = join(project, 'node_modules', '.bin', 'proxwright');
+    const kept = join(project, 'node_modules', 'proxwright', 'dist', 'cli', 'compiled');
+    const help = await output(command, ['--help']);
+    const files = (await readdir(kept, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    expect(files.length).toBeGreaterThan(0);
+    const damages = [
+      () => Buffer.alloc(0),
+      () => Buffer.from('no longer what it was'),
+      (bytes: Buffer) => bytes.map((byte, at) => (at % 1000 === 500 ? byte ^ 0x41 : byte)),
+    ];
+    for (const damaged of damages) {
+      for (const { parentPath, name } of files) {
+        const path = join(parentPath, name);
+        await writeFile(path, damaged(await readFile(path)));
+      }
+      expect(await output(command, ['--help'])).toBe(help);
+    }
+    await rm(kept, { recursive: true });
+    await writeFile(kept, 'a file where the directory should be');
+    expect(await output(command, ['--help'])).toBe(help);
+    await rm(kept);
+  });
+
   it('says what to install for a state in PostgreSQL or S3', async (context) => {
     if (unreachable) return context.skip(unreachable);
     const stack = join(directory, 'shared');
@@ -190,9 +215,15 @@ async function pack(staging: string): Promise<string> {
   ensureBuilt();
   await mkdir(staging);
   const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
-  for (const name of ['package.json', 'README.md', 'LICENSE', ...manifest.files]) {
+  for (const name of [
+    'package.json',
+    'README.md',
+    'LICENSE',
+    ...manifest.files.filter((path) => !path.startsWith('!')),
+  ]) {
     // What is not written yet is missing in the package as well, which the test of its contents would show.
-    await cp(join(root, name), join(staging, name), { recursive: true }).catch(ignoreMissing);
+    const filter = (path: string) => !path.includes(join('dist', 'cli', 'compiled'));
+    await cp(join(root, name), join(staging, name), { recursive: true, filter }).catch(ignoreMissing);
   }
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json'], { cwd: staging });
   const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }];

@@ -12,28 +12,33 @@ import { TOKEN } from './requests.ts';
 const COMMAND = fileURLToPath(new URL('../../bin/proxwright.js', import.meta.url));
 const BUILT = fileURLToPath(new URL('../../dist/cli/main.cjs', import.meta.url));
 const PLAN_PROGRAM = fileURLToPath(new URL('./plan-memory.ts', import.meta.url));
-const STARTS = 15;
+const STACK = fileURLToPath(new URL('../../examples/ubuntu/stack.yaml', import.meta.url));
+const STARTS = 25;
 const MANY = 5_000;
 const MIB = 1024 ** 2;
 
 export async function benchCommand(): Promise<readonly Figure[]> {
-  return [startUp(), await planMemory()];
+  return [startUp(['--version'], 2), startUp(['--help'], 2), startUp(['validate', '-f', STACK], 3), await planMemory()];
 }
 
-/** Medians of starts in turn, so that both meet the same machine. */
-function startUp(): Figure {
-  const aim = '≤ 2 × node -e 0';
-  const figure = 'start-up of --version';
+/**
+ * Starts in turn, so that both meet the same machine. The fastest of each count: a busy machine only ever adds to a start, and not
+ * by the same share. What V8 compiles is kept after the first one, which is not counted.
+ */
+function startUp(args: readonly string[], limit: number): Figure {
+  const aim = `≤ ${limit} × node -e 0`;
+  const figure = `start-up of ${args[0]}`;
   if (!existsSync(BUILT)) return { figure, measured: 'not built: npm run build', aim, isMet: false };
-  const times = { bare: [] as number[], version: [] as number[] };
+  const firstMs = timed([COMMAND, ...args]);
+  const times = { bare: [] as number[], command: [] as number[] };
   for (let turn = 0; turn < STARTS; turn++) {
     times.bare.push(timed(['-e', '0']));
-    times.version.push(timed([COMMAND, '--version']));
+    times.command.push(timed([COMMAND, ...args]));
   }
-  const [bareMs, versionMs] = [median(times.bare), median(times.version)];
-  const ratio = versionMs / bareMs;
-  const measured = `${versionMs.toFixed(0)} ms = ${ratio.toFixed(2)} × ${bareMs.toFixed(0)} ms`;
-  return { figure, measured, aim, isMet: ratio <= 2 };
+  const [bareMs, commandMs] = [Math.min(...times.bare), Math.min(...times.command)];
+  const ratio = commandMs / bareMs;
+  const measured = `${commandMs.toFixed(0)} ms = ${ratio.toFixed(2)} × ${bareMs.toFixed(0)} ms (the first: ${firstMs.toFixed(0)} ms)`;
+  return { figure, measured, aim, isMet: ratio <= limit };
 }
 
 function timed(args: readonly string[]): number {
@@ -45,10 +50,6 @@ function timed(args: readonly string[]): number {
 
 /** Reading further certificates costs every node the same, which would flatter the ratio. */
 const { NODE_EXTRA_CA_CERTS: _, ...ENVIRONMENT } = process.env;
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
 
 /** In a process of its own: the simulated cluster is not part of what planning costs. */
 async function planMemory(): Promise<Figure> {

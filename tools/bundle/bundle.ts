@@ -4,9 +4,10 @@
  * is a handful of files, and nobody's dependencies differ from the ones that were tested.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild';
+import { lazyGroups } from './lazy-groups.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -50,19 +51,36 @@ const COMMON = {
   write: false,
 } as const satisfies BuildOptions;
 
+/**
+ * zod compiles a function for every object that it checks. That pays off after thousands of checks, and most commands do not last
+ * that long; a stack of 5,000 VMs takes as long either way.
+ */
+const uncompiledZod: Plugin = {
+  name: 'uncompiled-zod',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]core[\\/]core\.js$/ }, async ({ path }) => ({
+      contents: `${await readFile(path, 'utf8')}\nconfig({ jitless: true });`,
+    }));
+  },
+};
+
 export async function bundleCommand(directory: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
     ...COMMON,
-    entryPoints: { main: 'src/cli/main.ts' },
+    entryPoints: { command: 'src/cli/main.ts' },
     outdir: directory,
     outExtension: { '.js': '.cjs' },
+    // What V8 made of a file is kept under its name; see bin/compiled.js.
+    entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
     external: DRIVERS,
     define: { 'import.meta.url': OWN_ADDRESS },
-    plugins: [onlyUsedZod, commandsInGroups],
+    plugins: [onlyUsedZod, uncompiledZod, await lazyGroups()],
   });
   await mkdir(directory, { recursive: true });
   for (const { path, text } of outputFiles) await writeFile(path, await commonJs(text));
+  const entry = outputFiles.find(({ path }) => basename(path).startsWith('command-'));
+  await writeFile(join(directory, 'main.cjs'), `require('./${basename(entry?.path ?? '')}');\n`);
   return metafile;
 }
 
@@ -80,34 +98,6 @@ async function commonJs(text: string): Promise<string> {
   if (!code.includes(OWN_ADDRESS)) return code;
   return `const ${OWN_ADDRESS} = require('node:url').pathToFileURL(__filename).href;\n${code}`;
 }
-
-/** Loaded by themselves: those that need little, and those with the simulator. All others share most of their code anyway. */
-const BY_THEMSELVES = /[\\/](validate|init|completion|sim|demo)\.ts$/;
-
-/** A chunk for every command would make many small files of what several of them share, and reading files takes time. */
-const commandsInGroups: Plugin = {
-  name: 'commands-in-groups',
-  setup({ onResolve, onLoad }) {
-    const others = new Set<string>();
-    onResolve({ filter: /^\.\/commands\// }, async ({ kind, path, resolveDir }) => {
-      if (kind !== 'dynamic-import' || BY_THEMSELVES.test(path)) return undefined;
-      for (const list of ['command-list.ts', 'state-command.ts']) {
-        const text = await readFile(join(resolveDir, list), 'utf8');
-        for (const [, loaded = ''] of text.matchAll(/import\('(\.\/commands\/[^']+)'\)/g)) {
-          if (!BY_THEMSELVES.test(loaded)) others.add(loaded);
-        }
-      }
-      return { path: 'commands', namespace: 'grouped', pluginData: resolveDir };
-    });
-    onLoad({ filter: /.*/, namespace: 'grouped' }, ({ pluginData }) => ({
-      contents: [...others]
-        .sort()
-        .map((path) => `export * from '${path}';`)
-        .join('\n'),
-      resolveDir: pluginData as string, // given above
-    }));
-  },
-};
 
 export async function bundleLibrary(directory: string): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
