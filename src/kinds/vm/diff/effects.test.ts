@@ -123,9 +123,7 @@ describe('an impossible change', () => {
     expect(reason('ide2', 'none,media=cdrom', CLOUD_INIT)).toBe(
       'ide2 cannot change between disk, CD drive and cloud-init drive.',
     );
-    expect(reason('scsi0', DISK, 'other:vm-101-disk-0')).toBe(
-      'The volume of scsi0 would be replaced; Proxwright does not move disks.',
-    );
+    expect(reason('scsi0', DISK, 'other:vm-101-disk-0')).toBe('The volume of scsi0 would be replaced by another one.');
     const tpm = 'tank:vm-101-disk-4';
     expect(reason('tpmstate0', `${tpm},version=v2.0`, `${tpm},version=v1.2`)).toBe(
       'tpmstate0 cannot be changed after it has been created.',

@@ -115,7 +115,7 @@ function driveRefusal(change: KeyChange): string | undefined {
   if (old.kind === 'cloud-init' && desired.kind === 'cdrom') return running ? keepsCloudInitVolume(key) : undefined;
   if (old.kind !== desired.kind) return `${key} cannot change between disk, CD drive and cloud-init drive.`;
   if (old.kind === 'cdrom') return undefined;
-  if (old.file !== desired.file) return `The volume of ${key} would be replaced; Proxwright does not move disks.`;
+  if (old.file !== desired.file) return `The volume of ${key} would be replaced by another one.`;
   if (isFixedDrive(key) && changesWhatItIs(change)) return `${key} cannot be changed after it has been created.`;
   return (desired.sizeBytes ?? Infinity) < (old.sizeBytes ?? 0) ? `${key} cannot shrink.` : undefined;
 }
