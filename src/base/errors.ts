@@ -86,6 +86,7 @@ const CODES = {
   UNPACK_FAILED: { family: 'file', summary: 'Image cannot be unpacked' },
   // conflict: the cluster is not in the state that the plan observed
   PLAN_STALE: { family: 'conflict', summary: 'Plan is stale' },
+  PLAN_UNTRUSTED: { family: 'conflict', summary: 'Plan is not trusted' },
   VMID_TAKEN: { family: 'conflict', summary: 'VM id taken' },
   ADDRESS_TAKEN: { family: 'conflict', summary: 'Address in use' },
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },

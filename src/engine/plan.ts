@@ -223,6 +223,8 @@ export function fingerprintsOf({
   return {
     stack: fingerprint(KINDS.map((kind) => kind.declared(stack))),
     state: fingerprint([state.vms, state.files]),
+    ...(state.lineage !== undefined && { lineage: state.lineage }),
+    serial: state.serial,
     vms: Object.fromEntries(vms),
   };
 }

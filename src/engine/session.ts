@@ -10,8 +10,7 @@ import { advice, command } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
-import { isEmpty, type Plan } from '../kinds/change.ts';
-import { fingerprint } from '../kinds/fingerprint.ts';
+import { type Fingerprints, isEmpty, type Plan } from '../kinds/change.ts';
 import type { ImageSources } from '../kinds/image/steps.ts';
 import type { PlanOptions as KindPlanOptions, RelocateOptions } from '../kinds/kind.ts';
 import type { GuestRow, Observed } from '../kinds/observed.ts';
@@ -25,7 +24,7 @@ import { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { ReserveInput } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
-import { closeRun, JournalWriter, nextRunId, pruneRuns } from '../state/journal.ts';
+import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
 import { recallState, withLineage } from '../state/recall.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
@@ -38,6 +37,7 @@ import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
 import { type RunListener, RunMemory } from './run-memory.ts';
 import { type RunDeps, stepContext } from './run-step.ts';
+import { assertSameSteps, staleInputs, stalePlan } from './stale.ts';
 
 export interface SessionDeps {
   readonly pve: Pve;
@@ -280,24 +280,20 @@ export class Session {
     await writeState(this.#input.store, this.#memory.state);
   }
 
-  async #assertFresh(plan: Plan): Promise<void> {
-    const { stack, pve, signal } = this.#input;
-    const { secrets } = this.#input;
+  async #fingerprints(): Promise<Fingerprints> {
+    const { stack, pve, signal, secrets } = this.#input;
     this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
-    const now = fingerprintsOf({ stack, state: this.state, observed: this.#observed });
-    const changed = [
-      ...(now.stack === plan.fingerprints.stack ? [] : ['the stack file']),
-      ...(now.state === plan.fingerprints.state ? [] : ['the state']),
-      ...Object.keys({ ...now.vms, ...plan.fingerprints.vms }).filter(
-        (address) => now.vms[address] !== plan.fingerprints.vms[address],
-      ),
-    ];
-    if (changed.length === 0) return;
-    throw new ProxwrightError({
-      code: 'PLAN_STALE',
-      detail: `Since this plan was made, something else changed ${changed.join(', ')}.`,
-      hint: advice`Make a new plan to see both changes side by side: ${command('plan')}`,
-    });
+    return fingerprintsOf({ stack, state: this.state, observed: this.#observed });
+  }
+
+  async #assertFresh(given: Plan): Promise<void> {
+    const now = await this.#fingerprints();
+    const stale = staleInputs(given, now);
+    if (!stale) return;
+    // Only for the words: a plan that cannot be made today is stale as well.
+    const made = await this.plan({ ...given.options, checkPrivileges: false }).catch(() => undefined);
+    const runs = await runsSince(this.#input.store, Date.parse(given.createdAt)).catch(() => []);
+    throw stalePlan(given, stale, { now, fresh: made?.ok ? made.plan : undefined, runs });
   }
 
   /** What a dead run started is waited for or looked up; nothing is started twice. */
@@ -341,21 +337,6 @@ function assertPlanned(result: PlanResult): void {
     where: problem?.where,
     detail: `This plan cannot be made any more: ${problem?.detail ?? 'the cluster has changed.'}`,
     hint: problem?.hint ?? advice`Make a new plan: ${command('plan')}`,
-  });
-}
-
-/** A plan file can be edited, and a template or storage can change without a VM of the stack changing. */
-function assertSameSteps(given: Plan, made: Plan): void {
-  const stepsOf = ({ steps }: Plan) => new Map(steps.map((step) => [step.id, fingerprint(step)]));
-  const [before, now] = [stepsOf(given), stepsOf(made)];
-  const differing = [...given.steps, ...made.steps].filter(({ id }) => before.get(id) !== now.get(id));
-  const addresses = [...new Set(differing.map(({ address }) => address))];
-  const isReordered = given.steps.map(({ id }) => id).join() !== made.steps.map(({ id }) => id).join();
-  if (addresses.length === 0 && !isReordered) return;
-  throw new ProxwrightError({
-    code: 'PLAN_STALE',
-    detail: `${addresses.length > 0 ? `The steps for ${addresses.join(', ')} are` : 'The order of the steps is'} not what a new plan has: the plan file was edited, or what the VMs are made from has changed. Nothing was changed.`,
-    hint: advice`Make a new plan, and check it: ${command('plan')}`,
   });
 }
 

@@ -132,6 +132,10 @@ export interface PlannedWith {
 export interface Fingerprints {
   readonly stack: string;
   readonly state: string;
+  /** Of the state; absent before its first write. */
+  readonly lineage?: string;
+  /** Of the state. */
+  readonly serial?: number;
   /** Per VM: of its identity and configuration. */
   readonly vms: Readonly<Record<string, string>>;
 }

@@ -26,7 +26,8 @@ export function vmFingerprint(observed: ObservedVm | undefined): string {
   return fingerprint({ vmid, uuid, digest, node });
 }
 
-function canonicalJson(value: unknown): string {
+/** The same text for equal values, whatever the order of their keys. */
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
     if (part instanceof Map) return { map: [...part].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)) };
     if (part instanceof Set) return { set: [...part].map(String).sort() };

@@ -32,6 +32,7 @@ const SECRETS = [
   'PM_PASS',
   'PM_OTP',
   'PROXMOX_VE_ADMIN_TOKEN',
+  'PROXWRIGHT_PLAN_KEY',
 ] as const;
 
 /** Also those that the configuration hides. Of a token, only the part after its id is secret. */

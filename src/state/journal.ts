@@ -203,6 +203,20 @@ export async function unfinishedRuns(store: StateStore): Promise<RunJournal[]> {
   return (await readRuns(store)).filter(({ events }) => events.at(-1)?.event !== 'runEnded');
 }
 
+const SHOWN_RUNS = 3;
+
+/** The last runs that began since: `20260101T120000Z-1a2b3c (apply by alice)`. */
+export async function runsSince(store: StateStore, at: Instant): Promise<string[]> {
+  const ids = (await listRuns(store)).filter((id) => id >= timeName(at)).slice(-SHOWN_RUNS);
+  return Promise.all(
+    ids.map(async (id) => {
+      const [first] = (await readRun(store, id)).events;
+      if (first?.event !== 'runStarted') return id;
+      return `${id} (${first.command} by ${first.source?.ci?.user ?? first.who})`;
+    }),
+  );
+}
+
 /** Of one run, so that a long history does not hold up the end of an apply. */
 const MOST_PRUNED = 50;
 
@@ -250,13 +264,17 @@ const DIGITS = 6;
  * sort after those of all earlier runs, also if two start within one second.
  */
 export async function nextRunId(store: StateStore, now: Instant, random: Random): Promise<string> {
-  const time = new Date(now)
+  const name = `${timeName(now)}-${randomHex(random.fork('run'), DIGITS)}`;
+  const last = (await listRuns(store)).at(-1);
+  return last === undefined || last < name ? name : successor(last);
+}
+
+/** The beginning of the name of a run that starts then. */
+function timeName(at: Instant): string {
+  return new Date(at)
     .toISOString()
     .replace(/[-:]/g, '')
     .replace(/\.\d+Z$/, 'Z');
-  const name = `${time}-${randomHex(random.fork('run'), DIGITS)}`;
-  const last = (await listRuns(store)).at(-1);
-  return last === undefined || last < name ? name : successor(last);
 }
 
 /** The same time with the next number, and one more digit if the digits run out. */

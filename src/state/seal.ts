@@ -1,8 +1,11 @@
 /**
- * Checksums of what Proxwright writes and reads back: state, journal lines and plan files. They find damage, not forgery.
+ * Checksums of what Proxwright writes and reads back: state, journal lines and plan files. They find damage, not forgery;
+ * for that, a plan file can be signed.
  * What older versions wrote has none and is accepted; the strict schemas behind refuse a checksum whose own name is damaged.
  */
-import { fingerprint } from '../kinds/fingerprint.ts';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Secret } from '../base/secret.ts';
+import { canonicalJson, fingerprint } from '../kinds/fingerprint.ts';
 
 /** Of JSON values; the order of keys and the layout of the text do not matter. */
 export function checksumOf(content: unknown): string {
@@ -21,4 +24,27 @@ export function sealed(raw: unknown): Sealed {
   if (typeof raw !== 'object' || raw === null || !('checksum' in raw)) return { content: raw, isSound: true };
   const { checksum, ...content } = raw;
   return { content, isSound: checksum === checksumOf(content) };
+}
+
+const ALGORITHM = 'hmac-sha256';
+
+/** Says that whoever wrote the content has the key. `purpose` keeps a signature from being valid for anything else. */
+export function signatureOf(content: unknown, purpose: string, key: Secret): string {
+  const digest = createHmac('sha256', key.reveal())
+    .update(`${purpose}\n${canonicalJson(content)}`)
+    .digest('hex');
+  return `${ALGORITHM}:${digest}`;
+}
+
+export function isSignedBy(signature: string, content: unknown, purpose: string, key: Secret): boolean {
+  const [given, right] = [Buffer.from(signature), Buffer.from(signatureOf(content, purpose, key))];
+  return given.length === right.length && timingSafeEqual(given, right);
+}
+
+/** The same value with its keys in one order, so that equal values are written as equal text. */
+export function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, entry]) => [key, inOrder(entry)]));
 }

@@ -4,7 +4,7 @@ import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { parseJson, safeJson } from '../base/text/safe-text.ts';
 import { emptyState, STATE_VERSION, type StackState, stackStateSchema } from '../kinds/recorded.ts';
-import { checksumOf, sealed } from './seal.ts';
+import { checksumOf, inOrder, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';
 
 export const STATE_FILE = 'state.json';
@@ -112,13 +112,6 @@ export function printState({ version, stack, lineage, serial, vms, files }: Stac
   const others = Object.keys(files).length > 0 && { files: inOrder(files) };
   const content = { version, stack, ...(lineage !== undefined && { lineage }), serial, vms: inOrder(vms), ...others };
   return `${safeJson({ ...content, checksum: checksumOf(content) }, 2)}\n`;
-}
-
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, entry]) => [key, inOrder(entry)]));
 }
 
 async function keepBackup(store: StateStore, serial: number, text: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** Plans and runs: a saved plan is executed only if a new plan has the same steps, and each executed plan is one run. */
 import { describe, expect, it } from 'vitest';
+import type { ProxwrightError } from '../../src/base/errors.ts';
 import { describeRun } from '../../src/engine/index.ts';
 import type { Plan } from '../../src/kinds/change.ts';
 import { readRuns } from '../../src/state/journal.ts';
@@ -98,6 +99,85 @@ describe('a saved plan', () => {
       if (!result.ok) throw new Error('no plan');
       await applySaved(lab, saved(result.plan));
       expect((await lab.state()).vms['vm.web']?.uuid).not.toBe(uuid);
+    });
+  });
+});
+
+describe('the refusal of a stale plan', () => {
+  const CHANGED = stackOf(`
+defaults: { node: pve1, clone: { template: ubuntu-24.04 }, power: stopped }
+vms:
+  web: { name: web, vmid: 401, memory: 8GiB }
+  db: { name: db, vmid: 402, memory: 4GiB }
+`);
+  const refusal = async (lab: StackScene, plan: Plan, stack = STACK): Promise<string> => {
+    const session = await lab.session(stack);
+    try {
+      const error = await session.execute(plan).catch((each: unknown) => each);
+      expect(error).toMatchObject({ code: 'PLAN_STALE' });
+      return (error as ProxwrightError).diagnostic.detail;
+    } finally {
+      await session.close();
+    }
+  };
+
+  it('names the field that another client changed, with its value then and now', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await lab.apply(STACK);
+      const plan = saved(await lab.plan(CHANGED));
+      lab.edit(401, 'memory', '2048');
+      lab.edit(402, 'cores', '7');
+      expect((await refusal(lab, plan, CHANGED)).split('\n').slice(1)).toEqual([
+        '- vm.web: memory was 4GiB and is 2GiB now',
+        '- vm.db: a field that the file does not set',
+      ]);
+    });
+  });
+
+  it('names what the file says now', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await lab.apply(STACK);
+      const plan = saved(await lab.plan(STACK));
+      expect((await refusal(lab, plan, CHANGED)).split('\n').slice(1)).toEqual([
+        '- the stack file or its variables',
+        '- vm.web: the file now sets memory to 8GiB',
+        '- vm.web: the plan says "none", and a new one says "update"',
+      ]);
+    });
+  });
+
+  it('names a VM that is gone', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await lab.apply(STACK);
+      const plan = saved(await lab.plan(CHANGED));
+      lab.simulator.runtime.world.vms.delete(401);
+      expect(await refusal(lab, plan, CHANGED)).toContain('- vm.web: it no longer exists');
+    });
+  });
+
+  it('names the runs since, and who started them', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      const plan = saved(await lab.plan(STACK));
+      await lab.apply(STACK);
+      const detail = await refusal(lab, plan);
+      expect(detail).toMatch(
+        /- the state: it is at serial [1-9]\d*, .* at serial 0; runs since: \S+ \(apply by operator\)/,
+      );
+      expect(detail).toContain('- vm.web: it exists now');
+    });
+  });
+
+  it('says that the plan was made from another state', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      await lab.apply(STACK);
+      const plan = saved(await lab.plan(CHANGED));
+      const other = { ...plan, fingerprints: { ...plan.fingerprints, lineage: 'another' } };
+      expect(await refusal(lab, other, CHANGED)).toContain('the state is another one');
     });
   });
 });
