@@ -131,6 +131,8 @@ export interface HoldInput {
   readonly pool?: string;
   /** The name of the VM whose disks it holds. */
   readonly of: string;
+  /** Its id; any free one if it is not given, or taken by then. */
+  readonly planned?: number;
 }
 
 export interface HandOverInput {

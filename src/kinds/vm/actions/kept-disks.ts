@@ -23,11 +23,12 @@ export function besideHolder(context: ActionContext): ActionContext {
   return context.beside(keptAddress(context.address));
 }
 
-export const holdDisks: Action<HoldInput> = async (context, { node, name, pool, of }) => {
+export const holdDisks: Action<HoldInput> = async (context, { node, name, pool, of, planned }) => {
   const holder = besideHolder(context);
   await forgetIfGone(context, holder);
   const desired = holderConfig(of);
-  await createVm(holder, { node, name, ...(pool !== undefined && { pool }), desired });
+  const choice = { ...(pool !== undefined && { pool }), ...(planned !== undefined && { planned }) };
+  await createVm(holder, { node, name, ...choice, desired });
   const { holds } = knownVm(holder);
   if (!holds) await holder.learn({ holds: { name: of, volumes: {} } });
   // Its line gets the uuid that only now is known; one that is used again may have lost its protection.

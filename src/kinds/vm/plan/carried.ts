@@ -6,7 +6,7 @@
 import { type Address, keptAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { advice, command, type Hint, setting } from '../../../base/hint.ts';
+import { advice, type Hint, setting } from '../../../base/hint.ts';
 import { printByteSize } from '../../../base/values/units.ts';
 import { parseBootOrder } from '../../../pve/wire/index.ts';
 import type { PlanContext } from '../../kind.ts';
@@ -107,7 +107,7 @@ function carryProblems(
   slots: readonly string[],
   { storages }: Pick<Observed, 'storages'>,
 ): Diagnostic[] {
-  const { boot, node } = vm.fields;
+  const { boot } = vm.fields;
   const rows = storages.get(actual.node);
   const order = parseBootOrder(actual.current.get('boot'));
   const booted = order?.kind === 'order' ? order.devices : [];
@@ -115,16 +115,6 @@ function carryProblems(
     const storage = storageOf(parseDrive(slot, actual.current.get(slot) ?? ''));
     const type = rows?.ok ? rows.value.find((each) => each.storage === storage)?.type : undefined;
     const found: Diagnostic[] = [];
-    if (node !== actual.node) {
-      found.push(
-        refusal(
-          vm,
-          slot,
-          `${slot} is kept and on ${actual.node}, and the new VM would be on ${node}. Disks change hands within a node only`,
-          advice`Move the VM first (${command('apply')} without a replacement migrates it), then replace it.`,
-        ),
-      );
-    }
     if (type !== undefined && CANNOT_RENAME.has(type)) {
       found.push(
         refusal(
@@ -189,8 +179,8 @@ export function slotProblems(
             refusal(
               vm,
               slot,
-              `The kept disks of ${vm.address} are on ${node}, and the VM is on ${place}. Disks change hands within a node only`,
-              advice`Let the VM be where its disks are: ${setting('node', node)}.`,
+              `The kept disks of ${vm.address} are on ${node}, and the VM would get them on ${place}. Disks change hands within a node only`,
+              advice`Leave the VM on its node for now (${setting('node', node)}); once it has its disks, a later apply can move it.`,
             ),
           )),
   ];
@@ -226,7 +216,7 @@ function handOverInput(vm: ResolvedVm, slot: string, text: string): HandOverInpu
 
 const poolOf = ({ fields: { pool } }: ResolvedVm) => (pool === undefined ? {} : { pool });
 
-interface Replaced extends Pick<PlanContext, 'observed' | 'options'> {
+interface Replaced extends Pick<PlanContext, 'observed' | 'options' | 'ids'> {
   readonly recorded: VmRecord;
   readonly observedVm: ObservedVm | undefined;
 }
@@ -241,7 +231,7 @@ interface Replacement {
 
 /** How the old VM goes, and its kept disks stay. `held`: what an earlier run has handed over already. */
 export function carriedThrough(vm: ResolvedVm, replaced: Replaced, held: Carried | undefined): Replacement {
-  const { recorded, observedVm, observed, options } = replaced;
+  const { recorded, observedVm, observed, options, ids } = replaced;
   const { address } = vm;
   const keeping = { address, vm, recorded, observedVm, destroyData: options.destroyData ?? [], carried: held?.slots };
   const actual = observedVm?.kind === 'present' ? observedVm.vm : undefined;
@@ -251,11 +241,13 @@ export function carriedThrough(vm: ResolvedVm, replaced: Replaced, held: Carried
   }
   const drives = new Map([...given, ...(held?.drives ?? [])]);
   const { name } = vm.fields;
+  const planned = held ? undefined : ids.spare(vm, keptAddress(address));
+  const holder = { node: actual.node, name: holderName(name), of: name, ...(planned !== undefined && { planned }) };
   return {
     carried: { drives, node: actual.node, slots: new Set(drives.keys()) },
     problems: carryProblems(vm, actual, [...given.keys()], observed),
     steps: [
-      vmStep(address, 'vm.hold', { node: actual.node, name: holderName(name), of: name, ...poolOf(vm) }),
+      vmStep(address, 'vm.hold', { ...holder, ...poolOf(vm) }),
       vmStep(address, 'vm.stop', { how: 'shutdown', forNow: true }),
       ...[...given].map(([slot, text]) =>
         vmStep(address, 'vm.give-disk', handOverInput(vm, slot, text), { part: slot }),

@@ -218,18 +218,16 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     return renamed(vm, context, planVm({ ...common, recorded, carried: held }, findings));
   }
   const replacement = carriedThrough(vm, { ...context, recorded, observedVm }, held);
-  findings.problems.push(...replacement.problems);
-  const made =
-    findings.problems.length > before
-      ? undefined
-      : planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried: replacement.carried }, findings);
-  if (!made) return undefined;
+  const { carried } = replacement;
+  const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried }, findings);
+  if (made) findings.problems.push(...replacement.problems);
+  if (!made || findings.problems.length > before) return undefined;
   const change = {
     ...made.change,
     kind: 'replace' as const,
     vmid: recorded.vmid,
     reason: `${replaceReason(vm, context)}${newId(made.change.vmid, recorded.vmid)}`,
-    ...destroyed(observedVm, replacement.carried?.slots),
+    ...destroyed(observedVm, carried?.slots),
   };
   return renamed(vm, context, { change, steps: chained([...replacement.steps, ...made.steps]) });
 }

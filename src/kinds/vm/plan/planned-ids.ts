@@ -51,6 +51,15 @@ export class PlannedIds {
     return chosen ?? (vm.vmids ? 'none' : undefined);
   }
 
+  /** An ID of the VM's range that nothing else will need, for a VM that exists for a while; undefined if there is none. */
+  spare(vm: ResolvedVm, holder: string): number | undefined {
+    const found = vm.vmids?.findLast(
+      (id) => !this.#preferred.has(id) && !this.#holders.has(id) && this.#isFree(id, vm),
+    );
+    if (found !== undefined) this.#holders.set(found, holder);
+    return found;
+  }
+
   /** Ranges with too few free IDs, each once. */
   problems(): Diagnostic[] {
     return [...this.#exhausted.values()].flatMap((vms) => {

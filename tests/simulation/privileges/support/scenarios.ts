@@ -53,6 +53,15 @@ const CREATED = `  box:
     boot: [scsi0]
 `;
 
+const WITH_DATA = `  db:
+    name: db
+    node: pve1
+    pool: lab
+    power: stopped
+    clone: { template: ubuntu-24.04, storage: nfs }
+    disks: { scsi1: { storage: local-lvm, size: 1GiB, keep: true } }
+`;
+
 const MAPPED = `  gpu:
     name: gpu
     vmid: 401
@@ -103,6 +112,13 @@ const SCENARIOS_OF_VMS: readonly Scenario[] = [
     phases: [
       apply('is made', STILL),
       { ...apply('is forgotten and made again', STILL), outside: (world) => remove(world, 401) },
+    ],
+  },
+  {
+    name: 'a VM with a kept disk',
+    phases: [
+      apply('is made', WITH_DATA),
+      { ...apply('is replaced and gets it back', WITH_DATA), options: { replace: ['vm.db'] } },
     ],
   },
   { name: 'a VM created from an image', phases: [apply('is made', CREATED), destroy('is destroyed', CREATED)] },
