@@ -157,7 +157,11 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     },
   },
   'vm.start': { needs: power(POWER) },
-  'vm.stop': { needs: power(POWER) },
+  // One that is off already is only looked at.
+  'vm.stop': {
+    needs: (input, before, around) =>
+      before.vm.running || before.hidden ? power(POWER)(input, before, around) : [look(before.paths)],
+  },
   'vm.restart': { needs: power({ field: 'restart' }) },
   'vm.ha': { needs: (_, { paths }) => [look(paths), need('Sys.Console', on('/'), { field: 'ha' })] },
   'vm.destroy': {
