@@ -30,6 +30,7 @@ export const HINT_COMMANDS = [
   'output',
   'permissions',
   'plan',
+  'rebalance',
   'runs',
   'state backup',
   'state forget',

@@ -72,6 +72,16 @@ export const RETRIES = {
   },
   /** Observing a file in a storage again, for the same reasons. */
   fileRound: { name: 'fileRound', counts: isUnsettled, attempts: 6, budgetMs: UNBOUNDED, ...AT_ONCE },
+  /** An HA rule before the HA manager has written down its nodes, which it does some seconds after the first resource. */
+  haManager: {
+    name: 'haManager',
+    counts: (error) => hasCode(error, 'PARAMETER_REJECTED'),
+    attempts: UNBOUNDED,
+    firstMs: 2_000,
+    maxMs: 10_000,
+    budgetMs: 180_000,
+    spread: 0.2,
+  },
   /** Creating a VM: with another id, or with the same request if the last one had no effect. */
   make: { name: 'make', counts: () => true, attempts: 20, budgetMs: UNBOUNDED, ...AT_ONCE },
   /** The status of a task: consecutive responses that make no sense. The polling sets the pauses. */

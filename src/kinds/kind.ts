@@ -50,6 +50,8 @@ export interface KindWords {
   readonly verbs?: Partial<Record<ChangeKind, string>>;
   /** Lines of a plan about a step that belongs to no change, such as a mapping that several VMs share. */
   readonly describeStep?: (step: Step, users: readonly Address[]) => readonly string[];
+  /** What such a step does to what it is about; a creation unless stated. */
+  readonly changeOf?: (step: Step) => ChangeKind | undefined;
   /** Names those steps in the totals of a plan. */
   readonly countSteps?: (count: number) => string;
 }

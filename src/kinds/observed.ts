@@ -1,6 +1,6 @@
 /** What the cluster reports about the resources of a stack: plain data, the third input of a plan. */
 import type { Address } from '../base/address.ts';
-import type { HaResource, Permissions } from '../pve/index.ts';
+import type { HaResource, HaRule, Permissions } from '../pve/index.ts';
 import type { PciHardware } from './pci-mapping/mapping.ts';
 import type { ResolvedImage } from './stack.ts';
 import type { HeldLock } from './vm/lock.ts';
@@ -34,6 +34,8 @@ export interface Observed {
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
   readonly ha?: Readable<ReadonlyMap<number, HaResource>>;
+  /** All HA rules of the cluster; read only where the stack or its state mentions `ha`, and from Proxmox VE 9 on. */
+  readonly haRules?: Readable<readonly HaRule[]>;
   /** Directory mappings; read only where a VM shares a directory. */
   readonly directories?: DirectoryMappings;
   /** What is needed to create mappings; read only if the stack names a device without one. */

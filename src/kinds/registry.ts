@@ -1,6 +1,7 @@
 /** The kinds there are. Adding one is its folder and a line here. */
 import { kindOf } from '../base/address.ts';
 import type { Label } from './action.ts';
+import { haRuleKind } from './ha-rule/kind.ts';
 import { imageKind } from './image/kind.ts';
 import type { AnyAction, Kind } from './kind.ts';
 import { pciMappingKind } from './pci-mapping/kind.ts';
@@ -8,10 +9,10 @@ import { templateKind } from './template/kind.ts';
 import { vmKind } from './vm/kind.ts';
 
 /** A kind is shown and created after the kinds it depends on, and destroyed before them. */
-export const KINDS: readonly Kind[] = [imageKind, pciMappingKind, templateKind, vmKind];
+export const KINDS: readonly Kind[] = [imageKind, pciMappingKind, templateKind, vmKind, haRuleKind];
 
-/** VMs are planned with the templates as they will be; images and mappings are planned by what machines use. */
-export const PLANNING_ORDER: readonly Kind[] = [templateKind, vmKind, imageKind, pciMappingKind];
+/** VMs are planned with the templates as they will be; images, mappings and HA rules by what machines use and are. */
+export const PLANNING_ORDER: readonly Kind[] = [templateKind, vmKind, imageKind, pciMappingKind, haRuleKind];
 
 /** Kinds that a plain `destroy` removes; others may be used by other stacks and are removed only on request. */
 export const DESTROYED_BY_DEFAULT: ReadonlySet<Kind> = new Set([vmKind]);

@@ -31,6 +31,8 @@ export interface Zone {
 export interface VmPlacement {
   readonly nodes: 'all' | readonly string[];
   readonly rules: PlacementRules;
+  /** No HA rules are kept for it. */
+  readonly haRules?: false;
 }
 
 /** Where to find a secret; never the secret itself. */

@@ -12,6 +12,9 @@ export type {
   HaResource,
   HaResourceParams,
   HaResources,
+  HaRule,
+  HaRuleParams,
+  HaRules,
   Mappings,
 } from './api/cluster.ts';
 export type {

@@ -331,6 +331,11 @@ export const placementKeysSchema = z.strictObject({
         effect: 'creation',
       }),
       apart_from: ours(names.optional(), 'Groups that must not be on the same node.', { effect: 'creation' }),
+      ha_rules: ours(
+        z.boolean().optional(),
+        'For VMs with `ha`: keep HA rules of Proxmox VE 9 that a failover follows, too. Default: true.',
+        { effect: 'live' },
+      ),
     })
     .describe('How the plan chooses among `nodes`.')
     .optional(),

@@ -117,7 +117,9 @@ function stepsWithoutChange({ steps, changes }: Plan): Step[] {
 function renderStep(step: Step, plan: Plan, paint: Paint): string[] {
   const users = plan.steps.flatMap(({ needs, address }) => (needs.includes(step.id) ? [address] : []));
   const [title = '', ...rest] = KINDS.flatMap(({ words }) => words.describeStep?.(step, users) ?? []);
-  return [`${paint('green', `+ ${step.address}`)}  ${title}`, ...rest.map((line) => paint('dim', `    ${line}`))];
+  const [kind = 'create'] = KINDS.flatMap(({ words }) => words.changeOf?.(step) ?? []);
+  const [mark, , style] = MARKS[kind];
+  return [`${paint(style, `${mark} ${step.address}`)}  ${title}`, ...rest.map((line) => paint('dim', `    ${line}`))];
 }
 
 function isWorthShowing({ kind, unmanaged, restartPending, notes = [], outside = [] }: Change): boolean {

@@ -1,11 +1,11 @@
-/** `/cluster`: guests, nodes and options of the whole cluster, its HA resources and its device mappings. */
+/** `/cluster`: guests, nodes and options of the whole cluster, its HA resources and rules, and its device mappings. */
 
 import { z } from 'zod';
 import type { CallOptions } from '../exchange.ts';
 import { apiPath } from '../path.ts';
 import type { Api } from '../request.ts';
 import type { Vmid } from '../wire/ids.ts';
-import { anything, flag, maybe, numeric, text, vmidShape } from './shapes.ts';
+import { anything, commaList, flag, maybe, numeric, text, vmidShape } from './shapes.ts';
 
 const resourceSchema = z.looseObject({
   id: z.string(),
@@ -45,12 +45,14 @@ export type ClusterOptions = z.output<typeof optionsSchema>;
 
 export class Cluster {
   readonly ha: HaResources;
+  readonly haRules: HaRules;
   readonly mapping: Mappings;
   readonly #api: Api;
 
   constructor(api: Api) {
     this.#api = api;
     this.ha = new HaResources(api);
+    this.haRules = new HaRules(api);
     this.mapping = new Mappings(api);
   }
 
@@ -117,6 +119,11 @@ export class HaResources {
     return this.#api.get(apiPath`/cluster/ha/resources`, haResourcesSchema, { type: 'vm' }, options);
   }
 
+  /** Also containers. */
+  listAll(options?: CallOptions): Promise<HaResource[]> {
+    return this.#api.get(apiPath`/cluster/ha/resources`, haResourcesSchema, {}, options);
+  }
+
   create(vmid: number, params: HaResourceParams = {}, options?: CallOptions): Promise<void> {
     return this.#api.post(apiPath`/cluster/ha/resources`, anything, { sid: `vm:${vmid}`, ...params }, options);
   }
@@ -132,6 +139,77 @@ export class HaResources {
   delete(vmid: number, options?: CallOptions): Promise<void> {
     return this.#api.delete(apiPath`/cluster/ha/resources/${`vm:${vmid}`}`, anything, {}, options);
   }
+}
+
+const haRuleSchema = z.looseObject({
+  rule: z.string(),
+  type: z.string(),
+  /** `vm:101`. */
+  resources: commaList,
+  /** Of a node affinity: `pve1`, or `pve1:2` with a priority. */
+  nodes: maybe(commaList),
+  strict: maybe(flag),
+  /** Of a resource affinity: `positive` or `negative`. */
+  affinity: maybe(z.string()),
+  disable: maybe(flag),
+  comment: maybe(text),
+  /** Covers all rules together. */
+  digest: maybe(z.string()),
+});
+const haRulesSchema = z.array(haRuleSchema);
+export type HaRule = z.output<typeof haRuleSchema>;
+
+export interface HaRuleParams {
+  readonly resources: readonly string[];
+  readonly nodes?: readonly string[] | undefined;
+  readonly strict?: boolean | undefined;
+  readonly affinity?: 'positive' | 'negative' | undefined;
+}
+
+/**
+ * `/cluster/ha/rules`: which nodes HA resources run on, and which of them stay together or apart. Since 9.0. The order in
+ * which the server lists rules means nothing.
+ */
+export class HaRules {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  list(options?: CallOptions): Promise<HaRule[]> {
+    return this.#api.get(apiPath`/cluster/ha/rules`, haRulesSchema, {}, options);
+  }
+
+  create(
+    rule: string,
+    params: HaRuleParams & { readonly type: string; readonly comment?: string | undefined },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#api.post(apiPath`/cluster/ha/rules`, anything, { rule, ...onWire(params) }, options);
+  }
+
+  /** `type` is that of the rule. Only `delete: 'disable'` enables a rule again: `disable=0` does nothing. */
+  update(
+    rule: string,
+    params: HaRuleParams & {
+      readonly type: string;
+      readonly delete?: 'disable' | undefined;
+      readonly digest?: string | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<void> {
+    return this.#api.put(apiPath`/cluster/ha/rules/${rule}`, anything, onWire(params), options);
+  }
+
+  /** Succeeds also if there is no such rule. */
+  delete(rule: string, options?: CallOptions): Promise<void> {
+    return this.#api.delete(apiPath`/cluster/ha/rules/${rule}`, anything, {}, options);
+  }
+}
+
+function onWire<Params extends HaRuleParams>({ resources, nodes, ...others }: Params) {
+  return { ...others, resources: resources.join(','), ...(nodes && { nodes: nodes.join(',') }) };
 }
 
 const mappingSchema = z.looseObject({

@@ -28,7 +28,7 @@ const PREFIXES = [
   'hotplug problem - ',
   String.raw`can't add VM \d+ to pool '[^']*': `,
   String.raw`access permissions cleanup for VM \d+ failed: `,
-  '(?:create|delete|update) (?:pools?|user|role|hardware mapping|resource|resources config) failed: ',
+  '(?:create|delete|update) (?:pools?|user|role|hardware mapping|resource|resources config|ha rule|HA rules) failed: ',
   '(?:ide|sata|scsi|virtio)\\d+ - ',
   'import failed: ',
 ].join('|');

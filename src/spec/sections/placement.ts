@@ -56,6 +56,7 @@ function placementOf(value: NonNullable<ReturnType<typeof placementKeysSchema.pa
     max_per_node: maxPerNode,
     keep_free: keepFree,
     apart_from: apart = [],
+    ha_rules: haRules = true,
   } = placement;
   return {
     nodes,
@@ -66,6 +67,7 @@ function placementOf(value: NonNullable<ReturnType<typeof placementKeysSchema.pa
       ...(keepFree !== undefined && { keepFree }),
       apartFrom: typeof apart === 'string' ? [apart] : apart,
     },
+    ...(!haRules && { haRules }),
   };
 }
 

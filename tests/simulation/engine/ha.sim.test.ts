@@ -126,14 +126,14 @@ describe('ha', () => {
     expect(scene.tasks('hastop')).toEqual([]);
   });
 
-  it('costs one read for a whole stack, and none if no VM mentions it', async () => {
+  it('costs one read of resources and one of rules for a whole stack, and none if no VM mentions it', async () => {
     const reads = (scene: Scene) =>
       scene.requests.filter(({ method, target }) => method === 'GET' && target.includes('/cluster/ha/'));
     const scene = new Scene();
     await scene.apply(stack(''));
     expect(reads(scene)).toEqual([]);
     await scene.plan(MANAGED);
-    expect(reads(scene)).toHaveLength(1);
+    expect(reads(scene)).toHaveLength(2);
   });
 
   it('has no groups on Proxmox VE 9', async () => {

@@ -7,7 +7,7 @@
 import { kindOf } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { advice, command } from '../../../../base/hint.ts';
+import { advice, command, setting } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { shellWord } from '../../../../base/text/shell.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
@@ -91,7 +91,7 @@ function checkHaGroup(vm: ResolvedVm, observed: Observed, { problems }: Findings
       code: 'BAD_VALUE',
       where: whereOf(vm, 'ha.group'),
       detail: `Proxmox VE ${observed.version.version} has no HA groups: rules replaced them.`,
-      hint: `Remove group, and name vm:<id> in a node affinity rule: ha-manager rules add node-affinity ${shellWord(ha.group)} --resources vm:<id> --nodes <nodes>`,
+      hint: advice`Remove "group", and name its nodes: ${setting('nodes', ['…'])} instead of "node". Proxwright then keeps a node affinity rule for the VM.`,
     }).diagnostic,
   );
 }
