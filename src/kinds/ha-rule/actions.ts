@@ -5,7 +5,7 @@
 import type { Address } from '../../base/address.ts';
 import { hasCode, ProxwrightError } from '../../base/errors.ts';
 import { Attempts, RETRIES } from '../../base/retry.ts';
-import { printDuration } from '../../base/units.ts';
+import { printDuration } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { inRounds, type RoundEnd } from '../vm/actions/look.ts';

@@ -1,5 +1,5 @@
 /** HA rules keep a failover to what `placement` says. They are derived from the VMs of a stack and recorded nowhere. */
-import { counted } from '../../base/units.ts';
+import { counted } from '../../base/values/units.ts';
 import type { Kind, NeedsContext, StepNeeds } from '../kind.ts';
 import type { Step } from '../step.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
