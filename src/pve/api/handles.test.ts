@@ -206,30 +206,6 @@ const reads: [string, (pve: Pve) => Promise<unknown>, unknown][] = [
     (pve) => pve.cluster.ha.list(),
     [{ sid: 'vm:100', state: 'started', type: 'vm', digest: 'd' }],
   ],
-  ['/cluster/ha/resources', (pve) => pve.cluster.ha.listAll(), [{ sid: 'ct:101', type: 'ct', digest: 'd' }]],
-  [
-    '/cluster/ha/rules',
-    (pve) => pve.cluster.haRules.list(),
-    [
-      {
-        rule: 'apart',
-        type: 'resource-affinity',
-        resources: 'vm:101,vm:100',
-        affinity: 'negative',
-        order: 1,
-        digest: 'd',
-      },
-      {
-        rule: 'place',
-        type: 'node-affinity',
-        resources: 'vm:100',
-        nodes: 'pve2:1,pve1',
-        strict: 1,
-        order: 2,
-        digest: 'd',
-      },
-    ],
-  ],
   [
     '/access/permissions?path=%2Fvms%2F101',
     (pve) => pve.access.permissions({ path: '/vms/101' }),
@@ -364,11 +340,6 @@ describe('a handle', () => {
       });
       await pve.cluster.ha.create(101, { state: 'started' });
       await pve.cluster.ha.delete(101);
-      const resources = ['vm:101', 'vm:102'];
-      await pve.cluster.haRules.create('place', { type: 'node-affinity', resources, nodes: ['pve1'], strict: true });
-      const change = { type: 'resource-affinity', resources, delete: 'disable', digest: 'd' } as const;
-      await pve.cluster.haRules.update('apart', change);
-      await pve.cluster.haRules.delete('apart');
       await pve.pools.removeVms('team/dev', [101, 102]);
     });
     const bodies = transport.requests.map(({ body }) => (body === undefined ? '' : ` ${String(body)}`));
@@ -384,9 +355,6 @@ describe('a handle', () => {
       'POST /cluster/mapping/pci id=gpu&map=node%3Dpve1%2Cpath%3D0000%3A01%3A00&map=node%3Dpve2%2Cpath%3D0000%3A02%3A00',
       'POST /cluster/ha/resources sid=vm%3A101&state=started',
       'DELETE /cluster/ha/resources/vm%3A101',
-      'POST /cluster/ha/rules rule=place&type=node-affinity&strict=1&resources=vm%3A101%2Cvm%3A102&nodes=pve1',
-      'PUT /cluster/ha/rules/apart type=resource-affinity&delete=disable&digest=d&resources=vm%3A101%2Cvm%3A102',
-      'DELETE /cluster/ha/rules/apart',
       'PUT /pools poolid=team%2Fdev&vms=101%2C102&delete=1',
     ]);
   });
