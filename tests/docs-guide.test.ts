@@ -6,7 +6,7 @@ import { seededRandom } from '../src/base/random.ts';
 import { VirtualClock } from '../src/base/virtual-clock.ts';
 import { readExample, STACK_FILE } from '../src/cli/examples.ts';
 import { plainPaint } from '../src/cli/views/paint.ts';
-import { renderPlan } from '../src/cli/views/plan.ts';
+import { renderPlan } from '../src/cli/views/plan/plan.ts';
 import {
   isEmpty,
   loadStack,

@@ -5,8 +5,8 @@ import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '.
 import { PLAN_FORMATS } from '../options.ts';
 import { writePlan } from '../stack/plan-file.ts';
 import { hasChanges, openAndPlan } from '../stack/planning.ts';
-import { planView } from '../views/plan.ts';
-import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from '../views/plan-markdown.ts';
+import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from '../views/plan/markdown.ts';
+import { planView } from '../views/plan/plan.ts';
 
 /** What a plan may do beyond following the file. */
 export interface PlanningOptions extends StackOptions {

@@ -13,7 +13,7 @@ import { checkPlanning, privilegeWarnings, requirePlan } from '../stack/planning
 import { conclusionOf, withStackRun } from '../stack/run.ts';
 import { resolveSecrets } from '../stack/secrets.ts';
 import { applyView } from '../views/apply.ts';
-import { planView } from '../views/plan.ts';
+import { planView } from '../views/plan/plan.ts';
 import { showProblems } from '../views/view.ts';
 
 export interface RelocateCommandOptions extends StackOptions {

@@ -10,7 +10,7 @@ import type { StackState } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Terminal } from '../terminal.ts';
-import { renderPlan } from './plan.ts';
+import { renderPlan } from './plan/plan.ts';
 import { countedKinds, partOf } from './run/counted-kinds.ts';
 import { renderSummary } from './run/summary.ts';
 import type { Timeline } from './run/timeline.ts';

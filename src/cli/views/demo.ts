@@ -7,7 +7,7 @@ import type { Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import { renderFindings } from './doctor.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { renderPlan, renderTotals } from './plan.ts';
+import { renderPlan, renderTotals } from './plan/plan.ts';
 import { createLiveArea } from './run/live.ts';
 import { jsonView, lineView, liveView, type RunView } from './run/run-view.ts';
 import { terminalAbove } from './run/screen.ts';

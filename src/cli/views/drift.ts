@@ -2,7 +2,7 @@
 import type { Address } from '../../base/address.ts';
 import { counted } from '../../base/values/units.ts';
 import { type Paint, padVisible } from './paint.ts';
-import { printValue } from './plan.ts';
+import { printValue } from './plan/plan.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 export interface Drift {

@@ -2,7 +2,7 @@
 import type { Address } from '../../base/address.ts';
 import type { ImportResult } from '../../engine/import/import.ts';
 import type { Terminal } from '../terminal.ts';
-import { renderDifferences } from './plan.ts';
+import { renderDifferences } from './plan/plan.ts';
 import { chooseView, type HumanScreen, type ViewDeps } from './view.ts';
 
 export interface ImportedVm {

@@ -12,7 +12,7 @@ import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { LockOwner } from '../../state/store.ts';
 import type { Terminal } from '../terminal.ts';
 import type { Paint } from './paint.ts';
-import { printValue, renderPlan } from './plan.ts';
+import { printValue, renderPlan } from './plan/plan.ts';
 import { renderTable } from './table.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 

@@ -5,7 +5,7 @@ import type { Change, Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { Terminal } from '../terminal.ts';
 import { readyWords, renderFindings } from './doctor.ts';
-import { renderPlan } from './plan.ts';
+import { renderPlan } from './plan/plan.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 /** A plan that must be empty, and what it was compared from. */

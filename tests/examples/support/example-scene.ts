@@ -9,7 +9,7 @@ import { readStack } from '../../../src/cli/stack/open.ts';
 import { resolveSecrets, type SecretsByVm } from '../../../src/cli/stack/secrets.ts';
 import { testDeps } from '../../../src/cli/testing/deps.ts';
 import { plainPaint } from '../../../src/cli/views/paint.ts';
-import { renderPlan } from '../../../src/cli/views/plan.ts';
+import { renderPlan } from '../../../src/cli/views/plan/plan.ts';
 import { diagnose } from '../../../src/engine/doctor/diagnose.ts';
 import { WireWatch } from '../../../src/engine/doctor/examination.ts';
 import { examine } from '../../../src/engine/doctor/examine.ts';

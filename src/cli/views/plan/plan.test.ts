@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { rollsOf } from '../../kinds/change.ts';
-import { pciMapStep } from '../../kinds/pci-mapping/mapping.ts';
-import { vmStep } from '../../kinds/vm/steps.ts';
-import { address, change, planOf } from '../testing/plans.ts';
-import { coloured, paintFor, plainPaint } from './paint.ts';
+import { rollsOf } from '../../../kinds/change.ts';
+import { pciMapStep } from '../../../kinds/pci-mapping/mapping.ts';
+import { vmStep } from '../../../kinds/vm/steps.ts';
+import { address, change, planOf } from '../../testing/plans.ts';
+import { coloured, paintFor, plainPaint } from '../paint.ts';
 import { printValue, renderChange, renderPlan } from './plan.ts';
 
 const PLAN = planOf([

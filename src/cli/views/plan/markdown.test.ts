@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Change, ChangeKind, Plan } from '../../kinds/change.ts';
-import { address, change, planOf } from '../testing/plans.ts';
-import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from './plan-markdown.ts';
+import type { Change, ChangeKind, Plan } from '../../../kinds/change.ts';
+import { address, change, planOf } from '../../testing/plans.ts';
+import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from './markdown.ts';
 
 const comment = (plan: Plan, limit?: number) => `${planMarkdown(plan, limit).join('\n')}\n`;
 const bytes = (text: string) => Buffer.byteLength(text);

@@ -1,7 +1,7 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
-import { exactText, quotedText } from '../../base/text/exact-text.ts';
-import { counted, printByteSize, printDuration } from '../../base/values/units.ts';
+import { exactText, quotedText } from '../../../base/text/exact-text.ts';
+import { counted, printByteSize, printDuration } from '../../../base/values/units.ts';
 import {
   type Change,
   type ChangeKind,
@@ -9,14 +9,14 @@ import {
   type Plan,
   pendingRestarts,
   type Roll,
-} from '../../kinds/change.ts';
-import { actionNamed, KINDS, kindOfAddress } from '../../kinds/registry.ts';
-import type { Step } from '../../kinds/step.ts';
-import type { DestroyedVolume } from '../../kinds/vm/config/disks.ts';
-import type { Difference } from '../../kinds/vm/diff/diff.ts';
+} from '../../../kinds/change.ts';
+import { actionNamed, KINDS, kindOfAddress } from '../../../kinds/registry.ts';
+import type { Step } from '../../../kinds/step.ts';
+import type { DestroyedVolume } from '../../../kinds/vm/config/disks.ts';
+import type { Difference } from '../../../kinds/vm/diff/diff.ts';
+import { type Paint, padVisible, plainPaint, type Style } from '../paint.ts';
+import { chooseView, type ViewDeps } from '../view.ts';
 import { foldChanges, type ShownChange } from './folded-changes.ts';
-import { type Paint, padVisible, plainPaint, type Style } from './paint.ts';
-import { chooseView, type ViewDeps } from './view.ts';
 
 /** What `plan` shows. */
 export interface PlanView {
