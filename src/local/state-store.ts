@@ -26,6 +26,8 @@ export interface StoreDeps {
   readonly secrets: KnownSecrets;
   /** The local directory of this stack; a shared store keeps there what is of this machine only. */
   readonly local: DirectoryStore;
+  /** How long a lease of a shared store lasts, if not as long as usual; for tests. */
+  readonly leaseMs?: number;
 }
 
 /** A store as the file or an address names it. Passwords in an address are taken out. */
@@ -201,9 +203,10 @@ async function openHttp(spec: HttpSpec, given: Secret | undefined, deps: StoreDe
 
 const at = (address: string) => ({ address });
 
-function timing({ clock, random }: StoreDeps) {
+function timing({ clock, random, leaseMs }: StoreDeps) {
   // The uptime of the system also counts while it is suspended; ticks do not.
-  return { clock, random, awake: () => Math.floor(uptime() * 1000) };
+  const awake = () => Math.floor(uptime() * 1000);
+  return { clock, random, awake, ...(leaseMs !== undefined && { ttlMs: leaseMs }) };
 }
 
 async function pem(path: string | undefined, { directory }: StoreDeps): Promise<string | undefined> {

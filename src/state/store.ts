@@ -28,6 +28,8 @@ export interface StateStore {
    * `evenOf` names exactly that run.
    */
   unlock(options?: { readonly evenOf?: LockOwner | undefined }): Promise<LockOwner | undefined>;
+  /** Ends its connections; a process that is about to end need not ask for it. */
+  close?(): Promise<void>;
   /** Of a store that may stop answering in the middle of a run. */
   readonly outbox?: Outbox | undefined;
 }

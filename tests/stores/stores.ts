@@ -16,7 +16,9 @@ export interface StoreScene {
   readonly address: string;
   readonly environment: Readonly<Record<string, string>>;
   /** A view of the store, as a process on another machine has it. */
-  open(stackName: string): Promise<StateStore>;
+  open(stackName: string, localDirectory?: string): Promise<StateStore>;
+  /** Of a store whose locks have no epoch: which lock of all the one of this run was. */
+  lockOrder?(runId: string): number | undefined;
   restart?(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -28,7 +30,7 @@ export interface StoreKind {
   start(): Promise<StoreScene>;
 }
 
-function sceneOf(
+export function sceneOf(
   address: string,
   environment: Readonly<Record<string, string>>,
   server: { restart?(): Promise<void>; stop(): Promise<void> },
@@ -38,7 +40,7 @@ function sceneOf(
   return {
     address,
     environment,
-    open: (stackName) =>
+    open: (stackName, localDirectory = join(directory, String(++views))) =>
       openChosenStore(parseStoreAddress(address), {
         environment,
         directory,
@@ -46,7 +48,7 @@ function sceneOf(
         clock: systemClock,
         random: systemRandom,
         secrets: new KnownSecrets(),
-        local: new DirectoryStore(join(directory, String(++views))),
+        local: new DirectoryStore(localDirectory),
       }),
     ...(server.restart && { restart: () => server.restart?.() ?? Promise.resolve() }),
     stop: async () => {
@@ -80,7 +82,11 @@ export const HTTP: StoreKind = {
   missing: undefined,
   start: async () => {
     const server = await startHttpStateServer();
-    return sceneOf(server.address, {}, server);
+    const lockOrder = (runId: string) => {
+      const index = server.locks.findIndex((text) => text.includes(runId));
+      return index < 0 ? undefined : index + 1;
+    };
+    return { ...sceneOf(server.address, {}, server), lockOrder };
   },
 };
 

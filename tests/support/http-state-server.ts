@@ -5,6 +5,8 @@ export interface HttpStateServer {
   readonly address: string;
   /** Every document that was posted, oldest first. */
   readonly versions: readonly string[];
+  /** Every lock that was given, oldest first. */
+  readonly locks: readonly string[];
   clear(): void;
   stop(): Promise<void>;
 }
@@ -12,6 +14,7 @@ export interface HttpStateServer {
 export async function startHttpStateServer(): Promise<HttpStateServer> {
   let lock: { readonly id: string; readonly text: string } | undefined;
   const versions: string[] = [];
+  const locks: string[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -33,6 +36,7 @@ export async function startHttpStateServer(): Promise<HttpStateServer> {
         case 'LOCK':
           if (lock) return answer(423, lock.text);
           lock = { id: idOf(body), text: body };
+          locks.push(body);
           return answer(200);
         case 'UNLOCK':
           // Terraform's force-unlock sends no body.
@@ -50,9 +54,11 @@ export async function startHttpStateServer(): Promise<HttpStateServer> {
   return {
     address: `http://127.0.0.1:${at.port}/state/lab`,
     versions,
+    locks,
     clear: () => {
       lock = undefined;
       versions.length = 0;
+      locks.length = 0;
     },
     stop: async () => {
       server.closeAllConnections();

@@ -1,6 +1,6 @@
 /** Real servers for the shared stores: PostgreSQL of the system, and versitygw for S3. Each is started for one test file. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -42,6 +42,35 @@ export async function startPostgres(binaries: string): Promise<StoreServer> {
   const port = await freePort();
   const args = ['-D', data, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-k', directory];
   return serverOf(port, directory, () => spawn(join(binaries, 'postgres'), args, { stdio: 'ignore', ...user }));
+}
+
+/** PgBouncer, from the PATH or where Debian puts it; undefined if there is none. */
+export function poolerBinary(): string | undefined {
+  return [...pathEntries(), '/usr/sbin'].map((place) => join(place, 'pgbouncer')).find((path) => existsSync(path));
+}
+
+export async function startPooler(binary: string, target: number, mode: string): Promise<StoreServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'proxwright-pooler-'));
+  const port = await freePort();
+  const file = join(directory, 'pgbouncer.ini');
+  writeFileSync(join(directory, 'users'), '"proxwright" ""\n');
+  writeFileSync(
+    file,
+    `[databases]
+* = host=127.0.0.1 port=${target}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${join(directory, 'users')}
+pool_mode = ${mode}
+default_pool_size = 40
+`,
+  );
+  const user = unprivilegedUser();
+  if (user) for (const path of [directory, file, join(directory, 'users')]) chownSync(path, user.uid, user.gid);
+  return serverOf(port, directory, () => spawn(binary, ['-q', file], { stdio: 'ignore', ...user }));
 }
 
 export const S3_KEYS = { AWS_ACCESS_KEY_ID: 'proxwright', AWS_SECRET_ACCESS_KEY: 'only-for-tests' };

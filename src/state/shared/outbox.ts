@@ -130,6 +130,10 @@ export class OutboxStore implements StateStore {
     return this.#store.unlock(options);
   }
 
+  async close(): Promise<void> {
+    await this.#store.close?.();
+  }
+
   /** Each file goes when its lines are in the store; a delivery that dies half-way finds the lines that it sent. */
   async #deliver(lock: StoreLock): Promise<Delivery[]> {
     const deliveries: Delivery[] = [];

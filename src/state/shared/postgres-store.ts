@@ -6,7 +6,7 @@
  * It depends on nothing that lives in a session of the server, so that a pooler may stand between them.
  */
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
-import { invariant } from '../../base/errors.ts';
+import { invariant, ProxwrightError } from '../../base/errors.ts';
 import { parseJson } from '../../base/text/safe-text.ts';
 import type { LockHolder, LockOwner, StateStore, StoreLock } from '../store.ts';
 import { type KeptLease, type Lease, type LeaseDeps, Leases, leaseSchema, lockLost } from './lease.ts';
@@ -279,16 +279,29 @@ export class PostgresStore implements StateStore {
     if (version > SCHEMA_VERSION) throw storeTooNew(this.#options.shown, version, SCHEMA_VERSION);
     if (version === SCHEMA_VERSION) return;
     const connection: PoolClient = await pool.connect();
+    // The statement under way reports it; without a listener it would end the process.
+    connection.on('error', () => {});
     try {
       await connection.query('begin');
       await migrate(connection, this.#schema);
       await connection.query('commit');
     } catch (error) {
       await connection.query('rollback').catch(() => {});
-      throw error;
+      throw isStatementPooling(error) ? this.#pooled(error) : error;
     } finally {
       connection.release();
     }
+  }
+
+  #pooled(cause: unknown): ProxwrightError {
+    return new ProxwrightError({
+      code: 'STATE_UNWRITABLE',
+      where: { file: this.#options.shown },
+      detail:
+        'The tables cannot be created through this pooler: its pool_mode is "statement", which allows no transactions.',
+      hint: 'Run one command over a direct connection, or set pool_mode to "transaction" or "session". Afterwards every mode works.',
+      cause,
+    });
   }
 
   /** 0 without the tables. Asked first, because most users of a database may not create a schema. */
@@ -308,6 +321,11 @@ const UNDEFINED_SCHEMA = '3F000';
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+/** As PgBouncer says it, and then closes the connection. */
+function isStatementPooling(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('statement pooling mode');
 }
 
 /** Connections that failed, and a server that starts, stops or has too many clients. */

@@ -1,0 +1,53 @@
+/**
+ * Contests for one lock, on every shared store: never do two runs change the cluster in overlapping epochs, no acknowledged event
+ * is lost, and no state is older than one that was saved. A few contests by default; PROXWRIGHT_CONTESTS=1000 for more of
+ * each store, PROXWRIGHT_CONTEST_SEED to begin at another seed.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Arena, openArena } from './contest/arena.ts';
+import { contest, prepare, wokenTooLate } from './contest/contest.ts';
+import { HTTP, POSTGRES, S3, saySkipped } from './stores.ts';
+
+const CONTESTS = Number(process.env['PROXWRIGHT_CONTESTS'] ?? 4);
+const FIRST_SEED = Number(process.env['PROXWRIGHT_CONTEST_SEED'] ?? 1);
+
+for (const kind of [POSTGRES, S3, HTTP]) {
+  if (kind.missing !== undefined) saySkipped(`contests for the lock in ${kind.name}`, kind.missing);
+
+  describe.skipIf(kind.missing !== undefined)(`the lock of a state in ${kind.name}`, () => {
+    let arena: Arena;
+    beforeAll(async () => {
+      arena = await openArena(kind);
+      await prepare(arena);
+    });
+    afterAll(() => arena.close());
+
+    it(`is held by one run at a time in ${CONTESTS} contests`, async () => {
+      const complaints: string[] = [];
+      const sums = { contestants: 0, runs: 0, changes: 0, events: 0 };
+      const troubles: Record<string, number> = {};
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + CONTESTS; seed++) {
+        const end = await contest(arena, seed);
+        complaints.push(...end.complaints);
+        for (const key of ['contestants', 'runs', 'changes', 'events'] as const) sums[key] += end[key];
+        for (const { kind: each } of end.troubles) troubles[each] = (troubles[each] ?? 0) + 1;
+        if (seed % 25 === 0) process.stdout.write(`${kind.name}: seed ${seed}, ${complaints.length} complaints\n`);
+      }
+      process.stdout.write(`${kind.name}: ${CONTESTS} contests, ${JSON.stringify({ ...sums, ...troubles })}\n`);
+      expect(complaints).toEqual([]);
+      // Contests in which nothing happens would prove nothing.
+      expect(sums.changes).toBeGreaterThan(CONTESTS);
+      expect(sums.runs).toBeGreaterThan(CONTESTS);
+    });
+
+    // A lock without a lease is not taken from a run that sleeps.
+    it.skipIf(kind === HTTP)('stops a run that slept between recording a change and sending it', async () => {
+      expect(await wokenTooLate(arena, 1_000_001, false)).toEqual({ complaints: [], end: 'LOCK_LOST' });
+    });
+
+    it.skipIf(kind === HTTP)('would be found in the log of the simulator if a run ignored it', async () => {
+      const { complaints } = await wokenTooLate(arena, 1_000_002, true);
+      expect(complaints).toEqual([expect.stringMatching(/of epoch \d+ came after one of epoch \d+/)]);
+    });
+  });
+}
