@@ -13,7 +13,7 @@ import { commandsIn } from './support/readme.ts';
 const folderOf = (name: string) => readdirSync(join(EXAMPLES_FOLDER, name));
 const readme = (name: string) => readFileSync(join(EXAMPLES_FOLDER, name, 'README.md'), 'utf8');
 const directories = readdirSync(EXAMPLES_FOLDER, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && entry.name !== 'terraform')
+  .filter((entry) => entry.isDirectory() && entry.name !== 'terraform' && entry.name !== 'ci')
   .map((entry) => entry.name);
 
 /** Whether the command line accepts the words; it runs nothing. */
