@@ -91,6 +91,7 @@ const CODES = {
   ADDRESS_TAKEN: { family: 'conflict', summary: 'Address in use' },
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },
   STALE_LOCK: { family: 'conflict', summary: 'Locked, and no task is running' },
+  CANNOT_SNAPSHOT: { family: 'conflict', summary: 'Snapshot is not possible' },
   CANNOT_MOVE: { family: 'conflict', summary: 'VM cannot be moved' },
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
   DATA_KEPT: { family: 'conflict', summary: 'Disks are marked as kept' },

@@ -20,6 +20,7 @@ import {
   SHELLS,
   YES,
 } from './options.ts';
+import { SNAPSHOT_COMMANDS } from './snapshot-commands.ts';
 import { STATE_COMMAND } from './state-command.ts';
 
 export const PROGRAM = {
@@ -220,6 +221,7 @@ Examples:
   proxwright rebalance --only vm.worker`,
     load: async () => (await import('./commands/relocate.ts')).runRebalance,
   },
+  ...SNAPSHOT_COMMANDS,
   {
     name: 'image',
     about: 'images of the stack: files that Proxmox downloads or Proxwright uploads',

@@ -24,6 +24,8 @@ export interface ObserveInput {
   readonly chooseIds?: boolean | undefined;
   /** Whether VMs are to be moved: then the storages and bridges of all nodes, and HA resources, are read. */
   readonly relocates?: boolean | undefined;
+  /** Whose snapshots a command is about. */
+  readonly snapshots?: ObserveContext['snapshots'];
   /** Guests from a list that does not lag with names. */
   readonly listed?: readonly GuestRow[] | undefined;
 }
@@ -38,6 +40,7 @@ export async function observe({
   neighbours = 'as-needed',
   chooseIds = true,
   relocates = false,
+  snapshots,
   listed = [],
 }: ObserveInput): Promise<Observed> {
   const version = await pve.authenticate({ signal });
@@ -57,6 +60,7 @@ export async function observe({
     neighbours,
     choosesIds: chooseIds,
     relocates,
+    snapshots,
     nodes,
     guests,
     storages: (node: string) => {

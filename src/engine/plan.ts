@@ -11,12 +11,13 @@ import type {
   DestroyContext,
   Kind,
   KindPlan,
+  ObserveContext,
   PlanContext,
   PlanOptions,
-  RelocateContext,
   RelocateOptions,
   ResourcePlan,
   Secrets,
+  SnapshotOptions,
 } from '../kinds/kind.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
@@ -144,30 +145,50 @@ export function planDestroy(input: DestroyInput): PlanResult {
   return { ok: true, plan: planOf({ ...input }, resources, foundationsLast(plans), warnings), stack };
 }
 
-export interface RelocateInput extends RelocateOptions {
-  readonly stack: ResolvedStack;
-  readonly state: StackState;
-  readonly observed: Observed;
-  readonly secrets: Secrets;
-  readonly now: Instant;
+/** What a plan is made from. */
+type PlanSources = Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets' | 'now'>;
+
+/** A plan for what a command asks for, whatever else the file says. */
+export interface AskedPlan {
+  /** What has to be read beyond the VMs. */
+  readonly reads: Pick<ObserveContext, 'snapshots'> & { readonly relocates?: boolean };
+  /** Pure. */
+  readonly plan: (sources: PlanSources) => PlanResult;
 }
 
-/** The plan that moves VMs to other nodes, whatever else the file says. Pure. */
-export function planRelocation(input: RelocateInput): PlanResult {
-  const { stack, only = [] } = input;
+/** Moves VMs to other nodes. */
+export function relocationPlan(options: RelocateOptions): AskedPlan {
+  return {
+    reads: { relocates: true },
+    plan: (sources) =>
+      planAsked(sources, options, (kind, context) => kind.planRelocation?.({ ...context, ...options })),
+  };
+}
+
+/** Takes or deletes snapshots, or goes back to them. A rollback depends on what the snapshot holds. */
+export function snapshotPlan(options: SnapshotOptions): AskedPlan {
+  const { request, only = [] } = options;
+  return {
+    reads: { snapshots: { only, withConfigs: request.kind === 'rollback' } },
+    plan: (sources) => planAsked(sources, options, (kind, context) => kind.planSnapshots?.({ ...context, ...options })),
+  };
+}
+
+/** What a command asks for beside the file, kind by kind. */
+function planAsked(
+  sources: PlanSources,
+  { only = [] }: { readonly only?: readonly string[] },
+  ask: (kind: Kind, context: PlanSources & { isSelected(address: Address): boolean }) => KindPlan | undefined,
+): PlanResult {
   const isSelected = (address: Address) => only.length === 0 || only.some((selector) => covers(selector, address));
-  const context: RelocateContext = { ...input, state: withMoves(stack, input.state), isSelected };
-  const plans = KINDS.flatMap((kind) => kind.planRelocation?.(context) ?? []);
+  const context = { ...sources, state: withMoves(sources.stack, sources.state), isSelected };
+  const plans = KINDS.flatMap((kind) => ask(kind, context) ?? []);
   const problems = plans.flatMap((plan) => plan.problems);
   if (problems.length > 0) return { ok: false, problems };
   const resources = plans.flatMap((plan) => plan.resources);
   const checked = plans.flatMap((plan) => plan.checked ?? []);
-  const plan = planOf(
-    input,
-    resources,
-    linked(resources),
-    plans.flatMap(({ warnings }) => warnings),
-  );
+  const warnings = plans.flatMap((plan) => plan.warnings);
+  const plan = planOf(sources, resources, linked(resources), warnings);
   return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }) } };
 }
 

@@ -113,6 +113,7 @@ export function stepContext(
     address,
     stack: run.stackName,
     lineage: memory.state.lineage,
+    runId: memory.runId,
     ids: run.ids,
     observed: own.observed,
     ports: run.ports,

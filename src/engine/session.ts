@@ -12,7 +12,7 @@ import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
 import { type Fingerprints, isEmpty, type Plan } from '../kinds/change.ts';
 import type { ImageSources } from '../kinds/image/steps.ts';
-import type { PlanOptions as KindPlanOptions, RelocateOptions } from '../kinds/kind.ts';
+import type { PlanOptions as KindPlanOptions } from '../kinds/kind.ts';
 import type { GuestRow, Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { actionNamed, KINDS } from '../kinds/registry.ts';
@@ -32,7 +32,7 @@ import { evidenceOf } from './evidence/record.ts';
 import { type ExecuteResult, executePlan } from './execute.ts';
 import type { RunLimits } from './limits.ts';
 import { observe } from './observe.ts';
-import { type DestroyInput, fingerprintsOf, type PlanResult, planDestroy, planRelocation, planStack } from './plan.ts';
+import { type AskedPlan, type DestroyInput, fingerprintsOf, type PlanResult, planDestroy, planStack } from './plan.ts';
 import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
 import { type RunListener, RunMemory } from './run-memory.ts';
@@ -174,30 +174,31 @@ export class Session {
   async planDestroy(
     options: Pick<DestroyInput, 'only' | 'running' | 'all' | 'destroyData'> & Pick<PlanOptions, 'checkPrivileges'>,
   ): Promise<PlanResult> {
-    const { stack, pve, signal, clock } = this.#input;
-    const { secrets } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
-    this.#observed = observed;
+    const { stack, clock } = this.#input;
+    const observed = await this.#observeKnown();
     const result = planDestroy({ stack, state: this.state, observed, now: clock.now(), ...options });
     return this.#permitted(result, options.checkPrivileges);
   }
 
-  /** Moves VMs to other nodes, whatever else the file says. */
-  async planRelocation(options: RelocateOptions): Promise<PlanResult> {
-    const { stack, pve, signal, clock, secrets } = this.#input;
-    const observed = await observe({ pve, stack, state: this.state, signal, secrets, relocates: true, ...NOTHING_NEW });
-    this.#observed = observed;
-    return this.#permitted(
-      planRelocation({ stack, state: this.state, observed, secrets, now: clock.now(), ...options }),
-    );
+  /** What a command asks for, whatever else the file says: moves, snapshots, rollbacks. */
+  async planAsked({ reads, plan }: AskedPlan): Promise<PlanResult> {
+    const { stack, clock, secrets } = this.#input;
+    const observed = await this.#observeKnown(reads);
+    return this.#permitted(plan({ stack, state: this.state, observed, secrets, now: clock.now() }));
+  }
+
+  /** Where nothing new is planned. */
+  async #observeKnown(more: AskedPlan['reads'] = {}): Promise<Observed> {
+    const { stack, pve, signal, secrets } = this.#input;
+    this.#observed = await observe({ pve, stack, state: this.state, signal, secrets, ...more, ...NOTHING_NEW });
+    return this.#observed;
   }
 
   /** What a plan needs and what the token has; also for a plan that was made earlier. */
   async privilegesFor(plan: Plan): Promise<PrivilegeCheck> {
-    const { pve, signal, secrets } = this.#input;
+    const { pve, signal } = this.#input;
     const stack = this.#placed ?? this.#input.stack;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
-    const observed = this.#observed;
+    const observed = this.#observed ?? (await this.#observeKnown());
     return checkPrivileges({ pve, plan, stack, version: observed.version, observed, signal });
   }
 
@@ -281,9 +282,8 @@ export class Session {
   }
 
   async #fingerprints(): Promise<Fingerprints> {
-    const { stack, pve, signal, secrets } = this.#input;
-    this.#observed ??= await observe({ pve, stack, state: this.state, signal, secrets, ...NOTHING_NEW });
-    return fingerprintsOf({ stack, state: this.state, observed: this.#observed });
+    const { stack } = this.#input;
+    return fingerprintsOf({ stack, state: this.state, observed: this.#observed ?? (await this.#observeKnown()) });
   }
 
   async #assertFresh(given: Plan): Promise<void> {

@@ -52,6 +52,8 @@ export interface ActionContext {
   /** Name of the stack and lineage of its state, for the ownership line. */
   readonly stack: string;
   readonly lineage?: string | undefined;
+  /** Of the run that acts. */
+  readonly runId: string;
   /** Ids that the VMs of this run have taken or are about to take. */
   readonly ids: IdReservations;
   readonly observed: LastObserved;
@@ -121,6 +123,8 @@ export type Occupancy =
 /** The name of a stage in output; steps with the same label appear as one stage. */
 export type Label =
   | 'prepare'
+  | 'snapshot'
+  | 'rollback'
   | 'migrate'
   | 'move'
   | 'transfer'

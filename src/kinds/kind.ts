@@ -34,6 +34,8 @@ export interface Kind {
   planDestroy(context: DestroyContext): KindPlan;
   /** Moves to other nodes that were asked for, whatever the file says; absent for a kind that is on no node. Pure. */
   planRelocation?(context: RelocateContext): KindPlan;
+  /** Snapshots and rollbacks that were asked for, whatever the file says; absent for a kind without them. Pure. */
+  planSnapshots?(context: SnapshotContext): KindPlan;
   /** Resources that an interrupted run may have created although no open step says so, with the action that settles them. */
   unsettled(state: StackState): readonly { readonly address: string; readonly action: string }[];
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
@@ -73,6 +75,8 @@ export interface ObserveContext {
   readonly choosesIds: boolean;
   /** Whether VMs are to be moved: what every node offers has to be read, whatever the file says. */
   readonly relocates: boolean;
+  /** Whose snapshots a command is about: addresses or groups, all if empty; and whether it needs what they hold. */
+  readonly snapshots?: { readonly only: readonly string[]; readonly withConfigs: boolean } | undefined;
   /** The storages of a node; read once, whichever kinds ask. */
   storages(node: string): Promise<Readable<readonly StorageRow[]>>;
 }
@@ -149,6 +153,31 @@ export interface RelocateContext extends RelocateOptions {
   readonly state: StackState;
   readonly observed: Observed;
   readonly secrets: Secrets;
+  isSelected(address: Address): boolean;
+}
+
+/** What a command asks for. */
+export type SnapshotRequest =
+  | {
+      readonly kind: 'create';
+      readonly name: string;
+      readonly memory: boolean;
+      readonly description?: string | undefined;
+    }
+  | { readonly kind: 'delete'; readonly name: string }
+  /** `start`: VMs that run now are started again. */
+  | { readonly kind: 'rollback'; readonly name: string; readonly start: boolean };
+
+export interface SnapshotOptions {
+  readonly request: SnapshotRequest;
+  /** Addresses or groups; empty means everything. */
+  readonly only?: readonly string[];
+}
+
+export interface SnapshotContext extends SnapshotOptions {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly observed: Observed;
   isSelected(address: Address): boolean;
 }
 

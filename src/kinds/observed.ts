@@ -5,6 +5,7 @@ import type { PciHardware } from './pci-mapping/mapping.ts';
 import type { ResolvedImage } from './stack.ts';
 import type { HeldLock } from './vm/lock.ts';
 import type { VmObserved } from './vm/observed.ts';
+import type { VmSnapshots } from './vm/snapshot/snapshots.ts';
 
 /** A value, or the privileges that the token lacks to read it. */
 export type Readable<Value> =
@@ -32,6 +33,8 @@ export interface Observed {
   /** Every place that has to hold an image of the stack. */
   readonly images: readonly ImageSite[];
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
+  /** Snapshots of VMs; read only for commands about them, and where a plan of the VM depends on them. */
+  readonly snapshots?: ReadonlyMap<Address, Readable<VmSnapshots>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
   readonly ha?: Readable<ReadonlyMap<number, HaResource>>;
   /** All HA rules of the cluster; read only where the stack or its state mentions `ha`, and from Proxmox VE 9 on. */

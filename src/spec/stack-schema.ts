@@ -254,6 +254,7 @@ export const NOT_OF_TEMPLATES = {
   ownership: 'A template always has an ownership line, because its notes hold the recipe.',
   ha: 'A template never runs. Set it for the VMs.',
   update: 'A template never runs. Set it for the VMs.',
+  snapshot: 'Proxmox takes no snapshot of a template. Set it for the VMs.',
   placement: 'A template is built on each of its nodes.',
 } as const;
 

@@ -17,7 +17,7 @@ import type { Timeline } from './run/timeline.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 export interface Conclusion {
-  readonly command: 'apply' | 'destroy' | 'drain' | 'rebalance';
+  readonly command: keyof typeof VERBS;
   /** What to type to resume; the command by default. */
   readonly typed?: string;
   readonly code: ExitCode;
@@ -92,7 +92,15 @@ function describeRoll({ group, changed, failed, unchanged, again }: RollReport):
 
 const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-const VERBS = { apply: 'Applied', destroy: 'Destroyed', drain: 'Moved', rebalance: 'Moved' } as const;
+const VERBS = {
+  apply: 'Applied',
+  destroy: 'Destroyed',
+  drain: 'Moved',
+  rebalance: 'Moved',
+  'snapshot create': 'Snapshots taken',
+  'snapshot delete': 'Snapshots deleted',
+  rollback: 'Rolled back',
+} as const;
 
 /** The last message of a run. */
 function report(

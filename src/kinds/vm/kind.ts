@@ -8,6 +8,7 @@ import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
 import { needsOfMachines } from './privileges/needs.ts';
 import { planRelocation } from './relocate/plan.ts';
+import { planSnapshots } from './snapshot/plan.ts';
 
 export const vmKind: Kind = {
   prefixes: ['vm', 'kept'],
@@ -23,6 +24,7 @@ export const vmKind: Kind = {
   observe: observeMachines,
   plan: planVms,
   planRelocation,
+  planSnapshots,
   planDestroy: (context) => destroyMachines(context, ['vm']),
   unsettled: ({ vms }) =>
     Object.entries(vms).flatMap(([address, { phase }]) =>

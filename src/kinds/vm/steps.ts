@@ -158,6 +158,25 @@ export interface MigrateInput {
   readonly because?: Relocation['kind'];
 }
 
+export interface SnapshotInput {
+  /** Undefined for one that is taken before a change: its name then has the id of the run. */
+  readonly name?: string;
+  readonly memory: boolean;
+  readonly description?: string;
+}
+
+export interface DeleteSnapshotInput {
+  readonly name: string;
+  /** Only if an apply of this stack took it before a change, by its name and its description. */
+  readonly onlyAutomatic?: true;
+}
+
+export interface RollbackInput {
+  readonly name: string;
+  /** A later step starts it again: until then no power state is recorded, so that the next plan starts it. */
+  readonly startsAgain?: true;
+}
+
 export interface HaInput {
   /** From the file; false removes the HA resource. */
   readonly ha: HaFields;
@@ -182,6 +201,9 @@ export interface VmInputs {
   readonly 'vm.restart': RestartInput;
   readonly 'vm.destroy': DestroyInput;
   readonly 'vm.migrate': MigrateInput;
+  readonly 'vm.snapshot': SnapshotInput;
+  readonly 'vm.delete-snapshot': DeleteSnapshotInput;
+  readonly 'vm.rollback': RollbackInput;
   readonly 'vm.ha': HaInput;
   readonly 'vm.seed': SeedInput;
   readonly 'vm.unseed': UnseedInput;
@@ -195,9 +217,12 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.forget': 'prepare',
   'vm.reserve': 'prepare',
   'vm.migrate': 'prepare',
+  'vm.snapshot': 'prepare',
+  'vm.delete-snapshot': 'prepare',
   'vm.clone': 'create',
   'vm.create': 'create',
   'vm.seed': 'configure',
+  'vm.rollback': 'configure',
   'vm.configure': 'configure',
   // On the way to the destruction of the old VM, and before anything is made of the new one.
   'vm.hold': 'prepare',

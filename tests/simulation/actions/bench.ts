@@ -85,6 +85,7 @@ export class Bench extends MortalBench {
       log,
       signal: this.abort.signal,
       address,
+      runId: 'run-1',
       stack: 'lab',
       ids: this.ids,
       observed,

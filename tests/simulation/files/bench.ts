@@ -97,6 +97,7 @@ export class FileBench extends MortalBench {
       log,
       signal: new AbortController().signal,
       address: IMAGE,
+      runId: 'run-1',
       stack: 'lab',
       ids: new IdReservations(),
       observed: { last: undefined },

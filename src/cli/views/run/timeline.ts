@@ -10,6 +10,8 @@ import type { RunEvent } from '../../../state/events.ts';
 
 /** Stages as people count them, in the order of the table: growing and reading back belong to the configuration. */
 export const STAGE_NAMES = [
+  'snapshot',
+  'rollback',
   'migrate',
   'move',
   'transfer',

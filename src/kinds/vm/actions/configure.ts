@@ -18,7 +18,7 @@ import { vmName } from '../identity.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { withoutLineage } from '../ownership.ts';
 import type { ConfigureInput, ResizeInput, VerifyInput } from '../steps.ts';
-import { forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
+import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
 import { nameLeftSources } from './move-disk.ts';
 import { isTaskUnended, runTask } from './tasks.ts';
 
@@ -214,6 +214,8 @@ export const verifyVm: Action<VerifyInput> = async (context, { desired, applied,
   const template = finishes && context.recorded()?.template;
   await context.learn({
     phase: 'complete',
+    // Without a power state, a restart or a start is still to come.
+    ...('power' in applied && changeEnded(context)),
     macs: macsOf(vm.current),
     lastApplied: { ...applied, ...ownershipApplied(desiredValues) },
     ...(template && { template: { ...template, finished: true }, name: vm.current.get('name') ?? '' }),

@@ -13,6 +13,7 @@ import { awaitReady, restartVm, startVm, stopVm } from './power.ts';
 import { forgetVm, reserveId, takeFrom } from './records.ts';
 import { removeSeeds, sendSeed } from './seed.ts';
 import { settleChange, settleHandOver, settleMaking } from './settle.ts';
+import { deleteSnapshot, rollBack, takeSnapshot } from './snapshot.ts';
 
 export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
   'vm.take-from': { label: 'prepare', run: takeFrom },
@@ -62,6 +63,27 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
       isCreation: false,
     }),
     describe: ({ target }) => `the VM moves to ${target}`,
+  },
+  'vm.snapshot': {
+    label: 'snapshot',
+    run: takeSnapshot,
+    settle: settleChange,
+    describe: ({ name, memory }) =>
+      `${name === undefined ? 'a snapshot is taken first' : `snapshot ${name} is taken`}${memory ? ', with the memory' : ''}`,
+  },
+  'vm.delete-snapshot': {
+    label: 'snapshot',
+    run: deleteSnapshot,
+    settle: settleChange,
+    describe: ({ name, onlyAutomatic }) =>
+      onlyAutomatic ? `the older snapshot ${name} is deleted` : `snapshot ${name} is deleted`,
+  },
+  'vm.rollback': {
+    label: 'rollback',
+    run: rollBack,
+    settle: settleChange,
+    verbs: { update: 'roll back' },
+    describe: ({ name }) => `the VM goes back to snapshot ${name}`,
   },
   'vm.ha': { label: 'ha', run: manageHa, settle: settleChange },
   'vm.seed': { label: 'configure', run: sendSeed, settle: settleChange },

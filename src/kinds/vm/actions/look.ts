@@ -20,6 +20,12 @@ export function knownVm(context: ActionContext): KnownVm {
   return { ...recorded, uuid: recorded.uuid };
 }
 
+/** The next change is another one, with a snapshot of its own. */
+export function changeEnded(context: ActionContext): Pick<VmRecord, 'guardedBy'> {
+  const { guardedBy = [] } = knownVm(context);
+  return guardedBy.length > 0 ? { guardedBy: [] } : {};
+}
+
 /** One read of a VM's configuration; undefined if the node has no such VM. Does not ask whether the VM runs. */
 async function readConfiguration(
   context: ActionContext,

@@ -12,7 +12,7 @@ import type { VmObserved } from '../observed.ts';
 import { readyTarget } from '../ready/checks.ts';
 import { waitUntilReady } from '../ready/wait.ts';
 import type { ReadyInput, RestartInput, StartInput, StopInput } from '../steps.ts';
-import { forgetObserved, inRounds, knownVm, lastLook, look, patiently, sendToOurs } from './look.ts';
+import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, patiently, sendToOurs } from './look.ts';
 import { follow, runningTasks, runTask } from './tasks.ts';
 
 /** Proxmox itself may add to a shutdown: it waits for the lock and pings the agent. */
@@ -85,7 +85,8 @@ export const stopVm: Action<StopInput> = async (context, { how, asDeclared, forN
     await switchOff(context, vm, how);
     return 'done';
   });
-  if (asDeclared) await context.learn({ lastApplied: { ...knownVm(context).lastApplied, power: 'stopped' } });
+  if (!asDeclared) return;
+  await context.learn({ lastApplied: { ...knownVm(context).lastApplied, power: 'stopped' }, ...changeEnded(context) });
 };
 
 /** Shuts the VM down and starts it, so that pending changes take effect. A VM that does not shut down is left running. */
@@ -187,5 +188,6 @@ export const awaitReady: Action<ReadyInput> = async (context, { checks, nics }) 
   const vm = knownVm(context);
   const target = readyTarget(context.address, { nics }, vm);
   const { addresses } = await waitUntilReady(context, target, checks);
-  await context.learn({ addresses, lastApplied: { ...knownVm(context).lastApplied, power: 'running' } });
+  const { lastApplied } = knownVm(context);
+  await context.learn({ addresses, lastApplied: { ...lastApplied, power: 'running' }, ...changeEnded(context) });
 };

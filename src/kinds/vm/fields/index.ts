@@ -15,6 +15,7 @@ import { memoryFields } from './memory.ts';
 import { nicSlots } from './nics.ts';
 import { platformFields } from './platform.ts';
 import { readyFields } from './ready.ts';
+import { snapshotFields } from './snapshot.ts';
 import { updateFields } from './update.ts';
 
 const ONE_MIB = 1024 ** 2;
@@ -268,6 +269,7 @@ export const vmFieldsSchema = z.strictObject({
   }),
   ready: readyFields.optional(),
   update: updateFields.optional(),
+  snapshot: snapshotFields.optional(),
   extra: field(
     z
       .record(

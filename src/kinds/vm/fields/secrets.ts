@@ -33,6 +33,11 @@ export function hiddenFieldOf(path: readonly (string | number)[]): string | unde
 
 const SECRET_ROWS = VM_FIELD_ROWS.filter(({ facts }) => facts.secret);
 
+/** Its value in Proxmox cannot be read back. */
+export function isSecretPath(path: string): boolean {
+  return SECRET_ROWS.some((row) => row.path === path);
+}
+
 export function secretFieldsOf(fields: VmFields): SecretField[] {
   return SECRET_ROWS.flatMap(({ path, facts }) => {
     // The schema of every secret field is a reference.

@@ -33,6 +33,7 @@ import { givesCpuModel, isCustomModel } from '../plan/checks/processors.ts';
 import { PlannedIds } from '../plan/planned-ids.ts';
 import { followsTemplate } from '../plan/template-change.ts';
 import type { VmRecord } from '../record.ts';
+import { observeSnapshots, withoutSnapshots } from '../snapshot/observe.ts';
 import { observeHa, readHa } from './ha.ts';
 import { AskedPermissions, readNeighbours } from './neighbours.ts';
 import { observeDirectories } from './shared-directories.ts';
@@ -54,13 +55,18 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   );
   const asked = new AskedPermissions(pve, signal);
   const seesAll = () => asked.seesAllVms();
-  const toCheck = context.relocates ? online(nodes) : nodesToCheck(toMake, stack, vms, nodes);
+  const snapshots = await observeSnapshots(context, stack, vms);
+  const toCheck = context.relocates
+    ? online(nodes)
+    : [...new Set([...nodesToCheck(toMake, stack, vms, nodes), ...withoutSnapshots(snapshots, vms)])];
   const [templates, storages, bridges, ha, directories, ids, pools, cpuModels, claimants, begun, neighbours] =
     await Promise.all([
       readTemplates(pve, referencesOf(toMake, stack), guests, signal),
       readPerNode(toCheck, (node) => context.storages(node)),
       readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
-      context.relocates ? readHa(pve, signal).then((read) => ({ ha: read })) : observeHa(pve, stack, signal),
+      context.relocates || context.snapshots
+        ? readHa(pve, signal).then((read) => ({ ha: read }))
+        : observeHa(pve, stack, signal),
       observeDirectories(context, machinesOf(stack)),
       readIds(context, toMake, seesAll),
       readPools(context, toMake),
@@ -86,6 +92,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     ...(cpuModels && { cpuModels }),
     claimants,
     locks,
+    ...(snapshots.size > 0 && { snapshots }),
     ...(neighbours && { neighbours }),
     ...(permissions && { permissions }),
   };

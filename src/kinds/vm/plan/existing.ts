@@ -17,6 +17,8 @@ import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha
 import { comparableHa, observedHa } from '../observe/ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { isCreationUnfinished, type VmRecord } from '../record.ts';
+import { guarded } from '../snapshot/before-change.ts';
+import { heldDisks } from '../snapshot/obstacles.ts';
 import { type StopInput, vmStep } from '../steps.ts';
 import { carryNotes, slotProblems, takingSteps, withDrives, withoutHolder } from './carried.ts';
 import { checkVm, type Findings } from './checks/checks.ts';
@@ -74,7 +76,10 @@ export function planExisting(
     bytesPerSecond: input.diskMoveBytesPerSecond,
   });
   const movesNotes = checkMoves(input, moves, findings);
-  const configured = existingSteps(input, recorded, actual, desired, moves, diff);
+  findings.problems.push(...heldDisks(input, actual, moves, removed));
+  const changing = existingSteps(input, recorded, actual, desired, moves, diff);
+  const { steps: configured, notes } = guarded(input, recorded, actual, { steps: changing, removed }, findings);
+  if (findings.problems.length > before) return undefined;
   const prepared = withHa(configured, haStep(vm, recorded, ha.length > 0));
   const finished = needsReadyWait(vm, recorded, prepared)
     ? [...prepared, withNeed(prepared.at(-1), readyStep(vm, input.readyMs))]
@@ -99,6 +104,7 @@ export function planExisting(
         ...(carried ? carryNotes(carried, 'comes back: an earlier run did not finish the replacement') : []),
         ...notesOn(input, recorded, actual),
         ...movesNotes,
+        ...notes,
       ]),
       ...outsideChanges(vm, recorded, actual),
     },

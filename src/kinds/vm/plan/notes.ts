@@ -5,13 +5,18 @@
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
-import type { VmObserved } from '../observed.ts';
+import { effectiveValues, type VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
 import { templatesNamed } from './choose-template.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
 export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): string[] {
-  return [...templateNote(vm, recorded, observed), ...idNote(vm, actual), ...poolNote(vm, actual, observed)];
+  return [
+    ...templateNote(vm, recorded, observed),
+    ...idNote(vm, actual),
+    ...poolNote(vm, actual, observed),
+    ...unusedNote(vm, actual),
+  ];
 }
 
 export function withNotes(notes: readonly string[]): Pick<Change, 'notes'> {
@@ -36,6 +41,21 @@ function templateNote({ address, fields }: ResolvedVm, { source }: VmRecord, { g
 function idNote({ fields }: ResolvedVm, { vmid }: VmObserved): string[] {
   if (fields.vmid === undefined || fields.vmid === vmid) return [];
   return [`the file says vmid ${fields.vmid}; an existing VM keeps its id`];
+}
+
+/** After a rollback, a disk that the snapshot did not have: nothing takes its data for that of the new one. */
+function unusedNote({ fields }: ResolvedVm, actual: VmObserved): string[] {
+  const values = effectiveValues(actual);
+  const unused = [...values].filter(([key]) => /^unused\d+$/.test(key));
+  const made = Object.entries(fields.disks ?? {}).filter(
+    ([slot, { remove, iso }]) => remove !== true && iso === undefined && !values.has(slot),
+  );
+  const [[slot] = []] = made;
+  const [[key, volume] = []] = unused;
+  if (slot === undefined || key === undefined) return [];
+  return [
+    `${made.map(([each]) => each).join(', ')}: a new, empty volume. Volumes that no drive uses stay with their data: ${unused.map((each) => each.join(': ')).join(', ')}. To use one instead, attach it before the apply: qm set ${actual.vmid} --${slot} ${volume}`,
+  ];
 }
 
 function poolNote({ fields }: ResolvedVm, { vmid }: VmObserved, { guests }: Observed): string[] {

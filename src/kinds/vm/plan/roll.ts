@@ -10,7 +10,7 @@ import type { Outage, Step } from '../../step.ts';
 import type { UpdateFields } from '../fields/update.ts';
 
 /** Steps that end with the VM off, at least for a while. A running VM migrates online. */
-const TAKES_DOWN: ReadonlySet<string> = new Set(['vm.restart', 'vm.stop', 'vm.destroy']);
+const TAKES_DOWN: ReadonlySet<string> = new Set(['vm.restart', 'vm.stop', 'vm.rollback', 'vm.destroy']);
 
 /** With every default filled in. */
 type Update = { readonly [Name in keyof UpdateFields]-?: NonNullable<UpdateFields[Name]> };

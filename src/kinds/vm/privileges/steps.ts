@@ -38,6 +38,7 @@ interface StepPrivileges<Input> {
 }
 
 const WHOLE: Cause = { field: '' };
+const SNAPSHOT: Cause = { field: 'snapshot' };
 const POWER: Cause = { field: 'power' };
 
 /** Every action starts and ends with a read of the VM. */
@@ -163,6 +164,12 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
       before.vm.running || before.hidden ? power(POWER)(input, before, around) : [look(before.paths)],
   },
   'vm.restart': { needs: power({ field: 'restart' }) },
+  'vm.snapshot': { needs: (_, { paths }) => [look(paths), need('VM.Snapshot', paths, SNAPSHOT)] },
+  'vm.delete-snapshot': { needs: (_, { paths }) => [look(paths), need('VM.Snapshot', paths, SNAPSHOT)] },
+  // Rule [recorded perm-snapshot]: either of them is enough.
+  'vm.rollback': {
+    needs: (_, { paths }) => [look(paths), need(['VM.Snapshot.Rollback', 'VM.Snapshot'], paths, SNAPSHOT)],
+  },
   'vm.ha': { needs: (_, { paths }) => [look(paths), need('Sys.Console', on('/'), { field: 'ha' })] },
   'vm.destroy': {
     needs: ({ stop }, { vm, paths, hidden }) => [

@@ -13,12 +13,12 @@ import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
 import { type SettableClock, settableClock, VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
-import type { DestroyInput } from '../../../../src/engine/plan.ts';
+import { type AskedPlan, type DestroyInput, relocationPlan, snapshotPlan } from '../../../../src/engine/plan.ts';
 import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import type { Plan } from '../../../../src/kinds/change.ts';
 import type { ImageSources } from '../../../../src/kinds/image/steps.ts';
-import type { RelocateOptions } from '../../../../src/kinds/kind.ts';
+import type { RelocateOptions, SnapshotRequest } from '../../../../src/kinds/kind.ts';
 import { machinesOf } from '../../../../src/kinds/machines.ts';
 import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
@@ -206,8 +206,17 @@ export class Scene {
 
   /** Moves VMs to other nodes. */
   relocate(text: string | ResolvedStack, options: RelocateOptions): Promise<RunEnd> {
-    return this.#run(text, options.relocation.kind, async (session) => {
-      const planned = await session.planRelocation(options);
+    return this.#asked(text, options.relocation.kind, relocationPlan(options));
+  }
+
+  /** Takes or deletes snapshots, or goes back to them. */
+  snapshots(text: string | ResolvedStack, request: SnapshotRequest, only: readonly string[] = []): Promise<RunEnd> {
+    return this.#asked(text, `snapshot ${request.kind}`, snapshotPlan({ request, only }));
+  }
+
+  #asked(text: string | ResolvedStack, command: string, asked: AskedPlan): Promise<RunEnd> {
+    return this.#run(text, command, async (session) => {
+      const planned = await session.planAsked(asked);
       if (!planned.ok) return { kind: 'refused', problems: planned.problems };
       if (planned.plan.steps.length === 0) return { kind: 'ended', plan: planned.plan, result: undefined };
       return { kind: 'ended', plan: planned.plan, result: await session.execute(planned.plan) };

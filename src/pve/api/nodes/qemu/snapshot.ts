@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CallOptions } from '../../../exchange.ts';
 import { apiPath } from '../../../path.ts';
 import type { Upid } from '../../../wire/ids.ts';
-import { maybe, numeric, text } from '../../shapes.ts';
+import { flag, maybe, numeric, text } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
 const snapshotsSchema = z.array(
@@ -12,7 +12,12 @@ const snapshotsSchema = z.array(
     name: z.string(),
     description: maybe(text),
     parent: maybe(text),
+    /** Seconds since 1970. */
     snaptime: maybe(numeric),
+    /** It holds the memory too. */
+    vmstate: maybe(flag),
+    /** `prepare` or `delete`, while a task works on it or after one that was interrupted. */
+    snapstate: maybe(text),
   }),
 );
 export type SnapshotEntry = z.output<typeof snapshotsSchema>[number];
