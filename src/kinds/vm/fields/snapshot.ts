@@ -28,5 +28,3 @@ export const snapshotFields = z
     detailed,
   ])
   .describe('Snapshots that an apply takes before a change. A new, replaced or destroyed VM gets none.');
-
-export type SnapshotFields = z.output<typeof snapshotFields>;
