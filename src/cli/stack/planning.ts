@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Address, covers } from '../../base/address.ts';
+import { type Address, covers, keptAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { closest } from '../../base/text/closest.ts';
@@ -122,7 +122,8 @@ export function hasChanges(plan: Plan): boolean {
 }
 
 function without(state: StackState, vms: readonly ResolvedVm[]): StackState {
-  const left = new Set<string>(vms.map(({ address }) => address));
+  // With what holds their kept disks: apply decides about both.
+  const left = new Set<string>(vms.flatMap(({ address }) => [address, keptAddress(address)]));
   return { ...state, vms: Object.fromEntries(Object.entries(state.vms).filter(([address]) => !left.has(address))) };
 }
 

@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanOptions } from '../../../src/engine/session.ts';
 import { seededRandom } from '../../../src/simulator/index.ts';
+import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { byDepth, pointsOf } from '../../support/depth.ts';
 import { beforehand, codesOf, complaintsAfter, failuresOf } from './support/invariants.ts';
 import { STRANGERS } from './support/lab-world.ts';
@@ -38,8 +39,30 @@ vms:
 `;
 const BOTH = { replace: ['vm.db', 'vm.log'] };
 
+/** Members of a group, which is replaced in turns because its template is another one by now. */
+const GROUP = `version: 1
+stack: lab
+defaults: { node: pve1, clone: { template: ubuntu-24.04, mode: linked } }
+vms:
+  node:
+    count: 2
+    name: "node-\${number}"
+    vmids: 401-409
+    guest: cloud-init
+    update: { replace: when_template_changes }
+    disks: { scsi1: { storage: local-lvm, size: 2GiB, keep: true } }
+rollout: { readiness: parallel }
+`;
+const [OLD, NEW] = [9000, 9012];
+
 /** By VM and slot: what is on the kept disks. */
-const CONTENTS: Readonly<Record<string, number>> = { 'db scsi1': 1_001, 'db scsi2': 1_002, 'log virtio1': 1_003 };
+const CONTENTS: Readonly<Record<string, number>> = {
+  'db scsi1': 1_001,
+  'db scsi2': 1_002,
+  'log virtio1': 1_003,
+  'node-1 scsi1': 1_004,
+  'node-2 scsi1': 1_005,
+};
 
 function fill(scene: Scene): void {
   for (const { place, volume } of places(scene)) volume.dataBytes = CONTENTS[place] ?? volume.dataBytes;
@@ -56,29 +79,52 @@ function places({ world }: Scene) {
   );
 }
 
+/** The contents that this world began with. */
+const begunWith = new WeakMap<Scene, readonly number[]>();
+
 function lostOrDoubled(scene: Scene): string[] {
-  const kept = new Set(Object.values(CONTENTS));
+  const kept = new Set(begunWith.get(scene));
   const found = places(scene).filter(({ volume }) => kept.has(volume.dataBytes));
   const now = found.map(({ place, volume }) => `${place}: ${volume.dataBytes}`).sort();
-  const wanted = Object.entries(CONTENTS).map(([place, content]) => `${place}: ${content}`);
+  const all = Object.entries(CONTENTS).filter(([, content]) => kept.has(content));
+  const wanted = all.map(([place, content]) => `${place}: ${content}`);
   return JSON.stringify(now) === JSON.stringify(wanted) ? [] : [`kept disks are ${now}, wanted ${wanted}`];
 }
 
-let cached: Promise<Snapshot> | undefined;
+const cached = new Map<string, Promise<Snapshot>>();
 
-function standing(): Promise<Snapshot> {
-  cached ??= (async () => {
+async function standing(text: string, after: (scene: Scene) => void = () => {}): Promise<Snapshot> {
+  const made = async () => {
     const scene = new Scene();
-    expect(failuresOf(await scene.apply(STACK))).toEqual([]);
+    expect(failuresOf(await scene.apply(text))).toEqual([]);
     fill(scene);
+    after(scene);
     await scene.clock.advance(120_000);
     return scene.snapshot();
-  })();
-  return cached;
+  };
+  const known = cached.get(text) ?? made();
+  cached.set(text, known);
+  return known;
 }
 
-async function begin(options: SceneOptions = {}): Promise<Scene> {
-  return new Scene({ from: await standing(), ...options });
+async function begin(from: Promise<Snapshot> = standing(STACK), options: SceneOptions = {}): Promise<Scene> {
+  const scene = new Scene({ from: await from, ...options });
+  const contents = new Set(Object.values(CONTENTS));
+  begunWith.set(
+    scene,
+    volumesOf(scene.world).flatMap(({ dataBytes }) => (contents.has(dataBytes) ? [dataBytes] : [])),
+  );
+  return scene;
+}
+
+/** Another template has the name now. */
+function renewTemplate({ world }: Scene): void {
+  const old = world.vms.get(OLD);
+  if (!old) throw new Error('The template is not there.');
+  world.vms.set(NEW, { ...old, vmid: NEW, config: { ...old.config, current: new Map(old.config.current) } });
+  const draft = draftOf(old.config);
+  draft.current.set('name', 'ubuntu-before');
+  saveConfig(old, draft);
 }
 
 /** At no time may a kept volume be without a VM, or gone: a node that fails then would lose it. */
@@ -86,7 +132,7 @@ function watching(scene: Scene): () => string[] {
   const seen = new Set<string>();
   scene.onRequest = () => {
     const contents = volumesOf(scene.world).map(({ dataBytes }) => dataBytes);
-    for (const content of Object.values(CONTENTS)) {
+    for (const content of begunWith.get(scene) ?? []) {
       if (contents.filter((each) => each === content).length !== 1) seen.add(`content ${content} was lost or doubled`);
     }
   };
@@ -124,12 +170,32 @@ describe('a replacement that carries kept disks', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
+  it('takes turns in a group that follows its template, wherever it is killed', async () => {
+    const begun = () => begin(standing(GROUP, renewTemplate));
+    const strangers = new Set([...STRANGERS, NEW]);
+    const whole = await begun();
+    expect(begunWith.get(whole)).toHaveLength(2);
+    expect(failuresOf(await whole.apply(GROUP))).toEqual([]);
+    expect(whole.tasks('qmmove')).toHaveLength(4);
+    const failures: string[] = [];
+    for (const killAt of pointsOf(whole.points.length, 47)) {
+      const scene = await begun();
+      const before = beforehand(scene, strangers);
+      const watched = watching(scene);
+      scene.killAt = killAt;
+      await scene.apply(GROUP);
+      const found = [...(await complaintsAfter(scene, GROUP, before)), ...lostOrDoubled(scene), ...watched()];
+      failures.push(...found.map((each) => `killed at ${killAt} (${whole.points[killAt - 1]}): ${each}`));
+    }
+    expect(failures.slice(0, 20)).toEqual([]);
+  });
+
   it('survives storms', async () => {
     const failures: string[] = [];
     let strikes = 0;
     for (let seed = 1; seed <= byDepth(2, 8, 100); seed++) {
       const faults = faultsOf(troublesOf(seed), seededRandom(`kept ${seed}`).fork('strikes'));
-      const scene = await begin({ seed, faults });
+      const scene = await begin(standing(STACK), { seed, faults });
       const before = beforehand(scene, new Set(STRANGERS));
       const watched = watching(scene);
       const ends: RunEnd[] = [await scene.apply(STACK, BOTH), await scene.apply(STACK, BOTH)];

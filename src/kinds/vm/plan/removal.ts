@@ -64,10 +64,16 @@ export function removedHolders(context: PlanContext): ResourcePlan[] {
     .map(([address]) => {
       const { destroyData = [], allowDelete } = options;
       const removal = holderRemoval(address, context, { destroyData, by: 'apply' });
-      if (!allowDelete) return { change: { ...removal.change, kind: 'keep' }, steps: [], isRemoval: true };
+      if (!allowDelete) return { change: kept(removal.change), steps: [], isRemoval: true };
       if (removal.problem) findings.problems.push(removal.problem);
       return { change: removal.change, steps: removal.steps, isRemoval: true };
     });
+}
+
+/** Nothing of it is destroyed. */
+function kept({ destroys = [], ...change }: Change): Change {
+  const notes = destroys.map(({ slot, volume }) => `holds ${slot} (${volume})`);
+  return { ...change, kind: 'keep', notes };
 }
 
 interface HolderRemoval {
