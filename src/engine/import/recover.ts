@@ -3,7 +3,7 @@
  * only if its id and uuid are those of the VM, because a clone or a restored backup copies the line.
  */
 
-import { type Address, toAddress } from '../../base/address.ts';
+import { type Address, keeperOf, keptAddress, kindOf, toAddress } from '../../base/address.ts';
 import type { Clock } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
 import { commandText } from '../../base/hint.ts';
@@ -11,6 +11,7 @@ import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import { isTemplateAddress, versionAddress } from '../../kinds/template/versions.ts';
+import { drivesOf } from '../../kinds/vm/config/disks.ts';
 import { macsOf } from '../../kinds/vm/config/parts.ts';
 import { sameVm, vmName } from '../../kinds/vm/identity.ts';
 import { observeHa } from '../../kinds/vm/observe/ha.ts';
@@ -72,8 +73,9 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
   const own = claims.filter((claim) => isOfState(claim, lineage, remarks));
   const accepted = own.filter((claim) => isOnly(claim, own, remarks));
   const templates = accepted.filter(({ address }) => isTemplateAddress(address));
+  const holders = accepted.filter(({ address }) => kindOf(address) === 'kept');
   const subjects = accepted
-    .filter((claim) => !templates.includes(claim))
+    .filter((claim) => !templates.includes(claim) && !holders.includes(claim))
     .filter(({ address, vm }) => !knowsAddresses(state.vms[address], vm))
     .map(({ address, ownership, vm }) => ({
       address,
@@ -112,10 +114,10 @@ export async function recoverState({ pve, clock, stack, state, signal }: Recover
       found.push(address);
     }
   }
-  for (const claim of templates) {
+  for (const claim of [...templates, ...holders]) {
     const known = state.vms[claim.address];
     if (known && sameVm(known, claim.vm)) continue;
-    vms[claim.address] = templateState(claim);
+    vms[claim.address] = holders.includes(claim) ? holderState(claim, stack) : templateState(claim);
     found.push(claim.address);
   }
   const claimed = new Set<string>(accepted.map(({ address }) => address));
@@ -187,6 +189,26 @@ function templateState({ ownership, vm }: Claim): VmRecord {
     lastApplied: {},
     secrets: {},
     macs: macsOf(vm.current),
+    addresses: {},
+  };
+}
+
+/** The next apply hands the disks that it holds to their VM. */
+function holderState({ address, vm }: Claim, stack: ResolvedStack): VmRecord {
+  const volumes = drivesOf(vm.current).flatMap(({ key, kind, file }) =>
+    kind === 'disk' ? [[key, file] as const] : [],
+  );
+  const { fields } = stack.vms.find((each) => keptAddress(each.address) === address) ?? {};
+  return {
+    vmid: vm.vmid,
+    uuid: vm.uuid,
+    node: vm.node,
+    name: vm.current.get('name') ?? '',
+    phase: 'incomplete',
+    holds: { name: fields?.name ?? keeperOf(address), volumes: Object.fromEntries(volumes) },
+    lastApplied: {},
+    secrets: {},
+    macs: {},
     addresses: {},
   };
 }

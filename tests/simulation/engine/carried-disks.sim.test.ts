@@ -1,10 +1,14 @@
 /** What is refused before a kept disk is carried, and what becomes of one while a replacement is not finished. */
 import { describe, expect, it } from 'vitest';
 import { type Address, keptAddress } from '../../../src/base/address.ts';
+import { recoverState } from '../../../src/engine/import/recover.ts';
+import { emptyState } from '../../../src/kinds/recorded.ts';
+import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
+import { writeState } from '../../../src/state/state-file.ts';
 import { beforehand, codesOf, complaintsAfter, complaintsAfterDestroy, failuresOf } from './support/invariants.ts';
 import { orphans, volumesOf } from './support/picture.ts';
-import { type RunEnd, Scene, type Snapshot } from './support/scene.ts';
+import { type RunEnd, resolved, Scene, type Snapshot, TOKEN_SECRET } from './support/scene.ts';
 
 const GIB = 1024 ** 3;
 const CONTENT = 12_345_678;
@@ -170,6 +174,27 @@ describe('a kept disk during a replacement', () => {
     expect(failuresOf(await scene.apply(renamed))).toEqual([]);
     expect(contents(scene)).toEqual(['web scsi1']);
     expect(await complaintsAfter(scene, renamed, beforehand(scene))).toEqual([]);
+  });
+
+  it('is found again where the state was lost, and no VM is created with an empty one meanwhile', async () => {
+    const scene = await killedBefore(AFTER_DESTROY);
+    await scene.clock.advance(60_000);
+    for (const name of await scene.store.list()) await scene.store.remove(name);
+    const end = await scene.apply(stack());
+    expect(codesOf(end)).toEqual(['STATE_LOST']);
+    expect(said(end)).toContain('kept.web is VM 439 (web-kept-disks) on pve1');
+    const pve = createPve({
+      transport: scene.simulator.transport(),
+      credentials: parseToken(`root@pam!admin=${TOKEN_SECRET}`),
+      clock: scene.clock,
+    });
+    const recovery = { pve, clock: scene.clock, stack: resolved(stack()), state: emptyState('lab') };
+    const { state, found } = await scene.clock.run(() => recoverState(recovery));
+    expect([...found].sort()).toEqual(['kept.web', 'vm.app']);
+    await writeState(scene.store, state);
+    expect(codesOf(await scene.destroy(stack()))).toEqual(['DATA_KEPT']);
+    expect(failuresOf(await scene.apply(stack()))).toEqual([]);
+    expect(contents(scene)).toEqual(['web scsi1']);
   });
 
   it('moves to the storage that the file names by now, with its content', async () => {

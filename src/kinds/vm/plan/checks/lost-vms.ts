@@ -6,6 +6,7 @@
  * a VM counts when its line names an address that the plan creates, or when its id is the one set in the file.
  */
 
+import { keptAddress } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
@@ -13,6 +14,7 @@ import { counted, inNumber } from '../../../../base/values/units.ts';
 import type { GuestRow, Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
 import type { ResolvedVm } from '../../../stack.ts';
+import { holderName } from '../../holder.ts';
 import type { VmObserved } from '../../observed.ts';
 import { findOwnership, ownershipCounts } from '../../ownership.ts';
 import { whereOf } from '../../where.ts';
@@ -25,7 +27,10 @@ export function possibleClaimants(
   guests: ReadonlyMap<number, GuestRow>,
 ): GuestRow[] {
   // A VM that is there may have a namesake, which another copy of the stack made.
-  const names = new Set([...toMake, ...vms].map(({ fields }) => fields.name));
+  const own = [...toMake, ...vms].map(({ fields }) => fields.name);
+  // An interrupted replacement may have left the disks of a VM with their holder.
+  const holders = toMake.filter(keepsDisks).map(({ fields }) => holderName(fields.name));
+  const names = new Set([...own, ...holders]);
   const fixed = toMake.flatMap(({ fields }) => fields.vmid ?? []);
   // The members of a group share one list.
   const lists = new Set(toMake.flatMap(({ fields, vmids }) => (fields.vmid === undefined && vmids ? [vmids] : [])));
@@ -36,6 +41,8 @@ export function possibleClaimants(
       type === 'qemu' && !template && !known.has(vmid) && (ids.has(vmid) || (name !== undefined && names.has(name))),
   );
 }
+
+const keepsDisks = ({ fields: { disks = {} } }: ResolvedVm) => Object.values(disks).some(({ keep }) => keep);
 
 /** A VM of this stack that is not in the state. */
 export interface LostVm {
@@ -53,7 +60,8 @@ export function lostVms(stackName: string, toMake: readonly ResolvedVm[], observ
     const address = addressIn(stackName, vm);
     if (address === undefined) return [];
     const desired =
-      toMake.find((each) => each.address === address) ?? toMake.find(({ fields }) => fields.vmid === vm.vmid);
+      toMake.find((each) => each.address === address || keptAddress(each.address) === address) ??
+      toMake.find(({ fields }) => fields.vmid === vm.vmid);
     const name = vm.current.get('name') ?? '(no name)';
     return desired ? [{ address, vmid: vm.vmid, name, node: vm.node, desired }] : [];
   });
