@@ -39,6 +39,7 @@ export async function removeLeftovers(pve: Pve, target: Target, mark: string): P
       done.push(`VM ${vmid} does not carry our mark and was left alone`);
       continue;
     }
+    if (values.has('protection')) await vm.config.put({ delete: 'protection' });
     if ((await vm.status.current()).status === 'running') await pve.tasks.wait(await vm.status.stop());
     await pve.tasks.wait(await vm.destroy({ purge: true, 'destroy-unreferenced-disks': true }));
     done.push(`VM ${vmid} was removed`);

@@ -9,7 +9,7 @@ import { systemRandom } from '../../../src/base/random.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import type { PlanResult } from '../../../src/engine/plan.ts';
 import type { Requirement } from '../../../src/engine/privileges/requirement.ts';
-import { Session } from '../../../src/engine/session.ts';
+import { type PlanOptions, Session } from '../../../src/engine/session.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
 import { machinesOf } from '../../../src/kinds/machines.ts';
 import type { ResolvedSecret } from '../../../src/kinds/vm/config/desired-config.ts';
@@ -41,11 +41,15 @@ export function plan(runs: Runs, text: string): Promise<PlanResult> {
 }
 
 /** Plans and carries out; throws where anything is refused or any VM is not done. */
-export function apply(runs: Runs, text: string): Promise<Plan> {
-  return withSession(runs, text, 'apply', async (session) => carryOut(session, await session.plan()));
+export function apply(runs: Runs, text: string, options: PlanOptions = {}): Promise<Plan> {
+  return withSession(runs, text, 'apply', async (session) => carryOut(session, await session.plan(options)));
 }
 
-export function destroy(runs: Runs, text: string, options: { readonly all?: boolean } = {}): Promise<Plan> {
+export function destroy(
+  runs: Runs,
+  text: string,
+  options: { readonly all?: boolean; readonly destroyData?: readonly string[] } = {},
+): Promise<Plan> {
   return withSession(runs, text, 'destroy', async (session) =>
     carryOut(session, await session.planDestroy({ running: 'stop', ...options })),
   );
