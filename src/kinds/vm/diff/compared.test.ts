@@ -33,6 +33,7 @@ describe('the comparison of a VM with the file', () => {
         ['nics.net0.vlan', 20, 20, true],
       ]),
     );
+    expect(compared.filter(({ path }) => path === 'memory')).toHaveLength(1);
   });
 
   it('has a line for a missing device without fields', () => {

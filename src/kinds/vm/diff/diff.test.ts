@@ -160,6 +160,31 @@ describe('a secret', () => {
     expect(JSON.stringify([...desired, differences, appliedValues(desired)])).not.toContain('correct horse');
   });
 
+  it('is a difference if no digest of it is recorded', () => {
+    expect(diffVm(desired, observedVm(set), undefined).differences).toMatchObject([{ by: 'file', before: '•••' }]);
+  });
+
+  it('takes effect as its key does, because its present value is not known', () => {
+    const field: DesiredField = { path: 'args', value: digest, words: 'secret', parts: [] };
+    const args: DesiredConfig = new Map([
+      ['args', { key: 'args', desired: { kind: 'secret', value: secret, digest }, fields: [field] }],
+    ]);
+    const vm = observedVm(new Map([...VALUES, ['args', '-x']]), { running: true });
+    expect(diffVm(args, vm, undefined).differences).toMatchObject([{ path: 'args', effect: 'restart', secret: true }]);
+  });
+
+  it('is what a sensitive variable decides: masked, and changed by the file', () => {
+    const sensitive = desiredOf(
+      { description: 'new' },
+      { sensitive: ['description'], secrets: new Map([['description', { value: new Secret('new'), digest: 'd2' }]]) },
+    );
+    const vm = observedVm(new Map([...VALUES, ['description', 'old']]));
+    expect(diffVm(sensitive, vm, { description: 'd1' }).differences).toMatchObject([
+      { path: 'description', before: '•••', after: '•••', by: 'file', secret: true },
+    ]);
+    expect(differencesOf({ memory: '8GiB' }, {})[0]).not.toHaveProperty('secret');
+  });
+
   it('is a difference when another client removed it', () => {
     const { differences } = diffVm(desired, observedVm(VALUES), { 'cloud_init.password': digest });
     expect(differences).toMatchObject([{ before: null, by: 'others' }]);
@@ -286,6 +311,16 @@ describe('cloud-init files in one volume', () => {
     ]);
   });
 
+  it('show no recorded digest of a secret one', () => {
+    const password = { ...file('cloud_init.password', 'd2'), words: 'secret' as const };
+    const secret: DesiredConfig = new Map([
+      ['ide2', { key: 'ide2', desired: { kind: 'cdrom', set: {}, file: 'local:iso/new.iso' }, fields: [password] }],
+    ]);
+    const [difference] = diffVm(secret, vm, { 'cloud_init.password': 'd1' }).differences;
+    expect(difference).toMatchObject({ path: 'cloud_init.password', after: '•••' });
+    expect(difference?.before).not.toBe('d1');
+  });
+
   it('are one difference if only the volume is another', () => {
     expect(differences({ 'cloud_init.user_data': 'u2', 'cloud_init.meta_data': 'm1' })).toEqual([
       ['cloud_init.user_data', 'u2', 'u2'],
@@ -297,6 +332,8 @@ describe('a value that is pending', () => {
   it('takes effect immediately if the running VM has the desired one', () => {
     const vm = observedVm(VALUES, { running: true, pending: new Map([['memory', '8192']]) });
     expect(diffVm(desiredOf({ memory: '2GiB' }), vm, undefined).differences).toMatchObject([{ effect: 'live' }]);
+    const cores = observedVm(VALUES, { running: true, pending: new Map([['cores', '4']]) });
+    expect(diffVm(desiredOf({ cpu: { cores: 2 } }), cores, undefined).differences).toMatchObject([{ effect: 'live' }]);
     expect(diffVm(desiredOf({ memory: '4GiB' }), vm, undefined)).toMatchObject({
       differences: [{ path: 'memory', effect: 'restart' }],
       restartPending: [],
@@ -327,6 +364,17 @@ describe('a recorded value', () => {
     const applied = { 'cpu.cores': 2, memory: null, 'nics.net3.remove': true };
     expect(diffVm(desiredOf({}), observedVm(VALUES), applied).unmanaged).toEqual(['cpu.cores']);
     expect(diffVm(desiredOf({}), observedVm(VALUES), undefined).unmanaged).toEqual([]);
+  });
+
+  it('of another disk than the one that is removed is reported', () => {
+    const applied = { 'disks.scsi0.size': '32GiB', 'disks.scsi1.size': '1GiB' };
+    const desired = desiredOf({ disks: { scsi1: { remove: true } } });
+    expect(diffVm(desired, observedVm(VALUES), applied).unmanaged).toEqual(['disks.scsi0.size']);
+  });
+
+  it('of a raw key is reported unless a field sets that key by now', () => {
+    const applied = { 'extra.cores': '2', 'extra.reboot': '0' };
+    expect(diffVm(desiredOf({ cpu: { cores: 2 } }), observedVm(VALUES), applied).unmanaged).toEqual(['extra.reboot']);
   });
 
   it('of a disk made from another image is named in the refusal', () => {
