@@ -49,7 +49,7 @@ class Execution {
   #stopping = false;
   /** Set once the store did not take an event. */
   readonly #storeLost = new AbortController();
-  /** Of the caller, or because the store is lost: nothing more can be recorded, so no resource goes on. */
+  /** Of the caller, or because the store is lost: nothing more can be recorded, so no resource continues. */
   readonly #signal: AbortSignal;
 
   constructor(input: ExecuteInput) {

@@ -10,7 +10,7 @@ export function fingerprint(value: unknown): string {
 const slowDigests = new Map<string, Buffer>();
 const MAX_KEPT = 1_000;
 
-/** Of something secret. Slow on purpose: whoever sees the digest can try guesses, but few of them. */
+/** Of something secret. Slow on purpose: a person who sees the digest can try guesses, but few of them. */
 export function slowDigest(salt: string, text: string, bytes: number): Buffer {
   const key = fingerprint([salt, text, bytes]);
   const digest = slowDigests.get(key) ?? scryptSync(text, salt, bytes);

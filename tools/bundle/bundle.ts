@@ -1,7 +1,7 @@
 /**
  * What goes into `dist/`. The command is CommonJS, which Node starts sooner than modules, in chunks that are loaded when a
  * command needs them. The library is modules. Everything but the optional drivers of shared stores is inside: an installation
- * is a handful of files, and nobody's dependencies differ from the ones that were tested.
+ * is a handful of files, and every user gets the dependencies that were tested.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

@@ -51,7 +51,7 @@ function viewOf({ format = 'text', maxSize, json }: PlanCommandOptions, deps: Co
       'GitLab takes 1000000.',
     );
   }
-  // Before anything is escaped, which could hide a secret from whoever looks for it.
+  // Before anything is escaped, which could hide a secret from the search for it.
   return (plan) => {
     for (const line of planMarkdown(deps.secrets.redactIn(plan), limit)) deps.terminal.result(line);
   };

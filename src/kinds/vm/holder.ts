@@ -15,7 +15,7 @@ export function holderName(vm: string): string {
   return `${vm.slice(0, NAME_MAX - SUFFIX.length).replace(/[-.]+$/, '')}${SUFFIX}`;
 }
 
-/** Protected, so that nobody removes it by mistake. */
+/** Protected, so that no client removes it by mistake. */
 export function holderConfig(of: string): PackedEntry[] {
   const text = `Holds the kept disks of "${of}" while Proxwright replaces it. Do not delete this VM: the next apply takes the disks back and removes it.`;
   return [

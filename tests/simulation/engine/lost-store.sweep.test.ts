@@ -49,7 +49,7 @@ async function lostEverywhere(operation: Operation, successor: Successor): Promi
     const end = await run(scene);
     const codes = codesOf(end);
     const isSaid = codes.some((code) => code === 'STATE_UNREACHABLE' || code === 'LOCK_LOST');
-    // The last requests give the lock back, which nobody waits for.
+    // The last requests give the lock back; no other run waits for it.
     const wrong = isSaid || failuresOf(end).length === 0 ? [] : [`it said ${codes.length === 0 ? 'nothing' : codes}`];
     const outbox = shared.outboxOf('here');
     const files = await outbox.list('outbox/');

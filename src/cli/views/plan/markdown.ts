@@ -74,7 +74,7 @@ function tableRow({ kind, address, name, vmid, node, differences, restarts }: Ch
   return `| ${[VERBS[kind], code(address), code(name), vmid ?? '', code(node), fields].join(' | ')} |`;
 }
 
-/** What nobody should have to unfold: data that goes, and VMs that become unavailable. `most` bytes for each of them. */
+/** What a reader sees without unfolding: data that goes, and VMs that become unavailable. `most` bytes for each of them. */
 function dangers({ changes }: Plan, most: number): string[] {
   const destroyed = changes.flatMap(({ address, destroys = [] }) =>
     destroys.map((volume) => `${code(address)} ${code(printDestroyed(volume))}`),
@@ -181,7 +181,7 @@ const sizeOf = (lines: readonly string[]) => lines.reduce((sum, line) => sum + B
 
 const MOST_IN_CODE = 120;
 
-/** Text as code: it is shown as it is, starts no tag, link, cell or mention, and notifies nobody. */
+/** Text as code: it is shown as it is, starts no tag, link, cell or mention, and notifies no user. */
 function code(text: string): string {
   return `<code>${escaped(shortened(visibleLine(text), MOST_IN_CODE))}</code>`;
 }
