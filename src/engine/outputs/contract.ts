@@ -10,6 +10,8 @@ export const CONTRACT_VERSION = 1;
 export interface VmOutput {
   readonly vmid: number | null;
   readonly node: string;
+  /** Failure domain of the node. */
+  readonly zone: string | null;
   readonly role: string | null;
   readonly status: VmStatus;
   /** By NIC slot. */
@@ -72,6 +74,7 @@ const old = (name: OutputName) => ({ deprecated: true, description: `Old name. R
 const vmOutput = z.looseObject({
   vmid: vmid().describe('Id in Proxmox; null until the VM exists.'),
   node: z.string().describe('Node that the VM is on, or will be on.'),
+  zone: z.string().nullable().describe('Failure domain of the node; null if the stack file names none.'),
   role: z.string().nullable().describe('Role from the stack file.'),
   status: z
     .enum(['creating', 'incomplete', 'complete', 'absent'])

@@ -16,6 +16,7 @@ describe('the outputs of a stack', () => {
           "lab-control-1": {
             "vmid": 101,
             "node": "pve1",
+            "zone": null,
             "role": "control-plane",
             "status": "complete",
             "macs": {
@@ -28,6 +29,7 @@ describe('the outputs of a stack', () => {
           "lab-control-2": {
             "vmid": 102,
             "node": "pve2",
+            "zone": null,
             "role": "control-plane",
             "status": "complete",
             "macs": {
@@ -40,6 +42,7 @@ describe('the outputs of a stack', () => {
           "lab-worker-1": {
             "vmid": 111,
             "node": "pve1",
+            "zone": null,
             "role": "worker",
             "status": "complete",
             "macs": {
@@ -54,6 +57,7 @@ describe('the outputs of a stack', () => {
           "lab-worker-2": {
             "vmid": 112,
             "node": "pve1",
+            "zone": null,
             "role": "worker",
             "status": "incomplete",
             "macs": {
@@ -66,6 +70,7 @@ describe('the outputs of a stack', () => {
           "lab-web-1": {
             "vmid": null,
             "node": "pve1",
+            "zone": null,
             "role": null,
             "status": "absent",
             "macs": {
@@ -234,7 +239,7 @@ describe('outputs as text', () => {
   it('as an environment', () => {
     expect(outputsAsEnvironment(OUTPUTS)).toMatchInlineSnapshot(`
       "CONTRACT_VERSION='1'
-      VMS='{"lab-control-1":{"vmid":101,"node":"pve1","role":"control-plane","status":"complete","macs":{"net0":"BC:24:11:00:00:01"},"addresses":{"net0":"10.0.20.11"}},"lab-control-2":{"vmid":102,"node":"pve2","role":"control-plane","status":"complete","macs":{"net0":"BC:24:11:00:00:02"},"addresses":{"net0":"10.0.20.12"}},"lab-worker-1":{"vmid":111,"node":"pve1","role":"worker","status":"complete","macs":{"net2":"BC:24:11:00:01:01","net10":"BC:24:11:00:01:02"},"addresses":{"net2":"192.168.7.7","net10":"10.9.0.7"}},"lab-worker-2":{"vmid":112,"node":"pve1","role":"worker","status":"incomplete","macs":{"net0":"BC:24:11:00:00:12"},"addresses":{"net0":null}},"lab-web-1":{"vmid":null,"node":"pve1","role":null,"status":"absent","macs":{"net0":null},"addresses":{"net0":null}}}'
+      VMS='{"lab-control-1":{"vmid":101,"node":"pve1","zone":null,"role":"control-plane","status":"complete","macs":{"net0":"BC:24:11:00:00:01"},"addresses":{"net0":"10.0.20.11"}},"lab-control-2":{"vmid":102,"node":"pve2","zone":null,"role":"control-plane","status":"complete","macs":{"net0":"BC:24:11:00:00:02"},"addresses":{"net0":"10.0.20.12"}},"lab-worker-1":{"vmid":111,"node":"pve1","zone":null,"role":"worker","status":"complete","macs":{"net2":"BC:24:11:00:01:01","net10":"BC:24:11:00:01:02"},"addresses":{"net2":"192.168.7.7","net10":"10.9.0.7"}},"lab-worker-2":{"vmid":112,"node":"pve1","zone":null,"role":"worker","status":"incomplete","macs":{"net0":"BC:24:11:00:00:12"},"addresses":{"net0":null}},"lab-web-1":{"vmid":null,"node":"pve1","zone":null,"role":null,"status":"absent","macs":{"net0":null},"addresses":{"net0":null}}}'
       TALOS_CONTROL_PLANE_ENDPOINTS='10.0.20.11 10.0.20.12'
       TALOS_CLUSTER_ENDPOINT='https://10.0.20.10:6443'
       TALOS_NODE_IPS='{"lab-control-1":"10.0.20.11","lab-control-2":"10.0.20.12","lab-worker-1":"192.168.7.7","lab-worker-2":null}'

@@ -7,6 +7,7 @@ import { advice, command, setting } from '../../base/hint.ts';
 import { closest } from '../../base/text/closest.ts';
 import { type StackState, vmRecordOf } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import { zonesByNode } from '../../kinds/vm/placement/room.ts';
 import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues, type VmStatus } from './contract.ts';
@@ -31,9 +32,10 @@ export function stackOutputs(stack: ResolvedStack, state: StackState): StackOutp
   const endpoint = stack.outputs.talos?.vip ?? controlPlanes.find((ip) => ip !== null);
   const values: OutputValues = {
     contract_version: CONTRACT_VERSION,
-    vms: byName(vms, ({ vmid, node, role, status, nics }) => ({
+    vms: byName(vms, ({ vmid, node, zone, role, status, nics }) => ({
       vmid,
       node,
+      zone,
       role,
       status,
       macs: Object.fromEntries(nics.map(({ slot, mac }) => [slot, mac])),
@@ -77,9 +79,9 @@ export function readOutput(
   return { value, warnings: [...old, ...(hasNull(value) ? warnings : [])] };
 }
 
-/** A role is optional, so a null role is no gap. */
+/** Roles and zones are optional: without one there is no gap. */
 function hasNull(value: unknown, key?: string): boolean {
-  if (value === null) return key !== 'role';
+  if (value === null) return key !== 'role' && key !== 'zone';
   return typeof value === 'object' && Object.entries(value).some(([name, each]) => hasNull(each, name));
 }
 
@@ -163,6 +165,8 @@ export interface VmView {
   readonly user: string | null;
   readonly vmid: number | null;
   readonly node: string;
+  /** Failure domain of the node, where the stack names one. */
+  readonly zone: string | null;
   readonly status: VmStatus;
   readonly nics: readonly NicView[];
   /** Address of the managed NIC. */
@@ -171,10 +175,15 @@ export interface VmView {
 
 /** In the order of the file, without recorded VMs that left it. */
 function vmViews(stack: ResolvedStack, state: StackState): VmView[] {
-  return stack.vms.map((vm) => vmView(vm, vmRecordOf(state, vm.address)));
+  const zones = zonesByNode(stack);
+  return stack.vms.map((vm) => vmView(vm, vmRecordOf(state, vm.address), zones));
 }
 
-function vmView({ address, group, fields }: ResolvedVm, state: VmRecord | undefined): VmView {
+function vmView(
+  { address, group, fields }: ResolvedVm,
+  state: VmRecord | undefined,
+  zones: ReadonlyMap<string, string>,
+): VmView {
   const mentioned = Object.keys(fields.nics ?? {}).filter((slot) => !fields.nics?.[slot]?.remove);
   const slots = [...new Set([...mentioned, ...Object.keys(state?.macs ?? {})])];
   const nics = slots
@@ -186,6 +195,7 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmRecord | undefi
       expected: staticAddresses(fields.nics?.[slot])[0] ?? null,
     }));
   const managed = managedNic(fields, slots);
+  const node = state?.node || fields.node;
   return {
     address,
     name: fields.name,
@@ -195,7 +205,8 @@ function vmView({ address, group, fields }: ResolvedVm, state: VmRecord | undefi
     user: fields.cloud_init?.user ?? null,
     // Zero: the id is not assigned yet.
     vmid: state?.vmid || null,
-    node: state?.node || fields.node,
+    node,
+    zone: zones.get(node) ?? null,
     status: state?.phase ?? 'absent',
     nics,
     ip: nics.find(({ slot }) => slot === managed)?.ip ?? null,

@@ -16,10 +16,12 @@ export function outputsAsJson({ values }: Pick<StackOutputs, 'values'>): string 
 
 /** A table of the VMs, and the other outputs below it, without deprecated names. */
 export function outputsForPeople({ values, vms }: StackOutputs): string {
-  const rows = vms.map(({ name, vmid, node, role, status, nics }) => [
+  const hasZones = vms.some(({ zone }) => zone !== null);
+  const rows = vms.map(({ name, vmid, node, zone, role, status, nics }) => [
     name,
     String(vmid ?? UNKNOWN),
     node,
+    ...(hasZones ? [zone ?? UNKNOWN] : []),
     role ?? UNKNOWN,
     status,
     nics.map(({ slot, ip }) => `${slot} ${ip ?? UNKNOWN}`).join(', ') || UNKNOWN,
@@ -35,11 +37,19 @@ export function outputsForPeople({ values, vms }: StackOutputs): string {
       ? [[name, value.map((entry) => entry ?? UNKNOWN).join(', ')]]
       : [],
   );
-  return `${columns([HEADINGS, ...rows])}\n${columns([...others, ...lists])}`;
+  return `${columns([headings(hasZones), ...rows])}\n${columns([...others, ...lists])}`;
 }
 
 const UNKNOWN = '—';
-const HEADINGS = ['VM', 'ID', 'NODE', 'ROLE', 'STATUS', 'ADDRESSES'];
+const headings = (hasZones: boolean) => [
+  'VM',
+  'ID',
+  'NODE',
+  ...(hasZones ? ['ZONE'] : []),
+  'ROLE',
+  'STATUS',
+  'ADDRESSES',
+];
 
 const isCurrent = (name: string) => DEPRECATED_OUTPUTS[name as OutputName] === undefined; // any text may be used as a key
 
@@ -98,12 +108,13 @@ export function ansibleInventory({ stack, vms }: Pick<StackOutputs, 'stack' | 'v
 }
 
 /** Without a known address there is no `ansible_host`, and Ansible uses the name, which may be in DNS. */
-function hostVariables({ ip, user, vmid, node, role, status }: VmView) {
+function hostVariables({ ip, user, vmid, node, zone, role, status }: VmView) {
   return {
     ...(ip !== null && { ansible_host: ip }),
     ...(user !== null && { ansible_user: user }),
     proxmox_vmid: vmid,
     proxmox_node: node,
+    ...(zone !== null && { proxwright_zone: zone }),
     proxwright_role: role,
     proxwright_status: status,
   };
@@ -182,11 +193,12 @@ export function outputFiles(outputs: StackOutputs): OutputFile[] {
 
 const data = (name: string, text: string): OutputFile => ({ name, text, isScript: false });
 
-function summary({ name, vmid, node, role, status, ip, nics }: VmView): string {
+function summary({ name, vmid, node, zone, role, status, ip, nics }: VmView): string {
   const lines = [
     ['name', name],
     ['id', vmid],
     ['node', node],
+    ...(zone === null ? [] : [['zone', zone]]),
     ['role', role],
     ['status', status],
     ['address', ip],

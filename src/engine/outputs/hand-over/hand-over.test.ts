@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ResolvedStack } from '../../../kinds/stack.ts';
 import { stackOutputs } from '../outputs.ts';
 import { FakeCluster } from '../testing/fakes.ts';
 import { address, known, stackOf, stateOf, vm } from '../testing/lab.ts';
@@ -10,27 +11,38 @@ import { k3sScript } from './k3s.ts';
 import { rancherScript } from './rancher.ts';
 import { talosScript } from './talos.ts';
 
+const inZone = (stack: ResolvedStack): ResolvedStack => ({
+  ...stack,
+  zones: [{ name: 'rack-a', nodes: [{ node: 'pve1', at: {} }] }],
+});
+const NODE_LABELS = '--node-label topology.kubernetes.io/zone=rack-a --node-label proxwright/host=pve1';
+const LABELS = '{"machine":{"nodeLabels":{"topology.kubernetes.io/zone":"rack-a","proxwright/host":"pve1"}}}';
+
 const TALOS = stackOutputs(
-  stackOf(
-    [
-      vm('control', 1, { role: 'control-plane', ...address('10.0.20.11') }),
-      vm('control', 2, { role: 'controlplane', ...address('10.0.20.12') }),
-      vm('worker', 1, { role: 'worker' }),
-    ],
-    { talos: { vip: '10.0.20.10' } },
+  inZone(
+    stackOf(
+      [
+        vm('control', 1, { role: 'control-plane', ...address('10.0.20.11') }),
+        vm('control', 2, { role: 'controlplane', ...address('10.0.20.12') }),
+        vm('worker', 1, { role: 'worker' }),
+      ],
+      { talos: { vip: '10.0.20.10' } },
+    ),
   ),
   stateOf({ 'vm.control[1]': known(101), 'vm.control[2]': known(102), 'vm.worker[1]': known(111) }),
 );
 
 const guest = { guest: 'cloud-init' as const, cloud_init: { user: 'ubuntu' } };
 const RANCHER = stackOutputs(
-  stackOf([
-    ...[1, 2, 3].map((number) =>
-      vm('manager', number, { ...guest, role: 'manager', ...address(`10.0.20.1${number}`) }),
-    ),
-    vm('agent', 1, { ...guest, cloud_init: {}, role: 'agent', ...address('10.0.20.21') }),
-    ...[1, 2].map((number) => vm('apps', number, { ...guest, role: 'apps', ...address(`10.0.20.3${number}`) })),
-  ]),
+  inZone(
+    stackOf([
+      ...[1, 2, 3].map((number) =>
+        vm('manager', number, { ...guest, role: 'manager', ...address(`10.0.20.1${number}`) }),
+      ),
+      vm('agent', 1, { ...guest, cloud_init: {}, role: 'agent', ...address('10.0.20.21') }),
+      ...[1, 2].map((number) => vm('apps', number, { ...guest, role: 'apps', ...address(`10.0.20.3${number}`) })),
+    ]),
+  ),
   stateOf({
     'vm.manager[1]': known(401),
     'vm.manager[2]': known(402),
@@ -44,7 +56,10 @@ const RANCHER = stackOutputs(
 /** Without what only looks. */
 const acts = (lines: readonly string[]) =>
   lines
-    .filter((line) => !/ (version|etcd members)$| config (endpoint|node) |^helm status|^kubectl get/.test(line))
+    .filter(
+      (line) =>
+        !/ (version|etcd members)$| patch machineconfig | config (endpoint|node) |^helm status|^kubectl get/.test(line),
+    )
     .map((line) => line.replace(/--talosconfig \S+ --endpoints \S+ /, ''));
 
 let cluster: FakeCluster;
@@ -109,11 +124,11 @@ describe('the hand-over script for Talos', () => {
     expect(acts(cluster.asked())).toEqual([
       'talosctl gen secrets --output-file talos-lab/secrets.yaml.new',
       'talosctl gen config lab https://10.0.20.10:6443 --with-secrets talos-lab/secrets.yaml --output talos-lab/new --config-patch-control-plane @talos-lab/patch-controlplane.yaml',
-      'talosctl apply-config --insecure --nodes 10.0.20.11 --file talos-lab/controlplane.yaml',
-      'talosctl apply-config --insecure --nodes 10.0.20.12 --file talos-lab/controlplane.yaml',
-      'talosctl apply-config --insecure --nodes 10.0.20.12 --file talos-lab/controlplane.yaml',
+      `talosctl apply-config --insecure --nodes 10.0.20.11 --file talos-lab/controlplane.yaml --config-patch ${LABELS}`,
+      `talosctl apply-config --insecure --nodes 10.0.20.12 --file talos-lab/controlplane.yaml --config-patch ${LABELS}`,
+      `talosctl apply-config --insecure --nodes 10.0.20.12 --file talos-lab/controlplane.yaml --config-patch ${LABELS}`,
       'talosctl --nodes 10.0.20.11 bootstrap',
-      'talosctl apply-config --insecure --nodes 10.0.20.31 --file talos-lab/worker.yaml',
+      `talosctl apply-config --insecure --nodes 10.0.20.31 --file talos-lab/worker.yaml --config-patch ${LABELS}`,
       'talosctl --nodes 10.0.20.11 kubeconfig talos-lab/kubeconfig --force --merge=false',
     ]);
     expect(cluster.read('configured-10.0.20.31')).toBe('worker.yaml\n');
@@ -132,6 +147,19 @@ describe('the hand-over script for Talos', () => {
     ]);
   });
 
+  it('updates the labels of a node that is configured, because its VM may have moved, and goes on if that fails', async () => {
+    ready();
+    await cluster.run(scripts.talos, settings);
+    cluster.asked();
+    cluster.mark('unpatchable-10.0.20.12');
+    const { code, stdout } = await cluster.run(scripts.talos.replaceAll('pve1', 'pve2'), settings);
+    expect(code).toBe(0);
+    const patched = cluster.asked().filter((line) => line.includes(' patch machineconfig '));
+    expect(patched).toHaveLength(3);
+    for (const line of patched) expect(line).toContain(`--mode=no-reboot --patch ${LABELS.replace('pve1', 'pve2')}`);
+    expect(stdout).toContain('lab-control-2 (10.0.20.12): its labels for host and zone were not updated.');
+  });
+
   it('resumes after a failure, and applies the patch of a node', async () => {
     ready();
     cluster.mark('dead-10.0.20.31');
@@ -145,7 +173,7 @@ describe('the hand-over script for Talos', () => {
     cluster.asked();
     expect((await cluster.run(scripts.talos, settings)).code).toBe(0);
     expect(acts(cluster.asked())).toEqual([
-      'talosctl apply-config --insecure --nodes 10.0.20.31 --file talos-lab/worker.yaml --config-patch @talos-lab/node-lab-worker-1.yaml',
+      `talosctl apply-config --insecure --nodes 10.0.20.31 --file talos-lab/worker.yaml --config-patch ${LABELS} --config-patch @talos-lab/node-lab-worker-1.yaml`,
       'talosctl --nodes 10.0.20.11 kubeconfig talos-lab/kubeconfig --force --merge=false',
     ]);
   });
@@ -220,11 +248,11 @@ describe('the hand-over script for K3s', () => {
     const { code, stdout, stderr } = await cluster.run(scripts.k3s, { K3S_VERSION: "v1.33.1+k3s1'" });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(installs('10.0.20.11')).toBe(
-      `v1.33.1+k3s1' server --cluster-init ${token('10.0.20.11')} --node-name lab-manager-1\n`,
+      `v1.33.1+k3s1' server --cluster-init ${token('10.0.20.11')} --node-name lab-manager-1 ${NODE_LABELS}\n`,
     );
     for (const number of [2, 3]) {
       expect(installs(`10.0.20.1${number}`)).toBe(
-        `v1.33.1+k3s1' server --server https://10.0.20.11:6443 ${token(`10.0.20.1${number}`)} --node-name lab-manager-${number}\n`,
+        `v1.33.1+k3s1' server --server https://10.0.20.11:6443 ${token(`10.0.20.1${number}`)} --node-name lab-manager-${number} ${NODE_LABELS}\n`,
       );
     }
     expect(installs('10.0.20.21')).toContain('agent --server https://10.0.20.11:6443');
@@ -258,6 +286,10 @@ describe('the hand-over script for K3s', () => {
     expect(code).toBe(0);
     expect(installs('10.0.20.11') + installs('10.0.20.21')).toBe(before);
     expect(stdout).toContain('lab-manager-1: server, running');
+    // The VMs may be on other hosts by now.
+    expect(cluster.read('machines/10.0.20.11/labels')).toContain(
+      'kubectl label --overwrite node lab-agent-1 topology.kubernetes.io/zone=rack-a proxwright/host=pve1\n',
+    );
     expect(cluster.asked().at(-1)).toContain('admin@10.0.20.11');
   });
 
@@ -321,7 +353,11 @@ describe('the hand-over script for Rancher', () => {
       'helm upgrade --install rancher rancher --repo https://releases.rancher.com/server-charts/stable --namespace cattle-system --create-namespace --version 2.12.1 --wait --timeout 600s --set hostname=rancher.example.org --set replicas=3 --set-file bootstrapPassword=rancher-lab/bootstrap-password',
       'kubectl rollout status deployment/rancher --namespace cattle-system --timeout 600s',
     ]);
-    expect(stdout).toContain('  lab-apps-1: ssh -- ubuntu@10.0.20.31\n  lab-apps-2: ssh -- ubuntu@10.0.20.32\n');
+    const labels = '--label topology.kubernetes.io/zone=rack-a --label proxwright/host=pve1';
+    for (const number of [1, 2]) {
+      const line = `  lab-apps-${number}: ssh -- ubuntu@10.0.20.3${number} (add to the command: ${labels})\n`;
+      expect(stdout).toContain(line);
+    }
     expect(stdout).not.toContain(cluster.read('rancher-lab/bootstrap-password'));
     expect(cluster.read('rancher-lab/bootstrap-password')).toMatch(/^[0-9a-f]{32}$/);
   });

@@ -5,7 +5,7 @@
 import { advice, setting } from '../../../base/hint.ts';
 import { commentText, shellQuoted } from '../../../base/text/shell.ts';
 import type { StackOutputs, VmView } from '../outputs.ts';
-import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
+import { addressOf, addressPart, arrayPart, labelWords, nothingToHandOver, scriptOf } from './parts.ts';
 
 const FORMAT = 'k3s-script';
 const SERVER_ROLES = ['control-plane', 'controlplane', 'server', 'manager'];
@@ -70,6 +70,10 @@ function arraysOf(kind: string, vms: readonly VmView[]): string[] {
       vms.map(({ name }) => shellQuoted(name)),
     ),
     arrayPart(`${kind}_targets`, vms.map(targetOf)),
+    arrayPart(
+      `${kind}_labels`,
+      vms.map((vm) => shellQuoted(labelWords(vm))),
+    ),
   ];
 }
 
@@ -129,15 +133,23 @@ url_of() {
   esac
 }
 
-# install NAME TARGET UNIT ARGUMENTS
+# label_command NAME LABELS
+label_command() {
+  local label
+  printf 'k3s kubectl label --overwrite node %s' "$(quote "$1")"
+  for label in $2; do printf ' %s' "$(quote "$label")"; done
+}
+
+# install NAME TARGET UNIT LABELS ARGUMENTS
 install() {
-  local version=''
+  local version='' label labels=''
+  for label in $4; do labels+=" --node-label $(quote "$label")"; done
   [ -z "\${K3S_VERSION:-}" ] || version="export INSTALL_K3S_VERSION=$(quote "$K3S_VERSION")"
   remote "$2" "set -eu
     $version
     (umask 077 && mkdir -p /etc/rancher/k3s && printf %s $(quote "$token") >/etc/rancher/k3s/token)
     installer=\\$(curl -sfL https://get.k3s.io)
-    printf '%s\\\\n' \\"\\$installer\\" | sh -s - $4 --token-file /etc/rancher/k3s/token --node-name $(quote "$1")" ||
+    printf '%s\\\\n' \\"\\$installer\\" | sh -s - $5 --token-file /etc/rancher/k3s/token --node-name $(quote "$1")$labels" ||
     stop "$1: K3s was not installed. Check: ssh -- $2 sudo journalctl -u $3; then run this script again."
 }
 
@@ -162,17 +174,19 @@ if [ -z "$leader" ] && [ -n "$made" ]; then
 fi
 if [ -z "$leader" ]; then
   say "\${server_names[0]}: creates the cluster"
-  install "\${server_names[0]}" "\${server_targets[0]}" k3s "server --cluster-init \${K3S_SERVER_ARGS:-}"
+  install "\${server_names[0]}" "\${server_targets[0]}" k3s "\${server_labels[0]}" "server --cluster-init \${K3S_SERVER_ARGS:-}"
   leader=0
 fi
+relabel=''
 join=$(url_of "\${server_addresses[leader]}")
 
 for ((i = 0; i < \${#server_names[@]}; i++)); do
   if is_running "\${server_targets[i]}" k3s; then
     say "\${server_names[i]}: server, running"
+    relabel+=$(label_command "\${server_names[i]}" "\${server_labels[i]}")$'\\n'
   else
     say "\${server_names[i]}: joins as server"
-    install "\${server_names[i]}" "\${server_targets[i]}" k3s "server --server $join \${K3S_SERVER_ARGS:-}"
+    install "\${server_names[i]}" "\${server_targets[i]}" k3s "\${server_labels[i]}" "server --server $join \${K3S_SERVER_ARGS:-}"
   fi
 done
 
@@ -180,13 +194,17 @@ for ((i = 0; i < \${#agent_names[@]}; i++)); do
   wait_for "\${agent_targets[i]} answers through SSH" is_reachable "\${agent_targets[i]}"
   if is_running "\${agent_targets[i]}" k3s-agent; then
     say "\${agent_names[i]}: agent, running"
+    relabel+=$(label_command "\${agent_names[i]}" "\${agent_labels[i]}")$'\\n'
   else
     say "\${agent_names[i]}: joins as agent"
-    install "\${agent_names[i]}" "\${agent_targets[i]}" k3s-agent "agent --server $join \${K3S_AGENT_ARGS:-}"
+    install "\${agent_names[i]}" "\${agent_targets[i]}" k3s-agent "\${agent_labels[i]}" "agent --server $join \${K3S_AGENT_ARGS:-}"
   fi
 done
 
 wait_for "Kubernetes answers on \${server_names[leader]}" remote "\${server_targets[leader]}" 'k3s kubectl get --raw /readyz'
+# VMs that joined earlier may be on other hosts by now.
+[ -z "$relabel" ] || remote "\${server_targets[leader]}" "$relabel" >/dev/null ||
+  say 'The labels for host and zone were not updated. Check: kubectl get nodes --show-labels'
 kubeconfig=$(remote "\${server_targets[leader]}" 'cat /etc/rancher/k3s/k3s.yaml') || stop 'Cannot read the kubeconfig.'
 printf '%s\\n' "\${kubeconfig//https:\\/\\/127.0.0.1:6443/$join}" >"$folder/kubeconfig.new"
 mv "$folder/kubeconfig.new" "$folder/kubeconfig"

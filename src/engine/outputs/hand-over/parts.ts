@@ -106,6 +106,23 @@ export function addressPart(vms: readonly VmView[]): string {
 /** In a script after `addressPart`. */
 export const addressOf = ({ vmid }: VmView) => `"$ADDRESS_${vmid ?? 'unknown'}"`;
 
+/**
+ * What schedulers inside the cluster cannot see otherwise: the host of a VM, and its failure domain where the stack names one.
+ * The key of the host is our own: Kubernetes has none, and a VM may move to another host.
+ */
+export function topologyLabels({ node, zone }: Pick<VmView, 'node' | 'zone'>): readonly (readonly [string, string])[] {
+  return [
+    ...(zone === null ? [] : [['topology.kubernetes.io/zone', zone] as const]),
+    ['proxwright/host', node] as const,
+  ];
+}
+
+/** `key=value key=value`; neither has characters that a shell would read. */
+export const labelWords = (vm: VmView, option = '') =>
+  topologyLabels(vm)
+    .map(([key, value]) => `${option}${key}=${value}`)
+    .join(' ');
+
 /** A bash array of quoted words. */
 export function arrayPart(name: string, words: readonly string[]): string {
   return `${name}=(${words.join(' ')})`;

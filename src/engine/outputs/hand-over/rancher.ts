@@ -6,7 +6,7 @@
 import { shellQuoted } from '../../../base/text/shell.ts';
 import type { StackOutputs } from '../outputs.ts';
 import { k3sParts, noServers, targetOf, targetPart } from './k3s.ts';
-import { addressOf, addressPart, arrayPart, scriptOf } from './parts.ts';
+import { addressOf, addressPart, arrayPart, labelWords, scriptOf } from './parts.ts';
 
 const FORMAT = 'rancher-script';
 
@@ -42,6 +42,10 @@ export function rancherScript(outputs: StackOutputs): string {
           others.map(({ name }) => shellQuoted(name)),
         ),
         arrayPart('app_targets', others.map(targetOf)),
+        arrayPart(
+          'app_labels',
+          others.map((vm) => shellQuoted(labelWords(vm, '--label '))),
+        ),
       ].join('\n'),
       BODY,
     ],
@@ -103,7 +107,7 @@ say "Done: https://$hostname/ with the password in $folder/bootstrap-password (f
 if [ "\${#app_names[@]}" -gt 0 ]; then
   say 'To create an application cluster, choose Cluster Management, Create, Custom, then run the command that Rancher shows on each of:'
   for ((i = 0; i < \${#app_names[@]}; i++)); do
-    say "  \${app_names[i]}: ssh -- \${app_targets[i]}"
+    say "  \${app_names[i]}: ssh -- \${app_targets[i]} (add to the command: \${app_labels[i]})"
   done
 fi
 `;

@@ -4,8 +4,8 @@
  */
 
 import { shellQuoted } from '../../../base/text/shell.ts';
-import { isControlPlane, type StackOutputs } from '../outputs.ts';
-import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf } from './parts.ts';
+import { isControlPlane, type StackOutputs, type VmView } from '../outputs.ts';
+import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf, topologyLabels } from './parts.ts';
 
 const FORMAT = 'talos-script';
 
@@ -41,15 +41,22 @@ export function talosScript(outputs: StackOutputs): string {
           controlPlanes.map(({ name }) => shellQuoted(name)),
         ),
         arrayPart('control_addresses', controlPlanes.map(addressOf)),
+        arrayPart('control_labels', controlPlanes.map(labelPatch)),
         arrayPart(
           'worker_names',
           workers.map(({ name }) => shellQuoted(name)),
         ),
         arrayPart('worker_addresses', workers.map(addressOf)),
+        arrayPart('worker_labels', workers.map(labelPatch)),
       ].join('\n'),
       BODY,
     ],
   );
+}
+
+/** Talos sets these labels on the Kubernetes node. */
+function labelPatch(vm: VmView): string {
+  return shellQuoted(JSON.stringify({ machine: { nodeLabels: Object.fromEntries(topologyLabels(vm)) } }));
 }
 
 const BODY = `
@@ -107,28 +114,31 @@ talos() {
 # A configured node accepts our certificate; one in maintenance mode does not.
 is_configured() { talos "$1" version >/dev/null 2>&1; }
 
-# configure ADDRESS FILE [PATCH]
+# configure ADDRESS FILE LABELS [PATCH]
 configure() {
   is_configured "$1" && return
-  bounded 60 talosctl apply-config --insecure --nodes "$1" --file "$2" \${3+--config-patch "@$3"}
+  bounded 60 talosctl apply-config --insecure --nodes "$1" --file "$2" --config-patch "$3" \${4+--config-patch "@$4"}
 }
 
-# hand_over NAME ADDRESS TYPE
+# hand_over NAME ADDRESS TYPE LABELS
 hand_over() {
   local patch="$folder/node-$1.yaml"
   if is_configured "$2"; then
     say "$1 ($2): already configured"
+    # The VM may be on another host by now.
+    talos "$2" patch machineconfig --mode=no-reboot --patch "$4" >/dev/null 2>&1 ||
+      say "$1 ($2): its labels for host and zone were not updated. To see why: talosctl --nodes $2 patch machineconfig --patch '$4'"
   elif [ -s "$patch" ]; then
-    wait_for "$1 ($2) accepts its configuration" configure "$2" "$folder/$3.yaml" "$patch"
+    wait_for "$1 ($2) accepts its configuration" configure "$2" "$folder/$3.yaml" "$4" "$patch"
     say "$1 ($2): configured as $3, with $patch"
   else
-    wait_for "$1 ($2) accepts its configuration" configure "$2" "$folder/$3.yaml"
+    wait_for "$1 ($2) accepts its configuration" configure "$2" "$folder/$3.yaml" "$4"
     say "$1 ($2): configured as $3"
   fi
 }
 
 for ((i = 0; i < \${#control_names[@]}; i++)); do
-  hand_over "\${control_names[i]}" "\${control_addresses[i]}" controlplane
+  hand_over "\${control_names[i]}" "\${control_addresses[i]}" controlplane "\${control_labels[i]}"
 done
 
 has_etcd() {
@@ -152,7 +162,7 @@ else
 fi
 
 for ((i = 0; i < \${#worker_names[@]}; i++)); do
-  hand_over "\${worker_names[i]}" "\${worker_addresses[i]}" worker
+  hand_over "\${worker_names[i]}" "\${worker_addresses[i]}" worker "\${worker_labels[i]}"
 done
 
 wait_for 'the kubeconfig' talos "$first" kubeconfig "$folder/kubeconfig" --force --merge=false

@@ -19,7 +19,7 @@ for ((i = 0; i < \${#args[@]}; i++)); do
     --nodes) nodes=\${args[++i]} ;;
     --file) file=\${args[++i]} ;;
     --output | --output-file) out=\${args[++i]} ;;
-    --talosconfig | --endpoints | --with-secrets) ((++i)) ;;
+    --talosconfig | --endpoints | --with-secrets | --config-patch | --patch) ((++i)) ;;
     --*) ;;
     *) words+=("\${args[i]}") ;;
   esac
@@ -37,6 +37,7 @@ case "\${words[*]}" in
     [ ! -e "$FAKE/dead-$nodes" ] || refuse 'no route to host'
     basename "$file" >"$FAKE/configured-$nodes" ;;
   'etcd members') [ -e "$FAKE/etcd" ] && [ ! -e "$FAKE/etcd-away" ] || refuse 'etcd is not running' ;;
+  'patch machineconfig') [ ! -e "$FAKE/unpatchable-$nodes" ] || refuse 'permission denied' ;;
   bootstrap) [ ! -e "$FAKE/etcd" ] || refuse 'AlreadyExists'; : >"$FAKE/etcd" ;;
   'kubeconfig '*) echo kubeconfig >"\${words[1]}" ;;
   *) refuse "unknown: \${words[*]}" ;;
@@ -76,7 +77,7 @@ echo 'server: https://127.0.0.1:6443' >"$MACHINE/etc/rancher/k3s/k3s.yaml"
 : >"$MACHINE/$unit.runs"
 END
 `,
-  k3s: '#!/bin/sh\necho ok\n',
+  k3s: '#!/bin/sh\n[ "$2" != label ] || echo "$*" >>"$MACHINE/labels"\necho ok\n',
 };
 
 const KUBECTL = `${HEAD}
