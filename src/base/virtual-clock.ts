@@ -22,6 +22,8 @@ export class VirtualClock implements Clock {
   readonly #start: Instant;
   #ticks: Ticks = 0;
   #order = 0;
+  /** What is waited for outside, each without its result. */
+  readonly #outside = new Set<Promise<unknown>>();
 
   constructor(start: Instant = VIRTUAL_START) {
     this.#start = start;
@@ -56,6 +58,18 @@ export class VirtualClock implements Clock {
     });
   }
 
+  /** Waits for something real, as the answer of a server: the virtual time stands still meanwhile. */
+  async outside<T>(work: () => Promise<T>): Promise<T> {
+    const working = work();
+    const ended = working.catch(() => {});
+    this.#outside.add(ended);
+    try {
+      return await working;
+    } finally {
+      this.#outside.delete(ended);
+    }
+  }
+
   /** Runs `work` to its end and advances the time whenever everything is waiting. The time stops afterwards. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     let outcome: { ok: true; value: T } | { ok: false; error: unknown } | undefined;
@@ -70,6 +84,10 @@ export class VirtualClock implements Clock {
     for (;;) {
       await everythingRunnable();
       if (outcome) break;
+      if (this.#outside.size > 0) {
+        await Promise.race(this.#outside);
+        continue;
+      }
       if (!this.#fireNext()) {
         throw new ProxwrightError({
           code: 'STALLED',

@@ -7,6 +7,8 @@ export interface HttpStateServer {
   readonly versions: readonly string[];
   /** Every lock that was given, oldest first. */
   readonly locks: readonly string[];
+  /** As an administrator does it. */
+  dropLock(): void;
   clear(): void;
   stop(): Promise<void>;
 }
@@ -55,6 +57,9 @@ export async function startHttpStateServer(): Promise<HttpStateServer> {
     address: `http://127.0.0.1:${at.port}/state/lab`,
     versions,
     locks,
+    dropLock: () => {
+      lock = undefined;
+    },
     clear: () => {
       lock = undefined;
       versions.length = 0;

@@ -8,7 +8,7 @@ import { VIRTUAL_START } from '../../base/virtual-clock.ts';
 import { emptyState } from '../../kinds/recorded.ts';
 import { JournalWriter, nameOfJournal, readRun } from '../journal.ts';
 import { MemoryStore } from '../memory-store.ts';
-import { writeState } from '../state-file.ts';
+import { lineageIn, writeState } from '../state-file.ts';
 import { owner } from '../testing/conformance.ts';
 import { HttpStore, type HttpStoreOptions } from './http-store.ts';
 
@@ -130,6 +130,23 @@ describe('a store behind HTTP', () => {
     const { store } = await scene((one) => (one.method === 'POST' ? { status: 409 } : calm(one)));
     await store.lock(owner('one'));
     await expect(writeState(store, emptyState('lab'))).rejects.toMatchObject({ code: 'LOCK_LOST' });
+  });
+
+  it('keeps the lineage of a new state when an event changes an identity', async () => {
+    const { sent, store } = await scene(calm);
+    await store.lock(owner('one'));
+    await writeState(store, { ...emptyState('lab'), lineage: 'line' });
+    const journal = new JournalWriter(store, hastyClock(), 'one');
+    await journal.write({ event: 'runStarted', format: 2, runId: 'one', command: 'apply', who: 'tester' });
+    await journal.write({ event: 'stepStarted', step: 'vm.web/clone', address: 'vm.web', action: 'vm.clone' });
+    const patch = { address: 'vm.web', vm: { vmid: 401, node: 'pve1', name: 'web', phase: 'creating' as const } };
+    await journal.write({ event: 'learned', step: 'vm.web/clone', patch });
+    const posted = sent.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body));
+    expect(posted).toMatchObject([
+      { serial: 1, lineage: 'line' },
+      { serial: 2, lineage: 'line' },
+    ]);
+    expect(lineageIn(posted[1].proxwright.state)).toBe('line');
   });
 
   it('keeps every event on this machine when the server is lost, and posts what follows from them with the next run', async () => {

@@ -206,12 +206,11 @@ export class HttpStore implements StateStore {
   }
 
   async #post(text: string): Promise<void> {
-    const { serial, lineage } =
-      movedTo(text) === undefined ? parseState(text, this.#options.shown) : { serial: 0, lineage: '' };
+    const posted = movedTo(text) === undefined ? parseState(text, this.#options.shown) : undefined;
     const body = JSON.stringify({
       version: 4,
-      serial,
-      lineage: lineage ?? '',
+      serial: posted?.serial ?? 0,
+      lineage: posted?.lineage ?? '',
       outputs: {},
       resources: [],
       proxwright: { format: FORMAT, state: text, writer: await this.#writer() },
@@ -222,8 +221,8 @@ export class HttpStore implements StateStore {
     if (reply.status === 409 || reply.status === 423)
       throw lockLost(this.#options.shown, 'Its server refuses the state.');
     if (reply.status >= 300) throw this.#refused(reply);
-    // What follows from the journal is counted on from what the server has.
-    if (this.#state) this.#state = { ...this.#state, serial };
+    // What follows from the journal is added to what the server has, its lineage included.
+    if (this.#state && posted) this.#state = posted;
   }
 
   /** Whether another machine was the last to post a state. The run that holds the lock has looked before. */
