@@ -68,6 +68,14 @@ function contents({ world }: Scene): string[] {
     });
 }
 
+/** Another client. */
+const clientOf = ({ simulator, clock }: Scene) =>
+  createPve({
+    transport: simulator.transport(),
+    credentials: parseToken(`root@pam!admin=${TOKEN_SECRET}`),
+    clock,
+  });
+
 const said = (end: RunEnd) =>
   end.kind === 'refused'
     ? end.problems.map(({ detail, hint }) => `${detail} ${hint?.text ?? ''}`).join('\n')
@@ -95,6 +103,20 @@ describe('a kept disk that cannot be carried', () => {
     expect(said(end)).toMatch(reason);
     expect(codesOf(end)).toEqual(['DATA_KEPT']);
     expect(scene.writes()).toEqual([]);
+  });
+
+  it('is refused while the VM has snapshots, and carried once they are deleted', async () => {
+    const scene = await made();
+    const pve = clientOf(scene);
+    const vm = pve.node('pve1').vm(430);
+    await scene.clock.run(async () => pve.tasks.wait(await vm.snapshots.create({ snapname: 'before' })));
+    const end = await scene.apply(stack(), REPLACE);
+    expect(codesOf(end)).toEqual(['DATA_KEPT']);
+    expect(said(end)).toMatch(/snapshots \(the last one is before\).*qm listsnapshot 430/s);
+    expect(scene.writes()).toEqual([]);
+    await scene.clock.run(async () => pve.tasks.wait(await vm.snapshots.delete('before')));
+    expect(failuresOf(await scene.apply(stack(), REPLACE))).toEqual([]);
+    expect(contents(scene)).toEqual(['web scsi1']);
   });
 
   it('is refused where only the server knows its boot order, and carried once the file sets it', async () => {
@@ -183,11 +205,7 @@ describe('a kept disk during a replacement', () => {
     const end = await scene.apply(stack());
     expect(codesOf(end)).toEqual(['STATE_LOST']);
     expect(said(end)).toContain('kept.web is VM 439 (web-kept-disks) on pve1');
-    const pve = createPve({
-      transport: scene.simulator.transport(),
-      credentials: parseToken(`root@pam!admin=${TOKEN_SECRET}`),
-      clock: scene.clock,
-    });
+    const pve = clientOf(scene);
     const recovery = { pve, clock: scene.clock, stack: resolved(stack()), state: emptyState('lab') };
     const { state, found } = await scene.clock.run(() => recoverState(recovery));
     expect([...found].sort()).toEqual(['kept.web', 'vm.app']);

@@ -111,6 +111,19 @@ function carryProblems(
   const rows = storages.get(actual.node);
   const order = parseBootOrder(actual.current.get('boot'));
   const booted = order?.kind === 'order' ? order.devices : [];
+  const [first] = slots;
+  const snapshot = actual.current.get('parent');
+  // The snapshots would go with the old VM in any case, so it does not matter which disks they hold.
+  if (first !== undefined && snapshot !== undefined) {
+    return [
+      refusal(
+        vm,
+        first,
+        `${first} is kept and the VM has snapshots (the last one is ${snapshot}). Proxmox gives no disk in a snapshot to another VM, and the replacement would destroy the snapshots`,
+        `Delete the snapshots first; qm listsnapshot ${actual.vmid} shows them.`,
+      ),
+    ];
+  }
   return slots.flatMap((slot): Diagnostic[] => {
     const storage = storageOf(parseDrive(slot, actual.current.get(slot) ?? ''));
     const type = rows?.ok ? rows.value.find((each) => each.storage === storage)?.type : undefined;
