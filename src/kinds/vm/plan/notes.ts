@@ -34,7 +34,7 @@ function templateNote({ address, fields }: ResolvedVm, { source }: VmRecord, { g
   const [now] = candidates;
   const next = now ? `${now.name ?? reference} (${now.vmid})` : String(reference);
   return [
-    `made from template ${source.reference} (${source.vmid}); the template is now ${next}. The VM stays as it is. To follow, replace it (--replace ${address}), which destroys its disks, or let its group follow (update.replace: when_template_changes)`,
+    `made from template ${source.reference} (${source.vmid}); the template is now ${next}. The VM stays as it is. To follow, replace it (--replace ${address}), which destroys its disks except those with keep: true, or let its group follow (update.replace: when_template_changes)`,
   ];
 }
 
