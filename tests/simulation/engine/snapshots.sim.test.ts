@@ -123,6 +123,18 @@ describe('snapshot create', () => {
   });
 });
 
+describe('the simulator', () => {
+  it('fails a snapshot with the memory of a PCI device, and cleans up after it', async () => {
+    const scene = new Scene({ from: plain });
+    const launched = vmOf(scene).process?.launched as Map<string, string>; // the VM runs
+    launched.set('hostpci0', '0000:01:00.0');
+    const end = await scene.snapshots(PLAIN, create('one', true));
+    expect(failuresOf(end).join()).toContain('State blocked by non-migratable device');
+    expect(namesIn(scene)).toEqual([]);
+    expect(current(scene, 'lock')).toBeUndefined();
+  });
+});
+
 describe('snapshot delete', () => {
   it('deletes the snapshot and leaves the VM as it is', async () => {
     const scene = await withSnapshot();

@@ -7,6 +7,7 @@ import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { SeedInput } from '../actions/seed.ts';
 import { mergedText } from '../diff/merge.ts';
+import { snapshotPolicy } from '../snapshot/before-change.ts';
 import type { ConfigureInput } from '../steps.ts';
 import { writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
@@ -35,6 +36,7 @@ export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterIn
     ),
     ...STEP_PRIVILEGES['vm.start'].needs({}, running, deps),
     ...(canMove ? STEP_PRIVILEGES['vm.migrate'].needs({ target: '' }, running, deps) : []),
+    ...(snapshotPolicy(fields) ? STEP_PRIVILEGES['vm.snapshot'].needs({ memory: false }, running, deps) : []),
     ...STEP_PRIVILEGES['vm.destroy'].needs({ stop: 'shutdown' }, running, deps),
     ...seedNeeds(steps),
   ];

@@ -167,6 +167,13 @@ export async function quiesce(
 ): Promise<void> {
   const { runtime, node, task } = job;
   if (state === undefined) return freezeOrSay(job, vm, process);
+  const device = [...process.launched.keys()].find((key) => /^hostpci\d+$/.test(key));
+  // Rule [assumed]: QEMU saves the state of no device of the host, and says so when it is asked to.
+  if (device !== undefined) {
+    throw dieFault(
+      `VM ${vm.vmid} qmp command 'savevm-start' failed - State blocked by non-migratable device '${device}'`,
+    );
+  }
   task.log(`saving VM state and RAM using storage '${splitVolid(state).storage}'`);
   const { totalBytes, seconds } = savingOf(process);
   for (let second = 0; second < seconds; second++) {
