@@ -6,7 +6,7 @@
 import { type Address, keptAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { advice, type Hint, setting } from '../../../base/hint.ts';
+import { advice, command, type Hint, setting } from '../../../base/hint.ts';
 import { printByteSize } from '../../../base/values/units.ts';
 import { parseBootOrder } from '../../../pve/wire/index.ts';
 import type { PlanContext } from '../../kind.ts';
@@ -120,7 +120,7 @@ function carryProblems(
         vm,
         first,
         `${first} is kept and the VM has snapshots (the last one is ${snapshot}). Proxmox gives no disk in a snapshot to another VM, and the replacement would destroy the snapshots`,
-        `Delete the snapshots first; qm listsnapshot ${actual.vmid} shows them.`,
+        advice`Delete them first: ${command('snapshot delete', snapshot, '--only', vm.address)}`,
       ),
     ];
   }
