@@ -232,7 +232,8 @@ export class Scene {
   }
   #isTogether = false;
 
-  state(stack = 'lab'): Promise<StackState> {
+  async state(stack = 'lab'): Promise<StackState> {
+    await this.#isFilled;
     return this.look(() => readState(this.store, stack));
   }
 
