@@ -1,7 +1,7 @@
 /**
  * Rewrites the parts of the documentation that are generated: `npm run docs`. What stands between the markers
- * `<!-- generated: name -->` and `<!-- end generated -->` is replaced, and the provider's reference pages are written as a
- * whole; a test compares both with what would be written.
+ * `<!-- generated: name -->` and `<!-- end generated -->` is replaced, and the provider's reference pages and the manual page are
+ * written as a whole; a test compares both with what would be written.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -10,6 +10,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { createProvider } from '../src/provider/index.ts';
 import { commandReference } from './docs/command-reference.ts';
 import { fidelity } from './docs/fidelity.ts';
+import { manPage } from './docs/man-page.ts';
 import { type GeneratedParts, withGeneratedParts } from './docs/markdown.ts';
 import {
   changingPrivileges,
@@ -42,7 +43,9 @@ export async function generatedPages(): Promise<{ path: string; present: string;
     return { path, present, wanted: withGeneratedParts(present, parts) };
   });
   const provider = await createProvider({ log: silentLogger, environment: {} });
-  const whole = Object.entries(await providerPages(root, provider)).map(async ([path, wanted]) => {
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }; // our own file
+  const pagesAsAWhole = { ...(await providerPages(root, provider)), 'man/proxwright.1': manPage(version) };
+  const whole = Object.entries(pagesAsAWhole).map(async ([path, wanted]) => {
     const present = await readFile(join(root, path), 'utf8').catch(() => '');
     return { path, present, wanted };
   });

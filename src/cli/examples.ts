@@ -1,9 +1,7 @@
 /** The examples that `init` copies. Their files are in `examples/` of this package; here is what the files cannot say. */
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { closest } from '../base/text/closest.ts';
 import { badOption } from './command.ts';
-import { exampleDirectory } from './package.ts';
+import { exampleFiles } from './package.ts';
 
 interface ExampleFacts {
   /** The simulated world it runs on. */
@@ -43,15 +41,10 @@ export async function readExample(given: string): Promise<Example> {
   const name = ALIASES[given] ?? given;
   const facts = Object.hasOwn(EXAMPLES, name) ? EXAMPLES[name] : undefined;
   if (!facts) throw unknownExample(given);
-  const directory = exampleDirectory(name);
-  const entries = await readdir(directory, { withFileTypes: true });
-  const others = entries
-    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && entry.name !== 'README.md')
-    .map((entry) => entry.name)
-    .filter((file) => file !== STACK_FILE);
+  const files = await exampleFiles(name);
+  const others = [...files.keys()].filter((file) => file !== STACK_FILE && file !== 'README.md');
   const names = [STACK_FILE, ...others.toSorted()];
-  const texts = await Promise.all(names.map((file) => readFile(join(directory, file), 'utf8')));
-  return { ...facts, files: new Map(names.map((file, index) => [file, texts[index] ?? ''])) };
+  return { ...facts, files: new Map(names.map((file) => [file, files.get(file) ?? ''])) };
 }
 
 function unknownExample(name: string) {

@@ -13,6 +13,8 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Optional peer dependencies; looked for only where a shared store is used. */
 const DRIVERS = ['pg', 'aws4fetch'];
+/** What `pg` looks for and does without. */
+const PARTS_OF_DRIVERS = ['pg-native', 'cloudflare:sockets'];
 
 /** The doors of the library, as `exports` of package.json names them. */
 export const LIBRARY = ['index', 'pve/index', 'engine/index', 'simulator/index'] as const;
@@ -64,7 +66,8 @@ const uncompiledZod: Plugin = {
   },
 };
 
-export async function bundleCommand(directory: string): Promise<Metafile> {
+/** Where nothing can be installed beside the command, the drivers are inside too. */
+export async function bundleCommand(directory: string, hasDrivers = false): Promise<Metafile> {
   const { outputFiles, metafile } = await build({
     ...COMMON,
     entryPoints: { command: 'src/cli/main.ts' },
@@ -73,7 +76,7 @@ export async function bundleCommand(directory: string): Promise<Metafile> {
     // What V8 made of a file is kept under its name; see bin/compiled.js.
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
-    external: DRIVERS,
+    external: hasDrivers ? PARTS_OF_DRIVERS : DRIVERS,
     define: { 'import.meta.url': OWN_ADDRESS },
     plugins: [onlyUsedZod, uncompiledZod, await lazyGroups()],
   });
@@ -97,6 +100,20 @@ async function commonJs(text: string): Promise<string> {
   });
   if (!code.includes(OWN_ADDRESS)) return code;
   return `const ${OWN_ADDRESS} = require('node:url').pathToFileURL(__filename).href;\n${code}`;
+}
+
+/** The command as one text, with everything inside. `plugin` provides what would be files of the package. */
+export async function bundleSingle(plugin: Plugin): Promise<string> {
+  const { outputFiles } = await build({
+    ...COMMON,
+    splitting: false,
+    format: 'cjs',
+    entryPoints: ['src/cli/main.ts'],
+    external: PARTS_OF_DRIVERS,
+    supported: { 'dynamic-import': false },
+    plugins: [plugin, onlyUsedZod, uncompiledZod],
+  });
+  return outputFiles[0]?.text ?? '';
 }
 
 export async function bundleLibrary(directory: string): Promise<Metafile> {

@@ -10,7 +10,7 @@ import type { Platform } from './platforms.ts';
 
 export const NODE_VERSION = '24.19.0';
 /** Older ones crash when they are asked to run Node: musl 1.2.3 does. */
-const MUSL_VERSION = '1.2.5-3.1~deb13u1';
+export const MUSL_VERSION = '1.2.5-3.1~deb13u1';
 
 const WHEELS: Readonly<Record<Platform, Download>> = {
   darwin_amd64: wheel(
@@ -82,7 +82,7 @@ export async function nodeRuntime(platform: Platform): Promise<NodeRuntime> {
 /** Which programs of others are in a package that holds a runtime. */
 export function runtimeNotice(runtime: NodeRuntime): string {
   const lines = [
-    'Beside the provider this package holds, unchanged:',
+    'Besides Proxwright, this package holds, unchanged:',
     `- Node.js ${NODE_VERSION} (MIT and others: https://github.com/nodejs/node/blob/v${NODE_VERSION}/LICENSE)`,
   ];
   if (runtime.loader) {

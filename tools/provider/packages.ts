@@ -1,12 +1,12 @@
 /** The two forms of a package: our script alone, for machines that have Node, and the script with a Node of its own. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleProvider } from './bundle.ts';
 import { type NodeRuntime, nodeRuntime, runtimeNotice } from './node-runtime.ts';
 import type { PackageFile } from './package-files.ts';
-import { ownPlatform, type Platform, programName } from './platforms.ts';
-import { singleExecutable } from './single-executable.ts';
+import { type Platform, programName } from './platforms.ts';
+import { windowsProgram } from './windows-program.ts';
 
 export const FORMS = ['script', 'executable'] as const;
 export type Form = (typeof FORMS)[number];
@@ -53,26 +53,4 @@ function launcher({ node, loader }: NodeRuntime): string {
   const program = `"$here/${node}" "$here/provider.cjs" "$@"`;
   const command = loader ? `"$here/${loader}" --library-path "$here" ${program}` : program;
   return `#!/bin/sh\nhere="\${0%/*}/runtime"\nexec ${command}\n`;
-}
-
-async function windowsProgram(script: string, runtime: NodeRuntime): Promise<Uint8Array> {
-  const node = runtime.files.find(({ name }) => name === runtime.node);
-  if (!node) throw new Error('The runtime has no Node.');
-  const own = ownPlatform();
-  if (!own) throw new Error('A program for Windows is packed on a machine that itself can have a package.');
-  const directory = await mkdtemp(join(tmpdir(), 'proxwright-node-'));
-  try {
-    const runNode = await installRuntime(await nodeRuntime(own), directory);
-    return await singleExecutable({ script, node: node.bytes, runNode });
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-/** Returns how to run it. */
-async function installRuntime(runtime: NodeRuntime, directory: string): Promise<[string, ...string[]]> {
-  await mkdir(directory, { recursive: true });
-  for (const { name, bytes } of runtime.files) await writeFile(join(directory, name), bytes, { mode: 0o755 });
-  const node = join(directory, runtime.node);
-  return runtime.loader ? [join(directory, runtime.loader), '--library-path', directory, node] : [node];
 }
