@@ -70,9 +70,9 @@ async function unknownScripts({ path, text }: Page): Promise<string[]> {
 }
 
 /** Programs of others that the examples call; their options are not ours. */
-const FOREIGN_PROGRAM = /^\s*(?:curl|openssl|pveum|qm)\s/;
+const FOREIGN_PROGRAM = /^\s*(?:curl|openssl|podman|pveum|qm|sha256sum)\s/;
 /** Options of theirs that are spoken of alone. */
-const FOREIGN_OPTIONS = ['--privsep', '--project', '--tokens'];
+const FOREIGN_OPTIONS = ['--privsep', '--project', '--tokens', '--user', '--userns'];
 
 function commandsBelow(parent: Command): Command[] {
   return [parent, ...parent.commands.flatMap(commandsBelow)];
