@@ -49,7 +49,8 @@ export function planStack(input: PlanInput): PlanResult {
   const warnings = KINDS.flatMap((kind) => plans.get(kind)?.warnings ?? []);
   const checked = KINDS.flatMap((kind) => plans.get(kind)?.checked ?? []);
   const plan = planOf(input, resources, linked(resources), warnings);
-  return { ok: true, plan: { ...plan, options: optionsOf(input), ...(checked.length > 0 && { checked }) }, stack };
+  const more = { ...(checked.length > 0 && { checked }), ...roomOf([...plans.values()]) };
+  return { ok: true, plan: { ...plan, options: optionsOf(input), ...more }, stack };
 }
 
 /** The cluster as the foundations of the stack will have left it: what its VMs will take can be told from that. */
@@ -189,7 +190,13 @@ function planAsked(
   const checked = plans.flatMap((plan) => plan.checked ?? []);
   const warnings = plans.flatMap((plan) => plan.warnings);
   const plan = planOf(sources, resources, linked(resources), warnings);
-  return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }) } };
+  return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }), ...roomOf(plans) } };
+}
+
+/** One kind knows it: the VMs count what all machines need. */
+function roomOf(plans: readonly KindPlan[]): Pick<Plan, 'room'> {
+  const room = plans.flatMap((plan) => plan.room ?? []);
+  return room.length > 0 ? { room } : {};
 }
 
 /** What is built on something goes before it: linked clones before their template, and both before its image. */

@@ -90,10 +90,25 @@ export interface Plan {
   readonly warnings: readonly Diagnostic[];
   /** What was checked, in sentences, where that is not plain from the changes. */
   readonly checked?: readonly string[];
+  /** Room on the nodes that this plan uses or frees; absent where the token may not see it. For people and dashboards. */
+  readonly room?: readonly NodeRoom[];
   /** What the plan was asked to do beyond following the file; with it, apply makes the plan again and compares. */
   readonly options?: PlannedWith;
   /** SHA-256 of the inputs of the plan; apply compares them with the present ones. */
   readonly fingerprints: Fingerprints;
+}
+
+/** What a node has free now, and after the plan. */
+export interface NodeRoom {
+  readonly node: string;
+  readonly memory?: Room & { readonly totalBytes: number };
+  readonly storages?: readonly (Room & { readonly storage: string })[];
+}
+
+interface Room {
+  readonly freeBytes: number;
+  /** Negative where it is overcommitted. */
+  readonly freeAfterBytes: number;
 }
 
 /** How the members of a group take turns. */

@@ -7,7 +7,7 @@ import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
-import type { Change, ChangeKind, Plan } from './change.ts';
+import type { Change, ChangeKind, NodeRoom, Plan } from './change.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { StackState } from './recorded.ts';
@@ -200,6 +200,8 @@ export interface KindPlan {
   readonly warnings: readonly Diagnostic[];
   /** What was checked, in sentences, where that is not plain from the changes. */
   readonly checked?: readonly string[];
+  /** Room on the nodes before and after. */
+  readonly room?: readonly NodeRoom[];
   /** The stack with what this kind decided, such as the nodes of VMs; absent if it decided nothing. */
   readonly stack?: ResolvedStack;
   /** The cluster as this kind will leave it; absent if that does not matter to the others. */

@@ -14,6 +14,7 @@ import { actionNamed, KINDS, kindOfAddress } from '../../../kinds/registry.ts';
 import type { Step } from '../../../kinds/step.ts';
 import type { DestroyedVolume } from '../../../kinds/vm/config/disks.ts';
 import type { Difference } from '../../../kinds/vm/diff/diff.ts';
+import { printRoom } from '../../../kinds/vm/placement/ledger.ts';
 import { type Paint, padVisible, plainPaint, type Style } from '../paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 import { foldChanges, type ShownChange } from './folded-changes.ts';
@@ -80,8 +81,23 @@ export function renderChanges(plan: Plan, changes: readonly Change[], paint: Pai
 /** What was checked, and how groups take turns. */
 export function renderRemarks(plan: Plan, paint: Paint): string[] {
   const checked = (plan.checked ?? []).flatMap((line) => [paint('dim', line), '']);
-  return [...checked, ...renderRolls(plan, paint)];
+  return [...renderRoom(plan, paint), ...checked, ...renderRolls(plan, paint)];
 }
+
+/** What the nodes have free, before and after. */
+function renderRoom({ room = [] }: Plan, paint: Paint): string[] {
+  const lines = room.map(({ node, memory, storages = [] }) => {
+    const parts = [
+      ...(memory ? [`memory ${between(memory)} of ${printRoom(memory.totalBytes)}`] : []),
+      ...storages.map((each) => `${each.storage} ${between(each)}`),
+    ];
+    return paint('dim', `${node}: ${parts.join('; ')}`);
+  });
+  return lines.length === 0 ? [] : [paint('dim', 'Free on the nodes, before and after:'), ...lines, ''];
+}
+
+const between = (room: { readonly freeBytes: number; readonly freeAfterBytes: number }) =>
+  `${printRoom(room.freeBytes)} → ${printRoom(room.freeAfterBytes)}`;
 
 export function renderSharedSteps(plan: Plan, paint: Paint): string[] {
   return stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);

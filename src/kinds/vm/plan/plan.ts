@@ -14,6 +14,7 @@ import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
 import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
+import { roomAfter } from '../placement/room-after.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import { carriedFrom, carriedThrough, holdingOf } from './carried.ts';
@@ -92,6 +93,7 @@ export function planVms(unplaced: PlanContext): KindPlan {
       ...addresses.found.filter((each) => !isError(each)),
     ],
     checked: addresses.checked,
+    room: roomAfter([...context.planned, ...resources, ...removed], stack, observed, findings),
   };
 }
 

@@ -11,6 +11,7 @@ import type { KindPlan, RelocateContext, ResourcePlan } from '../../kind.ts';
 import { NOTHING_PLANNED } from '../../kind.ts';
 import type { Step } from '../../step.ts';
 import { chooseNodes, type Refusal } from '../placement/choose.ts';
+import { roomAfter } from '../placement/room-after.ts';
 import { inRolls } from '../plan/roll.ts';
 import { fewestMoves, type Move } from './fewest-moves.ts';
 import { type MoveRequest, moveOf, restartOf } from './move.ts';
@@ -28,7 +29,8 @@ export function planRelocation(context: RelocateContext): KindPlan {
   const moving = new Set(planned.resources.map(({ change }) => change?.address));
   const resumed = residents.flatMap((resident) => (moving.has(resident.address) ? [] : restartOf(resident, context)));
   const resources = inRolls([...planned.resources, ...resumed], context);
-  return { ...planned, resources, warnings: [...planned.warnings, ...unread(residents, context)] };
+  const room = roomAfter(resources, context.stack, context.observed, { neededBytes: new Map() });
+  return { ...planned, resources, warnings: [...planned.warnings, ...unread(residents, context)], room };
 }
 
 function nodeProblem(name: string, { observed: { nodes } }: RelocateContext): Diagnostic | undefined {
