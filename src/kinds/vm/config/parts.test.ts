@@ -24,6 +24,36 @@ describe('the value of a property key', () => {
   });
 });
 
+describe('the texts of the SMBIOS table', () => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const PLAIN = 'manufacturer=ACME,serial=A-1,uuid=1-2';
+  const ENCODED = `base64=1,manufacturer=${base64('ACME')},serial=${base64('A-1')},uuid=1-2`;
+
+  it('mean the same plain and in base64', () => {
+    for (const text of [PLAIN, ENCODED]) {
+      const value = propertyOf('smbios1', text);
+      expect(value.get('manufacturer')).toBe(base64('ACME'));
+      expect(value.get('serial')).toBe(base64('A-1'));
+      expect(value.get('uuid')).toBe('1-2');
+      expect(printPropertyOf('smbios1', value)).toBe(ENCODED);
+    }
+    expect(propertyOf('smbios1', `base64=0,${PLAIN}`).get('serial')).toBe(base64('A-1'));
+  });
+
+  it('are marked as base64 only if there are any', () => {
+    expect(printPropertyOf('smbios1', propertyOf('smbios1', 'uuid=1-2'))).toBe('uuid=1-2');
+    expect(printPropertyOf('smbios1', propertyOf('smbios1', 'base64=1,uuid=1-2'))).toBe('uuid=1-2');
+    expect(merged('smbios1', { serial: base64('A-1') }, 'uuid=1-2')).toBe(`base64=1,serial=${base64('A-1')},uuid=1-2`);
+    expect(merged('smbios1', { serial: undefined }, `base64=1,serial=${base64('A-1')},uuid=1-2`)).not.toContain(
+      'serial',
+    );
+  });
+
+  it('of other keys stay as they are', () => {
+    expect(propertyOf('scsi0', 'tank:vm-101-disk-0,serial=A-1').get('serial')).toBe('A-1');
+  });
+});
+
 describe('the MAC addresses of a VM', () => {
   it('are those of its NICs, by slot', () => {
     const values = new Map([
@@ -56,6 +86,9 @@ describe('merged sub-keys', () => {
     expect(merged('cpu', {})).toBe('');
     expect(merged('cpu', { flags: undefined })).toBe('');
     expect(merged('memory', { current: '2048' })).toBe('2048');
+    expect(merged('agent', { type: 'isa' })).toBe('0,type=isa');
+    expect(merged('agent', { type: 'isa' }, '1')).toBe('1,type=isa');
+    expect(merged('net0', { tag: '5' })).toBe('tag=5');
   });
 });
 

@@ -3,6 +3,7 @@ import { effectOf } from './effects.ts';
 
 const NET = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
 const CLOUD_INIT = 'tank:vm-101-cloudinit,media=cdrom';
+const EFI = 'tank:vm-101-disk-3,efitype=4m,size=4M';
 const DISK = 'tank:vm-101-disk-0,size=32G';
 
 /** A running VM with the default hotplug features, unless told otherwise. */
@@ -93,6 +94,12 @@ describe('a change of a running VM', () => {
     ['ide2', CLOUD_INIT, 'local:iso/a.iso,media=cdrom', {}, 'impossible'],
     ['scsi0', DISK, 'tank:vm-101-disk-0,size=32G', {}, 'live'],
     ['scsi0', DISK, 'tank:vm-101-disk-0', {}, 'live'],
+    ['scsi0', DISK, `${DISK},x-new=1`, {}, 'live'],
+    ['net0', NET, `${NET},x-new=1`, { hotplug: 'disk' }, 'live'],
+    ['efidisk0', EFI, `${EFI},x-new=1`, {}, 'restart'],
+    ['ide2', 'local:iso/a.iso,media=cdrom', 'local:iso/a.iso,media=cdrom,ssd=1', {}, 'live'],
+    ['scsi1', DISK, undefined, { boot: '' }, 'live'],
+    ['ide2', 'none,media=cdrom', 'local:iso/b.iso,media=cdrom,size=1G', {}, 'live'],
   ] as const)('of %s from %s to %s with %o is %s', (key, before, after, config, expected) => {
     expect(effect(key, before, after, config)).toBe(expected);
   });

@@ -79,6 +79,13 @@ describe('the text to write', () => {
     );
   });
 
+  it('drops the width of addresses together with the IOMMU, and of the machine only', () => {
+    const actual = 'q35,aw-bits=48,viommu=intel';
+    expect(mergedText('machine', property({ viommu: undefined }), actual)).toBe('q35');
+    expect(mergedText('machine', property({ type: 'q35' }), actual)).toBe(actual);
+    expect(mergedText('net0', property({ tag: '5' }), 'virtio=BC:24:11:00:00:01,aw-bits=48')).toContain('aw-bits=48');
+  });
+
   it('puts the ownership line below notes it does not manage, in place of an older one', () => {
     const old = 'Notes of the template.\n\nproxwright: stack=a address=vm.b vmid=100 uuid=1-2';
     const line = 'proxwright: stack=k address=vm.web vmid=101 uuid=3-4';
