@@ -97,6 +97,10 @@ describe('a change of a running VM', () => {
     ['scsi0', DISK, `${DISK},x-new=1`, {}, 'live'],
     ['net0', NET, `${NET},x-new=1`, { hotplug: 'disk' }, 'live'],
     ['efidisk0', EFI, `${EFI},x-new=1`, {}, 'restart'],
+    ['efidisk0', EFI, 'tank:vm-101-disk-3,efitype=2m,size=4M,x-new=1', {}, 'impossible'],
+    ['agent', undefined, '0,type=isa', {}, 'restart'],
+    ['agent', '0,type=isa', undefined, {}, 'restart'],
+    ['ide2', CLOUD_INIT, DISK, {}, 'impossible'],
     ['ide2', 'local:iso/a.iso,media=cdrom', 'local:iso/a.iso,media=cdrom,ssd=1', {}, 'live'],
     ['scsi1', DISK, undefined, { boot: '' }, 'live'],
     ['ide2', 'none,media=cdrom', 'local:iso/b.iso,media=cdrom,size=1G', {}, 'live'],
@@ -130,6 +134,7 @@ describe('an impossible change', () => {
     expect(reason('ide2', 'none,media=cdrom', CLOUD_INIT)).toBe(
       'ide2 cannot change between disk, CD drive and cloud-init drive.',
     );
+    expect(reason('ide2', CLOUD_INIT, DISK)).toBe('ide2 cannot change between disk, CD drive and cloud-init drive.');
     expect(reason('scsi0', DISK, 'other:vm-101-disk-0')).toBe('The volume of scsi0 would be replaced by another one.');
     const tpm = 'tank:vm-101-disk-4';
     expect(reason('tpmstate0', `${tpm},version=v2.0`, `${tpm},version=v1.2`)).toBe(

@@ -30,6 +30,7 @@ describe('the text to write', () => {
 
   it('starts a new NIC from virtio and leaves its MAC address to Proxmox', () => {
     expect(mergedText('net1', property({ bridge: 'vmbr0' }, 'virtio'), undefined)).toBe('virtio,bridge=vmbr0');
+    expect(mergedText('net1', property({ firewall: '0' }, 'virtio'), undefined)).toBe('virtio,firewall=0');
   });
 
   it('keeps the spelling of what already means the same', () => {
@@ -128,6 +129,7 @@ describe('a desired value', () => {
     ['boot', { kind: 'value', text: 'order=scsi0;net0' }, 'order=net0;scsi0', false],
     ['description', lineOf(' lineage=a-1'), LINE, true],
     ['description', lineOf(''), `${LINE} lineage=a-1`, true],
+    ['description', lineOf(' lineage=a-1'), `${LINE} lineage=a-1`, true],
     ['description', lineOf(' lineage=a-1'), `${LINE} lineage=a-2`, false],
     ['description', lineOf(''), undefined, false],
     ['description', notes('Ours.'), 'Ours.', true],
