@@ -11,12 +11,14 @@ const PLAIN_COMMAND = /hint(?:: |\n?\s*\? | = )['`"][^\n]*\bproxwright (?:[a-z]+
 
 /** A command of ours with a value that no shell has been thought of: `proxwright import ${address}`. */
 const UNQUOTED = /\bproxwright (?:[a-z-]+ )*(?:--[a-z-]+ )*'?\$\{(?!shellWord\()/;
-/** Fixed words: names of commands, formats, worlds and releases. */
+/** Fixed words (names of commands, formats, worlds and releases), and marks in files that are no commands. */
 const FIXED = [
   'src/cli/consent.ts',
+  'src/cli/stack/plan-file.ts',
   'src/cli/views/apply.ts',
   'src/cli/views/demo.ts',
   'src/cli/views/init.ts',
+  'src/cli/views/plan/markdown.ts',
   'src/engine/doctor/upgrade/checks.ts',
   'src/engine/outputs/hand-over/parts.ts',
 ];
