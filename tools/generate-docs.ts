@@ -10,6 +10,7 @@ import { silentLogger } from '../src/base/log.ts';
 import { createProvider } from '../src/provider/index.ts';
 import { commandReference } from './docs/command-reference.ts';
 import { fidelity } from './docs/fidelity.ts';
+import { jsonReference, jsonSchemaFiles } from './docs/json-documents.ts';
 import { manPage } from './docs/man-page.ts';
 import { type GeneratedParts, withGeneratedParts } from './docs/markdown.ts';
 import {
@@ -31,6 +32,7 @@ export async function generatedPages(): Promise<{ path: string; present: string;
     'docs/simulator.md': { fidelity: await fidelity(root), 'world-file': worldReference() },
     'docs/reference/stack-fields.md': { sections: sectionsReference(), 'vm-fields': vmReference() },
     'docs/reference/commands.md': { commands: commandReference() },
+    'docs/reference/json.md': { documents: jsonReference() },
     'docs/guide/permissions.md': {
       fields: fieldPrivileges(),
       readings: readingPrivileges(),
@@ -44,7 +46,11 @@ export async function generatedPages(): Promise<{ path: string; present: string;
   });
   const provider = await createProvider({ log: silentLogger, environment: {} });
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }; // our own file
-  const pagesAsAWhole = { ...(await providerPages(root, provider)), 'man/proxwright.1': manPage(version) };
+  const pagesAsAWhole = {
+    ...(await providerPages(root, provider)),
+    ...jsonSchemaFiles(),
+    'man/proxwright.1': manPage(version),
+  };
   const whole = Object.entries(pagesAsAWhole).map(async ([path, wanted]) => {
     const present = await readFile(join(root, path), 'utf8').catch(() => '');
     return { path, present, wanted };

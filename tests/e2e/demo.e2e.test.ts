@@ -52,7 +52,7 @@ describe('the demo', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as { type: string; ok?: boolean });
-    expect(objects.at(-1)).toEqual({ type: 'result', ok: true });
+    expect(objects.at(-1)).toEqual({ schema: 1, type: 'result', ok: true });
     expect(new Set(objects.map(({ type }) => type))).toEqual(
       new Set(['doctor', 'plan', 'progress', 'verification', 'outputs', 'result']),
     );

@@ -196,6 +196,7 @@ describe('the package in an empty project', () => {
     const command = join(project, 'node_modules', '.bin', 'proxwright');
     const written = ['stack.yaml', 'user-data.yaml', 'stack.schema.json', '.gitignore'];
     expect(JSON.parse(await output(command, ['init', '--example', 'from-bare-host', '--json'], stack))).toEqual({
+      schema: 1,
       written,
     });
     expect((await readdir(stack)).toSorted()).toEqual(written.toSorted());

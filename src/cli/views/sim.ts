@@ -16,6 +16,7 @@ export function simView(deps: ViewDeps & { readonly stdout: Output }): SimView {
         terminal.log('info', 'Paste the three lines above into another terminal, then try: proxwright plan');
       },
     }),
-    json: ({ print }) => ({ listening: (variables) => print(variables) }),
+    // Variables and nothing else: a program sets all of them.
+    json: ({ terminal }) => ({ listening: (variables) => terminal.data(variables) }),
   });
 }

@@ -29,11 +29,20 @@ export interface Views<View> {
 }
 
 export function chooseView<View>({ json, terminal, stdout }: ViewDeps, views: Views<View>): View {
-  if (json) return views.json({ terminal, print: (value) => terminal.data(value) });
+  if (json) return views.json({ terminal, print: (value) => terminal.data(versioned(value)) });
   const print = (lines: Iterable<string>) => {
     for (const line of lines) terminal.result(line);
   };
   return views.human({ terminal, paint: paintFor(stdout), print });
+}
+
+/** Of the documents of `--json`: docs/reference/json.md. It grows when a field goes or changes its meaning. */
+export const JSON_SCHEMA_VERSION = 1;
+
+/** Every document names its version, also in a list of them. */
+function versioned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(versioned);
+  return typeof value === 'object' && value !== null ? { schema: JSON_SCHEMA_VERSION, ...value } : value;
 }
 
 /** Problems and warnings: folded for people, one by one for programs. */
